@@ -1,0 +1,215 @@
+//! The compaction record: what replaces what, and how it came to be. Append only; a record is never rewritten, and
+//! one that is out of force stays readable. How it is made stands in `plan` and `ladder`, how it is shown in
+//! `prompt::history`.
+
+use crate::engine::id::{CompactionId, Generation, Ordinal, RoundId};
+use crate::engine::message::Text;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A span of a session as a prompt shows it from now on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Compaction {
+    /// Its identity.
+    pub id: CompactionId,
+    /// The session's generation when it was planned; a result for another one is discarded.
+    pub generation: Generation,
+    /// The round that carries it as `round.summary` (source: 003).
+    pub anchor: Anchor,
+    /// The inclusive range that the block stands for.
+    pub covers: Option<Span>,
+    /// The inclusive range that was dropped without a block, after the covered one.
+    pub dropped: Option<Span>,
+    /// Hash of what the covered and dropped ranges said when this was made.
+    pub source_hash: String,
+    /// The exact text that is rendered; may be empty where only actions apply.
+    pub block: Text,
+    /// Tokens of the block as a message.
+    pub block_tokens: u32,
+    /// The model's part of the block.
+    pub narrative: Option<Text>,
+    /// What is shown in another form after the covered range.
+    pub actions: BTreeMap<Ordinal, Action>,
+    /// User messages of the covered range that stay, byte for byte, before the block.
+    pub kept_users: Vec<Ordinal>,
+    /// User messages of the covered range that stay out: over their budget, and named in the block.
+    pub reported_users: Vec<Ordinal>,
+    /// The requests of the turn that was cut in its middle; they stand after the block, before the turn's rounds.
+    pub open_requests: Vec<Ordinal>,
+    /// Tokens of the prompt that was too large.
+    pub tokens_before: u32,
+    /// Tokens of the same prompt under this record.
+    pub tokens_after: u32,
+    /// Who counted.
+    pub estimator: String,
+    /// What started it.
+    pub trigger: Trigger,
+    /// What was asked for.
+    pub mode_requested: ModeRequested,
+    /// The rung that reached the target.
+    pub mode: Mode,
+    /// How far the deterministic steps went.
+    pub strength: Strength,
+    /// Why earlier rungs did not serve, in their order.
+    pub fallbacks: Vec<Fallback>,
+    /// The model that wrote the narrative.
+    pub model: Option<String>,
+    /// Whether the summarizer saw less than all of the span.
+    pub input_truncated: bool,
+    /// Rounds in the covered range.
+    pub num_rounds: u32,
+    /// The record that was in force before.
+    pub previous: Option<CompactionId>,
+    /// Whether it is obeyed.
+    pub status: Status,
+}
+
+/// An inclusive range of messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Span {
+    /// The first message.
+    pub from: Ordinal,
+    /// The last message.
+    pub to: Ordinal,
+}
+
+/// Where a summary hangs. A turn without rounds is found by its ordinal and the hash of what it said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Anchor {
+    /// The round, or a stand-in id made from the turn where it has none.
+    pub round_id: RoundId,
+    /// The last message at or before the end of the range.
+    pub ord: Ordinal,
+    /// Hash of that message.
+    pub hash: String,
+}
+
+/// A message after the covered range that is shown in another form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Action {
+    /// A tool result is shown by this many bytes of its head and its tail.
+    Shorten {
+        /// Bytes of the head.
+        head: u32,
+        /// Bytes of the tail.
+        tail: u32,
+        /// Tokens of the message so shown.
+        tokens: u32,
+    },
+    /// A tool result's text stands again in a newer one, which is named.
+    Repeat {
+        /// The newer message.
+        newer: Ordinal,
+        /// Tokens of the message so shown.
+        tokens: u32,
+    },
+}
+
+/// What started a compaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Trigger {
+    /// A prompt was over its limit (source: 003).
+    BudgetExceeded,
+    /// The source of an import had compacted here.
+    Recorded,
+}
+
+/// Which kind of summary is asked for (source: 003).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ModeRequested {
+    /// Full, then simple.
+    #[default]
+    Auto,
+    /// Full, never simple.
+    Full,
+    /// Simple at once.
+    Simple,
+}
+
+/// The rung of the ladder that made a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Mode {
+    /// Rung 0: deterministic shortening of what is there (source: 001).
+    LimitHistory,
+    /// Rung 1: a model summed up the conversation as it was sent.
+    Full,
+    /// Rung 2: a model summed up a text transcript.
+    Simple,
+    /// Rung 3: ledger and identifiers, no model.
+    Ledger,
+    /// Rung 4: whole old rounds dropped, then the newest results shortened.
+    Dropped,
+}
+
+/// How far the deterministic steps went (source: 001).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Strength {
+    /// They did nothing.
+    #[default]
+    Absent,
+    /// Repeated content was folded.
+    Low,
+    /// Old tool results were shortened.
+    Medium,
+    /// History was limited.
+    High,
+}
+
+/// A rung that did not serve, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fallback {
+    /// The rung.
+    pub mode: Mode,
+    /// Why, in words for people and logs.
+    pub reason: String,
+}
+
+/// Whether a record is obeyed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Status {
+    /// Rendering obeys it, unless a newer one is in force.
+    InForce,
+    /// It was found in an imported source; our own rendering starts from the originals.
+    Recorded,
+}
+
+impl Compaction {
+    /// The first message that rendering shows in its place.
+    pub fn resume_at(&self) -> Ordinal {
+        self.dropped.or(self.covers).map_or(Ordinal(0), |span| span.to.next())
+    }
+
+    /// Whether the message is in the covered range.
+    pub fn covers(&self, ord: Ordinal) -> bool {
+        self.covers.is_some_and(|span| span.holds(ord))
+    }
+
+    /// Whether the message is in the dropped range.
+    pub fn drops(&self, ord: Ordinal) -> bool {
+        self.dropped.is_some_and(|span| span.holds(ord))
+    }
+}
+
+impl Span {
+    /// Whether the message is in this range.
+    pub fn holds(self, ord: Ordinal) -> bool {
+        self.from <= ord && ord <= self.to
+    }
+}
+
+impl Action {
+    /// Tokens of the message under this action.
+    pub fn tokens(self) -> u32 {
+        match self {
+            Action::Shorten { tokens, .. } | Action::Repeat { tokens, .. } => tokens,
+        }
+    }
+}

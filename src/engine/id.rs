@@ -1,0 +1,68 @@
+//! Identities: the newtypes that keep a turn's id from being used as a call's. No content, no rules about it.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+macro_rules! text_id {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Takes an id as it came; ids are opaque and never parsed.
+            pub fn new(text: impl Into<String>) -> Self { Self(text.into()) }
+
+            /// The id as text, for wires and logs.
+            pub fn as_str(&self) -> &str { &self.0 }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { f.write_str(&self.0) }
+        }
+    )*};
+}
+
+text_id! {
+    /// A chat. The only id that is minted outside the engine; all others derive from it and a counter.
+    SessionId;
+    /// One user request and all that follows (source: 003).
+    TurnId;
+    /// An assistant message with its tool calls and their results; what a summary annotates (source: 003).
+    RoundId;
+    /// A message of the session.
+    MessageId;
+    /// A tool call. Unique in its session, even where the source used one id twice.
+    CallId;
+    /// A compaction record.
+    CompactionId;
+}
+
+/// A message's position in its session, counted from 0. Never reused, not even after a removal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Ordinal(pub u32);
+
+impl Ordinal {
+    /// The position as an index into a session that has lost no message.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The position of the message after this one.
+    pub fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+impl fmt::Display for Ordinal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// Rises only on reset. A result for an older generation is discarded (source: 004).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Generation(pub u32);

@@ -1,0 +1,293 @@
+//! The message model: what a message of a session can hold and what it weighs. Not where it stands, and not how it
+//! is rendered. The wire's form of it is in the protocol.
+
+use super::id::{CallId, MessageId, Ordinal, TurnId};
+use super::text::sha256_hex;
+use super::tokens::{PER_CALL, PER_IMAGE, PER_MESSAGE, TokenCount};
+use std::sync::Arc;
+
+/// Text that is shared between the transcript and every prompt that shows it.
+pub type Text = Arc<str>;
+
+/// A message as it comes in; the transcript gives it an identity.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewMessage {
+    /// Who says what.
+    pub body: Body,
+    /// The id that the editor or the source uses for it.
+    pub external_id: Option<String>,
+    /// Whether a model may ever see it. Hidden events and compaction reports are not for the model.
+    pub visible_to_model: bool,
+    /// ISO-8601, UTC, as the source had it; never made inside the engine.
+    pub created_at: Option<String>,
+}
+
+impl NewMessage {
+    /// A message that the model may see, without foreign identity or time.
+    pub fn new(body: Body) -> Self {
+        Self { body, external_id: None, visible_to_model: true, created_at: None }
+    }
+
+    /// A user message of one text.
+    pub fn user(text: &str) -> Self {
+        Self::new(Body::User(vec![Content::Text(text.into())]))
+    }
+}
+
+/// A message of a session. Immutable: an edit writes a new version.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    /// Its identity, derived from the session's id and its ordinal.
+    pub id: MessageId,
+    /// The id that the editor or the source uses for it.
+    pub external_id: Option<String>,
+    /// Its position.
+    pub ord: Ordinal,
+    /// Its version; an edit writes a new one.
+    pub rev: u32,
+    /// The turn it belongs to.
+    pub turn: TurnId,
+    /// Who says what.
+    pub body: Body,
+    /// Whether a model may ever see it.
+    pub visible_to_model: bool,
+    /// ISO-8601, UTC, as the source had it.
+    pub created_at: Option<String>,
+    /// Raw tokens of the whole message with its overhead, counted once, at insertion.
+    pub tokens: u32,
+    /// [`Body::hash`], taken once, at insertion.
+    pub hash: String,
+}
+
+/// Who says what. The variants carry only what that speaker can say.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Body {
+    /// A user's request, byte for byte.
+    User(Vec<Content>),
+    /// A model's answer: text and reasoning in their order, then its tool calls.
+    Assistant {
+        /// What it said.
+        parts: Vec<AssistantPart>,
+        /// What it asked for, in its order.
+        calls: Vec<ToolCall>,
+    },
+    /// The result of one tool call.
+    Tool(ToolResult),
+    /// A record of the session that no model sees as a message: a stored system message, a report, a notice.
+    Event {
+        /// What it records, such as `system` or `process_completed`.
+        kind: String,
+        /// Its text.
+        text: Text,
+    },
+}
+
+/// The kind of [`Body::Event`] under which system messages of a loaded history are stored (source: 000).
+pub const SYSTEM_IN_HISTORY: &str = "system";
+
+/// What a user message or a tool result can hold.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// Plain text.
+    Text(Text),
+    /// A picture.
+    Image(Image),
+    /// Something with an address, given with its text.
+    Resource {
+        /// Its address.
+        uri: String,
+        /// Its text.
+        text: Text,
+    },
+    /// A file that was put beside a message as context.
+    ContextFile {
+        /// Its path as the editor named it.
+        path: String,
+        /// Its text.
+        text: Text,
+    },
+}
+
+/// A picture by value or by address.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Image {
+    /// Such as `image/png`.
+    pub media_type: String,
+    /// Base64 data, or an address.
+    pub data: Text,
+}
+
+/// What an assistant message can hold beside its calls.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AssistantPart {
+    /// Text for the user.
+    Text(Text),
+    /// Thinking. A signed one is kept whole or dropped whole, never moved to another message.
+    Reasoning {
+        /// The thinking; may be empty where the provider gives a signature only.
+        text: Text,
+        /// The provider's signature, opaque.
+        signature: Option<Text>,
+    },
+}
+
+/// A request of the model to run a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    /// Unique in the session.
+    pub id: CallId,
+    /// The id in its source, where that one was used before.
+    pub source_id: Option<String>,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments as JSON text, as the model gave them; may be broken.
+    pub arguments: Text,
+}
+
+impl ToolCall {
+    /// A call under the id that its source gave it.
+    pub fn new(id: &str, name: &str, arguments: &str) -> Self {
+        Self { id: CallId::new(id), source_id: None, name: name.into(), arguments: arguments.into() }
+    }
+}
+
+/// What a tool answered.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ToolResult {
+    /// The call that it answers, by the id in its source.
+    pub call: String,
+    /// What the tool said.
+    pub content: Vec<Content>,
+    /// Whether the tool said that it failed.
+    pub is_error: bool,
+    /// The exit code, where the tool stated one.
+    pub exit_code: Option<i32>,
+    /// Files that it changed, with the SHA-256 of what they hold now.
+    pub effects: Vec<Effect>,
+}
+
+/// A file that a tool changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Effect {
+    /// Its path.
+    pub path: String,
+    /// SHA-256 of its content after the change, lower-case hexadecimal.
+    pub sha256: String,
+}
+
+impl Content {
+    /// The text of this part; nothing for a picture.
+    pub fn text(&self) -> Option<&Text> {
+        match self {
+            Content::Text(text) | Content::Resource { text, .. } | Content::ContextFile { text, .. } => {
+                Some(text)
+            }
+            Content::Image(_) => None,
+        }
+    }
+
+    /// Tokens of this part.
+    pub fn tokens(&self, counter: &dyn TokenCount) -> u32 {
+        match self {
+            Content::Text(text) => counter.count(text),
+            Content::Resource { uri: name, text } | Content::ContextFile { path: name, text } => {
+                counter.count(name) + counter.count(text) + PER_MESSAGE
+            }
+            Content::Image(_) => PER_IMAGE,
+        }
+    }
+}
+
+impl Body {
+    /// An assistant message of one text and some calls.
+    pub fn assistant(text: &str, calls: Vec<ToolCall>) -> Self {
+        let parts = if text.is_empty() { Vec::new() } else { vec![AssistantPart::Text(text.into())] };
+        Body::Assistant { parts, calls }
+    }
+
+    /// A tool result of one text.
+    pub fn result(call: &str, text: &str) -> Self {
+        Body::Tool(ToolResult {
+            call: call.into(),
+            content: vec![Content::Text(text.into())],
+            ..ToolResult::default()
+        })
+    }
+
+    /// Whether there is nothing in it that a wire could carry, as after an abort before the first word.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Body::User(parts) => parts.iter().all(|p| p.text().is_some_and(|t| t.is_empty())),
+            Body::Assistant { parts, calls } => {
+                calls.is_empty()
+                    && parts.iter().all(|part| match part {
+                        AssistantPart::Text(text) => text.trim().is_empty(),
+                        AssistantPart::Reasoning { .. } => true,
+                    })
+            }
+            Body::Tool(_) | Body::Event { .. } => false,
+        }
+    }
+
+    /// Every text in it, in order: what was said, calls' arguments, results.
+    pub fn texts(&self) -> Vec<&Text> {
+        match self {
+            Body::User(parts) => parts.iter().filter_map(Content::text).collect(),
+            Body::Assistant { parts, calls } => parts
+                .iter()
+                .map(|part| match part {
+                    AssistantPart::Text(text) | AssistantPart::Reasoning { text, .. } => text,
+                })
+                .chain(calls.iter().map(|call| &call.arguments))
+                .collect(),
+            Body::Tool(result) => result.content.iter().filter_map(Content::text).collect(),
+            Body::Event { text, .. } => vec![text],
+        }
+    }
+
+    /// SHA-256 of what is said, without any identity: equal in every process and under every id.
+    pub fn hash(&self) -> String {
+        let mut bytes: Vec<u8> = Vec::new();
+        let mut field = |text: &str| {
+            bytes.extend_from_slice(&(text.len() as u64).to_le_bytes());
+            bytes.extend_from_slice(text.as_bytes());
+        };
+        match self {
+            Body::User(_) => field("user"),
+            Body::Assistant { calls, .. } => {
+                field("assistant");
+                calls.iter().for_each(|call| field(&call.name));
+            }
+            Body::Tool(_) => field("tool"),
+            Body::Event { kind, .. } => field(kind),
+        }
+        self.texts().into_iter().for_each(|text| field(text));
+        sha256_hex(&bytes)
+    }
+
+    /// Raw tokens with the overhead of a message.
+    pub fn tokens(&self, counter: &dyn TokenCount) -> u32 {
+        let content = match self {
+            Body::User(parts) => parts.iter().map(|part| part.tokens(counter)).sum::<u32>(),
+            Body::Assistant { parts, calls } => {
+                let said: u32 = parts
+                    .iter()
+                    .map(|part| match part {
+                        AssistantPart::Text(text) => counter.count(text),
+                        AssistantPart::Reasoning { text, signature } => {
+                            counter.count(text) + signature.as_ref().map_or(0, |s| counter.count(s))
+                        }
+                    })
+                    .sum();
+                let asked: u32 = calls
+                    .iter()
+                    .map(|call| counter.count(&call.name) + counter.count(&call.arguments) + PER_CALL)
+                    .sum();
+                said + asked
+            }
+            Body::Tool(result) => result.content.iter().map(|part| part.tokens(counter)).sum(),
+            Body::Event { text, .. } => counter.count(text),
+        };
+        content + PER_MESSAGE
+    }
+}

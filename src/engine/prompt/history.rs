@@ -1,0 +1,224 @@
+//! Messages into items, under the compaction in force: kept user messages, the block, what comes after it, the
+//! current turn. Pairs calls with results. It decides nothing about size.
+
+use super::item::{Channel, Item, ItemCall, ItemPart, ItemSource, Role, Shown};
+use super::{Cut, CutReason, KEEP, Prompt};
+use crate::engine::compact::record::{Action, Compaction};
+use crate::engine::id::Ordinal;
+use crate::engine::message::{Body, Content, Message, SYSTEM_IN_HISTORY};
+use crate::engine::text::{head, tail};
+use crate::engine::transcript::{Round, Transcript};
+
+/// Answers a call whose result was never recorded: after an abort, a crash, an import.
+pub const NO_RESULT: &str = "[no result was recorded: the call was interrupted]";
+/// Tokens of [`NO_RESULT`] as a message; a constant, so that rendering counts nothing.
+pub const NO_RESULT_TOKENS: u32 = 20;
+
+const PRIORITY_HISTORY: u32 = 10;
+const PRIORITY_BLOCK: u32 = 50;
+const PRIORITY_KEPT: u32 = 60;
+
+/// A transcript seen through a compaction.
+pub(super) struct History<'a> {
+    transcript: &'a Transcript,
+    compaction: Option<&'a Compaction>,
+}
+
+impl<'a> History<'a> {
+    pub(super) fn new(transcript: &'a Transcript, compaction: Option<&'a Compaction>) -> Self {
+        Self { transcript, compaction }
+    }
+
+    /// Puts everything that is said into the prompt, the current user message and its rounds last.
+    pub(super) fn put(&self, prompt: &mut Prompt) {
+        let current_turn = self.transcript.turns().last().map_or(Ordinal(u32::MAX), |turn| turn.first);
+        let mut start = Ordinal(0);
+        let mut open = Vec::new();
+        if let Some(record) = self.compaction {
+            start = record.resume_at();
+            let kept = self.users(&record.kept_users, Shown::Kept);
+            prompt.push(Channel::History, "keptUserMessages", PRIORITY_KEPT, kept);
+            if !record.block.is_empty() {
+                let block = Item::made(Role::User, record.block.clone(), record.block_tokens);
+                prompt.push(Channel::Summary, "compaction", PRIORITY_BLOCK, vec![block]);
+            }
+            open = self.users(&record.open_requests, Shown::Kept);
+            self.report(record, prompt);
+        }
+        if open.first().and_then(|item| item.sources.first()).is_some_and(|source| source.ord >= current_turn)
+        {
+            prompt.push(Channel::Input, "currentMessage", KEEP, open);
+            let rounds = self.span(start, Ordinal(u32::MAX), &mut prompt.cuts);
+            prompt.push(Channel::Input, "currentRounds", KEEP, rounds);
+            return;
+        }
+        if let Some(before) = current_turn.0.checked_sub(1).map(Ordinal)
+            && start <= before
+        {
+            open.extend(self.span(start, before, &mut prompt.cuts));
+        }
+        prompt.push(Channel::History, "history", PRIORITY_HISTORY, open);
+        let mut input = self.span(start.max(current_turn), Ordinal(u32::MAX), &mut prompt.cuts);
+        let rounds = input.split_off(input.iter().take_while(|item| item.role == Role::User).count());
+        prompt.push(Channel::Input, "currentMessage", KEEP, input);
+        prompt.push(Channel::Input, "currentRounds", KEEP, rounds);
+    }
+
+    fn users(&self, ords: &[Ordinal], shown: Shown) -> Vec<Item> {
+        ords.iter()
+            .filter_map(|ord| self.transcript.message(*ord))
+            .filter_map(|message| user_item(message, shown))
+            .collect()
+    }
+
+    /// The loss ledger of a record: what it dropped, and the user messages that did not fit.
+    fn report(&self, record: &Compaction, prompt: &mut Prompt) {
+        let dropped = record.dropped.map_or(&[][..], |span| self.transcript.range(span.from, span.to));
+        let kept = |ord: &Ordinal| record.kept_users.contains(ord) || record.open_requests.contains(ord);
+        for message in dropped.iter().filter(|message| message.visible_to_model && !kept(&message.ord)) {
+            prompt.cuts.push(cut(message, CutReason::Dropped, 0));
+        }
+        for message in record.reported_users.iter().filter_map(|ord| self.transcript.message(*ord)) {
+            prompt.cuts.push(cut(message, CutReason::UserMessage, 0));
+        }
+    }
+
+    /// Items of the inclusive range. A round's results follow its calls in the calls' order, whatever order they came
+    /// in, and nothing stands between.
+    fn span(&self, from: Ordinal, to: Ordinal, cuts: &mut Vec<Cut>) -> Vec<Item> {
+        let mut items = Vec::new();
+        let mut rounds =
+            self.transcript.rounds().iter().skip(self.transcript.first_round_from(from)).peekable();
+        for message in self.transcript.range(from, to) {
+            match &message.body {
+                Body::Event { kind, .. } if kind == SYSTEM_IN_HISTORY => {
+                    cuts.push(cut(message, CutReason::SystemInHistory, 0));
+                }
+                Body::Event { .. } => {}
+                Body::User(_) => items.extend(user_item(message, Shown::Raw)),
+                Body::Tool(_) if self.transcript.is_stray(message.ord) => {
+                    cuts.push(cut(message, CutReason::StrayResult, 0));
+                }
+                Body::Tool(_) => {}
+                Body::Assistant { .. } => {
+                    if let Some(round) = rounds.next_if(|round| round.assistant == message.ord) {
+                        self.put_round(message, round, &mut items, cuts);
+                    }
+                }
+            }
+        }
+        items
+    }
+
+    fn put_round(&self, message: &Message, round: &Round, items: &mut Vec<Item>, cuts: &mut Vec<Cut>) {
+        let Body::Assistant { parts, calls } = &message.body else { return };
+        items.push(Item {
+            role: Role::Assistant,
+            parts: parts.iter().map(ItemPart::from).collect(),
+            calls: calls
+                .iter()
+                .map(|call| ItemCall {
+                    id: call.id.clone(),
+                    name: call.name.clone(),
+                    arguments: call.arguments.clone(),
+                })
+                .collect(),
+            call_id: None,
+            sources: vec![ItemSource { ord: message.ord, shown: Shown::Raw }],
+            tokens: message.tokens,
+        });
+        for (call, answer) in calls.iter().zip(&round.results) {
+            let answer = answer.and_then(|ord| self.transcript.message(ord));
+            let mut item = match answer {
+                Some(result) => self.result_item(result, cuts),
+                None => {
+                    cuts.push(cut(message, CutReason::UnansweredCall, message_bytes(message)));
+                    Item::made(Role::Tool, NO_RESULT, NO_RESULT_TOKENS)
+                }
+            };
+            item.call_id = Some(call.id.clone());
+            items.push(item);
+        }
+    }
+
+    fn result_item(&self, message: &Message, cuts: &mut Vec<Cut>) -> Item {
+        let Body::Tool(result) = &message.body else { return Item::made(Role::Tool, "", 0) };
+        let action = self.compaction.and_then(|record| record.actions.get(&message.ord));
+        let (parts, shown, tokens) = match action {
+            None => (result.content.clone(), Shown::Raw, message.tokens),
+            Some(action) => {
+                let text = acted_on(&result.content, *action);
+                let reason = match action {
+                    Action::Shorten { .. } => CutReason::Shortened,
+                    Action::Repeat { .. } => CutReason::Repeated,
+                };
+                cuts.push(cut(message, reason, text.len()));
+                (vec![Content::Text(text.into())], Shown::Shortened, action.tokens())
+            }
+        };
+        Item {
+            role: Role::Tool,
+            parts: parts.into_iter().map(ItemPart::Content).collect(),
+            calls: Vec::new(),
+            call_id: None,
+            sources: vec![ItemSource { ord: message.ord, shown }],
+            tokens,
+        }
+    }
+}
+
+/// What a result says under an action. The same function counts it when the action is planned.
+pub(crate) fn acted_on(content: &[Content], action: Action) -> String {
+    match action {
+        Action::Repeat { .. } => "[the same content stands in a newer result below]".into(),
+        Action::Shorten { head: first, tail: last, .. } => {
+            let whole = joined(content);
+            let (first, last) = (head(&whole, first as usize), tail(&whole, last as usize));
+            let left_out = whole.len().saturating_sub(first.len() + last.len());
+            format!("{first}\n[… {left_out} of {} bytes not shown …]\n{last}", whole.len())
+        }
+    }
+}
+
+/// All text of a result, pictures named in their place.
+pub(crate) fn joined(content: &[Content]) -> String {
+    let mut out = String::new();
+    for part in content {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        match part {
+            Content::Image(image) => out.push_str(&format!("[picture, {}]", image.media_type)),
+            Content::Resource { uri: name, text } | Content::ContextFile { path: name, text } => {
+                out.push_str(name);
+                out.push('\n');
+                out.push_str(text);
+            }
+            Content::Text(text) => out.push_str(text),
+        }
+    }
+    out
+}
+
+fn user_item(message: &Message, shown: Shown) -> Option<Item> {
+    let Body::User(parts) = &message.body else { return None };
+    if message.body.is_empty() || !message.visible_to_model {
+        return None;
+    }
+    Some(Item {
+        role: Role::User,
+        parts: parts.iter().cloned().map(ItemPart::Content).collect(),
+        calls: Vec::new(),
+        call_id: None,
+        sources: vec![ItemSource { ord: message.ord, shown }],
+        tokens: message.tokens,
+    })
+}
+
+fn cut(message: &Message, reason: CutReason, kept_bytes: usize) -> Cut {
+    Cut { ord: Some(message.ord), reason, original_bytes: message_bytes(message), kept_bytes }
+}
+
+fn message_bytes(message: &Message) -> usize {
+    message.body.texts().iter().map(|text| text.len()).sum()
+}

@@ -1,0 +1,155 @@
+//! Validated settings of rendering and compaction, and the budget that follows from them. No reading of files or
+//! environments: a value that is here is possible.
+
+use thiserror::Error;
+
+/// A share in thousandths, so that budgets are integers and the same on every machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PerMille(u32);
+
+impl PerMille {
+    /// A share of 0 to 1,000 thousandths; more is taken as the whole.
+    pub const fn new(thousandths: u32) -> Self {
+        Self(if thousandths > 1000 { 1000 } else { thousandths })
+    }
+
+    /// This share of `whole`, rounded down.
+    pub fn of(self, whole: u32) -> u32 {
+        u32::try_from(u64::from(whole) * u64::from(self.0) / 1000).unwrap_or(u32::MAX)
+    }
+}
+
+/// Where the budget starts from (source: 003, the threshold setting).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Threshold {
+    /// A share of the model's window.
+    Ratio(PerMille),
+    /// A number of tokens, at least 100.
+    Tokens(u32),
+}
+
+/// A setting that cannot be used, with what would be possible.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum SettingsError {
+    /// The threshold is neither a ratio nor a useful count.
+    #[error("threshold {0} is neither a ratio above 0 and up to 1 nor a count of at least 100 tokens")]
+    Threshold(f64),
+    /// The window leaves no room for a prompt.
+    #[error("a window of {window} tokens leaves no room for a prompt; at least {least} are needed")]
+    Window {
+        /// What was asked for, in tokens.
+        window: u32,
+        /// The smallest window that works, in tokens.
+        least: u32,
+    },
+    /// No policy has this name.
+    #[error("no policy is named {name:?}; known: {known}")]
+    Policy {
+        /// What was asked for.
+        name: String,
+        /// The names that exist.
+        known: String,
+    },
+}
+
+impl Threshold {
+    /// Reads a threshold as users write it: a ratio in (0, 1] or a count of at least 100.
+    pub fn from_number(value: f64) -> Result<Self, SettingsError> {
+        if value > 0.0 && value <= 1.0 {
+            Ok(Self::Ratio(PerMille::new((value * 1000.0).round() as u32)))
+        } else if (100.0..=f64::from(u32::MAX)).contains(&value) {
+            Ok(Self::Tokens(value as u32))
+        } else {
+            Err(SettingsError::Threshold(value))
+        }
+    }
+}
+
+/// How much of the window is kept back, and how the rest is divided. Built once, by [`BudgetSettings::budget`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BudgetSettings {
+    /// The user's ceiling below the model's window, if any.
+    pub threshold: Option<Threshold>,
+    /// Tokens kept back for the answer; a quarter of the window at most.
+    pub reserved_output: u32,
+    /// Largest narrative that is accepted, in tokens; an eighth of the window at most.
+    pub max_summary_tokens: u32,
+    /// Tokens of the instruction that asks for a summary.
+    pub instruction_tokens: u32,
+    /// Kept back for the estimator's error; 3 % before anything is measured.
+    pub margin: PerMille,
+}
+
+impl Default for BudgetSettings {
+    fn default() -> Self {
+        Self {
+            threshold: None,
+            reserved_output: 4096,
+            max_summary_tokens: 2048,
+            instruction_tokens: 400,
+            margin: PerMille::new(30),
+        }
+    }
+}
+
+/// The smallest window that leaves room for anything, in tokens.
+const LEAST_WINDOW: u32 = 1000;
+
+impl BudgetSettings {
+    /// The budget of a model with this window, in tokens.
+    pub fn budget(&self, window: u32) -> Result<Budget, SettingsError> {
+        if window < LEAST_WINDOW {
+            return Err(SettingsError::Window { window, least: LEAST_WINDOW });
+        }
+        let ceiling = match self.threshold {
+            None => window,
+            Some(Threshold::Ratio(share)) => share.of(window),
+            Some(Threshold::Tokens(tokens)) => tokens.min(window),
+        };
+        let reserved_output = self.reserved_output.min(window / 4);
+        let max_summary_tokens = self.max_summary_tokens.min(window / 8);
+        let for_summary = max_summary_tokens + self.instruction_tokens.min(window / 16);
+        let kept_back = reserved_output.max(for_summary) + self.margin.of(window);
+        let limit = ceiling.saturating_sub(kept_back);
+        if limit == 0 {
+            return Err(SettingsError::Window { window: ceiling, least: kept_back + 1 });
+        }
+        Ok(Budget { window, limit, max_summary_tokens })
+    }
+}
+
+/// What a prompt may weigh. Made by [`BudgetSettings::budget`] only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// The model's window in tokens.
+    pub window: u32,
+    /// No prompt is larger than this, in tokens.
+    pub limit: u32,
+    /// A longer narrative is refused, in tokens.
+    pub max_summary_tokens: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// rows: V29
+    #[test]
+    fn the_limit_follows_the_threshold() {
+        let settings = BudgetSettings::default();
+        assert_eq!(settings.budget(128_000).map(|b| b.limit), Ok(128_000 - 4096 - 3840));
+        assert_eq!(settings.budget(16_000).map(|b| b.limit), Ok(16_000 - 4000 - 480));
+        let half = BudgetSettings { threshold: Threshold::from_number(0.5).ok(), ..settings.clone() };
+        assert_eq!(half.budget(128_000).map(|b| b.limit), Ok(64_000 - 4096 - 3840));
+        let count = BudgetSettings { threshold: Threshold::from_number(20_000.0).ok(), ..settings };
+        assert_eq!(count.budget(128_000).map(|b| b.limit), Ok(20_000 - 4096 - 3840));
+    }
+
+    #[test]
+    fn a_threshold_between_a_ratio_and_a_count_is_an_error() {
+        for bad in [0.0, -1.0, 1.5, 99.0, f64::NAN, f64::INFINITY] {
+            assert!(matches!(Threshold::from_number(bad), Err(SettingsError::Threshold(_))), "{bad}");
+        }
+        assert!(matches!(BudgetSettings::default().budget(12), Err(SettingsError::Window { .. })));
+    }
+}

@@ -1,0 +1,67 @@
+//! Cutting, hashing and quoting text on character boundaries. What is cut, and why, is decided elsewhere.
+
+use sha2::{Digest, Sha256};
+
+/// Lower-case hexadecimal SHA-256.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(64);
+    for byte in Sha256::digest(bytes) {
+        for nibble in [byte >> 4, byte & 15] {
+            out.push(char::from_digit(u32::from(nibble), 16).unwrap_or('0'));
+        }
+    }
+    out
+}
+
+/// The longest prefix of `text` of at most `bytes` bytes that ends on a character boundary.
+pub fn head(text: &str, bytes: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes.min(text.len()))).unwrap_or(text)
+}
+
+/// The longest suffix of `text` of at most `bytes` bytes that starts on a character boundary.
+pub fn tail(text: &str, bytes: usize) -> &str {
+    text.get(text.ceil_char_boundary(text.len().saturating_sub(bytes))..).unwrap_or(text)
+}
+
+/// The first line of `text` that is not blank, trimmed and cut to `bytes`, with an ellipsis where it was cut.
+pub fn first_line(text: &str, bytes: usize) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    one_line(line, bytes)
+}
+
+/// `text` with every run of white space as one blank, cut to `bytes`, with an ellipsis where it was cut.
+pub fn one_line(text: &str, bytes: usize) -> String {
+    let mut out = String::new();
+    for word in text.split_whitespace() {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+        if out.len() > bytes {
+            return format!("{}…", head(&out, bytes));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cuts_stay_on_character_boundaries_at_every_offset() {
+        let text = "aé漢🙂z";
+        for n in 0..=text.len() + 2 {
+            assert!(text.starts_with(head(text, n)));
+            assert!(text.ends_with(tail(text, n)));
+            assert!(head(text, n).len() <= n && tail(text, n).len() <= n);
+        }
+    }
+
+    #[test]
+    fn one_line_folds_blanks_and_says_that_it_cut() {
+        assert_eq!(one_line("  a\n\tb  ", 10), "a b");
+        assert_eq!(one_line("abcdef ghi", 4), "abcd…");
+        assert_eq!(first_line("\n\n  first \nsecond", 80), "first");
+    }
+}

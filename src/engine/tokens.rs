@@ -1,0 +1,33 @@
+//! Token counting as the engine sees it: the trait, the overheads, the fallback. No vocabulary, no tokenizer.
+
+/// Counts the tokens of a text. A pure function of the text: the same text has the same count in every process.
+pub trait TokenCount {
+    /// The estimator's name, shown with every figure that it produced (promise P10).
+    fn name(&self) -> &str;
+
+    /// Tokens of `text` by itself, without any message overhead.
+    fn count(&self, text: &str) -> u32;
+}
+
+/// Tokens that a wire adds per message: role, separators.
+pub const PER_MESSAGE: u32 = 4;
+/// Tokens that a wire adds per tool call, beside its name and arguments.
+pub const PER_CALL: u32 = 8;
+/// Tokens that a wire adds per tool definition, beside its name, description and schema.
+pub const PER_TOOL: u32 = 8;
+/// Tokens taken for an image whose size is not known. Providers charge by tiles; this is a 1,024 × 768 picture.
+pub const PER_IMAGE: u32 = 765;
+
+/// A quarter of the characters, rounded up: for models whose vocabulary is not known and for tests.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct QuarterOfChars;
+
+impl TokenCount for QuarterOfChars {
+    fn name(&self) -> &str {
+        "chars/4"
+    }
+
+    fn count(&self, text: &str) -> u32 {
+        u32::try_from(text.chars().count().div_ceil(4)).unwrap_or(u32::MAX)
+    }
+}

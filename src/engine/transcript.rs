@@ -1,0 +1,262 @@
+//! A session's messages in their order, with the turns and rounds that they form, and the compaction records. Append
+//! only. It knows nothing of budgets or prompts.
+
+use super::compact::record::{Compaction, Status};
+use super::id::{CallId, CompactionId, Generation, MessageId, Ordinal, RoundId, SessionId, TurnId};
+use super::message::{Body, Message, NewMessage, ToolCall};
+use super::text::sha256_hex;
+use super::tokens::TokenCount;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Everything that a session said and did. A round's results follow its assistant message and come before the next.
+#[derive(Debug, Clone)]
+pub struct Transcript {
+    session: SessionId,
+    generation: Generation,
+    messages: Vec<Arc<Message>>,
+    turns: Vec<Turn>,
+    rounds: Vec<Round>,
+    /// Results that answer no call of their round, or one that was answered before.
+    strays: BTreeSet<Ordinal>,
+    call_ids: BTreeSet<CallId>,
+    compactions: Vec<Compaction>,
+}
+
+/// One user request and all that follows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    /// Its identity.
+    pub id: TurnId,
+    /// Its first message.
+    pub first: Ordinal,
+    /// Its user messages: the request, and what the user put in while it ran.
+    pub requests: Vec<Ordinal>,
+}
+
+/// An assistant message with the results of its calls.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Round {
+    /// Its identity; 003's `toolCallRoundId`.
+    pub id: RoundId,
+    /// Its place in [`Transcript::turns`].
+    pub turn: usize,
+    /// Its assistant message.
+    pub assistant: Ordinal,
+    /// For each call, in the order of the calls, the message that answers it.
+    pub results: Vec<Option<Ordinal>>,
+    /// Its last message.
+    pub last: Ordinal,
+}
+
+impl Transcript {
+    /// An empty session.
+    pub fn new(session: SessionId) -> Self {
+        Self {
+            session,
+            generation: Generation::default(),
+            messages: Vec::new(),
+            turns: Vec::new(),
+            rounds: Vec::new(),
+            strays: BTreeSet::new(),
+            call_ids: BTreeSet::new(),
+            compactions: Vec::new(),
+        }
+    }
+
+    /// The session's id.
+    pub fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    /// Rises on reset.
+    pub fn generation(&self) -> Generation {
+        self.generation
+    }
+
+    /// All messages; the one at index `n` has ordinal `n`.
+    pub fn messages(&self) -> &[Arc<Message>] {
+        &self.messages
+    }
+
+    /// The message at this position, if there is one.
+    pub fn message(&self, ord: Ordinal) -> Option<&Arc<Message>> {
+        self.messages.get(ord.index())
+    }
+
+    /// Messages of the inclusive range; empty where the range is.
+    pub fn range(&self, from: Ordinal, to: Ordinal) -> &[Arc<Message>] {
+        let end = to.index().saturating_add(1).min(self.messages.len());
+        self.messages.get(from.index()..end).unwrap_or_default()
+    }
+
+    /// All turns in order.
+    pub fn turns(&self) -> &[Turn] {
+        &self.turns
+    }
+
+    /// All rounds in order.
+    pub fn rounds(&self) -> &[Round] {
+        &self.rounds
+    }
+
+    /// The rounds of the turn at this index, oldest first.
+    pub fn rounds_of(&self, turn: usize) -> &[Round] {
+        let from = self.rounds.partition_point(|round| round.turn < turn);
+        let to = self.rounds.partition_point(|round| round.turn <= turn);
+        self.rounds.get(from..to).unwrap_or_default()
+    }
+
+    /// The last message of the turn at this index.
+    pub fn last_of_turn(&self, turn: usize) -> Option<Ordinal> {
+        match self.turns.get(turn + 1) {
+            Some(next) => next.first.0.checked_sub(1).map(Ordinal),
+            None => self.messages.last().map(|message| message.ord),
+        }
+    }
+
+    /// The index of the turn that holds this message.
+    pub fn turn_at(&self, ord: Ordinal) -> Option<usize> {
+        self.turns.partition_point(|turn| turn.first <= ord).checked_sub(1)
+    }
+
+    /// The index of the first round whose assistant message stands at or after `ord`.
+    pub fn first_round_from(&self, ord: Ordinal) -> usize {
+        self.rounds.partition_point(|round| round.assistant < ord)
+    }
+
+    /// Whether this result answers no call of its round.
+    pub fn is_stray(&self, ord: Ordinal) -> bool {
+        self.strays.contains(&ord)
+    }
+
+    /// All compaction records, oldest first.
+    pub fn compactions(&self) -> &[Compaction] {
+        &self.compactions
+    }
+
+    /// The compaction that rendering obeys: the newest one in force hides all older ones (source: 003).
+    pub fn in_force(&self) -> Option<&Compaction> {
+        self.compactions.iter().rev().find(|record| record.status == Status::InForce)
+    }
+
+    /// `round.summary` of document 003: the block of the newest compaction in force that is anchored at this round.
+    pub fn round_summary(&self, round: &RoundId) -> Option<&str> {
+        self.compactions
+            .iter()
+            .rev()
+            .find(|record| record.status == Status::InForce && record.anchor.round_id == *round)
+            .map(|record| &*record.block)
+    }
+
+    /// Appends a message and counts it; the only place where its text is ever tokenised.
+    ///
+    /// A user message starts a turn unless the message before it is one too: nothing ran between them.
+    pub fn append(&mut self, new: NewMessage, counter: &dyn TokenCount) -> Ordinal {
+        let ord = Ordinal(u32::try_from(self.messages.len()).unwrap_or(u32::MAX));
+        let follows_user = self.messages.last().is_some_and(|last| matches!(last.body, Body::User(_)));
+        let starts_turn = matches!(new.body, Body::User(_)) && !follows_user;
+        self.append_at(ord, new, starts_turn || self.turns.is_empty(), counter);
+        ord
+    }
+
+    /// Appends a user message to the running turn, as when the user puts a word in between two rounds.
+    pub fn inject(&mut self, new: NewMessage, counter: &dyn TokenCount) -> Ordinal {
+        let ord = Ordinal(u32::try_from(self.messages.len()).unwrap_or(u32::MAX));
+        self.append_at(ord, new, self.turns.is_empty(), counter);
+        ord
+    }
+
+    fn append_at(&mut self, ord: Ordinal, mut new: NewMessage, starts_turn: bool, counter: &dyn TokenCount) {
+        if starts_turn {
+            let id = TurnId::new(format!("{}/t{}", self.session, self.turns.len()));
+            self.turns.push(Turn { id, first: ord, requests: Vec::new() });
+        }
+        let turn_index = self.turns.len() - 1;
+        match &mut new.body {
+            Body::User(_) => self.turns[turn_index].requests.push(ord),
+            Body::Assistant { calls, .. } => {
+                for call in calls.iter_mut() {
+                    self.make_unique(call);
+                }
+                let answered = vec![None; calls.len()];
+                if !new.body.is_empty() && new.visible_to_model {
+                    let id = RoundId::new(format!("{}/r{}", self.session, self.rounds.len()));
+                    self.rounds.push(Round {
+                        id,
+                        turn: turn_index,
+                        assistant: ord,
+                        results: answered,
+                        last: ord,
+                    });
+                }
+            }
+            Body::Tool(result) => {
+                if !self.take_result(&result.call, ord, turn_index) {
+                    self.strays.insert(ord);
+                }
+            }
+            Body::Event { .. } => {}
+        }
+        let tokens = new.body.tokens(counter);
+        let hash = new.body.hash();
+        self.messages.push(Arc::new(Message {
+            id: MessageId::new(format!("{}/m{ord}", self.session)),
+            external_id: new.external_id,
+            ord,
+            rev: 0,
+            turn: self.turns[turn_index].id.clone(),
+            body: new.body,
+            visible_to_model: new.visible_to_model,
+            created_at: new.created_at,
+            tokens,
+            hash,
+        }));
+    }
+
+    /// Providers refuse a prompt in which two calls have one id, and real transcripts hold such: the later one gets a
+    /// new id, its own stays known for its result.
+    fn make_unique(&mut self, call: &mut ToolCall) {
+        let own = call.id.clone();
+        let mut n = 2;
+        while !self.call_ids.insert(call.id.clone()) {
+            call.id = CallId::new(format!("{own}_{n}"));
+            call.source_id = Some(own.as_str().to_owned());
+            n += 1;
+        }
+    }
+
+    /// Gives a result to the first unanswered call of the newest round that has its id. A round takes results of its
+    /// own turn only, so that one which comes after the turn can never answer it again.
+    fn take_result(&mut self, call: &str, ord: Ordinal, turn: usize) -> bool {
+        let Some(round) = self.rounds.last_mut().filter(|round| round.turn == turn) else { return false };
+        let Some(Body::Assistant { calls, .. }) = self.messages.get(round.assistant.index()).map(|m| &m.body)
+        else {
+            return false;
+        };
+        for (slot, known) in round.results.iter_mut().zip(calls) {
+            if slot.is_none() && known.source_id.as_deref().unwrap_or(known.id.as_str()) == call {
+                *slot = Some(ord);
+                round.last = ord;
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Writes a compaction record. An earlier one in force stays as a record and is hidden by it.
+    pub fn record(&mut self, compaction: Compaction) {
+        self.compactions.push(compaction);
+    }
+
+    /// The id of the next compaction record.
+    pub fn next_compaction_id(&self) -> CompactionId {
+        CompactionId::new(format!("{}/c{}", self.session, self.compactions.len()))
+    }
+
+    /// Hash of all that the inclusive range says: a summary applies only to the source it was made from.
+    pub fn source_hash(&self, from: Ordinal, to: Ordinal) -> String {
+        let hashes: String = self.range(from, to).iter().map(|message| message.hash.as_str()).collect();
+        sha256_hex(hashes.as_bytes())
+    }
+}

@@ -1,0 +1,5 @@
+//! threadhold: holds the thread of every agent chat in a workspace and keeps every prompt under the model's window.
+//!
+//! WIP code map follows.
+
+pub mod engine;
