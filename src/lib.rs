@@ -3,3 +3,4 @@
 //! WIP code map follows.
 
 pub mod engine;
+pub mod tokenizer;
