@@ -3,4 +3,5 @@
 //! WIP code map follows.
 
 pub mod engine;
+pub mod model;
 pub mod tokenizer;

@@ -7,6 +7,7 @@ pub mod item;
 pub mod layout;
 pub mod limit;
 pub mod linearize;
+pub mod request;
 pub mod system;
 
 use super::compact::record::Compaction;

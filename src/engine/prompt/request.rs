@@ -1,0 +1,57 @@
+//! What is asked of a model and what comes back, as values. Not the asking: that is `crate::model`, where the wires
+//! are, and not what an answer is worth: that is `compact`'s.
+
+use super::item::{Item, Tool};
+
+/// One call of a model.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Request {
+    /// What it reads, in order. In a request for a summary the last item is the instruction.
+    pub items: Vec<Item>,
+    /// The tools that it is told of.
+    pub tools: Vec<Tool>,
+    /// Whether it may use them.
+    pub tool_choice: ToolChoice,
+    /// Whether it is asked for its likeliest answer. A switch and no number, because nothing here wants another one.
+    pub temperature_zero: bool,
+    /// The most that it may answer, in tokens; the model's own limit where there is none.
+    pub max_output: Option<u32>,
+    /// Indexes into `items` after which a provider's cache may keep the prefix.
+    pub cache_breakpoints: Vec<usize>,
+}
+
+/// Whether a model may use the tools that it is told of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ToolChoice {
+    /// As it likes.
+    #[default]
+    Auto,
+    /// Not at all. The tools are still sent, because a provider's cache depends on them.
+    None,
+}
+
+/// A whole answer of a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Completion {
+    /// What it said.
+    pub text: String,
+    /// How many tool calls are in the answer.
+    pub calls: usize,
+    /// Why it ended.
+    pub stop: StopReason,
+    /// Tokens of the answer as the provider reported them.
+    pub output_tokens: Option<u32>,
+}
+
+/// Why an answer ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopReason {
+    /// It was finished.
+    End,
+    /// It reached a length limit; what is there may be cut anywhere.
+    Length,
+    /// It waits for the results of its tool calls.
+    ToolUse,
+    /// The provider or the model would not answer.
+    Refused,
+}
