@@ -2,6 +2,9 @@
 //!
 //! WIP code map follows.
 
+pub mod commands;
 pub mod engine;
 pub mod model;
+pub mod replay;
 pub mod tokenizer;
+pub mod transcript_io;

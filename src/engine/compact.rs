@@ -1,2 +1,16 @@
-//! stub
+//! Compaction, the whole story: a prompt is over its limit → `plan` says what may be covered → `ladder` goes from rung
+//! to rung, asking a model where it may → `accept` judges its answer → `compose` fills the room → the record is
+//! written to the transcript, its round has a summary → rendering obeys it → `metadata` goes to the editor.
+//! No clock, no call, no storage: whoever runs the ladder does that.
+
+pub mod accept;
+pub mod compose;
+pub mod identifiers;
+pub mod known_tools;
+pub mod ladder;
+pub mod ledger;
+pub mod metadata;
+pub mod plan;
+pub mod policy;
 pub mod record;
+pub mod template;

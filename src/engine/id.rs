@@ -40,7 +40,7 @@ text_id! {
 }
 
 /// A message's position in its session, counted from 0. Never reused, not even after a removal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Ordinal(pub u32);
 

@@ -4,7 +4,7 @@
 use super::id::{CallId, MessageId, Ordinal, TurnId};
 use super::text::sha256_hex;
 use super::tokens::{PER_CALL, PER_IMAGE, PER_MESSAGE, TokenCount};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Text that is shared between the transcript and every prompt that shows it.
 pub type Text = Arc<str>;
@@ -57,6 +57,19 @@ pub struct Message {
     pub tokens: u32,
     /// [`Body::hash`], taken once, at insertion.
     pub hash: String,
+    /// The identifiers in it, found once, when a compaction first asks.
+    pub(crate) mentions: OnceLock<Vec<Mention>>,
+}
+
+/// An identifier that a message holds, and the heaviest speaker who used it there.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Mention {
+    /// The identifier.
+    pub id: Box<str>,
+    /// Who used it: the index's weight.
+    pub weight: u8,
+    /// The call whose arguments hold it, by position; nothing for what was said.
+    pub call: Option<u16>,
 }
 
 /// Who says what. The variants carry only what that speaker can say.

@@ -7,7 +7,7 @@ use super::message::{Body, Message, NewMessage, ToolCall};
 use super::text::sha256_hex;
 use super::tokens::TokenCount;
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Everything that a session said and did. A round's results follow its assistant message and come before the next.
 #[derive(Debug, Clone)]
@@ -211,6 +211,7 @@ impl Transcript {
             created_at: new.created_at,
             tokens,
             hash,
+            mentions: OnceLock::new(),
         }));
     }
 

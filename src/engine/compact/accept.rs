@@ -1,0 +1,69 @@
+//! What a model's answer to a summary request must be. Everything else is refused with its reason, and nothing that
+//! stood before is touched by a refusal.
+
+use super::template::{SECTIONS, SUMMARY_CLOSE, SUMMARY_OPEN};
+use crate::engine::prompt::request::{Completion, StopReason};
+use crate::engine::tokens::TokenCount;
+use thiserror::Error;
+
+/// Why an answer is no summary.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// Nothing was said.
+    #[error("the answer was empty")]
+    Empty,
+    /// The answer ended at its length limit.
+    #[error("the answer was cut off")]
+    Cut,
+    /// The model called a tool in place of answering.
+    #[error("the model called a tool in place of a summary")]
+    ToolCall,
+    /// The model or its provider declined.
+    #[error("the model refused")]
+    Declined,
+    /// There is no summary element.
+    #[error("the answer holds no summary element")]
+    NoTag,
+    /// A required section is missing.
+    #[error("the summary lacks the section {0:?}")]
+    MissingSection(&'static str),
+    /// It is longer than what was set aside for it (source: 003).
+    #[error("Summary too large: {tokens} tokens, at most {most}")]
+    TooLarge {
+        /// Its size in tokens.
+        tokens: u32,
+        /// The most that is accepted, in tokens.
+        most: u32,
+    },
+}
+
+/// The narrative in an answer, or why there is none. Text outside the summary element never enters.
+pub fn accept(answer: &Completion, most: u32, counter: &dyn TokenCount) -> Result<String, Refusal> {
+    match answer.stop {
+        StopReason::Length => return Err(Refusal::Cut),
+        StopReason::Refused => return Err(Refusal::Declined),
+        StopReason::ToolUse => return Err(Refusal::ToolCall),
+        StopReason::End if answer.calls > 0 => return Err(Refusal::ToolCall),
+        StopReason::End => {}
+    }
+    if answer.text.trim().is_empty() {
+        return Err(Refusal::Empty);
+    }
+    let (_, inside) = answer.text.split_once(SUMMARY_OPEN).ok_or(Refusal::NoTag)?;
+    let (inside, _) = inside.rsplit_once(SUMMARY_CLOSE).ok_or(Refusal::NoTag)?;
+    let narrative = inside.replace(SUMMARY_OPEN, "").replace(SUMMARY_CLOSE, "");
+    let narrative = narrative.trim();
+    if narrative.is_empty() {
+        return Err(Refusal::Empty);
+    }
+    for section in SECTIONS {
+        if !narrative.lines().any(|line| line.trim() == *section) {
+            return Err(Refusal::MissingSection(section));
+        }
+    }
+    let tokens = counter.count(narrative);
+    if tokens > most {
+        return Err(Refusal::TooLarge { tokens, most });
+    }
+    Ok(narrative.to_owned())
+}

@@ -1,0 +1,457 @@
+//! The ladder of promise P4 as states: each step either is done or waits for one answer of a model, and carries what
+//! it waits for. It always ends, and it ends without a model. No call is made here.
+
+use super::accept::accept;
+use super::compose::{Desk, Ingredients};
+use super::plan::{self, NothingToSummarize, Slice};
+use super::policy::Stage;
+use super::record::{Compaction, Fallback, Mode, ModeRequested, Strength};
+use super::template;
+use crate::engine::id::{Generation, Ordinal};
+use crate::engine::prompt::history::joined;
+use crate::engine::prompt::item::{Item, Role};
+use crate::engine::prompt::request::{Completion, Request, ToolChoice};
+use crate::engine::prompt;
+use crate::engine::prompt::{item::Shown, limit};
+use crate::engine::message::Body;
+use crate::engine::tokens::PER_MESSAGE;
+use crate::engine::transcript::Round;
+use std::collections::{BTreeMap, VecDeque};
+use thiserror::Error;
+
+/// Where a compaction stands.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// A model must answer; give the answer to [`Waiting::answer`].
+    Ask(Box<Ask>),
+    /// Done: this record brings the prompt under its limit.
+    Accepted(Box<Compaction>),
+    /// Compaction is off: the overflow stays an overflow.
+    Off,
+    /// The source changed while a model was asked; nothing was applied.
+    Stale,
+    /// Nothing brings it under its limit; nothing is sent, nothing is lost.
+    CannotFit(CannotFit),
+}
+
+/// A request to a model, and the state that waits for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ask {
+    /// What to send.
+    pub request: Request,
+    /// The rung that asks.
+    pub mode: Mode,
+    /// What goes on when the answer is there.
+    pub waiting: Waiting,
+}
+
+/// A compaction that waits for a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Waiting {
+    slice: Slice,
+    /// Generation and content of the slice when it was planned.
+    source: (Generation, String),
+    rung: Rung,
+    fallbacks: Vec<Fallback>,
+    input_truncated: bool,
+}
+
+/// What is waited for.
+#[derive(Debug, Clone, PartialEq)]
+enum Rung {
+    /// The full summary.
+    Full,
+    /// A simple summary of one piece; these pieces are still to come.
+    Simple(VecDeque<String>),
+}
+
+/// What a model did with a request.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// It answered.
+    Answered(Completion),
+    /// The call failed; why, in words without secrets.
+    Failed(String),
+    /// The deadline passed.
+    Deadline,
+}
+
+/// Nothing brings the prompt under its limit (rung 5). The sizes say what would have to be smaller.
+#[derive(Debug, Clone, PartialEq, Eq, Error, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+#[error("{needed} tokens are needed for what cannot be given up, and the limit is {limit}")]
+pub struct CannotFit {
+    /// The model's window, in tokens.
+    pub window: u32,
+    /// The most a prompt may weigh, in tokens.
+    pub limit: u32,
+    /// Tokens of the smallest prompt that would still be one.
+    pub needed: u32,
+    /// Tokens of the tool definitions.
+    pub tools: u32,
+    /// Tokens of the system block.
+    pub system: u32,
+    /// Tokens of memories and pins.
+    pub pins: u32,
+    /// Tokens of the current user message.
+    pub current_message: u32,
+    /// Tokens of the newest round.
+    pub newest_round: u32,
+}
+
+/// Starts a compaction of a prompt that is over its limit. `model` says whether one may be asked.
+pub fn start(desk: Desk<'_>, model: bool) -> Step {
+    if !desk.policy.enabled {
+        return Step::Off;
+    }
+    let slice = match plan::slice(desk.source.transcript) {
+        Ok(slice) => slice,
+        Err(nothing) => return without_slice(desk, nothing),
+    };
+    let mut fallbacks = Vec::new();
+    match limit_history(desk, slice) {
+        Some(record) => return Step::Accepted(Box::new(record)),
+        None if desk.policy.limit_history > Stage::Off => {
+            fallbacks.push(fallback(Mode::LimitHistory, "does not reach the target"));
+        }
+        None => {}
+    }
+    if !model {
+        return without_model(desk, slice, fallbacks);
+    }
+    match desk.policy.summary_mode {
+        ModeRequested::Simple => ask_simple(desk, slice, fallbacks),
+        ModeRequested::Auto | ModeRequested::Full => ask_full(desk, slice, fallbacks),
+    }
+}
+
+fn fallback(mode: Mode, reason: impl Into<String>) -> Fallback {
+    Fallback { mode, reason: reason.into() }
+}
+
+/// Rung 0: the history limiter, as far as the policy lets it go.
+fn limit_history(desk: Desk<'_>, slice: Slice) -> Option<Compaction> {
+    let transcript = desk.source.transcript;
+    let (policy, counter) = (desk.policy, desk.counter);
+    if policy.limit_history < Stage::FoldRepeats {
+        return None;
+    }
+    let resume = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
+    let target = target(desk, slice)?;
+    let mut record = desk.blank(Mode::LimitHistory);
+    record.strength = Strength::Low;
+    record.actions.extend(limit::fold_repeats(transcript, resume, slice.through, counter));
+    if let Some(done) = desk.sized(record.clone(), target) {
+        return Some(done);
+    }
+    if policy.limit_history < Stage::ShortenResults {
+        return None;
+    }
+    record.strength = Strength::Medium;
+    for segment in plan::segments(transcript, resume, slice.through) {
+        for (ord, action) in limit::shorten_round(transcript, &segment, policy.shorten_to, counter) {
+            record.actions.entry(ord).or_insert(action);
+        }
+    }
+    if let Some(done) = desk.sized(record, target) {
+        return Some(done);
+    }
+    if policy.limit_history < Stage::LimitHistory {
+        return None;
+    }
+    desk.dropped(Mode::LimitHistory, slice.through, &Ingredients::default())
+}
+
+fn target(desk: Desk<'_>, slice: Slice) -> Option<u32> {
+    let after = plan::tokens_after(desk.source.transcript, slice.through, &BTreeMap::new());
+    let room = plan::room(desk.source, desk.policy, slice.through, after, plan::FirstRequest::Exempt)?;
+    Some(room.target)
+}
+
+/// Rung 1: the conversation as it was sent, up to the slice's end, and one instruction. The request extends the live
+/// prefix, so a provider's cache serves it. Where that is over the limit by itself, rung 2.
+fn ask_full(desk: Desk<'_>, slice: Slice, mut fallbacks: Vec<Fallback>) -> Step {
+    let live = prompt::draft(desk.source, desk.source.transcript.in_force());
+    let is_later = |item: &Item| {
+        item.sources.iter().any(|source| source.shown != Shown::Kept && source.ord > slice.through)
+    };
+    let end = live.items.iter().position(is_later).unwrap_or(live.items.len());
+    let mut items: Vec<Item> = live.items.into_iter().take(end).collect();
+    let tokens = desk.source.fixed.tool_tokens() + items.iter().map(|item| item.tokens).sum::<u32>();
+    if tokens > desk.source.budget.limit {
+        fallbacks.push(fallback(Mode::Full, "the conversation so far does not fit a summary request"));
+        return after_full(desk, slice, fallbacks);
+    }
+    items.push(user(desk, template::instruction(desk.source.budget.max_summary_tokens)));
+    let request = Request {
+        items,
+        tools: live.tools,
+        tool_choice: ToolChoice::None,
+        ..summary_request(desk)
+    };
+    ask(desk, slice, request, Rung::Full, fallbacks, false)
+}
+
+/// After a full summary failed: simple, unless full was forced.
+fn after_full(desk: Desk<'_>, slice: Slice, fallbacks: Vec<Fallback>) -> Step {
+    match desk.policy.summary_mode {
+        ModeRequested::Full => without_model(desk, slice, fallbacks),
+        ModeRequested::Auto | ModeRequested::Simple => ask_simple(desk, slice, fallbacks),
+    }
+}
+
+/// Rung 2: a text transcript of what is not covered yet, in pieces that fit, each with the narrative so far, uncut.
+fn ask_simple(desk: Desk<'_>, slice: Slice, fallbacks: Vec<Fallback>) -> Step {
+    let transcript = desk.source.transcript;
+    let previous = transcript.in_force();
+    let budget = desk.source.budget;
+    let overhead = budget.max_summary_tokens + desk.counter.count(&template::instruction(0)) + 100;
+    let most = budget.limit.saturating_sub(overhead).max(budget.limit / 4);
+    let mut pieces = VecDeque::new();
+    let (mut piece, mut tokens) = (String::new(), 0);
+    let from = previous.map_or(Ordinal(0), Compaction::resume_at);
+    let mut truncated = false;
+    for message in transcript.range(from, slice.through) {
+        let Some(entry) = template::transcript_entry(message).filter(|_| message.visible_to_model) else { continue };
+        truncated |= shortens(&message.body, &entry);
+        let size = desk.counter.count(&entry) + 2;
+        if tokens + size > most && !piece.is_empty() {
+            pieces.push_back(std::mem::take(&mut piece));
+            tokens = 0;
+        }
+        piece.push_str(&entry);
+        piece.push_str("\n\n");
+        tokens += size;
+    }
+    pieces.push_back(piece);
+    let narrative = previous.and_then(|record| record.narrative.clone());
+    ask_piece(desk, slice, pieces, narrative.as_deref(), fallbacks, truncated)
+}
+
+/// Whether an entry says less than its message.
+fn shortens(body: &Body, entry: &str) -> bool {
+    match body {
+        Body::User(parts) => joined(parts).len() > entry.len(),
+        Body::Tool(result) => joined(&result.content).len() > entry.len(),
+        Body::Assistant { .. } => body.texts().iter().map(|text| text.len()).sum::<usize>() > entry.len(),
+        Body::Event { .. } => false,
+    }
+}
+
+fn ask_piece(
+    desk: Desk<'_>,
+    slice: Slice,
+    mut pieces: VecDeque<String>,
+    narrative: Option<&str>,
+    fallbacks: Vec<Fallback>,
+    input_truncated: bool,
+) -> Step {
+    let piece = pieces.pop_front().unwrap_or_default();
+    let text = template::simple_request(narrative, &piece, desk.source.budget.max_summary_tokens);
+    let request = Request { items: vec![user(desk, text)], ..summary_request(desk) };
+    ask(desk, slice, request, Rung::Simple(pieces), fallbacks, input_truncated)
+}
+
+fn user(desk: Desk<'_>, text: String) -> Item {
+    let tokens = desk.counter.count(&text) + PER_MESSAGE;
+    Item::made(Role::User, text, tokens)
+}
+
+fn summary_request(desk: Desk<'_>) -> Request {
+    Request {
+        items: Vec::new(),
+        tools: Vec::new(),
+        tool_choice: ToolChoice::Auto,
+        temperature_zero: true,
+        max_output: Some(desk.source.budget.max_summary_tokens),
+        cache_breakpoints: Vec::new(),
+    }
+}
+
+fn ask(
+    desk: Desk<'_>,
+    slice: Slice,
+    request: Request,
+    rung: Rung,
+    fallbacks: Vec<Fallback>,
+    input_truncated: bool,
+) -> Step {
+    let mode = match rung {
+        Rung::Full => Mode::Full,
+        Rung::Simple(_) => Mode::Simple,
+    };
+    let waiting = Waiting { slice, source: fingerprint(desk, slice), rung, fallbacks, input_truncated };
+    Step::Ask(Box::new(Ask { request, mode, waiting }))
+}
+
+fn fingerprint(desk: Desk<'_>, slice: Slice) -> (Generation, String) {
+    let transcript = desk.source.transcript;
+    (transcript.generation(), transcript.source_hash(Ordinal(0), slice.through))
+}
+
+impl Waiting {
+    /// Goes on with what the model did. An answer for a source that changed meanwhile is discarded.
+    pub fn answer(self, desk: Desk<'_>, model: &str, outcome: Outcome) -> Step {
+        let Waiting { slice, source, rung, mut fallbacks, input_truncated } = self;
+        if fingerprint(desk, slice) != source {
+            return Step::Stale;
+        }
+        let narrative = match outcome {
+            Outcome::Answered(answer) => {
+                accept(&answer, desk.source.budget.max_summary_tokens, desk.counter).map_err(|r| r.to_string())
+            }
+            Outcome::Failed(reason) => Err(reason),
+            Outcome::Deadline => Err("the model did not answer before its deadline".into()),
+        };
+        match (narrative, rung) {
+            (Ok(narrative), Rung::Simple(pieces)) if !pieces.is_empty() => {
+                ask_piece(desk, slice, pieces, Some(&narrative), fallbacks, input_truncated)
+            }
+            (Ok(narrative), rung) => {
+                let mode = if rung == Rung::Full { Mode::Full } else { Mode::Simple };
+                let with = Ingredients { narrative: Some(narrative), ..Ingredients::default() };
+                match desk.with_block(mode, slice.through, &with) {
+                    Some(mut record) => {
+                        record.model = Some(model.to_owned());
+                        record.input_truncated = input_truncated;
+                        accepted(record, fallbacks)
+                    }
+                    None => {
+                        fallbacks.push(fallback(mode, "the summary does not reach the target"));
+                        without_model(desk, slice, fallbacks)
+                    }
+                }
+            }
+            (Err(reason), Rung::Full) => {
+                fallbacks.push(fallback(Mode::Full, reason));
+                after_full(desk, slice, fallbacks)
+            }
+            (Err(reason), Rung::Simple(_)) => {
+                fallbacks.push(fallback(Mode::Simple, reason));
+                without_model(desk, slice, fallbacks)
+            }
+        }
+    }
+}
+
+fn accepted(mut record: Compaction, fallbacks: Vec<Fallback>) -> Step {
+    record.fallbacks = fallbacks;
+    Step::Accepted(Box::new(record))
+}
+
+/// Rungs 3 and 4, which need no model.
+fn without_model(desk: Desk<'_>, slice: Slice, mut fallbacks: Vec<Fallback>) -> Step {
+    let plain = Ingredients::default();
+    if let Some(record) = desk.with_block(Mode::Ledger, slice.through, &plain) {
+        return accepted(record, fallbacks);
+    }
+    fallbacks.push(fallback(Mode::Ledger, "does not reach the target"));
+    if let Some(record) = desk.dropped(Mode::Dropped, slice.through, &plain) {
+        return accepted(record, fallbacks);
+    }
+    last_steps(desk, Some(slice), fallbacks)
+}
+
+/// The end of the ladder where nothing may be covered: only the newest results can give way.
+fn without_slice(desk: Desk<'_>, nothing: NothingToSummarize) -> Step {
+    last_steps(desk, None, vec![fallback(Mode::Ledger, nothing.reason())])
+}
+
+/// Rung 4's last step: the newest round's results shortened by rule, then the first request given up; rung 5.
+fn last_steps(desk: Desk<'_>, slice: Option<Slice>, fallbacks: Vec<Fallback>) -> Step {
+    let limit = desk.source.budget.limit;
+    for give_up_first_request in [false, true] {
+        let newest = shortened_newest(desk, slice);
+        let with = Ingredients { narrative: None, newest, give_up_first_request };
+        let record = match slice {
+            Some(slice) => desk
+                .with_block(Mode::Dropped, slice.through, &with)
+                .or_else(|| desk.dropped(Mode::Dropped, slice.through, &with)),
+            None => {
+                let mut record = desk.blank(Mode::Dropped);
+                record.actions.extend(&with.newest);
+                desk.sized(record, limit)
+            }
+        };
+        if let Some(mut record) = record {
+            record.strength = Strength::High;
+            return accepted(record, fallbacks);
+        }
+    }
+    Step::CannotFit(cannot_fit(desk, slice))
+}
+
+/// The results of the newest round, each to an equal share of half of what the rest leaves free; smaller and smaller
+/// until they fit.
+fn shortened_newest(desk: Desk<'_>, slice: Option<Slice>) -> BTreeMap<Ordinal, super::record::Action> {
+    let transcript = desk.source.transcript;
+    let is_after = |round: &&Round| slice.is_none_or(|slice| round.assistant > slice.through);
+    let Some(newest) = transcript.rounds().last().filter(is_after) else { return BTreeMap::new() };
+    let bytes_of = |ord: &Ordinal| match transcript.message(*ord).map(|message| &message.body) {
+        Some(Body::Tool(result)) => joined(&result.content).len(),
+        _ => 0,
+    };
+    let results: Vec<Ordinal> = newest.results.iter().flatten().copied().collect();
+    let through = slice.map_or(transcript.in_force().map_or(Ordinal(0), Compaction::resume_at), |s| s.through.next());
+    let rest = plan::segments(transcript, through, Ordinal(u32::MAX));
+    let mut keep = results.iter().map(bytes_of).max().unwrap_or_default();
+    let mut actions = BTreeMap::new();
+    while keep > LEAST_RESULT {
+        keep /= 2;
+        let half = u32::try_from(keep / 2).unwrap_or(u32::MAX);
+        for ord in &results {
+            if let Some(action) = limit::shorten(transcript, *ord, (half, half), desk.counter) {
+                actions.insert(*ord, action);
+            }
+        }
+        let tokens: u32 = rest.iter().map(|segment| segment.tokens(transcript, &actions)).sum();
+        if desk.source.fixed.tokens() + tokens <= desk.source.budget.limit / 2 {
+            break;
+        }
+    }
+    actions
+}
+
+/// Bytes below which a newest result is not shortened any further.
+const LEAST_RESULT: usize = 400;
+
+fn cannot_fit(desk: Desk<'_>, slice: Option<Slice>) -> CannotFit {
+    let transcript = desk.source.transcript;
+    let actions = shortened_newest(desk, slice);
+    let newest_round = transcript.rounds().len().checked_sub(1).map_or(0, |index| {
+        let first = transcript.rounds()[index].assistant;
+        plan::Segment { first, round: Some(index), is_user: false }.tokens(transcript, &actions)
+    });
+    let newest_round = match transcript.rounds().last() {
+        Some(round) if round.turn + 1 == transcript.turns().len() => newest_round,
+        _ => 0,
+    };
+    let current_message: u32 = transcript
+        .turns()
+        .last()
+        .into_iter()
+        .flat_map(|turn| &turn.requests)
+        .filter_map(|ord| transcript.message(*ord))
+        .map(|message| message.tokens)
+        .sum();
+    let fixed = desk.source.fixed;
+    let pins = prompt::draft(desk.source, None)
+        .plan
+        .sections
+        .iter()
+        .filter(|section| section.channel == prompt::item::Channel::Memory)
+        .map(|section| section.tokens)
+        .sum();
+    let tools = fixed.tool_tokens();
+    CannotFit {
+        window: desk.source.budget.window,
+        limit: desk.source.budget.limit,
+        needed: fixed.tokens() + current_message + newest_round,
+        tools,
+        system: fixed.tokens() - tools - pins,
+        pins,
+        current_message,
+        newest_round,
+    }
+}
+

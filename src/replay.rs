@@ -1,0 +1,362 @@
+//! Replay of a recorded transcript through the same engine that serves an editor: before each assistant message the
+//! prompt is rendered that the model would have been sent. Reads no file, writes no file: the commands do.
+
+pub mod dump;
+pub mod measure;
+pub mod report;
+pub mod table;
+
+use crate::engine::compact::compose::Desk;
+use crate::engine::compact::ladder::{self, CannotFit, Outcome, Step};
+use crate::engine::compact::policy::Policy;
+use crate::engine::compact::record::{Compaction, Trigger};
+use crate::engine::id::SessionId;
+use crate::engine::message::Body;
+use crate::engine::prompt::coverage::{Coverage, coverage};
+use crate::engine::prompt::item::Item;
+use crate::engine::prompt::linearize::pair_faults;
+use crate::engine::prompt::system::Fixed;
+use crate::engine::prompt::{self, Prompt, Source};
+use crate::engine::settings::{Budget, BudgetSettings, SettingsError};
+use crate::engine::tokens::TokenCount;
+use crate::engine::transcript::Transcript;
+use crate::model::Model;
+use crate::transcript_io::Import;
+use std::cell::Cell;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+/// How a transcript is replayed.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The model's window in tokens.
+    pub window: u32,
+    /// How it is compacted.
+    pub policy: Policy,
+    /// Reserves and margins.
+    pub budget: BudgetSettings,
+}
+
+/// What a replay tells while it goes on.
+pub trait Watch {
+    /// A prompt was rendered, or could not be: before the assistant message that `transcript` does not hold yet.
+    fn rendered(&mut self, render: &Render<'_>);
+
+    /// A compaction was written; `before` is the transcript without it.
+    fn compacted(&mut self, before: Source<'_>, record: &Compaction) {
+        let _ = (before, record);
+    }
+}
+
+/// One model call of the transcript.
+#[derive(Debug)]
+pub struct Render<'a> {
+    /// Its number, from 0.
+    pub index: u32,
+    /// Everything that was said before it.
+    pub transcript: &'a Transcript,
+    /// The prompt, or what could not be made to fit.
+    pub outcome: &'a Result<Prompt, Unfit>,
+}
+
+/// Why a render yielded no prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Unfit {
+    /// The ladder came to its end.
+    CannotFit(CannotFit),
+    /// Compaction is off, and the prompt is over its limit.
+    Exceeded(prompt::BudgetExceeded),
+}
+
+/// A compaction with the render that it was made for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompactionAt {
+    /// The render.
+    pub render: u32,
+    /// The record.
+    pub record: Compaction,
+}
+
+/// What a replay found.
+#[derive(Debug, Clone)]
+pub struct Replayed {
+    /// The whole transcript, with the compactions that were made on the way.
+    pub transcript: Transcript,
+    /// What prompts could weigh.
+    pub budget: Budget,
+    /// Who counted.
+    pub estimator: String,
+    /// Model calls.
+    pub renders: u32,
+    /// Renders over their limit. Zero, or there is a defect.
+    pub over_budget: u32,
+    /// Renders without a prompt.
+    pub unfit: Vec<(u32, Unfit)>,
+    /// Compactions in order.
+    pub compactions: Vec<CompactionAt>,
+    /// What became of each message in the last prompt; `unaccounted` is the worst of all.
+    pub coverage: Coverage,
+    /// Broken call and result pairs in all prompts. Zero, or there is a defect.
+    pub orphans: u32,
+    /// User messages in the last prompt.
+    pub users: UserMessages,
+    /// How much of each prompt was sent before.
+    pub prefix: Prefix,
+    /// Bytes of text that were tokenised.
+    pub tokenized_bytes: u64,
+    /// Bytes of text that the source holds, tools and system text with it.
+    pub text_bytes: u64,
+}
+
+/// User messages by how they reached the last prompt.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct UserMessages {
+    /// That were said.
+    pub total: u32,
+    /// That stand in it byte for byte.
+    pub verbatim: u32,
+    /// That do not, and are reported.
+    pub reported: u32,
+}
+
+/// How much of each prompt a provider's cache could serve.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Prefix {
+    /// Tokens that were the same as before, from the start on.
+    pub reused: u64,
+    /// The smaller of each prompt and the one before it, in tokens.
+    pub possible: u64,
+    /// The same two, without the renders at which a break was reported.
+    pub between_breaks: (u64, u64),
+    /// Reported breaks.
+    pub breaks: u32,
+}
+
+/// Counts what it is asked to count.
+struct Metered<'a> {
+    inner: &'a dyn TokenCount,
+    bytes: Cell<u64>,
+}
+
+impl TokenCount for Metered<'_> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn count(&self, text: &str) -> u32 {
+        self.bytes.set(self.bytes.get() + text.len() as u64);
+        self.inner.count(text)
+    }
+}
+
+/// What stands in the system block where the source has no system text.
+pub const DEFAULT_SYSTEM: &str = "You are a coding agent in an editor. Use the tools to read and change the \
+workspace, and answer the user's newest message.";
+
+/// Replays an import. A model that does not answer at once never will: a replay has no clock, so its deadline is now.
+pub fn replay(
+    import: &Import,
+    options: &Options,
+    counter: &dyn TokenCount,
+    mut model: Option<&mut dyn Model>,
+    watch: &mut dyn Watch,
+) -> Result<Replayed, SettingsError> {
+    let metered = Metered { inner: counter, bytes: Cell::new(0) };
+    let budget = options.budget.budget(options.window)?;
+    let system = import.system.as_deref().unwrap_or(DEFAULT_SYSTEM);
+    let fixed = Fixed::new(system, &[], import.tools.clone(), &metered);
+    let mut replayed = Replayed {
+        transcript: Transcript::new(SessionId::new("replay")),
+        budget,
+        estimator: counter.name().to_owned(),
+        renders: 0,
+        over_budget: 0,
+        unfit: Vec::new(),
+        compactions: Vec::new(),
+        coverage: Coverage::default(),
+        orphans: 0,
+        users: UserMessages::default(),
+        prefix: Prefix::default(),
+        tokenized_bytes: 0,
+        text_bytes: (system.len() + tool_bytes(import)) as u64,
+    };
+    let mut last: Option<Prompt> = None;
+    for entry in &import.entries {
+        if entry.is_assistant() {
+            let before = replayed.compactions.len();
+            let transcript = &mut replayed.transcript;
+            let step = Call { fixed: &fixed, budget, options, counter: &metered, index: replayed.renders };
+            let outcome = step.prompt(transcript, model.as_deref_mut(), watch, &mut replayed.compactions);
+            replayed.look_at(&outcome, last.as_ref(), replayed.compactions.len() > before);
+            watch.rendered(&Render {
+                index: replayed.renders,
+                transcript: &replayed.transcript,
+                outcome: &outcome,
+            });
+            match outcome {
+                Ok(prompt) => last = Some(prompt),
+                Err(unfit) => replayed.unfit.push((replayed.renders, unfit)),
+            }
+            replayed.renders += 1;
+        }
+        entry.clone().append_to(&mut replayed.transcript, &metered);
+    }
+    replayed.text_bytes += replayed
+        .transcript
+        .messages()
+        .iter()
+        .flat_map(|message| message.body.texts())
+        .map(|text| text.len() as u64)
+        .sum::<u64>();
+    replayed.tokenized_bytes = metered.bytes.get();
+    Ok(replayed)
+}
+
+fn tool_bytes(import: &Import) -> usize {
+    import
+        .tools
+        .iter()
+        .map(|tool| tool.name.len() + tool.description.len() + tool.input_schema.to_string().len())
+        .sum()
+}
+
+/// One model call about to be made.
+struct Call<'a> {
+    fixed: &'a Fixed,
+    budget: Budget,
+    options: &'a Options,
+    counter: &'a dyn TokenCount,
+    index: u32,
+}
+
+impl Call<'_> {
+    /// Renders; on overflow goes down the ladder and renders again.
+    fn prompt(
+        &self,
+        transcript: &mut Transcript,
+        model: Option<&mut dyn Model>,
+        watch: &mut dyn Watch,
+        compactions: &mut Vec<CompactionAt>,
+    ) -> Result<Prompt, Unfit> {
+        let exceeded = match prompt::render(self.source(transcript)) {
+            Ok(prompt) => return Ok(prompt),
+            Err(exceeded) => exceeded,
+        };
+        let source = self.source(transcript);
+        let desk = Desk {
+            source,
+            policy: &self.options.policy,
+            counter: self.counter,
+            tokens_before: exceeded.needed,
+        };
+        let record = match self.descend(desk, model) {
+            Step::Accepted(record) => *record,
+            Step::CannotFit(sizes) => return Err(Unfit::CannotFit(sizes)),
+            Step::Off | Step::Stale | Step::Ask(_) => return Err(Unfit::Exceeded(exceeded)),
+        };
+        watch.compacted(source, &record);
+        compactions.push(CompactionAt { render: self.index, record: record.clone() });
+        transcript.record(record);
+        prompt::render(self.source(transcript)).map_err(Unfit::Exceeded)
+    }
+
+    fn source<'t>(&'t self, transcript: &'t Transcript) -> Source<'t> {
+        Source { transcript, fixed: self.fixed, budget: self.budget }
+    }
+
+    /// From state to state, with the model's answers between.
+    fn descend(&self, desk: Desk<'_>, mut model: Option<&mut dyn Model>) -> Step {
+        let mut step = ladder::start(desk, model.is_some());
+        while let Step::Ask(ask) = step {
+            let Some(model) = model.as_deref_mut() else { return Step::Ask(ask) };
+            let outcome = answer_now(model, &ask.request);
+            step = ask.waiting.answer(desk, model.name(), outcome);
+        }
+        step
+    }
+}
+
+/// Polls a call once.
+fn answer_now(model: &mut dyn Model, request: &crate::engine::prompt::request::Request) -> Outcome {
+    let call = pin!(model.complete(request));
+    match call.poll_once() {
+        Poll::Ready(Ok(completion)) => Outcome::Answered(completion),
+        Poll::Ready(Err(error)) => Outcome::Failed(error.to_string()),
+        Poll::Pending => Outcome::Deadline,
+    }
+}
+
+trait PollOnce: Future + Sized {
+    fn poll_once(self: std::pin::Pin<&mut Self>) -> Poll<Self::Output> {
+        self.poll(&mut Context::from_waker(Waker::noop()))
+    }
+}
+
+impl<F: Future> PollOnce for F {}
+
+impl Replayed {
+    /// Takes the figures of one render.
+    fn look_at(&mut self, outcome: &Result<Prompt, Unfit>, last: Option<&Prompt>, broken: bool) {
+        self.prefix.breaks += u32::from(broken);
+        let Ok(prompt) = outcome else { return };
+        self.over_budget += u32::from(prompt.tokens > prompt.limit);
+        self.orphans += u32::try_from(pair_faults(&prompt.items).len()).unwrap_or(u32::MAX);
+        let unaccounted = self.coverage.unaccounted;
+        self.coverage = coverage(&self.transcript, self.transcript.in_force(), prompt);
+        self.coverage.unaccounted = self.coverage.unaccounted.max(unaccounted);
+        self.users = users(&self.transcript, prompt);
+        if let Some(last) = last {
+            let reused = u64::from(common_prefix(last, prompt));
+            let possible = u64::from(last.tokens.min(prompt.tokens));
+            self.prefix.reused += reused;
+            self.prefix.possible += possible;
+            if !broken {
+                self.prefix.between_breaks.0 += reused;
+                self.prefix.between_breaks.1 += possible;
+            }
+        }
+    }
+
+    /// Compactions that were made here, recorded ones left out.
+    pub fn own_compactions(&self) -> impl Iterator<Item = &CompactionAt> {
+        self.compactions.iter().filter(|at| at.record.trigger != Trigger::Recorded)
+    }
+}
+
+/// Tokens from the start on that both prompts share, item by item.
+pub fn common_prefix(before: &Prompt, after: &Prompt) -> u32 {
+    if before.tools != after.tools {
+        return 0;
+    }
+    let tools = after.plan.tokens_of("tools");
+    let same = |(a, b): &(&Item, &Item)| {
+        a.role == b.role && a.parts == b.parts && a.calls == b.calls && a.call_id == b.call_id
+    };
+    let shared = before.items.iter().zip(&after.items).take_while(same);
+    tools + shared.map(|(item, _)| item.tokens).sum::<u32>()
+}
+
+/// User messages that stand whole in a prompt, compared with what was said.
+fn users(transcript: &Transcript, prompt: &Prompt) -> UserMessages {
+    let mut users = UserMessages::default();
+    let cut: std::collections::BTreeSet<_> = prompt.cuts.iter().filter_map(|cut| cut.ord).collect();
+    let mut shown = std::collections::BTreeMap::new();
+    for item in &prompt.items {
+        for source in &item.sources {
+            shown.insert(source.ord, item);
+        }
+    }
+    for message in transcript.messages().iter().filter(|m| m.visible_to_model && !m.body.is_empty()) {
+        let Body::User(_) = &message.body else { continue };
+        users.total += 1;
+        let whole = |item: &&Item| {
+            item.parts.iter().filter_map(|part| part.as_text()).eq(message.body.texts())
+        };
+        if shown.get(&message.ord).is_some_and(whole) {
+            users.verbatim += 1;
+        } else if cut.contains(&message.ord) {
+            users.reported += 1;
+        }
+    }
+    users
+}

@@ -1,0 +1,72 @@
+//! A prompt as `--dump-prompts` writes it: what a model would have been sent, and where each message came from.
+
+use crate::engine::message::Content;
+use crate::engine::prompt::Prompt;
+use crate::engine::prompt::item::{Item, ItemCall, ItemPart, Tool};
+use serde_json::{Value, json};
+
+/// The dump of one prompt.
+pub fn dump(prompt: &Prompt) -> Value {
+    let mut out = json!({
+        "messages": prompt.items.iter().map(message).collect::<Vec<Value>>(),
+        "tools": prompt.tools.iter().map(tool).collect::<Vec<Value>>(),
+        "tokens": prompt.tokens,
+        "limit": prompt.limit,
+    });
+    if let Some(id) = &prompt.compaction {
+        out["compactionId"] = json!(id);
+    }
+    out
+}
+
+fn message(item: &Item) -> Value {
+    let mut out = json!({ "role": item.role.name(), "content": content(&item.parts) });
+    if !item.calls.is_empty() {
+        out["toolCalls"] = item.calls.iter().map(call).collect();
+    }
+    if let Some(id) = &item.call_id {
+        out["toolCallId"] = json!(id);
+    }
+    if !item.sources.is_empty() {
+        let sources = item.sources.iter().map(|s| json!({ "ord": s.ord, "as": s.shown.name() }));
+        out["sources"] = sources.collect();
+    }
+    out
+}
+
+/// One text is a text; anything else is a list of parts.
+fn content(parts: &[ItemPart]) -> Value {
+    match parts {
+        [] => json!(""),
+        [ItemPart::Content(Content::Text(text))] => json!(text),
+        parts => parts.iter().map(part).collect(),
+    }
+}
+
+fn part(part: &ItemPart) -> Value {
+    match part {
+        ItemPart::Content(Content::Text(text)) => json!({ "type": "text", "text": text }),
+        ItemPart::Content(Content::Image(image)) => {
+            json!({ "type": "image", "mediaType": image.media_type, "data": image.data })
+        }
+        ItemPart::Content(Content::Resource { uri, text }) => {
+            json!({ "type": "resource", "uri": uri, "text": text })
+        }
+        ItemPart::Content(Content::ContextFile { path, text }) => {
+            json!({ "type": "contextFile", "path": path, "text": text })
+        }
+        ItemPart::Reasoning { text, signature } => {
+            json!({ "type": "reasoning", "text": text, "signature": signature })
+        }
+    }
+}
+
+/// Arguments are JSON where they parse, else the text that the model gave.
+fn call(call: &ItemCall) -> Value {
+    let arguments = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!(call.arguments));
+    json!({ "id": call.id, "name": call.name, "arguments": arguments })
+}
+
+fn tool(tool: &Tool) -> Value {
+    json!({ "name": tool.name, "description": tool.description, "inputSchema": tool.input_schema })
+}

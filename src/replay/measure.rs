@@ -1,0 +1,202 @@
+//! Needed-identifier recall: of the exact names that the next tool calls used and that stood only in the past, the
+//! share that a compacted prompt still holds. Needs no model and no judge. It sees names, not understanding.
+
+use super::{Render, Watch};
+use crate::engine::compact::compose::{Desk, Ingredients};
+use crate::engine::compact::identifiers::identifiers;
+use crate::engine::compact::plan;
+use crate::engine::compact::policy::{Policy, USER_WORDS_AND_LEDGER};
+use crate::engine::compact::record::{Compaction, Mode};
+use crate::engine::message::Body;
+use crate::engine::prompt::{self, Source};
+use crate::engine::tokens::TokenCount;
+use crate::transcript_io::{Entry, Import};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Messages after a compaction whose calls say what was needed.
+pub const HORIZON: usize = 60;
+/// A point at which fewer names were needed says nothing.
+pub const LEAST_NEEDED: usize = 5;
+
+/// What a policy kept over all points of a replay.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Row {
+    /// The policy.
+    pub policy: String,
+    /// Names that were needed.
+    pub needed: usize,
+    /// Names of them that the prompt held.
+    pub held: usize,
+    /// Points that counted.
+    pub points: usize,
+    /// Tokens kept at these points, added up; tools and system text left out.
+    pub retained_tokens: u64,
+}
+
+impl Row {
+    fn named(policy: &str) -> Self {
+        Self { policy: policy.into(), ..Self::default() }
+    }
+
+    /// `held ÷ needed`; 1 where nothing was needed.
+    pub fn recall(&self) -> f64 {
+        if self.needed == 0 { 1.0 } else { self.held as f64 / self.needed as f64 }
+    }
+
+    fn add(&mut self, needed: &BTreeSet<String>, kept: &str, tokens: u32) {
+        let ids: BTreeSet<&str> = identifiers(kept).collect();
+        self.needed += needed.len();
+        self.held += needed.iter().filter(|id| ids.contains(id.as_str()) || kept.contains(*id)).count();
+        self.points += 1;
+        self.retained_tokens += u64::from(tokens);
+    }
+}
+
+/// Measures each compaction of a replay while it goes on.
+pub struct Measure<'a> {
+    messages: Vec<Measured>,
+    counter: &'a dyn TokenCount,
+    /// What the policy of the replay kept.
+    pub own: Row,
+    /// The newest messages that weigh as much, unchanged.
+    pub raw_tail: Row,
+    /// User words, ledger and the newest rounds, as a policy of the same engine.
+    pub words_and_ledger: Row,
+}
+
+/// A message of the source as the measure reads it.
+struct Measured {
+    is_assistant: bool,
+    said: String,
+    arguments: String,
+    tokens: u32,
+}
+
+impl<'a> Measure<'a> {
+    /// Reads the whole source once: the measure knows the future.
+    pub fn new(import: &Import, policy: &Policy, counter: &'a dyn TokenCount) -> Self {
+        let messages = import.entries.iter().filter_map(|entry| match entry {
+            Entry::Message(message) => Some(Measured::of(&message.body, counter)),
+            Entry::Compaction(_) => None,
+        });
+        Self {
+            messages: messages.collect(),
+            counter,
+            own: Row::named(policy.name),
+            raw_tail: Row::named("raw tail of the same size"),
+            words_and_ledger: Row::named("user words and ledger"),
+        }
+    }
+
+    /// Names in the arguments of the next calls that stood before `at` and that nothing showed again before that use.
+    fn needed(&self, at: usize) -> BTreeSet<String> {
+        let (past, future) = self.messages.split_at(at.min(self.messages.len()));
+        let texts = past.iter().flat_map(|m| [m.said.as_str(), m.arguments.as_str()]);
+        let before: BTreeSet<&str> = texts.flat_map(identifiers).collect();
+        let mut shown: BTreeSet<&str> = BTreeSet::new();
+        let mut needed = BTreeSet::new();
+        for message in future.iter().take(HORIZON) {
+            if message.is_assistant {
+                let used = identifiers(&message.arguments).filter(|id| before.contains(id) && !shown.contains(id));
+                needed.extend(used.map(str::to_owned));
+                shown.extend(identifiers(&message.arguments));
+            }
+            shown.extend(identifiers(&message.said));
+        }
+        needed
+    }
+
+    /// The newest messages before `at` that weigh `tokens` at most.
+    fn tail(&self, at: usize, tokens: u32) -> (String, u32) {
+        let mut kept = Vec::new();
+        let mut used = 0;
+        for message in self.messages.iter().take(at).rev() {
+            if used + message.tokens > tokens {
+                break;
+            }
+            used += message.tokens;
+            kept.push(format!("{}\n{}", message.said, message.arguments));
+        }
+        kept.reverse();
+        (kept.join("\n"), used)
+    }
+}
+
+impl Measured {
+    fn of(body: &Body, counter: &dyn TokenCount) -> Self {
+        let is_assistant = matches!(body, Body::Assistant { .. });
+        let (said, arguments) = match body {
+            Body::Assistant { parts, calls } => {
+                let texts = body.texts();
+                let said: Vec<&str> = texts.iter().take(parts.len()).map(|text| &***text).collect();
+                let arguments: Vec<String> = calls.iter().map(|call| values(&call.arguments)).collect();
+                (said.join("\n"), arguments.join("\n"))
+            }
+            _ => (body.texts().iter().map(|text| &***text).collect::<Vec<_>>().join("\n"), String::new()),
+        };
+        Self { is_assistant, said, arguments, tokens: body.tokens(counter) }
+    }
+}
+
+/// The values in a call's arguments, without the keys; the text itself where it is no JSON.
+fn values(arguments: &str) -> String {
+    fn walk(value: &Value, out: &mut Vec<String>) {
+        match value {
+            Value::String(text) => out.push(text.clone()),
+            Value::Array(list) => list.iter().for_each(|value| walk(value, out)),
+            Value::Object(map) => map.values().for_each(|value| walk(value, out)),
+            other => out.push(other.to_string()),
+        }
+    }
+    match serde_json::from_str(arguments) {
+        Ok(value) => {
+            let mut out = Vec::new();
+            walk(&value, &mut out);
+            out.join("\n")
+        }
+        Err(_) => arguments.to_owned(),
+    }
+}
+
+/// What a prompt shows of the session, as text, with its weight; tools and system block left out.
+fn shown(source: Source<'_>, record: &Compaction) -> (String, u32) {
+    let prompt = prompt::draft(source, Some(record));
+    let is_system = |item: &&prompt::item::Item| item.role != prompt::item::Role::System;
+    let items = || prompt.items.iter().filter(is_system);
+    let texts: Vec<String> = items()
+        .flat_map(|item| {
+            let said = item.parts.iter().filter_map(|part| part.as_text()).map(|text| text.to_string());
+            said.chain(item.calls.iter().map(|call| values(&call.arguments))).collect::<Vec<_>>()
+        })
+        .collect();
+    (texts.join("\n"), items().map(|item| item.tokens).sum())
+}
+
+impl Watch for Measure<'_> {
+    fn rendered(&mut self, _: &Render<'_>) {}
+
+    fn compacted(&mut self, before: Source<'_>, record: &Compaction) {
+        let at = before.transcript.messages().len();
+        let needed = self.needed(at);
+        if needed.len() < LEAST_NEEDED {
+            return;
+        }
+        let (kept, tokens) = shown(before, record);
+        self.own.add(&needed, &kept, tokens);
+        let (tail, tail_tokens) = self.tail(at, tokens);
+        self.raw_tail.add(&needed, &tail, tail_tokens);
+        let desk = Desk {
+            source: before,
+            policy: &USER_WORDS_AND_LEDGER,
+            counter: self.counter,
+            tokens_before: record.tokens_before,
+        };
+        let slice = plan::slice(before.transcript).ok();
+        let other = slice.and_then(|s| desk.with_block(Mode::Ledger, s.through, &Ingredients::default()));
+        let (kept, tokens) = shown(before, other.as_ref().unwrap_or(record));
+        self.words_and_ledger.add(&needed, &kept, tokens);
+    }
+}

@@ -1,0 +1,191 @@
+//! The figures of a replay as JSON, one object per file: the contract of `replay --json`. Byte-identical between runs
+//! but for the duration, which is there only when asked for.
+
+use super::{Replayed, Unfit, UserMessages};
+use crate::engine::compact::record::{Compaction, Mode, Span, Trigger};
+use crate::engine::id::{CompactionId, Ordinal};
+use crate::engine::message::Body;
+use crate::engine::prompt::coverage::Coverage;
+use crate::engine::prompt::item::SectionSize;
+use crate::transcript_io::Import;
+use serde::Serialize;
+
+/// One line of `replay --json`.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    file: String,
+    format: &'static str,
+    messages: usize,
+    turns: usize,
+    rounds: usize,
+    tool_calls: usize,
+    tool_results: usize,
+    orphan_calls: usize,
+    renders: u32,
+    window: u32,
+    limit: u32,
+    estimator: String,
+    over_budget: u32,
+    cannot_fit: Vec<CannotFitLine>,
+    compactions: Vec<CompactionLine>,
+    coverage: Coverage,
+    orphans: u32,
+    user_messages: UserMessages,
+    prefix: PrefixLine,
+    work: Work,
+    skipped_records: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration_ms: Option<u64>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct CannotFitLine {
+    render: u32,
+    needed: u32,
+    limit: u32,
+    sections: Vec<SectionSize>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CompactionLine {
+    id: CompactionId,
+    render: u32,
+    trigger: Trigger,
+    mode: Mode,
+    tokens_before: u32,
+    tokens_after: u32,
+    covers_from_ord: Option<Ordinal>,
+    covers_to_ord: Option<Ordinal>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PrefixLine {
+    share: f64,
+    share_between_breaks: f64,
+    breaks: u32,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Work {
+    tokenized_bytes: u64,
+    text_bytes: u64,
+}
+
+/// What a transcript holds, counted from the transcript.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Messages, hidden ones too.
+    pub messages: usize,
+    /// Turns.
+    pub turns: usize,
+    /// Rounds.
+    pub rounds: usize,
+    /// Tool calls.
+    pub calls: usize,
+    /// Tool results.
+    pub results: usize,
+    /// Calls that no result answers.
+    pub orphan_calls: usize,
+}
+
+impl Counts {
+    /// Counts a transcript.
+    pub fn of(transcript: &crate::engine::transcript::Transcript) -> Self {
+        let results = transcript.messages().iter().filter(|m| matches!(m.body, Body::Tool(_))).count();
+        let answers = || transcript.rounds().iter().flat_map(|round| &round.results);
+        Self {
+            messages: transcript.messages().len(),
+            turns: transcript.turns().len(),
+            rounds: transcript.rounds().len(),
+            calls: answers().count(),
+            results,
+            orphan_calls: answers().filter(|answer| answer.is_none()).count(),
+        }
+    }
+}
+
+impl Report {
+    /// The report of one file.
+    pub fn new(file: &str, import: &Import, replayed: &Replayed, duration_ms: Option<u64>) -> Self {
+        let counts = Counts::of(&replayed.transcript);
+        Self {
+            file: file.to_owned(),
+            format: import.format.name(),
+            messages: counts.messages,
+            turns: counts.turns,
+            rounds: counts.rounds,
+            tool_calls: counts.calls,
+            tool_results: counts.results,
+            orphan_calls: counts.orphan_calls,
+            renders: replayed.renders,
+            window: replayed.budget.window,
+            limit: replayed.budget.limit,
+            estimator: replayed.estimator.clone(),
+            over_budget: replayed.over_budget,
+            cannot_fit: replayed.unfit.iter().map(|(render, unfit)| CannotFitLine::new(*render, unfit)).collect(),
+            compactions: replayed
+                .own_compactions()
+                .map(|at| CompactionLine::new(at.render, &at.record))
+                .collect(),
+            coverage: replayed.coverage,
+            orphans: replayed.orphans,
+            user_messages: replayed.users,
+            prefix: PrefixLine {
+                share: share(replayed.prefix.reused, replayed.prefix.possible),
+                share_between_breaks: share(replayed.prefix.between_breaks.0, replayed.prefix.between_breaks.1),
+                breaks: replayed.prefix.breaks,
+            },
+            work: Work { tokenized_bytes: replayed.tokenized_bytes, text_bytes: replayed.text_bytes },
+            skipped_records: import.skipped.len(),
+            duration_ms,
+        }
+    }
+}
+
+/// A share rounded to six places; nothing to share is all of it.
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 1.0 } else { (part as f64 / whole as f64 * 1e6).round() / 1e6 }
+}
+
+impl CannotFitLine {
+    fn new(render: u32, unfit: &Unfit) -> Self {
+        match unfit {
+            Unfit::Exceeded(e) => {
+                Self { render, needed: e.needed, limit: e.limit, sections: e.sections.clone() }
+            }
+            Unfit::CannotFit(sizes) => {
+                let sections = [
+                    ("tools", sizes.tools),
+                    ("system", sizes.system),
+                    ("pins", sizes.pins),
+                    ("currentMessage", sizes.current_message),
+                    ("newestRound", sizes.newest_round),
+                ];
+                let sections = sections.map(|(name, tokens)| SectionSize { name: name.into(), tokens });
+                Self { render, needed: sizes.needed, limit: sizes.limit, sections: sections.to_vec() }
+            }
+        }
+    }
+}
+
+impl CompactionLine {
+    /// The range is all that is out of sight: covered by the block, or, in mode `dropped`, left out.
+    fn new(render: u32, record: &Compaction) -> Self {
+        let from = record.covers.or(record.dropped).map(|Span { from, .. }| from);
+        let to = record.dropped.or(record.covers).map(|Span { to, .. }| to);
+        Self {
+            id: record.id.clone(),
+            render,
+            trigger: record.trigger,
+            mode: record.mode,
+            tokens_before: record.tokens_before,
+            tokens_after: record.tokens_after,
+            covers_from_ord: from,
+            covers_to_ord: to,
+        }
+    }
+}
