@@ -153,12 +153,15 @@ impl TokenCount for Metered<'_> {
 pub const DEFAULT_SYSTEM: &str = "You are a coding agent in an editor. Use the tools to read and change the \
 workspace, and answer the user's newest message.";
 
+/// The model that writes summaries, if there is one.
+pub type Summarizer = Option<Box<dyn Model>>;
+
 /// Replays an import. A model that does not answer at once never will: a replay has no clock, so its deadline is now.
 pub fn replay(
     import: &Import,
     options: &Options,
     counter: &dyn TokenCount,
-    mut model: Option<&mut dyn Model>,
+    model: &mut Summarizer,
     watch: &mut dyn Watch,
 ) -> Result<Replayed, SettingsError> {
     let metered = Metered { inner: counter, bytes: Cell::new(0) };
@@ -186,7 +189,7 @@ pub fn replay(
             let before = replayed.compactions.len();
             let transcript = &mut replayed.transcript;
             let step = Call { fixed: &fixed, budget, options, counter: &metered, index: replayed.renders };
-            let outcome = step.prompt(transcript, model.as_deref_mut(), watch, &mut replayed.compactions);
+            let outcome = step.prompt(transcript, model, watch, &mut replayed.compactions);
             replayed.look_at(&outcome, last.as_ref(), replayed.compactions.len() > before);
             watch.rendered(&Render {
                 index: replayed.renders,
@@ -234,7 +237,7 @@ impl Call<'_> {
     fn prompt(
         &self,
         transcript: &mut Transcript,
-        model: Option<&mut dyn Model>,
+        model: &mut Summarizer,
         watch: &mut dyn Watch,
         compactions: &mut Vec<CompactionAt>,
     ) -> Result<Prompt, Unfit> {
@@ -265,7 +268,7 @@ impl Call<'_> {
     }
 
     /// From state to state, with the model's answers between.
-    fn descend(&self, desk: Desk<'_>, mut model: Option<&mut dyn Model>) -> Step {
+    fn descend(&self, desk: Desk<'_>, model: &mut Summarizer) -> Step {
         let mut step = ladder::start(desk, model.is_some());
         while let Step::Ask(ask) = step {
             let Some(model) = model.as_deref_mut() else { return Step::Ask(ask) };

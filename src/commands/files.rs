@@ -1,8 +1,8 @@
 //! What the commands share: reading transcripts and scripts, printing. No engine in it.
 
 use super::Failure;
-use crate::model::Model;
 use crate::model::scripted::Scripted;
+use crate::replay::Summarizer;
 use crate::transcript_io::{Format, Import, import};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -19,7 +19,7 @@ pub(super) fn read(file: &Path, format: &str) -> Result<Import, Failure> {
 }
 
 /// The summarizer of this name: `scripted`, `scripted:FILE`, or `none`.
-pub(super) fn summarizer(name: &str) -> Result<Option<Box<dyn Model>>, Failure> {
+pub(super) fn summarizer(name: &str) -> Result<Summarizer, Failure> {
     let bad = |reason: String| Failure::Summarizer { name: name.into(), reason };
     match name.split_once(':') {
         None if name == "none" => Ok(None),

@@ -45,9 +45,8 @@ impl MeasureCommand {
                 let options =
                     Options { window: *window, policy: policy.clone(), budget: BudgetSettings::default() };
                 let mut model = summarizer(&self.summarizer)?;
-                let model = model.as_mut().map(|model| &mut **model as _);
                 let mut measure = Measure::new(&import, &policy, &O200k);
-                let replayed = replay(&import, &options, &O200k, model, &mut measure)?;
+                let replayed = replay(&import, &options, &O200k, &mut model, &mut measure)?;
                 if !replayed.unfit.is_empty() {
                     code = UNFIT;
                 }

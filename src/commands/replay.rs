@@ -71,9 +71,8 @@ impl Replay {
         let name = file.display().to_string();
         let import = read(file, &self.format)?;
         let mut model = summarizer(&self.summarizer)?;
-        let model = model.as_mut().map(|model| &mut **model as _);
         let mut watch = Console::new(&name, dir)?;
-        let replayed = replay(&import, options, &O200k, model, &mut watch)?;
+        let replayed = replay(&import, options, &O200k, &mut model, &mut watch)?;
         watch.finish()?;
         let duration = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         if self.json {
