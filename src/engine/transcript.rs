@@ -32,6 +32,8 @@ pub struct Turn {
     pub first: Ordinal,
     /// Its user messages: the request, and what the user put in while it ran.
     pub requests: Vec<Ordinal>,
+    /// Whether a model answered in it; the next user message then starts another turn.
+    ran: bool,
 }
 
 /// An assistant message with the results of its calls.
@@ -151,11 +153,10 @@ impl Transcript {
 
     /// Appends a message and counts it; the only place where its text is ever tokenised.
     ///
-    /// A user message starts a turn unless the message before it is one too: nothing ran between them.
+    /// A user message starts a turn unless nothing ran since the last one: then both are one request.
     pub fn append(&mut self, new: NewMessage, counter: &dyn TokenCount) -> Ordinal {
         let ord = Ordinal(u32::try_from(self.messages.len()).unwrap_or(u32::MAX));
-        let follows_user = self.messages.last().is_some_and(|last| matches!(last.body, Body::User(_)));
-        let starts_turn = matches!(new.body, Body::User(_)) && !follows_user;
+        let starts_turn = matches!(new.body, Body::User(_)) && self.turns.last().is_some_and(|turn| turn.ran);
         self.append_at(ord, new, starts_turn || self.turns.is_empty(), counter);
         ord
     }
@@ -170,12 +171,13 @@ impl Transcript {
     fn append_at(&mut self, ord: Ordinal, mut new: NewMessage, starts_turn: bool, counter: &dyn TokenCount) {
         if starts_turn {
             let id = TurnId::new(format!("{}/t{}", self.session, self.turns.len()));
-            self.turns.push(Turn { id, first: ord, requests: Vec::new() });
+            self.turns.push(Turn { id, first: ord, requests: Vec::new(), ran: false });
         }
         let turn_index = self.turns.len() - 1;
         match &mut new.body {
             Body::User(_) => self.turns[turn_index].requests.push(ord),
             Body::Assistant { calls, .. } => {
+                self.turns[turn_index].ran = true;
                 for call in calls.iter_mut() {
                     self.make_unique(call);
                 }

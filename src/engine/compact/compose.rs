@@ -2,14 +2,14 @@
 //! what `plan` allows; which rung asks for it, and whether the result is taken, is the ladder's.
 
 use super::identifiers::{self, Place, Seen};
-use super::ledger::{Shown, ledger};
+use super::ledger::{Ledger, Shown, ledger};
 use super::plan::{self, FirstRequest, Room, Tail};
 use super::policy::Policy;
 use super::record::{Action, Anchor, Compaction, Mode, Span, Status, Strength, Trigger};
 use super::template::{BlockParts, block, ledger_text};
 use crate::engine::id::Ordinal;
 use crate::engine::message::Message;
-use crate::engine::prompt::{self, Source};
+use crate::engine::prompt::{self, Source, limit};
 use crate::engine::text::first_line;
 use crate::engine::tokens::{PER_MESSAGE, TokenCount};
 use std::collections::{BTreeMap, BTreeSet};
@@ -100,6 +100,7 @@ impl Desk<'_> {
         for _ in 0..TAIL_PASSES {
             let tail =
                 plan::tail(self.source, self.policy, through, &room.words, (raw, short), self.counter);
+            let used = tail.tokens;
             let Some(record) = self.filled(mode, &room, tail, with) else { break };
             // What ledger and index did not need goes to the tail.
             let left = room.target.saturating_sub(record.tokens_after);
@@ -107,18 +108,49 @@ impl Desk<'_> {
             if left < room.space / 20 {
                 break;
             }
-            raw += left;
+            raw = used + left;
         }
         best
+    }
+
+    /// A record that covers nothing more: the largest results up to `through` shortened, one after the other, until the
+    /// prompt reaches its target, and the names that this hides listed. Nothing where that is not enough.
+    pub fn shortened(&self, through: Ordinal, actions: BTreeMap<Ordinal, Action>) -> Option<Compaction> {
+        let transcript = self.source.transcript;
+        let room = self.room(through, &Ingredients::default())?;
+        let previous = transcript.in_force();
+        let resume = previous.map_or(Ordinal(0), Compaction::resume_at);
+        let blank = self.blank(Mode::LimitHistory);
+        let results: Vec<Ordinal> = plan::segments(transcript, resume, through)
+            .iter()
+            .filter_map(|segment| transcript.rounds().get(segment.round?))
+            .flat_map(|round| round.results.iter().flatten().copied())
+            .collect();
+        let for_names = self.policy.identifiers.of(room.space) / 2;
+        let fits = |cut: &BTreeMap<Ordinal, Action>| {
+            let mut record = blank.clone();
+            record.actions.extend(cut);
+            record.actions.extend(&actions);
+            prompt::draft(self.source, Some(&record)).tokens + for_names <= room.target
+        };
+        let least = (self.policy.shorten_to.0 + self.policy.shorten_to.1) as usize;
+        let mut cut = limit::level(transcript, &results, least, self.counter, fits);
+        cut.extend(&actions);
+        let with = Ingredients { narrative: blank.narrative.map(|text| text.to_string()), ..Ingredients::default() };
+        let tail = Tail { start: resume, actions: cut, tokens: 0 };
+        self.filled(Mode::LimitHistory, &room, tail, &with)
     }
 
     /// The block for this tail, with an index as large as the target allows.
     fn filled(&self, mode: Mode, room: &Room, tail: Tail, with: &Ingredients) -> Option<Compaction> {
         let transcript = self.source.transcript;
         let cutting = plan::cut_before(transcript, tail.start, &room.words);
-        let span = cutting.span?;
+        let base = match cutting.span {
+            Some(span) => self.over(mode, span),
+            None => self.blank(mode),
+        };
         let mut record = Compaction {
-            covers: Some(span),
+            covers: cutting.span,
             dropped: None,
             narrative: with.narrative.as_deref().map(Into::into),
             kept_users: cutting.kept_users,
@@ -127,12 +159,15 @@ impl Desk<'_> {
             actions: tail.actions,
             block: "".into(),
             block_tokens: 0,
-            ..self.over(mode, span)
+            ..base
         };
         record.actions.extend(&with.newest);
         let without = prompt::draft(self.source, Some(&record));
         let space = room.target.checked_sub(without.tokens)?;
-        let ledger = ledger(transcript, span, &self.source.fixed.tools);
+        let ledger = match cutting.span {
+            Some(span) => ledger(transcript, span, &self.source.fixed.tools),
+            None => Ledger::default(),
+        };
         let weigh_line = |line: &str| self.counter.count(line);
         let mut shown = ledger.shown(self.policy.ledger.of(room.space), weigh_line);
         let mut parts = BlockParts {
@@ -149,7 +184,9 @@ impl Desk<'_> {
             parts.ledger = String::new();
             bare = weigh(&parts);
         }
-        let ranked = identifiers::rank(transcript, span);
+        let covered = cutting.span.map_or(&[][..], |span| transcript.range(span.from, span.to));
+        let lost = covered.iter().map(|message| message.ord).chain(record.actions.keys().copied()).collect();
+        let ranked = identifiers::rank(transcript, &lost);
         let seen = Seen::in_prompt(&without, &block(&parts));
         let known: BTreeSet<Place> = shown.files.iter().map(|file| Place::File(file.path.clone())).collect();
         let mut for_index = space.saturating_sub(bare).min(self.policy.identifiers.of(room.space));

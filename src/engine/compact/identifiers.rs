@@ -3,7 +3,7 @@
 
 use super::known_tools::about;
 use super::ledger::paths_in;
-use super::record::Span;
+use crate::engine::id::Ordinal;
 use crate::engine::message::{Body, Mention, Message, ToolCall};
 use crate::engine::prompt::Prompt;
 use crate::engine::text::one_line;
@@ -104,21 +104,21 @@ struct Use<'a> {
     place: Option<&'a Place>,
 }
 
-/// The identifiers of a span, the worthiest for its length first. Who used it matters little beside how long ago.
-pub fn rank(transcript: &Transcript, span: Span) -> Vec<Ranked<'_>> {
-    let messages = transcript.range(span.from, span.to);
-    let places = places(transcript, span);
+/// The identifiers of these messages, the worthiest for its length first. Who used it matters little beside how long
+/// ago.
+pub fn rank<'a>(transcript: &'a Transcript, lost: &BTreeSet<Ordinal>) -> Vec<Ranked<'a>> {
+    let places = places(transcript, lost);
     let mut uses: BTreeMap<&str, Use<'_>> = BTreeMap::new();
-    for (at, message) in messages.iter().enumerate() {
-        let here = places.get(at).map_or(&[][..], Vec::as_slice);
+    for message in lost.iter().filter_map(|ord| transcript.message(*ord)) {
+        let here = places.get(&message.ord).map_or(&[][..], Vec::as_slice);
         for mention in mentions(message) {
             let entry = uses.entry(&mention.id).or_default();
             entry.weight += u32::from(mention.weight);
-            entry.last = at;
+            entry.last = message.ord.index();
             entry.place = here.get(mention.call.map_or(0, usize::from)).or(entry.place);
         }
     }
-    let now = messages.len();
+    let now = transcript.messages().len();
     let mut ranked: Vec<Ranked<'_>> = uses
         .into_iter()
         .filter(|(id, _)| !looks_secret(id))
@@ -151,26 +151,25 @@ fn is_noise(id: &str) -> bool {
         || (!last.contains('.') && id.matches('/').count() <= 1 && !is_relative)
 }
 
-/// For each message of the span, the places of its calls; for a result, of the call that it answers.
-fn places(transcript: &Transcript, span: Span) -> Vec<Vec<Place>> {
-    let mut places: Vec<Vec<Place>> = vec![Vec::new(); transcript.range(span.from, span.to).len()];
-    let mut set = |ord: crate::engine::id::Ordinal, value: Vec<Place>| {
-        if let Some(slot) = ord.index().checked_sub(span.from.index()).and_then(|at| places.get_mut(at)) {
-            *slot = value;
+/// The places of each message: of an assistant's calls, and for a result of the call that it answers.
+fn places(transcript: &Transcript, lost: &BTreeSet<Ordinal>) -> BTreeMap<Ordinal, Vec<Place>> {
+    let mut places = BTreeMap::new();
+    let Some(last) = lost.last() else { return places };
+    for round in transcript.rounds().iter().take_while(|round| round.assistant <= *last) {
+        let is_lost = |ord: &Ordinal| lost.contains(ord);
+        if !is_lost(&round.assistant) && !round.results.iter().flatten().any(is_lost) {
+            continue;
         }
-    };
-    let from = transcript.first_round_from(span.from);
-    for round in transcript.rounds().iter().skip(from).take_while(|round| round.assistant <= span.to) {
         let Some(Body::Assistant { calls, .. }) = transcript.message(round.assistant).map(|m| &m.body) else {
             continue;
         };
         let of_calls: Vec<Place> = calls.iter().map(Place::of).collect();
         for (place, answer) in of_calls.iter().zip(&round.results) {
             if let Some(ord) = answer {
-                set(*ord, vec![place.clone()]);
+                places.insert(*ord, vec![place.clone()]);
             }
         }
-        set(round.assistant, of_calls);
+        places.insert(round.assistant, of_calls);
     }
     places
 }

@@ -5,7 +5,7 @@ use super::accept::accept;
 use super::compose::{Desk, Ingredients};
 use super::plan::{self, NothingToSummarize, Slice};
 use super::policy::Stage;
-use super::record::{Compaction, Fallback, Mode, ModeRequested, Strength};
+use super::record::{Action, Compaction, Fallback, Mode, ModeRequested, Strength};
 use super::template;
 use crate::engine::id::{Generation, Ordinal};
 use crate::engine::prompt::history::joined;
@@ -147,13 +147,8 @@ fn limit_history(desk: Desk<'_>, slice: Slice) -> Option<Compaction> {
     if policy.limit_history < Stage::ShortenResults {
         return None;
     }
-    record.strength = Strength::Medium;
-    for segment in plan::segments(transcript, resume, slice.through) {
-        for (ord, action) in limit::shorten_round(transcript, &segment, policy.shorten_to, counter) {
-            record.actions.entry(ord).or_insert(action);
-        }
-    }
-    if let Some(done) = desk.sized(record, target) {
+    if let Some(mut done) = desk.shortened(slice.through, record.actions) {
+        done.strength = Strength::Medium;
         return Some(done);
     }
     if policy.limit_history < Stage::LimitHistory {
@@ -381,35 +376,20 @@ fn last_steps(desk: Desk<'_>, slice: Option<Slice>, fallbacks: Vec<Fallback>) ->
     Step::CannotFit(cannot_fit(desk, slice))
 }
 
-/// The results of the newest round, each to an equal share of half of what the rest leaves free; smaller and smaller
-/// until they fit.
-fn shortened_newest(desk: Desk<'_>, slice: Option<Slice>) -> BTreeMap<Ordinal, super::record::Action> {
+/// The results of the newest round, the largest cut to a common size, so that all that must stay takes half of the
+/// limit at most.
+fn shortened_newest(desk: Desk<'_>, slice: Option<Slice>) -> BTreeMap<Ordinal, Action> {
     let transcript = desk.source.transcript;
     let is_after = |round: &&Round| slice.is_none_or(|slice| round.assistant > slice.through);
     let Some(newest) = transcript.rounds().last().filter(is_after) else { return BTreeMap::new() };
-    let bytes_of = |ord: &Ordinal| match transcript.message(*ord).map(|message| &message.body) {
-        Some(Body::Tool(result)) => joined(&result.content).len(),
-        _ => 0,
-    };
     let results: Vec<Ordinal> = newest.results.iter().flatten().copied().collect();
-    let through = slice.map_or(transcript.in_force().map_or(Ordinal(0), Compaction::resume_at), |s| s.through.next());
+    let resume = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
+    let through = slice.map_or(resume, |slice| slice.through.next());
     let rest = plan::segments(transcript, through, Ordinal(u32::MAX));
-    let mut keep = results.iter().map(bytes_of).max().unwrap_or_default();
-    let mut actions = BTreeMap::new();
-    while keep > LEAST_RESULT {
-        keep /= 2;
-        let half = u32::try_from(keep / 2).unwrap_or(u32::MAX);
-        for ord in &results {
-            if let Some(action) = limit::shorten(transcript, *ord, (half, half), desk.counter) {
-                actions.insert(*ord, action);
-            }
-        }
-        let tokens: u32 = rest.iter().map(|segment| segment.tokens(transcript, &actions)).sum();
-        if desk.source.fixed.tokens() + tokens <= desk.source.budget.limit / 2 {
-            break;
-        }
-    }
-    actions
+    limit::level(transcript, &results, LEAST_RESULT, desk.counter, |actions| {
+        let tokens: u32 = rest.iter().map(|segment| segment.tokens(transcript, actions)).sum();
+        desk.source.fixed.tokens() + tokens <= desk.source.budget.limit / 2
+    })
 }
 
 /// Bytes below which a newest result is not shortened any further.

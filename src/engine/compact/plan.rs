@@ -244,8 +244,9 @@ pub struct Tail {
     pub tokens: u32,
 }
 
-/// The newest rounds up to `through` that fit: unchanged within `raw` tokens, then with shortened results within
-/// `raw + short` tokens. Stops at the first that does not fit, and at a user message that does not stay.
+/// The newest rounds up to `through` that fit: unchanged within `raw` tokens, with shortened results where that is too
+/// much, within `raw + short` tokens. Stops at the first that fits neither way, and at a user message that does not
+/// stay.
 pub fn tail(
     source: Source<'_>,
     policy: &Policy,
@@ -257,7 +258,6 @@ pub fn tail(
     let transcript = source.transcript;
     let resume = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
     let mut tail = Tail { start: through.next(), ..Tail::default() };
-    let mut is_raw = true;
     for segment in segments(transcript, resume, through).iter().rev() {
         if segment.is_user {
             if !words.kept.contains(&segment.first) {
@@ -267,8 +267,7 @@ pub fn tail(
             continue;
         }
         let whole = segment.tokens(transcript, &BTreeMap::new());
-        is_raw = is_raw && tail.tokens + whole <= raw;
-        if is_raw {
+        if tail.tokens + whole <= raw {
             tail.tokens += whole;
             tail.start = segment.first;
             continue;

@@ -51,7 +51,7 @@ pub const DEFAULT: Policy = Policy {
     summary_mode: ModeRequested::Auto,
     target_ratio: PerMille::new(500),
     user_messages: PerMille::new(200),
-    limit_history: Stage::Off,
+    limit_history: Stage::ShortenResults,
     raw_tail: PerMille::new(550),
     short_tail: PerMille::new(0),
     ledger: PerMille::new(150),

@@ -80,6 +80,29 @@ pub fn shorten(
     (action.tokens() < message.tokens).then_some(action)
 }
 
+/// Cuts the largest of these results to one common size, as large as `fits` allows, and never below `least` bytes.
+pub fn level(
+    transcript: &Transcript,
+    results: &[Ordinal],
+    least: usize,
+    counter: &dyn TokenCount,
+    fits: impl Fn(&BTreeMap<Ordinal, Action>) -> bool,
+) -> BTreeMap<Ordinal, Action> {
+    let bytes_of = |ord: &Ordinal| match transcript.message(*ord).map(|message| &message.body) {
+        Some(Body::Tool(result)) => joined(&result.content).len(),
+        _ => 0,
+    };
+    let mut size = results.iter().map(bytes_of).max().unwrap_or_default();
+    let mut actions = BTreeMap::new();
+    while size > least && !fits(&actions) {
+        size = (size * 3 / 4).max(least);
+        let half = u32::try_from(size / 2).unwrap_or(u32::MAX);
+        let shortened = results.iter().filter_map(|ord| Some((*ord, shorten(transcript, *ord, (half, half), counter)?)));
+        actions.extend(shortened);
+    }
+    actions
+}
+
 fn set_tokens(action: &mut Action, content: &[Content], counter: &dyn TokenCount) {
     let counted = counter.count(&acted_on(content, *action)) + PER_MESSAGE;
     match action {
