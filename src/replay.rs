@@ -352,9 +352,8 @@ fn users(transcript: &Transcript, prompt: &Prompt) -> UserMessages {
     for message in transcript.messages().iter().filter(|m| m.visible_to_model && !m.body.is_empty()) {
         let Body::User(_) = &message.body else { continue };
         users.total += 1;
-        let whole = |item: &&Item| {
-            item.parts.iter().filter_map(|part| part.as_text()).eq(message.body.texts())
-        };
+        let whole =
+            |item: &&Item| item.parts.iter().filter_map(|part| part.as_text()).eq(message.body.texts());
         if shown.get(&message.ord).is_some_and(whole) {
             users.verbatim += 1;
         } else if cut.contains(&message.ord) {

@@ -190,7 +190,7 @@ pub enum ImportError {
     },
     /// No message could be read from it.
     #[error(
-        "No message could be read from this {format} file ({skipped} set aside). First: {place}: {reason}."
+        "No message could be read from this {format} file ({skipped} set aside). First: {place}: {reason}. Name the right format with --format, or export the session again."
     )]
     NothingRead {
         /// The format that it was read as.

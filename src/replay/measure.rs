@@ -100,7 +100,8 @@ impl<'a> Measure<'a> {
         let mut needed = BTreeSet::new();
         for message in future.iter().take(HORIZON) {
             if message.is_assistant {
-                let used = identifiers(&message.arguments).filter(|id| before.contains(id) && !shown.contains(id));
+                let used =
+                    identifiers(&message.arguments).filter(|id| before.contains(id) && !shown.contains(id));
                 needed.extend(used.map(str::to_owned));
                 shown.extend(identifiers(&message.arguments));
             }

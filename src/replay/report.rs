@@ -126,7 +126,11 @@ impl Report {
             limit: replayed.budget.limit,
             estimator: replayed.estimator.clone(),
             over_budget: replayed.over_budget,
-            cannot_fit: replayed.unfit.iter().map(|(render, unfit)| CannotFitLine::new(*render, unfit)).collect(),
+            cannot_fit: replayed
+                .unfit
+                .iter()
+                .map(|(render, unfit)| CannotFitLine::new(*render, unfit))
+                .collect(),
             compactions: replayed
                 .own_compactions()
                 .map(|at| CompactionLine::new(at.render, &at.record))
@@ -136,7 +140,10 @@ impl Report {
             user_messages: replayed.users,
             prefix: PrefixLine {
                 share: share(replayed.prefix.reused, replayed.prefix.possible),
-                share_between_breaks: share(replayed.prefix.between_breaks.0, replayed.prefix.between_breaks.1),
+                share_between_breaks: share(
+                    replayed.prefix.between_breaks.0,
+                    replayed.prefix.between_breaks.1,
+                ),
                 breaks: replayed.prefix.breaks,
             },
             work: Work { tokenized_bytes: replayed.tokenized_bytes, text_bytes: replayed.text_bytes },

@@ -85,12 +85,10 @@ pub fn table(file: &str, import: &Import, replayed: &Replayed, rows: &Rows, styl
         counts.results,
         counts.orphan_calls
     );
-    let _ = writeln!(
-        out,
-        "window {}, limit {limit} tokens by {}",
-        replayed.budget.window, replayed.estimator
-    );
-    let _ = writeln!(out, "\n{:>5}  {:<46} {:>6}  {:>7}  {:>5}", "turn", "request", "calls", "tokens", "full");
+    let _ =
+        writeln!(out, "window {}, limit {limit} tokens by {}", replayed.budget.window, replayed.estimator);
+    let _ =
+        writeln!(out, "\n{:>5}  {:<46} {:>6}  {:>7}  {:>5}", "turn", "request", "calls", "tokens", "full");
     for row in &rows.rows {
         let full = u64::from(row.tokens) * 100 / u64::from(limit.max(1));
         let _ = writeln!(
@@ -130,7 +128,11 @@ fn totals(out: &mut String, import: &Import, replayed: &Replayed, style: Style) 
         "last prompt: {} messages raw, {} shortened, {} covered, {} dropped, {} hidden, {} unaccounted",
         c.raw, c.shortened, c.covered, c.dropped, c.hidden, c.unaccounted
     );
-    let _ = writeln!(out, "user messages: {} of {} byte for byte, {} reported", users.verbatim, users.total, users.reported);
+    let _ = writeln!(
+        out,
+        "user messages: {} of {} byte for byte, {} reported",
+        users.verbatim, users.total, users.reported
+    );
     if replayed.prefix.possible > 0 {
         let share = replayed.prefix.reused as f64 * 100.0 / replayed.prefix.possible as f64;
         let _ = writeln!(out, "prompts that begin as the one before: {share:.1} % of their tokens");

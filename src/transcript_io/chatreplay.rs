@@ -384,7 +384,7 @@ mod tests {
         let user = words(1, "go");
         let summary = words(1, "<conversation-summary>\nso far\n</conversation-summary>\nmore");
         let read = read_logs(&[
-            request(&[user.clone()], "one"),
+            request(std::slice::from_ref(&user), "one"),
             request(&[user.clone(), asks("one", "a"), answers("a", "A")], "two"),
             ran("b", "B"),
             request(&[summary.clone(), asks("two", "b"), answers("b", "B, shortened")], "three"),

@@ -2,10 +2,9 @@
 //! `parentUuid` is not followed, so a branch that the user left stands where it was written.
 
 use super::json::{Object, each_record, flag, list, needed, number, object, owned, text};
-use super::parts::{Said, contents, joined, said, stated_code};
+use super::parts::{Said, contents, contents_beside, joined, said, stated_code};
 use super::{Entry, Format, Import};
 use crate::engine::message::{Body, Content, ToolResult};
-use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Reads every record.
@@ -34,6 +33,9 @@ const KNOWN: [&str; 14] = [
     "tag",
     "worktree-state",
 ];
+
+/// The type of a block that holds a tool's result.
+const RESULT: &str = "tool_result";
 
 #[derive(Default)]
 struct Reader {
@@ -91,13 +93,16 @@ impl Reader {
         let uuid = owned(record, "uuid");
         let time = owned(record, "timestamp");
         let content = message.get("content").ok_or("has no `content`")?;
-        let is_result =
-            |block: &Value| block.as_object().and_then(|block| text(block, "type")) == Some("tool_result");
-        let (results, rest): (Vec<&Value>, Vec<&Value>) =
-            list(message, "content").iter().partition(|block| is_result(block));
+        let blocks = list(message, "content");
         let mut said = 0;
-        for block in results.iter().filter_map(|block| block.as_object()) {
-            match result(import, place, block) {
+        let mut others = 0;
+        for (index, block) in blocks.iter().enumerate() {
+            let Some(block) = block.as_object().filter(|block| text(block, "type") == Some(RESULT)) else {
+                others += 1;
+                continue;
+            };
+            let place = format!("{place}, content[{index}]");
+            match result(import, &place, block) {
                 Ok(body) => {
                     self.hold(import, body, &uuid, said, time.clone());
                     said += 1;
@@ -105,12 +110,10 @@ impl Reader {
                 Err(reason) => import.skip(place, reason),
             }
         }
-        if results.is_empty() || !rest.is_empty() {
-            let rest = Value::Array(rest.into_iter().cloned().collect());
-            let source = if results.is_empty() { content } else { &rest };
-            let parts = contents(Some(source), place, import)?;
+        if blocks.is_empty() || others > 0 {
+            let parts = contents_beside(RESULT, Some(content), place, import)?;
             // A part that could not be read is reported by itself; a message of nothing else is left out.
-            if !parts.is_empty() || list(message, "content").is_empty() {
+            if !parts.is_empty() || blocks.is_empty() {
                 self.open = None;
                 self.hold(import, Body::User(parts), &uuid, said, time);
             }
@@ -139,18 +142,25 @@ impl Reader {
     /// one message, as long as nothing but results stands between them.
     fn assistant(&mut self, import: &mut Import, place: &str, record: &Object) -> Result<(), String> {
         let message = object(record, "message").ok_or("has no `message`")?;
+        if flag(record, "isApiErrorMessage") {
+            // The program writes a failed request in the model's place; no model said it.
+            let text = joined(&contents(message.get("content"), place, import)?).into();
+            let body = Body::Event { kind: "api_error".into(), text };
+            self.hold(import, body, &owned(record, "uuid"), 0, owned(record, "timestamp"));
+            return Ok(());
+        }
         let Said { parts, calls } = said(message.get("content"), place, import)?;
         let id = owned(message, "id").or_else(|| owned(record, "uuid"));
         if let Some((uuid, id)) = text(record, "uuid").zip(id.as_ref()) {
             self.held_by.insert(uuid.to_owned(), id.clone());
         }
         let open = self.open.as_ref().filter(|(open, _)| Some(open) == id.as_ref()).map(|(_, at)| *at);
-        if let Some(Entry::Message(held)) = open.and_then(|at| import.entries.get_mut(at)) {
-            if let Body::Assistant { parts: held_parts, calls: held_calls } = &mut held.body {
-                held_parts.extend(parts);
-                held_calls.extend(calls);
-                return Ok(());
-            }
+        if let Some(Entry::Message(held)) = open.and_then(|at| import.entries.get_mut(at))
+            && let Body::Assistant { parts: held_parts, calls: held_calls } = &mut held.body
+        {
+            held_parts.extend(parts);
+            held_calls.extend(calls);
+            return Ok(());
         }
         let at = import.push(Body::Assistant { parts, calls }, id.clone(), owned(record, "timestamp"));
         self.open = id.map(|id| (id, at));
@@ -274,8 +284,10 @@ mod tests {
             r#"{"type":7}"#,
             r#"{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","name":"Read"},{"type":"text","text":"kept"}]}}"#,
             r#"{"type":"file-history-snapshot","snapshot":{}}"#,
+            r#"{"type":"assistant","isApiErrorMessage":true,"message":{"content":[{"type":"text","text":"API Error: 529"}]}}"#,
         ]);
-        assert_eq!(messages(&import).len(), 1);
+        assert_eq!(messages(&import).len(), 2);
+        assert!(matches!(&messages(&import)[1].body, Body::Event { kind, .. } if kind == "api_error"));
         let places: Vec<&str> = import.skipped.iter().map(|s| s.place.as_str()).collect();
         assert_eq!(places, ["line 1", "line 2", "line 3", "line 4, content[0]"]);
     }

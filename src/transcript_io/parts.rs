@@ -12,8 +12,21 @@ pub(super) fn contents(
     place: &str,
     import: &mut Import,
 ) -> Result<Vec<Content>, String> {
+    contents_beside("", value, place, import)
+}
+
+/// The content beside the parts of one type, which the caller reads by itself.
+pub(super) fn contents_beside(
+    other: &str,
+    value: Option<&Value>,
+    place: &str,
+    import: &mut Import,
+) -> Result<Vec<Content>, String> {
     let mut found = Vec::new();
     for (part, place) in listed(value, place)? {
+        if part.get("type").is_some_and(|kind| kind == other) {
+            continue;
+        }
         match content(part) {
             Ok(Some(content)) => found.push(content),
             Ok(None) => {}

@@ -55,7 +55,7 @@ impl Entry {
         matches!(self, Entry::Message(message) if matches!(message.body, Body::Assistant { .. }))
     }
 
-    /// Writes it at the end of a session.
+    /// Writes it at the end of a session. A recorded compaction becomes a record that no rendering obeys.
     pub fn append_to(self, transcript: &mut Transcript, counter: &dyn TokenCount) {
         match self {
             Entry::Message(message) => {
@@ -63,7 +63,8 @@ impl Entry {
             }
             Entry::Compaction(recorded) => {
                 let id = recorded.after_external_id.as_ref();
-                let named = transcript.messages().iter().rfind(|m| id.is_some() && m.external_id.as_ref() == id);
+                let named =
+                    transcript.messages().iter().rfind(|m| id.is_some() && m.external_id.as_ref() == id);
                 let after = named.map(|message| message.ord);
                 let record = compaction(transcript, &recorded, after, counter);
                 transcript.record(record);

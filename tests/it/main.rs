@@ -1,1 +1,3 @@
+//! The integration tests, one binary: a file for each part of the program, and nothing but their names here.
 
+mod import;

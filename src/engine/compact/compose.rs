@@ -43,8 +43,7 @@ pub struct Ingredients {
 
 impl Desk<'_> {
     fn room(&self, through: Ordinal, with: &Ingredients) -> Option<Room> {
-        let first =
-            if with.give_up_first_request { FirstRequest::Budgeted } else { FirstRequest::Exempt };
+        let first = if with.give_up_first_request { FirstRequest::Budgeted } else { FirstRequest::Exempt };
         let after = plan::tokens_after(self.source.transcript, through, &with.newest);
         plan::room(self.source, self.policy, through, after, first)
     }
@@ -98,8 +97,7 @@ impl Desk<'_> {
         let short = self.policy.short_tail.of(room.space);
         let mut best: Option<Compaction> = None;
         for _ in 0..TAIL_PASSES {
-            let tail =
-                plan::tail(self.source, self.policy, through, &room.words, (raw, short), self.counter);
+            let tail = plan::tail(self.source, self.policy, through, &room.words, (raw, short), self.counter);
             let used = tail.tokens;
             let Some(record) = self.filled(mode, &room, tail, with) else { break };
             // What ledger and index did not need goes to the tail.
@@ -136,7 +134,8 @@ impl Desk<'_> {
         let least = (self.policy.shorten_to.0 + self.policy.shorten_to.1) as usize;
         let mut cut = limit::level(transcript, &results, least, self.counter, fits);
         cut.extend(&actions);
-        let with = Ingredients { narrative: blank.narrative.map(|text| text.to_string()), ..Ingredients::default() };
+        let with =
+            Ingredients { narrative: blank.narrative.map(|text| text.to_string()), ..Ingredients::default() };
         let tail = Tail { start: resume, actions: cut, tokens: 0 };
         self.filled(Mode::LimitHistory, &room, tail, &with)
     }

@@ -71,7 +71,8 @@ const TABLE: &[Known] = &[
 ];
 
 /// Argument names under which a file's path stands, the likelier first.
-const PATHS: &[&str] = &["path", "file_path", "filePath", "filename", "file", "notebook_path", "target_file", "uri"];
+const PATHS: &[&str] =
+    &["path", "file_path", "filePath", "filename", "file", "notebook_path", "target_file", "uri"];
 /// Argument names under which a command stands.
 const COMMANDS: &[&str] = &["command", "cmd", "script"];
 /// Argument names under which a list of todos stands, and the names of an entry's text.

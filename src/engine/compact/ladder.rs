@@ -8,12 +8,12 @@ use super::policy::Stage;
 use super::record::{Action, Compaction, Fallback, Mode, ModeRequested, Strength};
 use super::template;
 use crate::engine::id::{Generation, Ordinal};
+use crate::engine::message::Body;
+use crate::engine::prompt;
 use crate::engine::prompt::history::joined;
 use crate::engine::prompt::item::{Item, Role};
 use crate::engine::prompt::request::{Completion, Request, ToolChoice};
-use crate::engine::prompt;
 use crate::engine::prompt::{item::Shown, limit};
-use crate::engine::message::Body;
 use crate::engine::tokens::PER_MESSAGE;
 use crate::engine::transcript::Round;
 use std::collections::{BTreeMap, VecDeque};
@@ -178,12 +178,8 @@ fn ask_full(desk: Desk<'_>, slice: Slice, mut fallbacks: Vec<Fallback>) -> Step 
         return after_full(desk, slice, fallbacks);
     }
     items.push(user(desk, template::instruction(desk.source.budget.max_summary_tokens)));
-    let request = Request {
-        items,
-        tools: live.tools,
-        tool_choice: ToolChoice::None,
-        ..summary_request(desk)
-    };
+    let request =
+        Request { items, tools: live.tools, tool_choice: ToolChoice::None, ..summary_request(desk) };
     ask(desk, slice, request, Rung::Full, fallbacks, false)
 }
 
@@ -207,7 +203,9 @@ fn ask_simple(desk: Desk<'_>, slice: Slice, fallbacks: Vec<Fallback>) -> Step {
     let from = previous.map_or(Ordinal(0), Compaction::resume_at);
     let mut truncated = false;
     for message in transcript.range(from, slice.through) {
-        let Some(entry) = template::transcript_entry(message).filter(|_| message.visible_to_model) else { continue };
+        let Some(entry) = template::transcript_entry(message).filter(|_| message.visible_to_model) else {
+            continue;
+        };
         truncated |= shortens(&message.body, &entry);
         let size = desk.counter.count(&entry) + 2;
         if tokens + size > most && !piece.is_empty() {
@@ -292,9 +290,8 @@ impl Waiting {
             return Step::Stale;
         }
         let narrative = match outcome {
-            Outcome::Answered(answer) => {
-                accept(&answer, desk.source.budget.max_summary_tokens, desk.counter).map_err(|r| r.to_string())
-            }
+            Outcome::Answered(answer) => accept(&answer, desk.source.budget.max_summary_tokens, desk.counter)
+                .map_err(|r| r.to_string()),
             Outcome::Failed(reason) => Err(reason),
             Outcome::Deadline => Err("the model did not answer before its deadline".into()),
         };
@@ -434,4 +431,3 @@ fn cannot_fit(desk: Desk<'_>, slice: Option<Slice>) -> CannotFit {
         newest_round,
     }
 }
-

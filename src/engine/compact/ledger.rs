@@ -81,8 +81,9 @@ impl Outcome {
 
 /// An exit code that a result states in its text, near its end or at its start.
 #[allow(clippy::expect_used, reason = "a constant pattern; the tests compile it")]
-static EXIT: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?i-u)exit(?:ed)?(?: with)?(?: code| status)?[: ]+(\d{1,3})\b").expect("pattern"));
+static EXIT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i-u)exit(?:ed)?(?: with)?(?: code| status)?[: ]+(\d{1,3})\b").expect("pattern")
+});
 
 /// A path with an extension, as commands name files.
 #[allow(clippy::expect_used, reason = "a constant pattern; the tests compile it")]
@@ -96,8 +97,24 @@ pub fn paths_in(command: &str) -> impl Iterator<Item = &str> {
 
 /// Commands that run tests, by what they contain.
 const TEST_RUNNERS: &[&str] = &[
-    "cargo test", "cargo nextest", "ctest", "go test", "gradle test", "jest", "mocha", "mvn test", "npm run test",
-    "npm test", "pnpm test", "pytest", "rspec", "tests/run", "tox", "unittest", "vitest", "yarn test",
+    "cargo test",
+    "cargo nextest",
+    "ctest",
+    "go test",
+    "gradle test",
+    "jest",
+    "mocha",
+    "mvn test",
+    "npm run test",
+    "npm test",
+    "pnpm test",
+    "pytest",
+    "rspec",
+    "tests/run",
+    "tox",
+    "unittest",
+    "vitest",
+    "yarn test",
 ];
 
 /// How a call ended: a stated exit code, else whether the tool said that it failed, else unknown.
@@ -107,7 +124,8 @@ pub fn outcome(result: Option<&ToolResult>) -> Outcome {
         return Outcome::Exit(code);
     }
     let text = joined(&result.content);
-    if let Some(code) = EXIT.captures(tail(&text, 120)).and_then(|found| found.get(1)?.as_str().parse().ok()) {
+    if let Some(code) = EXIT.captures(tail(&text, 120)).and_then(|found| found.get(1)?.as_str().parse().ok())
+    {
         return Outcome::Exit(code);
     }
     if result.is_error { Outcome::Error } else { Outcome::Ok }
@@ -184,8 +202,11 @@ impl Ledger {
                 }
             }
             ToolKind::Todo => {
-                let open = todos.into_iter().filter(|(_, status)| !matches!(status.as_str(), "completed" | "done"));
-                self.todos = open.map(|(text, status)| format!("{} ({status})", one_line(&text, TODO_BYTES))).collect();
+                let open =
+                    todos.into_iter().filter(|(_, status)| !matches!(status.as_str(), "completed" | "done"));
+                self.todos = open
+                    .map(|(text, status)| format!("{} ({status})", one_line(&text, TODO_BYTES)))
+                    .collect();
             }
             ToolKind::Search | ToolKind::Ask | ToolKind::Other => {}
         }
@@ -213,9 +234,11 @@ impl Ledger {
     fn ran(&mut self, command: &str, outcome: Outcome) {
         let line = one_line(command, COMMAND_BYTES);
         let same = self.commands.iter().position(|known| known.command == line && known.outcome == outcome);
-        let mut known = same
-            .map(|at| self.commands.remove(at))
-            .unwrap_or(CommandLine { command: line, outcome, times: 0 });
+        let mut known = same.map(|at| self.commands.remove(at)).unwrap_or(CommandLine {
+            command: line,
+            outcome,
+            times: 0,
+        });
         known.times += 1;
         if TEST_RUNNERS.iter().any(|runner| command.contains(runner)) {
             self.last_test = Some(known.clone());
@@ -266,7 +289,11 @@ mod tests {
             ("bash", r#"{"command":"cargo test"}"#, said("FAILED\n\nCommand exited with code 101")),
             ("bash", r#"{"command":"ls"}"#, None),
             ("bash", r#"{"command":"ls -l"}"#, Some(ToolResult { is_error: true, ..ToolResult::default() })),
-            ("TodoWrite", r#"{"todos":[{"content":"one","status":"completed"},{"content":"two","status":"pending"}]}"#, said("ok")),
+            (
+                "TodoWrite",
+                r#"{"todos":[{"content":"one","status":"completed"},{"content":"two","status":"pending"}]}"#,
+                said("ok"),
+            ),
         ]);
         assert_eq!(
             ledger.files,
@@ -287,10 +314,8 @@ mod tests {
             effects: vec![Effect { path: "a".into(), sha256: "ff".into() }],
             ..ToolResult::default()
         };
-        let ledger = run(&[
-            ("write", r#"{"path":"a"}"#, Some(reported)),
-            ("write", r#"{"path":"a"}"#, said("done")),
-        ]);
+        let ledger =
+            run(&[("write", r#"{"path":"a"}"#, Some(reported)), ("write", r#"{"path":"a"}"#, said("done"))]);
         assert_eq!(ledger.files, [FileLine { path: "a".into(), changed: 2, sha256: None }]);
     }
 }

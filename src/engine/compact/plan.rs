@@ -93,12 +93,7 @@ pub enum FirstRequest {
 
 /// Chooses among the user messages up to `through`: requests of the running turn always, the first request as said,
 /// then newest first as far as the budget goes.
-pub fn user_words(
-    transcript: &Transcript,
-    through: Ordinal,
-    budget: u32,
-    first: FirstRequest,
-) -> UserWords {
+pub fn user_words(transcript: &Transcript, through: Ordinal, budget: u32, first: FirstRequest) -> UserWords {
     let mut words = UserWords::default();
     let turns = transcript.turns();
     let mut left = budget;
@@ -171,11 +166,7 @@ pub fn room(
 
 /// Tokens of what follows the slice as a prompt shows it: the current user message if it stands there, and the newest
 /// round.
-pub fn tokens_after(
-    transcript: &Transcript,
-    through: Ordinal,
-    actions: &BTreeMap<Ordinal, Action>,
-) -> u32 {
+pub fn tokens_after(transcript: &Transcript, through: Ordinal, actions: &BTreeMap<Ordinal, Action>) -> u32 {
     segments(transcript, through.next(), Ordinal(u32::MAX))
         .iter()
         .map(|segment| segment.tokens(transcript, actions))

@@ -132,7 +132,8 @@ fn shortened(text: &str, most: usize) -> String {
 
 /// The request text of simple mode: the narrative so far, uncut, then a piece of the conversation.
 pub fn simple_request(previous: Option<&str>, conversation: &str, most_tokens: u32) -> String {
-    let previous = previous.map_or(String::new(), |text| format!("{PREVIOUS_OPEN}\n{text}\n{PREVIOUS_CLOSE}\n\n"));
+    let previous =
+        previous.map_or(String::new(), |text| format!("{PREVIOUS_OPEN}\n{text}\n{PREVIOUS_CLOSE}\n\n"));
     format!("{previous}<conversation>\n{conversation}\n</conversation>\n\n{}", instruction(most_tokens))
 }
 

@@ -97,7 +97,8 @@ pub fn level(
     while size > least && !fits(&actions) {
         size = (size * 3 / 4).max(least);
         let half = u32::try_from(size / 2).unwrap_or(u32::MAX);
-        let shortened = results.iter().filter_map(|ord| Some((*ord, shorten(transcript, *ord, (half, half), counter)?)));
+        let shortened =
+            results.iter().filter_map(|ord| Some((*ord, shorten(transcript, *ord, (half, half), counter)?)));
         actions.extend(shortened);
     }
     actions

@@ -1,0 +1,352 @@
+//! Import against real transcripts and against broken ones. What one format's records mean is tested in its own file.
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "helpers of tests fail as tests do"
+)]
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use threadhold::engine::compact::record::Status;
+use threadhold::engine::id::SessionId;
+use threadhold::engine::message::Body;
+use threadhold::engine::tokens::QuarterOfChars;
+use threadhold::engine::transcript::Transcript;
+use threadhold::transcript_io::{Entry, Format, Import, ImportError, detect, export_jsonl, import};
+
+/// A transcript of the corpus and what `tests/corpus_counts.py` counts in it: messages, user and assistant messages
+/// among them, turns, rounds, calls, results, calls without a result.
+const FILES: [(&str, Format, [usize; 8]); 6] = [
+    ("claude-code-session-four.jsonl", Format::ClaudeCode, [63, 6, 30, 3, 30, 27, 27, 0]),
+    ("vscode-claude-session.jsonl", Format::ClaudeCode, [43, 3, 15, 2, 15, 25, 25, 0]),
+    ("pi-large-session.jsonl", Format::Pi, [914, 88, 453, 88, 439, 391, 373, 18]),
+    ("vscode-copilot-chat-mcp.json", Format::VscodeChat, [8, 1, 4, 1, 4, 3, 3, 0]),
+    ("vscode-copilot.chatreplay.json", Format::Chatreplay, [11, 3, 4, 2, 4, 2, 2, 0]),
+    ("sweagent-marshmallow-fc.traj", Format::SweAgent, [28, 1, 13, 1, 13, 13, 13, 0]),
+];
+
+/// A file of the corpus, or nothing where there is no corpus. On CI there must be one.
+fn corpus(name: &str) -> Option<Vec<u8>> {
+    let Some(folder) = std::env::var_os("THREADHOLD_CORPUS") else {
+        assert!(std::env::var_os("CI").is_none(), "THREADHOLD_CORPUS is not set, and on CI it must be");
+        println!("not run: THREADHOLD_CORPUS does not name the folder of the corpus");
+        return None;
+    };
+    let path = PathBuf::from(folder).join("transcripts").join(name);
+    Some(std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+}
+
+fn stored(import: Import) -> Transcript {
+    import.into_transcript(SessionId::new("s"), &QuarterOfChars)
+}
+
+fn counts(transcript: &Transcript) -> [usize; 8] {
+    let bodies = || transcript.messages().iter().map(|message| &message.body);
+    let count = |is: fn(&Body) -> bool| bodies().filter(|body| is(body)).count();
+    let calls =
+        bodies().map(|body| if let Body::Assistant { calls, .. } = body { calls.len() } else { 0 }).sum();
+    let results = |answered: bool| {
+        let all = transcript.rounds().iter().flat_map(|round| &round.results);
+        all.filter(|result| result.is_some() == answered).count()
+    };
+    assert_eq!(
+        results(true) + transcript.messages().iter().filter(|m| transcript.is_stray(m.ord)).count(),
+        { count(|body| matches!(body, Body::Tool(_))) }
+    );
+    [
+        bodies().count(),
+        count(|body| matches!(body, Body::User(_))),
+        count(|body| matches!(body, Body::Assistant { .. })),
+        // System rows at the head stand in a turn of their own that has no request.
+        transcript.turns().iter().filter(|turn| !turn.requests.is_empty()).count(),
+        transcript.rounds().len(),
+        calls,
+        results(true),
+        results(false),
+    ]
+}
+
+#[test]
+fn every_transcript_of_the_corpus_holds_what_an_independent_count_says() {
+    for (name, format, expected) in FILES {
+        let Some(bytes) = corpus(name) else { return };
+        let read = import(&bytes, None).unwrap();
+        assert_eq!(read.format, format, "{name}");
+        assert_eq!(read.skipped, [], "{name}");
+        assert!(!read.entries.iter().any(|entry| matches!(entry, Entry::Compaction(_))), "{name}");
+        assert_eq!(counts(&stored(read)), expected, "{name}");
+    }
+}
+
+#[test]
+fn what_the_sources_say_beside_messages_is_kept() {
+    let read = |name| corpus(name).map(|bytes| import(&bytes, None).unwrap());
+    let Some(replay) = read("vscode-copilot.chatreplay.json") else { return };
+    assert_eq!(replay.tools.len(), 69);
+    assert!(replay.system.unwrap().starts_with("You are an expert AI programming assistant"));
+    let Some(swe) = read("sweagent-marshmallow-fc.traj") else { return };
+    assert!(swe.system.unwrap().starts_with("SETTING: You are an autonomous programmer"));
+    let Some(claude) = read("vscode-claude-session.jsonl") else { return };
+    assert!(
+        claude.title.unwrap().starts_with("API Error: 401"),
+        "a title, whatever it says, and no compaction"
+    );
+}
+
+#[test]
+fn a_words_bytes_do_not_change_on_their_way() {
+    let Some(bytes) = corpus("vscode-copilot-chat-mcp.json") else { return };
+    let transcript = stored(import(&bytes, None).unwrap());
+    let texts: Vec<&str> =
+        transcript.messages().iter().flat_map(|m| m.body.texts()).map(|text| &**text).collect();
+    assert_eq!(texts[0], "вызови метод update_entry_fields");
+    assert!(texts.contains(&"{\"document_id\": \"18\", \"first\": 5, \"page\": 1}"));
+}
+
+#[test]
+fn every_transcript_of_the_corpus_survives_our_own_format() {
+    for (name, _, _) in FILES {
+        let Some(bytes) = corpus(name) else { return };
+        let read = import(&bytes, None).unwrap();
+        let again = import(export_jsonl(&read).as_bytes(), None).unwrap();
+        assert_eq!(again.entries, read.entries, "{name}");
+        assert_eq!(
+            (again.title.as_ref(), again.system.as_ref(), &again.tools),
+            (read.title.as_ref(), read.system.as_ref(), &read.tools)
+        );
+        let transcript = stored(read);
+        let out = Import::of_transcript(&transcript, None, None, &[]);
+        assert_eq!(out.entries, again.entries, "{name}");
+    }
+}
+
+#[test]
+fn a_cut_file_keeps_what_stands_before_the_cut_or_says_where_it_is_cut() {
+    for (name, format, _) in FILES {
+        let Some(bytes) = corpus(name) else { return };
+        for part in 1..8 {
+            let cut = &bytes[..bytes.len() * part / 8];
+            match import(cut, None) {
+                Ok(read) => assert!(!read.entries.is_empty() && read.skipped.len() <= 1, "{name} {part}"),
+                Err(ImportError::Syntax { line, .. } | ImportError::NotUtf8 { line, .. }) => {
+                    assert!(line >= 1)
+                }
+                // The first line alone is longer than this cut.
+                Err(other) => {
+                    assert!(matches!(other, ImportError::NothingRead { .. }), "{name} {part}: {other}")
+                }
+            }
+            assert_eq!(detect(cut), Some(format), "{name} {part}");
+        }
+    }
+}
+
+#[test]
+fn an_error_says_what_happened_and_where_and_what_to_do() {
+    let message = |bytes: &[u8], format| import(bytes, format).unwrap_err().to_string();
+    let cases = [
+        (
+            message(b" \r\n", None),
+            "The file is empty, so there is no transcript in it. Give the file that the session was saved to.",
+        ),
+        (
+            message(b"hello", None),
+            "The format was not recognised. Name the right one with --format; known are: claude-code, pi, \
+             vscode-chat, chatreplay, swe-agent, jsonl.",
+        ),
+        (
+            message(b"{\"requests\": [\n  {\"message\": }", None),
+            "The file is not JSON at line 2, column 15: expected value. Repair it there or export it again.",
+        ),
+        (
+            message(b"{}", Some(Format::SweAgent)),
+            "This is not a swe-agent file: `history` is not there or is no list. Give another file, or name its \
+             format with --format.",
+        ),
+        (
+            message(b"\xff\xfeh\0i\0", None),
+            "The file is not UTF-8 at line 1 (byte 0). Save it as UTF-8, or export it again.",
+        ),
+        (
+            message(b"{\"requests\": [\n\"\xff\"]}", None),
+            "The file is not UTF-8 at line 2 (byte 16). Save it as UTF-8, or export it again.",
+        ),
+        (
+            message(b"{\"type\":\"user\",\"uuid\":\"u\"}", None),
+            "No message could be read from this claude-code file (1 set aside). First: \
+             line 1: has no `message`. Name the right format with --format, or export the session again.",
+        ),
+    ];
+    for (found, expected) in cases {
+        assert_eq!(found, expected);
+    }
+    assert_eq!("cline".parse::<Format>(), Err(ImportError::UnknownFormat { known: names() }));
+    assert!(Format::ALL.into_iter().all(|format| format.name().parse() == Ok(format)));
+}
+
+fn names() -> String {
+    Format::ALL.map(Format::name).join(", ")
+}
+
+/// A small source of each format that uses most of what its reader looks at.
+fn samples() -> Vec<(Format, Vec<Value>)> {
+    let image =
+        json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA"}});
+    let call = json!({"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let claude = vec![
+        json!({"type": "user", "uuid": "1", "message": {"role": "user", "content": ["x", {"type": "text", "text": "t"}, image]}}),
+        json!({"type": "assistant", "uuid": "2", "message": {"id": "m", "content": [{"type": "thinking", "thinking": "t", "signature": "s"}, {"type": "tool_use", "id": "c", "name": "n", "input": {"a": [1]}}]}}),
+        json!({"type": "user", "uuid": "3", "message": {"content": [{"type": "tool_result", "tool_use_id": "c", "content": [{"type": "text", "text": "Exit code 1"}], "is_error": true}]}}),
+        json!({"type": "system", "subtype": "compact_boundary", "logicalParentUuid": "2", "compactMetadata": {"preTokens": 9}}),
+        json!({"type": "user", "uuid": "4", "isCompactSummary": true, "message": {"content": "sum"}}),
+        json!({"type": "attachment", "attachment": {"type": "queued_command", "prompt": "p"}}),
+        json!({"type": "summary", "summary": "title", "leafUuid": "2"}),
+    ];
+    let pi = vec![
+        json!({"type": "session", "id": "s", "cwd": "/"}),
+        json!({"type": "message", "id": "a", "message": {"role": "user", "content": "u"}}),
+        json!({"type": "message", "id": "b", "message": {"role": "assistant", "content": [{"type": "toolCall", "id": "c", "name": "n", "arguments": {}}]}}),
+        json!({"type": "message", "id": "d", "message": {"role": "toolResult", "toolCallId": "c", "isError": true, "content": [{"type": "text", "text": "Command exited with code 2"}]}}),
+        json!({"type": "message", "message": {"role": "bashExecution", "command": "ls", "output": "", "exitCode": 1}}),
+        json!({"type": "compaction", "summary": "s", "firstKeptEntryId": "b", "tokensBefore": 1}),
+        json!({"type": "branch_summary", "summary": "s"}),
+    ];
+    let vscode = json!({"requests": [{"requestId": "q", "message": {"text": "t"}, "timestamp": 1759432900204_u64,
+        "isCanceled": true,
+        "response": [{"value": "a"}, {"kind": "toolInvocationSerialized"}, {"kind": "inlineReference", "inlineReference": {"path": "/a"}}],
+        "result": {"metadata": {
+            "toolCallRounds": [{"id": "r", "response": "a", "thinking": {"text": ["t"]}, "toolCalls": [{"id": "c", "name": "n", "arguments": "{}"}], "summary": "s"}],
+            "toolCallResults": {"c__vscode-1": {"content": [{"value": "v"}, {"value": {"node": {"children": [{"text": "x", "lineBreakBefore": true}]}}}]}},
+            "summaries": [{"toolCallRoundId": "r", "text": "z"}], "summary": {"toolCallRoundId": "?", "text": "y"}}}}]});
+    let said = json!([{"role": 0, "content": [{"type": 1, "text": "s"}]}, {"role": 1, "content": [{"type": 1, "text": "u"}, {"type": 3}]}]);
+    let more = json!([{"role": 0, "content": "s"}, {"role": 1, "content": "<conversation-summary>x</conversation-summary>"},
+        {"role": 2, "content": [{"type": 2, "value": {"type": "thinking", "thinking": {"text": "t"}}}], "toolCalls": [call]}, {"role": 3, "toolCallId": "c", "content": "r"}]);
+    let request = |messages: &Value| {
+        json!({"kind": "request", "name": "n", "metadata": {"startTime": "t", "tools": [{"function": {"name": "f", "parameters": {}}}]},
+        "requestMessages": {"messages": messages}, "response": {"type": "success", "message": ["m"]}})
+    };
+    let tool = json!({"kind": "toolCall", "id": "c__vscode-1", "tool": "f", "args": "{}", "response": ["r"]});
+    let replay =
+        json!({"prompts": [{"prompt": "p", "logs": [request(&said), tool, request(&more), request(&said)]}]});
+    let swe = json!({"history": [{"role": "system", "content": "s"}, {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:a;base64,b"}}]},
+        {"role": "assistant", "content": "a", "thinking_blocks": [{"type": "thinking", "thinking": "t"}], "tool_calls": [call]},
+        {"role": "tool", "content": "r", "tool_call_ids": ["c"]}]});
+    let own = vec![
+        json!({"type": "session", "format": "threadhold", "version": 1, "title": "t", "tools": [{"name": "f", "kind": "read", "inputSchema": {}}]}),
+        json!({"type": "message", "role": "tool", "parts": [{"type": "toolResult", "toolCallId": "c", "exitCode": 1, "content": [], "effects": [{"path": "p", "sha256": "s"}]}]}),
+        json!({"type": "message", "role": "event", "kind": "system", "parts": [{"type": "text", "text": "t"}]}),
+        json!({"type": "compaction", "text": "t", "tokensBefore": 1, "afterExternalId": "x"}),
+    ];
+    vec![
+        (Format::ClaudeCode, claude),
+        (Format::Pi, pi),
+        (Format::VscodeChat, vec![vscode]),
+        (Format::Chatreplay, vec![replay]),
+        (Format::SweAgent, vec![swe]),
+        (Format::Jsonl, own),
+    ]
+}
+
+/// Puts something else in the place of one value of a tree, counted in its order.
+fn replace_nth(value: &mut Value, nth: &mut usize, junk: &Value) {
+    if *nth == 0 {
+        *value = junk.clone();
+    }
+    *nth = nth.wrapping_sub(1);
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| replace_nth(item, nth, junk)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| replace_nth(field, nth, junk)),
+        _ => {}
+    }
+}
+
+fn size(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(items) => items.iter().map(size).sum(),
+        Value::Object(fields) => fields.values().map(size).sum(),
+        _ => 0,
+    }
+}
+
+fn as_source(lines: &[Value]) -> Vec<u8> {
+    lines.iter().map(|line| format!("{line}\r\n")).collect::<String>().into_bytes()
+}
+
+/// Reads the bytes as every format; whatever can be read must also make a transcript.
+fn no_panic(bytes: &[u8]) {
+    for format in std::iter::once(None).chain(Format::ALL.map(Some)) {
+        match import(bytes, format) {
+            Ok(read) => {
+                let again = import(export_jsonl(&read).as_bytes(), Some(Format::Jsonl)).unwrap();
+                assert_eq!(again.entries, read.entries);
+                let transcript = stored(read);
+                assert!(transcript.compactions().iter().all(|record| record.status == Status::Recorded));
+            }
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+}
+
+#[test]
+fn the_samples_are_read_whole() {
+    for (format, lines) in samples() {
+        let read = import(&as_source(&lines), None).unwrap();
+        assert_eq!((read.format, read.skipped), (format, vec![]));
+    }
+}
+
+#[test]
+fn a_deep_nest_is_an_error_and_no_overflow() {
+    for open in [
+        "[",
+        "{\"requests\":",
+        "{\"history\":[",
+        "{\"type\":\"user\",\"uuid\":\"u\",\"message\":{\"content\":[",
+    ] {
+        no_panic(open.repeat(200_000).as_bytes());
+        no_panic(format!("{open}{}", "[".repeat(100_000)).as_bytes());
+        no_panic(format!("{open}{}1{}", "[".repeat(120), "]".repeat(120)).as_bytes());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn no_bytes_make_an_import_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        no_panic(&bytes);
+    }
+
+    #[test]
+    fn a_value_of_a_wrong_type_never_makes_an_import_panic(
+        sample in any::<Index>(), line in any::<Index>(), nodes in prop::collection::vec(any::<Index>(), 1..3), junk in 0..9usize,
+    ) {
+        let (_, mut lines) = sample.get(&samples()).clone();
+        let line = line.index(lines.len());
+        let junk = [
+            json!(null), json!(true), json!(-1), json!(1e300), json!(u64::MAX), json!(""), json!("c"), json!([[], {}, "x", 5]),
+            json!({"type": "text", "content": [7]}),
+        ][junk].clone();
+        for node in nodes {
+            let mut nth = node.index(size(&lines[line]));
+            replace_nth(&mut lines[line], &mut nth, &junk);
+        }
+        no_panic(&as_source(&lines));
+    }
+
+    #[test]
+    fn no_cut_and_no_changed_byte_makes_an_import_panic(
+        sample in any::<Index>(), cut in any::<Index>(), changes in prop::collection::vec((any::<Index>(), any::<u8>()), 0..3),
+    ) {
+        let mut bytes = as_source(&sample.get(&samples()).1);
+        bytes.truncate(cut.index(bytes.len()) + 1);
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        no_panic(&bytes);
+    }
+}
