@@ -1,6 +1,34 @@
-//! threadhold: holds the thread of every agent chat in a workspace and keeps every prompt under the model's window.
+//! threadhold holds the thread of every agent chat in a workspace and keeps every prompt under the model's window.
 //!
-//! WIP code map follows.
+//! # Code map
+//!
+//! Data flows one way: a foreign transcript or an editor's words come in, the engine decides, the shell acts.
+//!
+//! | where | what it is for | what it never does |
+//! |---|---|---|
+//! | [`engine`] | everything that decides: [`engine::message`], [`engine::transcript`], [`engine::prompt`], [`engine::compact`] | IO, time, randomness, threads |
+//! | [`tokenizer`] | exact token counts | know what a message is |
+//! | [`model`] | asking a model; [`model::scripted`] answers from a fixture | know where a request comes from |
+//! | [`transcript_io`] | foreign transcripts in, our own format in and out, one file per format | read a file |
+//! | [`replay`] | a transcript through the engine; reports, dumps, [`replay::measure`] | read or write a file |
+//! | [`commands`] | the command line: files, printing, exit codes | decide anything about a prompt |
+//!
+//! Start with [`engine::compact`]: its header tells the story of a compaction in one paragraph.
+//!
+//! # Invariants
+//!
+//! The number is the name under which tests and reviews speak of it. Numbers that are missing belong to parts that are
+//! not built yet: the server, the store, the session machine.
+//!
+//! 1. The engine does no IO; its errors are values of the domain. Held by clippy (`.clippy.toml`) and `tests/tidy.rs`.
+//! 3. Same inputs, same prompts and records, byte for byte. Held by `tests/it/invariants`.
+//! 6. Rendering never changes the transcript. Held by `tests/it/invariants`.
+//! 7. Between reported prefix breaks each prompt's items are a strict prefix of the next one's. Held by
+//!    `tests/it/invariants` and, on real transcripts, by `tests/it/checker.rs`.
+//! 8. Every message is raw, shortened, covered, dropped (reported) or hidden. Held by the same two.
+//! 9. No prompt holds an unanswered call or an orphan result. Held by the same two.
+//! 10. User messages reach the model byte for byte or are reported. Held by the same two.
+//! 11. The ladder ends without a model. Held by `tests/it/invariants`.
 
 pub mod commands;
 pub mod engine;

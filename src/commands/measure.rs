@@ -23,7 +23,7 @@ pub(super) struct MeasureCommand {
     /// The model's window in tokens; may be given several times
     #[arg(long, value_name = "TOKENS", default_values_t = [16_000, 32_000, 64_000])]
     window: Vec<u32>,
-    /// How to compact: default, words-and-ledger, limiter
+    /// How to compact: default, last-turns, words-and-ledger, limiter
     #[arg(long, default_value = "default", value_name = "NAME")]
     policy: String,
     /// Who writes summaries: scripted, scripted:FILE or none

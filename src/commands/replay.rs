@@ -27,7 +27,7 @@ pub(super) struct Replay {
     /// The model's window in tokens
     #[arg(long, default_value_t = 128_000, value_name = "TOKENS")]
     window: u32,
-    /// How to compact: default, words-and-ledger, limiter, off
+    /// How to compact: default, last-turns, words-and-ledger, limiter, off
     #[arg(long, default_value = "default", value_name = "NAME")]
     policy: String,
     /// Who writes summaries: scripted, scripted:FILE or none

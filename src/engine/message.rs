@@ -4,6 +4,7 @@
 use super::id::{CallId, MessageId, Ordinal, TurnId};
 use super::text::sha256_hex;
 use super::tokens::{PER_CALL, PER_IMAGE, PER_MESSAGE, TokenCount};
+use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
 /// Text that is shared between the transcript and every prompt that shows it.
@@ -186,6 +187,23 @@ pub struct Effect {
     pub path: String,
     /// SHA-256 of its content after the change, lower-case hexadecimal.
     pub sha256: String,
+}
+
+/// The values in a call's arguments as plain text, without keys and without JSON's escapes; the text itself where it
+/// is no JSON.
+pub fn argument_values(arguments: &str) -> String {
+    fn walk(value: &Value, out: &mut Vec<String>) {
+        match value {
+            Value::String(text) => out.push(text.clone()),
+            Value::Array(list) => list.iter().for_each(|value| walk(value, out)),
+            Value::Object(map) => map.values().for_each(|value| walk(value, out)),
+            other => out.push(other.to_string()),
+        }
+    }
+    let Ok(value) = serde_json::from_str(arguments) else { return arguments.to_owned() };
+    let mut out = Vec::new();
+    walk(&value, &mut out);
+    out.join("\n")
 }
 
 impl Content {

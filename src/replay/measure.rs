@@ -7,12 +7,11 @@ use crate::engine::compact::identifiers::identifiers;
 use crate::engine::compact::plan;
 use crate::engine::compact::policy::{Policy, USER_WORDS_AND_LEDGER};
 use crate::engine::compact::record::{Compaction, Mode};
-use crate::engine::message::Body;
+use crate::engine::message::{Body, argument_values};
 use crate::engine::prompt::{self, Source};
 use crate::engine::tokens::TokenCount;
 use crate::transcript_io::{Entry, Import};
 use serde::Serialize;
-use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Messages after a compaction whose calls say what was needed.
@@ -34,6 +33,8 @@ pub struct Row {
     pub points: usize,
     /// Tokens kept at these points, added up; tools and system text left out.
     pub retained_tokens: u64,
+    /// Names that were needed and not held, with the number of the compaction that lost them.
+    pub missing: Vec<(usize, String)>,
 }
 
 impl Row {
@@ -49,7 +50,10 @@ impl Row {
     fn add(&mut self, needed: &BTreeSet<String>, kept: &str, tokens: u32) {
         let ids: BTreeSet<&str> = identifiers(kept).collect();
         self.needed += needed.len();
-        self.held += needed.iter().filter(|id| ids.contains(id.as_str()) || kept.contains(*id)).count();
+        let (held, missing): (Vec<&String>, Vec<&String>) =
+            needed.iter().partition(|id| ids.contains(id.as_str()) || kept.contains(*id));
+        self.held += held.len();
+        self.missing.extend(missing.into_iter().map(|id| (self.points, id.clone())));
         self.points += 1;
         self.retained_tokens += u64::from(tokens);
     }
@@ -133,32 +137,13 @@ impl Measured {
             Body::Assistant { parts, calls } => {
                 let texts = body.texts();
                 let said: Vec<&str> = texts.iter().take(parts.len()).map(|text| &***text).collect();
-                let arguments: Vec<String> = calls.iter().map(|call| values(&call.arguments)).collect();
+                let arguments: Vec<String> =
+                    calls.iter().map(|call| argument_values(&call.arguments)).collect();
                 (said.join("\n"), arguments.join("\n"))
             }
             _ => (body.texts().iter().map(|text| &***text).collect::<Vec<_>>().join("\n"), String::new()),
         };
         Self { is_assistant, said, arguments, tokens: body.tokens(counter) }
-    }
-}
-
-/// The values in a call's arguments, without the keys; the text itself where it is no JSON.
-fn values(arguments: &str) -> String {
-    fn walk(value: &Value, out: &mut Vec<String>) {
-        match value {
-            Value::String(text) => out.push(text.clone()),
-            Value::Array(list) => list.iter().for_each(|value| walk(value, out)),
-            Value::Object(map) => map.values().for_each(|value| walk(value, out)),
-            other => out.push(other.to_string()),
-        }
-    }
-    match serde_json::from_str(arguments) {
-        Ok(value) => {
-            let mut out = Vec::new();
-            walk(&value, &mut out);
-            out.join("\n")
-        }
-        Err(_) => arguments.to_owned(),
     }
 }
 
@@ -170,7 +155,7 @@ fn shown(source: Source<'_>, record: &Compaction) -> (String, u32) {
     let texts: Vec<String> = items()
         .flat_map(|item| {
             let said = item.parts.iter().filter_map(|part| part.as_text()).map(|text| text.to_string());
-            said.chain(item.calls.iter().map(|call| values(&call.arguments))).collect::<Vec<_>>()
+            said.chain(item.calls.iter().map(|call| argument_values(&call.arguments))).collect::<Vec<_>>()
         })
         .collect();
     (texts.join("\n"), items().map(|item| item.tokens).sum())
@@ -195,7 +180,7 @@ impl Watch for Measure<'_> {
             counter: self.counter,
             tokens_before: record.tokens_before,
         };
-        let slice = plan::slice(before.transcript).ok();
+        let slice = plan::slice(before.transcript, desk.policy.retention).ok();
         let other = slice.and_then(|s| desk.with_block(Mode::Ledger, s.through, &Ingredients::default()));
         let (kept, tokens) = shown(before, other.as_ref().unwrap_or(record));
         self.words_and_ledger.add(&needed, &kept, tokens);

@@ -133,6 +133,9 @@ impl Desk<'_> {
         };
         let least = (self.policy.shorten_to.0 + self.policy.shorten_to.1) as usize;
         let mut cut = limit::level(transcript, &results, least, self.counter, fits);
+        if !fits(&cut) {
+            return None;
+        }
         cut.extend(&actions);
         let with =
             Ingredients { narrative: blank.narrative.map(|text| text.to_string()), ..Ingredients::default() };
@@ -172,6 +175,7 @@ impl Desk<'_> {
         let mut parts = BlockParts {
             ledger: ledger_text(&ledger, &shown, &BTreeMap::new()),
             narrative: with.narrative.clone(),
+            covers: cutting.span.is_some(),
             covers_open_request: !record.open_requests.is_empty(),
             reported_users: self.reported(&record.reported_users),
             dropped: false,

@@ -4,7 +4,7 @@
 use super::known_tools::about;
 use super::ledger::paths_in;
 use crate::engine::id::Ordinal;
-use crate::engine::message::{Body, Mention, Message, ToolCall};
+use crate::engine::message::{AssistantPart, Body, Content, Mention, Message, ToolCall, argument_values};
 use crate::engine::prompt::Prompt;
 use crate::engine::text::one_line;
 use crate::engine::transcript::Transcript;
@@ -177,34 +177,37 @@ fn places(transcript: &Transcript, lost: &BTreeSet<Ordinal>) -> BTreeMap<Ordinal
 /// The identifiers of a message, each once with its heaviest use.
 fn mentions(message: &Message) -> &[Mention] {
     message.mentions.get_or_init(|| {
-        let mut found: BTreeMap<&str, (u8, Option<u16>)> = BTreeMap::new();
-        for (text, weight, call) in said(message) {
+        let mut found: BTreeMap<String, (u8, Option<u16>)> = BTreeMap::new();
+        let mut add = |text: &str, weight: u8, call: Option<u16>| {
             for id in identifiers(text) {
-                let entry = found.entry(id).or_insert((weight, call));
-                if weight > entry.0 {
-                    *entry = (weight, call);
+                match found.get_mut(id) {
+                    Some(known) if known.0 >= weight => {}
+                    Some(known) => *known = (weight, call),
+                    None => {
+                        found.insert(id.to_owned(), (weight, call));
+                    }
+                }
+            }
+        };
+        match &message.body {
+            Body::Event { .. } => {}
+            Body::User(parts) => {
+                parts.iter().filter_map(Content::text).for_each(|text| add(text, BY_USER, None));
+            }
+            Body::Tool(result) => {
+                result.content.iter().filter_map(Content::text).for_each(|text| add(text, BY_RESULT, None));
+            }
+            Body::Assistant { parts, calls } => {
+                for (n, call) in calls.iter().enumerate() {
+                    add(&argument_values(&call.arguments), BY_ARGUMENTS, u16::try_from(n).ok());
+                }
+                for AssistantPart::Text(text) | AssistantPart::Reasoning { text, .. } in parts {
+                    add(text, BY_ASSISTANT, Some(u16::MAX));
                 }
             }
         }
         found.into_iter().map(|(id, (weight, call))| Mention { id: id.into(), weight, call }).collect()
     })
-}
-
-/// The texts of a message with the weight of their speaker, and the call whose arguments they are.
-fn said(message: &Message) -> Vec<(&str, u8, Option<u16>)> {
-    let texts = message.body.texts();
-    let weight = match &message.body {
-        Body::Event { .. } => return Vec::new(),
-        Body::User(_) => BY_USER,
-        Body::Tool(_) => BY_RESULT,
-        Body::Assistant { parts, .. } => {
-            let said = texts.iter().take(parts.len()).map(|text| (&***text, BY_ASSISTANT, Some(u16::MAX)));
-            let asked = texts.iter().skip(parts.len()).enumerate();
-            let asked = asked.map(|(n, text)| (&***text, BY_ARGUMENTS, u16::try_from(n).ok()));
-            return said.chain(asked).collect();
-        }
-    };
-    texts.into_iter().map(|text| (&**text, weight, None)).collect()
 }
 
 /// What no index may repeat: keys by their known beginnings, and long runs of mixed characters.
@@ -232,9 +235,10 @@ impl Seen {
     /// What a prompt and the rest of its block show.
     pub fn in_prompt(prompt: &Prompt, block: &str) -> Self {
         let mut text = String::from(block);
-        for shown in prompt.items.iter().flat_map(|item| item.texts()) {
-            text.push('\n');
-            text.push_str(shown);
+        for item in &prompt.items {
+            let said = item.parts.iter().filter_map(|part| part.as_text());
+            said.for_each(|said| text.extend(["\n", said]));
+            item.calls.iter().for_each(|call| text.extend(["\n", &argument_values(&call.arguments)]));
         }
         let ids = identifiers(&text).map(str::to_owned).collect();
         Self { text, ids }

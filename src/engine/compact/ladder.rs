@@ -104,7 +104,7 @@ pub fn start(desk: Desk<'_>, model: bool) -> Step {
     if !desk.policy.enabled {
         return Step::Off;
     }
-    let slice = match plan::slice(desk.source.transcript) {
+    let slice = match plan::slice(desk.source.transcript, desk.policy.retention) {
         Ok(slice) => slice,
         Err(nothing) => return without_slice(desk, nothing),
     };

@@ -1,7 +1,7 @@
 //! What a compaction may touch: the slice rule of document 003, the user messages that stay, the tail that stays, the
 //! target. Reads the transcript, writes nothing, asks nobody.
 
-use super::policy::Policy;
+use super::policy::{Policy, Retention};
 use super::record::{Action, Anchor, Compaction, Span};
 use crate::engine::id::{Ordinal, RoundId};
 use crate::engine::message::{Body, Message};
@@ -40,15 +40,12 @@ impl NothingToSummarize {
     }
 }
 
-/// The slice rule of document 003. More than one round in the running turn: the newest one, which overflowed, is left
-/// out and the slice ends with the round before it. Else it ends with the turn before.
-pub fn slice(transcript: &Transcript) -> Result<Slice, NothingToSummarize> {
-    let running = transcript.turns().len().checked_sub(1).ok_or(NothingToSummarize::LoneRequest)?;
-    let slice = match transcript.rounds_of(running) {
-        [.., before, _newest] => Slice { through: before.last, is_continuation: false },
-        _ => {
-            let before = running.checked_sub(1).and_then(|turn| transcript.last_of_turn(turn));
-            Slice { through: before.ok_or(NothingToSummarize::LoneRequest)?, is_continuation: true }
+/// How far a compaction may reach under this retention.
+pub fn slice(transcript: &Transcript, retention: Retention) -> Result<Slice, NothingToSummarize> {
+    let slice = match retention {
+        Retention::Rounds => rounds(transcript)?,
+        Retention::UserTurns(turns) => {
+            user_turns(transcript, turns).map_or_else(|| rounds(transcript), Ok)?
         }
     };
     let resume = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
@@ -56,6 +53,23 @@ pub fn slice(transcript: &Transcript) -> Result<Slice, NothingToSummarize> {
         return Err(NothingToSummarize::AlreadyCovered);
     }
     Ok(slice)
+}
+
+/// The slice rule of document 003. More than one round in the running turn: the newest one, which overflowed, is left
+/// out and the slice ends with the round before it. Else it ends with the turn before.
+fn rounds(transcript: &Transcript) -> Result<Slice, NothingToSummarize> {
+    let running = transcript.turns().len().checked_sub(1).ok_or(NothingToSummarize::LoneRequest)?;
+    if let [.., before, _newest] = transcript.rounds_of(running) {
+        return Ok(Slice { through: before.last, is_continuation: false });
+    }
+    let before = running.checked_sub(1).and_then(|turn| transcript.last_of_turn(turn));
+    Ok(Slice { through: before.ok_or(NothingToSummarize::LoneRequest)?, is_continuation: true })
+}
+
+/// Ends before the Nth-from-last user turn (source: 000); nothing where there are no more turns than that.
+fn user_turns(transcript: &Transcript, keep: usize) -> Option<Slice> {
+    let cut = transcript.turns().len().checked_sub(keep.max(1)).filter(|cut| *cut > 0)?;
+    Some(Slice { through: transcript.last_of_turn(cut - 1)?, is_continuation: true })
 }
 
 /// Where a summary of everything up to `through` hangs: the last round there, or, where a turn has none, a stand-in
@@ -249,6 +263,10 @@ pub fn tail(
     let transcript = source.transcript;
     let resume = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
     let mut tail = Tail { start: through.next(), ..Tail::default() };
+    if matches!(policy.retention, Retention::UserTurns(_)) {
+        // Everything before the cut goes (source: 000).
+        return tail;
+    }
     for segment in segments(transcript, resume, through).iter().rev() {
         if segment.is_user {
             if !words.kept.contains(&segment.first) {

@@ -9,6 +9,8 @@ use crate::engine::settings::{PerMille, SettingsError};
 pub struct Policy {
     /// Its name.
     pub name: &'static str,
+    /// How far a compaction may reach.
+    pub retention: Retention,
     /// Whether anything is compacted at all. Off: every message verbatim, and an overflow is an error (source: 003).
     pub enabled: bool,
     /// Which summary a model is asked for.
@@ -31,6 +33,16 @@ pub struct Policy {
     pub shorten_to: (u32, u32),
 }
 
+/// What is never covered, at the least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retention {
+    /// The newest round (source: 003). A tail stays before it as far as the space goes.
+    Rounds,
+    /// The newest user turns, this many; everything before them goes (source: 000). Where there are no more turns than
+    /// that, the newest round.
+    UserTurns(usize),
+}
+
 /// The stages of the history limiter (source: 001), each of them with all before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
@@ -47,6 +59,7 @@ pub enum Stage {
 /// What a session gets that says nothing else.
 pub const DEFAULT: Policy = Policy {
     name: "default",
+    retention: Retention::Rounds,
     enabled: true,
     summary_mode: ModeRequested::Auto,
     target_ratio: PerMille::new(500),
@@ -62,6 +75,7 @@ pub const DEFAULT: Policy = Policy {
 /// For comparison: user words, ledger, and the newest rounds; no identifiers.
 pub const USER_WORDS_AND_LEDGER: Policy = Policy {
     name: "words-and-ledger",
+    limit_history: Stage::Off,
     raw_tail: PerMille::new(1000),
     short_tail: PerMille::new(0),
     ledger: PerMille::new(200),
@@ -69,13 +83,17 @@ pub const USER_WORDS_AND_LEDGER: Policy = Policy {
     ..DEFAULT
 };
 
+/// The last 15 user turns stay as they are, everything before them is summed up (source: 000).
+pub const LAST_TURNS: Policy =
+    Policy { name: "last-turns", retention: Retention::UserTurns(15), limit_history: Stage::Off, ..DEFAULT };
+
 /// For comparison: the history limiter alone, with all of its stages (source: 001).
 pub const LIMITER: Policy = Policy { name: "limiter", limit_history: Stage::LimitHistory, ..DEFAULT };
 
 /// No compaction at all.
 pub const OFF: Policy = Policy { name: "off", enabled: false, ..DEFAULT };
 
-const ALL: [&Policy; 4] = [&DEFAULT, &USER_WORDS_AND_LEDGER, &LIMITER, &OFF];
+const ALL: [&Policy; 5] = [&DEFAULT, &LAST_TURNS, &USER_WORDS_AND_LEDGER, &LIMITER, &OFF];
 
 impl Policy {
     /// The built-in policy of this name.

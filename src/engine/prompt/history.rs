@@ -11,6 +11,8 @@ use crate::engine::transcript::{Round, Transcript};
 
 /// Answers a call whose result was never recorded: after an abort, a crash, an import.
 pub const NO_RESULT: &str = "[no result was recorded: the call was interrupted]";
+/// Stands in the place of content that a newer message shows again.
+pub const REPEATED: &str = "[the same content stands in a newer message below]";
 /// Tokens of [`NO_RESULT`] as a message; a constant, so that rendering counts nothing.
 pub const NO_RESULT_TOKENS: u32 = 20;
 
@@ -71,6 +73,22 @@ impl<'a> History<'a> {
             .collect()
     }
 
+    /// A user message in its place. Words are never touched; a context file that stands again below may be folded.
+    fn user_item(&self, message: &Message, cuts: &mut Vec<Cut>) -> Option<Item> {
+        let mut item = user_item(message, Shown::Raw)?;
+        if let Some(action) = self.compaction.and_then(|record| record.actions.get(&message.ord)) {
+            for part in &mut item.parts {
+                if let ItemPart::Content(Content::ContextFile { text, .. }) = part {
+                    *text = REPEATED.into();
+                }
+            }
+            item.tokens = action.tokens();
+            item.sources = vec![ItemSource { ord: message.ord, shown: Shown::Shortened }];
+            cuts.push(cut(message, CutReason::Repeated, item.text_bytes()));
+        }
+        Some(item)
+    }
+
     /// The loss ledger of a record: what it dropped, and the user messages that did not fit.
     fn report(&self, record: &Compaction, prompt: &mut Prompt) {
         let dropped = record.dropped.map_or(&[][..], |span| self.transcript.range(span.from, span.to));
@@ -95,7 +113,7 @@ impl<'a> History<'a> {
                     cuts.push(cut(message, CutReason::SystemInHistory, 0));
                 }
                 Body::Event { .. } => {}
-                Body::User(_) => items.extend(user_item(message, Shown::Raw)),
+                Body::User(_) => items.extend(self.user_item(message, cuts)),
                 Body::Tool(_) if self.transcript.is_stray(message.ord) => {
                     cuts.push(cut(message, CutReason::StrayResult, 0));
                 }
@@ -170,7 +188,7 @@ impl<'a> History<'a> {
 /// What a result says under an action. The same function counts it when the action is planned.
 pub(crate) fn acted_on(content: &[Content], action: Action) -> String {
     match action {
-        Action::Repeat { .. } => "[the same content stands in a newer result below]".into(),
+        Action::Repeat { .. } => REPEATED.into(),
         Action::Shorten { head: first, tail: last, .. } => {
             let whole = joined(content);
             let (first, last) = (head(&whole, first as usize), tail(&whole, last as usize));

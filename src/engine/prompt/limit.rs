@@ -1,7 +1,7 @@
 //! The history limiter of document 001: repeated content is folded, old tool results are shortened. Whole rounds are
 //! dropped by the ladder, pairs are mended by `history`. Each function proposes; nothing is changed here.
 
-use super::history::{acted_on, joined};
+use super::history::{REPEATED, acted_on, joined};
 use crate::engine::compact::plan::Segment;
 use crate::engine::compact::record::Action;
 use crate::engine::id::Ordinal;
@@ -15,7 +15,7 @@ const LEAST_REPEAT: usize = 200;
 /// Bytes around a cut that the note about it takes; shortening less than this gains nothing.
 const NOTE: usize = 120;
 
-/// Folds results and context files whose text stands again, in the same range, in a newer message (source: 001).
+/// Folds results and context files whose content stands again in a newer message (source: 001).
 pub fn fold_repeats(
     transcript: &Transcript,
     from: Ordinal,
@@ -25,27 +25,43 @@ pub fn fold_repeats(
     let mut newest: BTreeMap<String, Ordinal> = BTreeMap::new();
     let mut actions = BTreeMap::new();
     for message in transcript.range(from, Ordinal(u32::MAX)).iter().rev() {
-        let content = match &message.body {
-            Body::Tool(result) if !transcript.is_stray(message.ord) => &result.content,
+        let texts: Vec<String> = match &message.body {
+            Body::Tool(result) if !transcript.is_stray(message.ord) => vec![joined(&result.content)],
+            Body::User(parts) => {
+                context_files(parts).map(|file| joined(std::slice::from_ref(file))).collect()
+            }
             _ => continue,
         };
-        let text = joined(content);
-        if text.len() < LEAST_REPEAT {
+        if texts.is_empty() || texts.iter().any(|text| text.len() < LEAST_REPEAT) {
             continue;
         }
-        match newest.get(&text) {
+        match texts.iter().map(|text| newest.get(text)).collect::<Option<Vec<_>>>() {
             Some(newer) if message.ord <= to => {
-                let mut action = Action::Repeat { newer: *newer, tokens: 0 };
-                set_tokens(&mut action, content, counter);
-                actions.insert(message.ord, action);
+                let newer = newer.first().map_or(message.ord, |newer| **newer);
+                let tokens = match &message.body {
+                    Body::User(parts) => message.tokens - files_tokens(parts, counter),
+                    _ => counter.count(REPEATED) + PER_MESSAGE,
+                };
+                actions.insert(message.ord, Action::Repeat { newer, tokens });
             }
             Some(_) => {}
-            None => {
-                newest.insert(text, message.ord);
-            }
+            None => texts.into_iter().for_each(|text| {
+                newest.entry(text).or_insert(message.ord);
+            }),
         }
     }
     actions
+}
+
+fn context_files(parts: &[Content]) -> impl Iterator<Item = &Content> {
+    parts.iter().filter(|part| matches!(part, Content::ContextFile { .. }))
+}
+
+/// Tokens that folding all context files of a message saves.
+fn files_tokens(parts: &[Content], counter: &dyn TokenCount) -> u32 {
+    let note = counter.count(REPEATED);
+    let files = context_files(parts).filter_map(Content::text);
+    files.map(|text| counter.count(text).saturating_sub(note)).sum()
 }
 
 /// Shortens every result of a round that is longer than its head and its tail together.
@@ -75,9 +91,9 @@ pub fn shorten(
     if !has_picture && joined(&result.content).len() <= (head + tail) as usize + NOTE {
         return None;
     }
-    let mut action = Action::Shorten { head, tail, tokens: 0 };
-    set_tokens(&mut action, &result.content, counter);
-    (action.tokens() < message.tokens).then_some(action)
+    let text = acted_on(&result.content, Action::Shorten { head, tail, tokens: 0 });
+    let tokens = counter.count(&text) + PER_MESSAGE;
+    (tokens < message.tokens).then_some(Action::Shorten { head, tail, tokens })
 }
 
 /// Cuts the largest of these results to one common size, as large as `fits` allows, and never below `least` bytes.
@@ -102,11 +118,4 @@ pub fn level(
         actions.extend(shortened);
     }
     actions
-}
-
-fn set_tokens(action: &mut Action, content: &[Content], counter: &dyn TokenCount) {
-    let counted = counter.count(&acted_on(content, *action)) + PER_MESSAGE;
-    match action {
-        Action::Shorten { tokens, .. } | Action::Repeat { tokens, .. } => *tokens = counted,
-    }
 }
