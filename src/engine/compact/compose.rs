@@ -48,6 +48,12 @@ impl Desk<'_> {
         plan::room(self.source, self.policy, through, after, first)
     }
 
+    /// Tokens that a prompt must not exceed after a compaction up to `through`; none where what cannot be given up is
+    /// over the limit by itself.
+    pub fn target(&self, through: Ordinal, with: &Ingredients) -> u32 {
+        self.room(through, with).map_or(0, |room| room.target)
+    }
+
     /// A record without any content: nothing covered beyond what was, nothing changed.
     pub fn blank(&self, mode: Mode) -> Compaction {
         let transcript = self.source.transcript;

@@ -137,7 +137,7 @@ fn limit_history(desk: Desk<'_>, slice: Slice) -> Option<Compaction> {
         return None;
     }
     let resume = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
-    let target = target(desk, slice)?;
+    let target = desk.target(slice.through, &Ingredients::default());
     let mut record = desk.blank(Mode::LimitHistory);
     record.strength = Strength::Low;
     record.actions.extend(limit::fold_repeats(transcript, resume, slice.through, counter));
@@ -155,12 +155,6 @@ fn limit_history(desk: Desk<'_>, slice: Slice) -> Option<Compaction> {
         return None;
     }
     desk.dropped(Mode::LimitHistory, slice.through, &Ingredients::default())
-}
-
-fn target(desk: Desk<'_>, slice: Slice) -> Option<u32> {
-    let after = plan::tokens_after(desk.source.transcript, slice.through, &BTreeMap::new());
-    let room = plan::room(desk.source, desk.policy, slice.through, after, plan::FirstRequest::Exempt)?;
-    Some(room.target)
 }
 
 /// Rung 1: the conversation as it was sent, up to the slice's end, and one instruction. The request extends the live
@@ -355,15 +349,14 @@ fn last_steps(desk: Desk<'_>, slice: Option<Slice>, fallbacks: Vec<Fallback>) ->
     for give_up_first_request in [false, true] {
         let newest = shortened_newest(desk, slice);
         let with = Ingredients { narrative: None, newest, give_up_first_request };
+        let mut alone = desk.blank(Mode::Dropped);
+        alone.actions.extend(&with.newest);
         let record = match slice {
-            Some(slice) => desk
-                .with_block(Mode::Dropped, slice.through, &with)
-                .or_else(|| desk.dropped(Mode::Dropped, slice.through, &with)),
-            None => {
-                let mut record = desk.blank(Mode::Dropped);
-                record.actions.extend(&with.newest);
-                desk.sized(record, limit)
-            }
+            Some(Slice { through, .. }) => desk
+                .sized(alone, desk.target(through, &with))
+                .or_else(|| desk.with_block(Mode::Dropped, through, &with))
+                .or_else(|| desk.dropped(Mode::Dropped, through, &with)),
+            None => desk.sized(alone, limit),
         };
         if let Some(mut record) = record {
             record.strength = Strength::High;

@@ -267,7 +267,10 @@ pub fn tail(
         // Everything before the cut goes (source: 000).
         return tail;
     }
-    for segment in segments(transcript, resume, through).iter().rev() {
+    let segments = segments(transcript, resume, through);
+    // The oldest round goes in any case: a block that stands for nothing is no compaction.
+    let oldest = segments.iter().position(|segment| segment.round.is_some()).map_or(0, |at| at + 1);
+    for segment in segments.get(oldest..).unwrap_or_default().iter().rev() {
         if segment.is_user {
             if !words.kept.contains(&segment.first) {
                 break;
@@ -322,5 +325,81 @@ pub fn cut_before(transcript: &Transcript, start: Ordinal, words: &UserWords) ->
         kept_users,
         reported_users,
         open_requests: open,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::id::SessionId;
+    use crate::engine::message::{NewMessage, ToolCall};
+    use crate::engine::tokens::QuarterOfChars;
+
+    /// `u` a user message, `r` a round of a call and its result, `a` an answer without calls.
+    fn session(plan: &str) -> Transcript {
+        let mut transcript = Transcript::new(SessionId::new("s"));
+        for (n, step) in plan.chars().enumerate() {
+            let id = format!("c{n}");
+            match step {
+                'u' => drop(transcript.append(NewMessage::user("request"), &QuarterOfChars)),
+                'a' => {
+                    transcript.append(NewMessage::new(Body::assistant("answer", vec![])), &QuarterOfChars);
+                }
+                _ => {
+                    let call = ToolCall::new(&id, "read", "{}");
+                    transcript.append(NewMessage::new(Body::assistant("", vec![call])), &QuarterOfChars);
+                    transcript.append(NewMessage::new(Body::result(&id, "text")), &QuarterOfChars);
+                }
+            }
+        }
+        transcript
+    }
+
+    fn rounds_slice(plan: &str) -> Result<Slice, NothingToSummarize> {
+        slice(&session(plan), Retention::Rounds)
+    }
+
+    /// rows: V14
+    #[test]
+    fn of_several_rounds_the_newest_is_left_and_the_one_before_is_the_anchor() {
+        let transcript = session("urrr");
+        let slice = slice(&transcript, Retention::Rounds).expect("a slice");
+        assert_eq!(slice, Slice { through: Ordinal(4), is_continuation: false });
+        assert_eq!(anchor(&transcript, slice.through).round_id, transcript.rounds()[1].id);
+    }
+
+    /// rows: V15
+    #[test]
+    fn with_one_round_or_none_the_last_round_of_the_turn_before_is_the_anchor() {
+        for plan in ["urau", "uraur"] {
+            let transcript = session(plan);
+            let slice = slice(&transcript, Retention::Rounds).expect("a slice");
+            assert_eq!(slice, Slice { through: Ordinal(3), is_continuation: true }, "{plan}");
+            assert_eq!(anchor(&transcript, slice.through).round_id, transcript.rounds()[1].id);
+        }
+    }
+
+    /// rows: V16
+    #[test]
+    fn nothing_to_summarize_is_a_value_with_a_reason() {
+        for plan in ["", "u", "ur", "uu"] {
+            assert_eq!(rounds_slice(plan), Err(NothingToSummarize::LoneRequest), "{plan}");
+        }
+        assert!(NothingToSummarize::LoneRequest.reason().starts_with("nothing to summarize"));
+    }
+
+    #[test]
+    fn a_turn_without_rounds_has_an_anchor_of_its_own() {
+        let transcript = session("uau");
+        let anchored = anchor(&transcript, Ordinal(0));
+        assert_eq!(anchored.round_id.as_str(), transcript.turns()[0].id.as_str());
+        assert_eq!(anchored.hash, transcript.messages()[0].hash);
+    }
+
+    #[test]
+    fn user_turns_fall_back_to_rounds_where_there_are_too_few() {
+        let transcript = session("urr");
+        let by_turns = slice(&transcript, Retention::UserTurns(3));
+        assert_eq!(by_turns, slice(&transcript, Retention::Rounds));
     }
 }
