@@ -1,1 +1,371 @@
+//! What no compiler and no lint holds for us: headers, sizes, who may name whom. Reads the source as text, with nothing
+//! but std. A failure names file and line, all of them at once. Not a formatter and not a parser of Rust.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+#[path = "tidy/code.rs"]
+mod code;
+
+use code::{code_of, is_word, named};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Lines of a file before its tests.
+const MOST_LINES: usize = 500;
+
+/// What the top-level modules may name of each other. A module that is not listed may name none.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("main", &["commands"]),
+    ("lib", &[]),
+    ("commands", &["engine", "model", "replay", "tokenizer", "transcript_io"]),
+    ("replay", &["engine", "model", "transcript_io"]),
+    ("transcript_io", &["engine"]),
+    ("model", &["engine"]),
+    ("tokenizer", &["engine"]),
+    ("engine", &[]),
+];
+
+/// What the engine's modules may name of each other: the edges that are there. `compact::record` stands by itself, for
+/// it is vocabulary: the transcript stores it and prompts are rendered from it.
+const ENGINE: &[(&str, &[&str])] = &[
+    ("id", &[]),
+    ("settings", &[]),
+    ("text", &[]),
+    ("tokens", &[]),
+    ("message", &["id", "text", "tokens"]),
+    ("compact::record", &["id", "message"]),
+    ("transcript", &["compact::record", "id", "message", "text", "tokens"]),
+    ("prompt", &["compact::record", "id", "message", "settings", "text", "tokens", "transcript"]),
+    ("compact", &["compact::record", "id", "message", "prompt", "settings", "text", "tokens", "transcript"]),
+];
+
+/// Edges that should not be there, with the reason why they still are. Whoever pays one takes the line out.
+const DEBTS: &[(&str, &str, &str)] = &[(
+    "src/engine/prompt/limit.rs",
+    "compact",
+    "takes a `plan::Segment`, a value over a transcript that should stand below both",
+)];
+
+/// What lies in the package's folder and was not written by us. `.git` is a file in a worktree.
+const NOT_OURS: &[&str] = &["target", "node_modules", ".git"];
+
+/// What acts, or depends on where and when it runs.
+const ACTING: &[&str] = &[
+    "tokio",
+    "reqwest",
+    "rusqlite",
+    "tower_lsp",
+    "lsp_types",
+    "rand",
+    "std::fs",
+    "std::env",
+    "std::net",
+    "std::thread",
+    "std::process",
+    "std::time::SystemTime",
+    "std::time::Instant",
+];
+
+/// Ways to end the process instead of returning an error.
+const GIVING_UP: &[&str] = &[".unwrap()", ".expect(", "panic!", "todo!", "unimplemented!"];
+
+/// A file of ours: its path from the package's folder, its text, its code without prose.
+struct File {
+    path: String,
+    text: String,
+    code: String,
+    /// The line where the tests begin: the one after the last in a file without, the first in a file of tests.
+    before_tests: usize,
+}
+
+impl File {
+    fn new(path: String, text: String) -> Self {
+        let lines = text.lines().count();
+        let before_tests = match text.lines().position(|line| line == "#[cfg(test)]") {
+            _ if path.ends_with("/tests.rs") => 1,
+            Some(index) => index + 1,
+            None => lines + 1,
+        };
+        Self { code: code_of(&text), path, text, before_tests }
+    }
+
+    /// The module path: `src/engine/prompt/item.rs` is `engine prompt item`.
+    fn module(&self) -> Vec<&str> {
+        let path = self.path.trim_start_matches("src/").trim_end_matches(".rs");
+        path.split('/').collect()
+    }
+
+    /// The paths of our own that it names, without `crate`. In its tests `super` is the file itself.
+    fn names_ours(&self) -> Vec<(usize, Vec<String>)> {
+        let home = self.module();
+        let below: &[&str] = if self.path.ends_with("/tests.rs") { &[] } else { &["tests"] };
+        let in_tests = [home.as_slice(), below].concat();
+        let outside = named(&self.code, &home).into_iter().filter(|(line, _)| *line < self.before_tests);
+        let inside = named(&self.code, &in_tests).into_iter().filter(|(line, _)| *line >= self.before_tests);
+        outside
+            .chain(inside)
+            .filter(|(_, path)| path.first().is_some_and(|root| root == "crate"))
+            .map(|(line, path)| (line, path.into_iter().skip(1).collect()))
+            .collect()
+    }
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The Rust files below a folder, in order.
+fn rust_files(folder: &str) -> Vec<File> {
+    let mut found = Vec::new();
+    walk(&root().join(folder), &mut found);
+    found.retain(|file| file.extension().is_some_and(|extension| extension == "rs"));
+    found.iter().map(|file| File::new(relative(file), fs::read_to_string(file).unwrap())).collect()
+}
+
+fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+    let mut entries: Vec<PathBuf> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.retain(|entry| !entry.file_name().is_some_and(|name| NOT_OURS.iter().any(|not| name == *not)));
+    entries.sort();
+    for entry in entries {
+        if entry.is_dir() { walk(&entry, found) } else { found.push(entry) }
+    }
+}
+
+fn file(path: &str) -> File {
+    File::new(path.to_owned(), fs::read_to_string(root().join(path)).unwrap())
+}
+
+fn relative(file: &Path) -> String {
+    file.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/")
+}
+
+/// Fails with every fault, a line for each.
+fn none(faults: &[String], rule: &str) {
+    let mut message = format!("{rule}\n");
+    for fault in faults {
+        let _ = writeln!(message, "  {fault}");
+    }
+    assert!(faults.is_empty(), "{message}");
+}
+
+fn may_name(table: &[(&str, &[&str])], who: &str, whom: &str) -> bool {
+    who == whom || table.iter().any(|(module, may)| *module == who && may.contains(&whom))
+}
+
+#[test]
+fn every_file_opens_with_a_line_that_says_what_it_is() {
+    let mut faults = Vec::new();
+    for file in rust_files("src").iter().chain(&rust_files("tests")) {
+        if !file.text.starts_with("//! ") {
+            faults.push(format!("{}:1", file.path));
+        }
+    }
+    none(&faults, "a file opens with a `//!` line");
+}
+
+#[test]
+fn no_file_is_longer_than_a_reader_can_hold() {
+    let mut faults = Vec::new();
+    for file in rust_files("src").iter().chain(&rust_files("tests")) {
+        let lines = file.before_tests - 1;
+        if lines > MOST_LINES {
+            faults.push(format!("{}:{MOST_LINES} goes on to line {lines}", file.path));
+        }
+    }
+    none(&faults, "a file has at most 500 lines before its tests");
+}
+
+#[test]
+fn no_string_of_ours_is_taken_for_code() {
+    for file in rust_files("src") {
+        let count = |brace| file.code.matches(brace).count();
+        assert_eq!(count('{'), count('}'), "{}: a string was taken for code", file.path);
+    }
+}
+
+#[test]
+fn a_layer_names_only_what_stands_below_it() {
+    let mut faults = Vec::new();
+    for file in rust_files("src") {
+        let who = file.module().first().copied().unwrap_or_default().to_owned();
+        for (line, path) in file.names_ours() {
+            let whom = path.first().map_or("", String::as_str);
+            if !may_name(LAYERS, &who, whom) {
+                faults.push(format!("{}:{line} {who} names {}", file.path, path.join("::")));
+            }
+        }
+    }
+    none(&faults, "who may name whom stands in LAYERS");
+}
+
+#[test]
+fn an_engine_module_names_only_what_the_table_allows() {
+    let edges = engine_edges();
+    let mut faults = Vec::new();
+    for (place, who, whom) in &edges {
+        if !may_name(ENGINE, who, whom) && !is_debt(place, whom) {
+            faults.push(format!("{place} {who} names {whom}"));
+        }
+    }
+    none(&faults, "who may name whom inside the engine stands in ENGINE");
+}
+
+#[test]
+fn the_engine_table_lists_no_edge_that_is_gone() {
+    let edges = engine_edges();
+    let mut faults = Vec::new();
+    for (who, may) in ENGINE {
+        for whom in *may {
+            if !edges.iter().any(|(_, from, to)| from == who && to == whom) {
+                faults.push(format!("{who} does not name {whom}"));
+            }
+        }
+    }
+    for (file, whom, _) in DEBTS {
+        if !edges.iter().any(|(place, _, to)| place.starts_with(file) && to == whom) {
+            faults.push(format!("{file} does not name {whom}: the debt is paid"));
+        }
+    }
+    none(&faults, "take it out of the table");
+}
+
+/// Each edge between modules of the engine, outside tests: its place, who names, who is named.
+fn engine_edges() -> Vec<(String, String, String)> {
+    let mut edges = Vec::new();
+    for file in rust_files("src/engine") {
+        let who = node(file.module().get(1..).unwrap_or_default());
+        for (line, path) in file.names_ours() {
+            let path: Vec<&str> = path.iter().map(String::as_str).collect();
+            let whom = node(path.get(1..).unwrap_or_default());
+            let is_engine = path.first() == Some(&"engine");
+            if is_engine && file.before_tests > line && !whom.is_empty() && whom != who {
+                edges.push((format!("{}:{line}", file.path), who.clone(), whom));
+            }
+        }
+    }
+    edges.dedup();
+    edges
+}
+
+fn is_debt(place: &str, whom: &str) -> bool {
+    DEBTS.iter().any(|(file, to, _)| place.starts_with(file) && *to == whom)
+}
+
+#[test]
+fn the_engine_names_nothing_that_acts() {
+    let mut faults = Vec::new();
+    let mut files = rust_files("src/engine");
+    files.push(file("src/engine.rs"));
+    for file in files {
+        for (line, path) in named(&file.code, &file.module()) {
+            let path = path.join("::");
+            let acts = ACTING.iter().find(|acting| path.starts_with(**acting));
+            if acts.is_some_and(|acting| {
+                !path.get(acting.len()..).is_some_and(|after| after.starts_with(is_word))
+            }) {
+                faults.push(format!("{}:{line} names {path}", file.path));
+            }
+        }
+    }
+    none(&faults, "the engine is pure: no IO, no clock, no randomness, no environment");
+}
+
+#[test]
+fn nothing_outside_the_tests_gives_up() {
+    let mut faults = Vec::new();
+    for file in rust_files("src") {
+        for (index, line) in file.code.lines().enumerate().take(file.before_tests - 1) {
+            for way in GIVING_UP.iter().filter(|way| line.contains(**way)) {
+                if !has_a_reason(&file, index) {
+                    faults.push(format!("{}:{} {way}", file.path, index + 1));
+                }
+            }
+        }
+    }
+    none(&faults, "errors are values; a constant may `expect` under an `allow` that carries a reason");
+}
+
+/// Whether the item around this line allows `expect` and says why. An item ends at an empty line.
+fn has_a_reason(file: &File, index: usize) -> bool {
+    let lines: Vec<&str> = file.text.lines().take(index + 1).collect();
+    let item = lines.rsplit(|line| line.trim().is_empty()).next().unwrap_or_default().join("\n");
+    item.contains("#[allow(clippy::expect_used, reason = \"")
+}
+
+#[test]
+fn every_dependency_says_why_it_is_here() {
+    let text = file("Cargo.toml").text;
+    let (mut faults, mut is_listed, mut before) = (Vec::new(), false, "");
+    for (index, line) in text.lines().enumerate() {
+        if line.starts_with('[') {
+            is_listed = line.contains("dependencies]");
+        } else if is_listed && line.starts_with(is_word) && !before.starts_with("# ") {
+            faults.push(format!("Cargo.toml:{} {}", index + 1, line.split(' ').next().unwrap_or_default()));
+        }
+        before = line;
+    }
+    none(&faults, "a comment above each dependency says why");
+}
+
+#[test]
+fn no_file_tells_whose_machine_it_was_written_on() {
+    // In pieces, so that this file does not hold them.
+    let places = ["/ho|me/", "/ro|ot/", "/Us|ers/", "crates|.io", "npm|js.", "py|pi.org"];
+    let places = places.map(|place| place.replace('|', ""));
+    let mut faults = Vec::new();
+    for (path, text) in texts() {
+        for (index, line) in text.lines().enumerate() {
+            if places.iter().any(|place| line.contains(place.as_str())) {
+                faults.push(format!("{path}:{}", index + 1));
+            }
+        }
+    }
+    none(&faults, "no absolute path of a machine and no registry's host name");
+}
+
+/// All texts of the package: there may be no git to ask. A file of bytes is none. The lock file is exempt: cargo
+/// writes it.
+fn texts() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    walk(root(), &mut found);
+    found.retain(|file| relative(file) != "Cargo.lock");
+    found.iter().filter_map(|file| Some((relative(file), fs::read_to_string(file).ok()?))).collect()
+}
+
+/// The name in the engine's table: the module, or `compact::record`, which stands by itself.
+fn node(path: &[&str]) -> String {
+    match path {
+        ["compact", "record", ..] => "compact::record".into(),
+        [module, ..] => (*module).into(),
+        [] => String::new(),
+    }
+}
+
+/// The rows of the issue's table, each a promise that a test holds.
+const ROWS: &[&str] = &[
+    "V1", "V2", "V3", "V5", "V6", "V8", "V10", "V11", "V12", "V13", "V14", "V15", "V16", "V21", "V22", "V29",
+    "V31", "V34", "C2", "C15", "C16", "C24", "C25", "C26", "R17", "R40", "R41", "R42", "R43", "R44", "M20",
+    "M22", "N7", "N8",
+];
+
+#[test]
+fn every_row_of_this_issue_is_named_in_a_test() {
+    let mut named = BTreeSet::new();
+    for file in rust_files("src").iter().chain(&rust_files("tests")) {
+        for comment in file.text.lines().filter_map(|line| line.split_once("//")?.1.split_once("rows:")) {
+            named.extend(comment.1.split(|c: char| !c.is_alphanumeric()).map(str::to_owned));
+        }
+    }
+    let missing: Vec<&str> = ROWS.iter().copied().filter(|row| !named.contains(*row)).collect();
+    let mut faults: Vec<String> =
+        missing.chunk_by(|a, b| a.get(..1) == b.get(..1)).map(|ids| ids.join(" ")).collect();
+    if !faults.is_empty() {
+        faults.push("write `// rows: ID, ID` beside the test that holds them, in src or tests".to_owned());
+    }
+    let rule =
+        format!("{} of {} rows in tests/tidy.rs, ROWS, are held by no test yet", missing.len(), ROWS.len());
+    none(&faults, &rule);
+}
