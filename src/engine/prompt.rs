@@ -8,6 +8,7 @@ pub mod layout;
 pub mod limit;
 pub mod linearize;
 pub mod request;
+pub mod segment;
 pub mod system;
 
 use super::compact::record::Compaction;

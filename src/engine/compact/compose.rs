@@ -9,6 +9,7 @@ use super::record::{Action, Anchor, Compaction, Mode, Span, Status, Strength, Tr
 use super::template::{BlockParts, block, ledger_text};
 use crate::engine::id::Ordinal;
 use crate::engine::message::Message;
+use crate::engine::prompt::segment::segments;
 use crate::engine::prompt::{self, Source, limit};
 use crate::engine::text::first_line;
 use crate::engine::tokens::{PER_MESSAGE, TokenCount};
@@ -125,7 +126,7 @@ impl Desk<'_> {
         let previous = transcript.in_force();
         let resume = previous.map_or(Ordinal(0), Compaction::resume_at);
         let blank = self.blank(Mode::LimitHistory);
-        let results: Vec<Ordinal> = plan::segments(transcript, resume, through)
+        let results: Vec<Ordinal> = segments(transcript, resume, through)
             .iter()
             .filter_map(|segment| transcript.rounds().get(segment.round?))
             .flat_map(|round| round.results.iter().flatten().copied())
@@ -251,7 +252,7 @@ impl Desk<'_> {
         let transcript = self.source.transcript;
         let room = self.room(through, with)?;
         let resume = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
-        let starts: Vec<Ordinal> = plan::segments(transcript, resume, through)
+        let starts: Vec<Ordinal> = segments(transcript, resume, through)
             .iter()
             .skip(1)
             .filter(|segment| segment.round.is_some() || starts_turn(self.source, segment.first))

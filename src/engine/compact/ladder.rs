@@ -13,6 +13,7 @@ use crate::engine::prompt;
 use crate::engine::prompt::history::joined;
 use crate::engine::prompt::item::{Item, Role};
 use crate::engine::prompt::request::{Completion, Request, ToolChoice};
+use crate::engine::prompt::segment::{Segment, segments};
 use crate::engine::prompt::{item::Shown, limit};
 use crate::engine::tokens::PER_MESSAGE;
 use crate::engine::transcript::Round;
@@ -375,7 +376,7 @@ fn shortened_newest(desk: Desk<'_>, slice: Option<Slice>) -> BTreeMap<Ordinal, A
     let results: Vec<Ordinal> = newest.results.iter().flatten().copied().collect();
     let resume = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
     let through = slice.map_or(resume, |slice| slice.through.next());
-    let rest = plan::segments(transcript, through, Ordinal(u32::MAX));
+    let rest = segments(transcript, through, Ordinal(u32::MAX));
     limit::level(transcript, &results, LEAST_RESULT, desk.counter, |actions| {
         let tokens: u32 = rest.iter().map(|segment| segment.tokens(transcript, actions)).sum();
         desk.source.fixed.tokens() + tokens <= desk.source.budget.limit / 2
@@ -390,7 +391,7 @@ fn cannot_fit(desk: Desk<'_>, slice: Option<Slice>) -> CannotFit {
     let actions = shortened_newest(desk, slice);
     let newest_round = transcript.rounds().len().checked_sub(1).map_or(0, |index| {
         let first = transcript.rounds()[index].assistant;
-        plan::Segment { first, round: Some(index), is_user: false }.tokens(transcript, &actions)
+        Segment { first, round: Some(index), is_user: false }.tokens(transcript, &actions)
     });
     let newest_round = match transcript.rounds().last() {
         Some(round) if round.turn + 1 == transcript.turns().len() => newest_round,

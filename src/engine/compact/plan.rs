@@ -4,10 +4,11 @@
 use super::policy::{Policy, Retention};
 use super::record::{Action, Anchor, Compaction, Span};
 use crate::engine::id::{Ordinal, RoundId};
-use crate::engine::message::{Body, Message};
+use crate::engine::message::Message;
 use crate::engine::prompt::Source;
 use crate::engine::prompt::coverage::is_hidden;
 use crate::engine::prompt::limit;
+use crate::engine::prompt::segment::segments;
 use crate::engine::tokens::TokenCount;
 use crate::engine::transcript::Transcript;
 use std::collections::{BTreeMap, BTreeSet};
@@ -187,57 +188,6 @@ pub fn tokens_after(transcript: &Transcript, through: Ordinal, actions: &BTreeMa
         .sum()
 }
 
-/// What stands or falls together at a cut: a round, or a message that belongs to none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Segment {
-    /// The first message.
-    pub first: Ordinal,
-    /// Its round, by index; nothing for a user message or a message that is not rendered.
-    pub round: Option<usize>,
-    /// Whether a user said it.
-    pub is_user: bool,
-}
-
-/// The segments of the inclusive range, in order.
-pub fn segments(transcript: &Transcript, from: Ordinal, to: Ordinal) -> Vec<Segment> {
-    let mut segments = Vec::new();
-    let mut round = transcript.first_round_from(from);
-    for message in transcript.range(from, to) {
-        let (is_user, starts) = match message.body {
-            Body::User(_) => (true, !is_hidden(message)),
-            _ => (false, false),
-        };
-        if transcript.rounds().get(round).is_some_and(|r| r.assistant == message.ord) {
-            segments.push(Segment { first: message.ord, round: Some(round), is_user: false });
-            round += 1;
-        } else if starts {
-            segments.push(Segment { first: message.ord, round: None, is_user });
-        }
-    }
-    segments
-}
-
-impl Segment {
-    /// Tokens of the segment as a prompt shows it under `actions`.
-    pub fn tokens(&self, transcript: &Transcript, actions: &BTreeMap<Ordinal, Action>) -> u32 {
-        let own = transcript.message(self.first).map_or(0, |message| message.tokens);
-        let Some(round) = self.round.and_then(|index| transcript.rounds().get(index)) else { return own };
-        let results: u32 = round
-            .results
-            .iter()
-            .map(|answer| match answer {
-                None => crate::engine::prompt::history::NO_RESULT_TOKENS,
-                Some(ord) => actions
-                    .get(ord)
-                    .map(|action| action.tokens())
-                    .or_else(|| transcript.message(*ord).map(|message| message.tokens))
-                    .unwrap_or_default(),
-            })
-            .sum();
-        own + results
-    }
-}
-
 /// What stays after the block: where it starts, and what is shown shortened in it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tail {
@@ -332,7 +282,7 @@ pub fn cut_before(transcript: &Transcript, start: Ordinal, words: &UserWords) ->
 mod tests {
     use super::*;
     use crate::engine::id::SessionId;
-    use crate::engine::message::{NewMessage, ToolCall};
+    use crate::engine::message::{Body, NewMessage, ToolCall};
     use crate::engine::tokens::QuarterOfChars;
 
     /// `u` a user message, `r` a round of a call and its result, `a` an answer without calls.

@@ -169,7 +169,7 @@ pub fn ledger_text(ledger: &Ledger, shown: &Shown, names: &BTreeMap<Place, Vec<&
     for (heading, left_out, lines) in [
         ("# Open todos", 0, ledger.todos.iter().map(|todo| format!("- {todo}")).collect()),
         ("# Files changed, newest first, with names from them", left_out(true), files(true)),
-        ("# Last test run", 0, ledger.last_test.iter().map(command_line).collect::<Vec<String>>()),
+        ("# Last test run", 0, ledger.last_test.iter().map(outcome_line).collect()),
         ("# Files read or named, newest first, with names from them", left_out(false), files(false)),
         ("# Other names that came up", 0, elsewhere),
         ("# Commands run, newest first", ledger.commands.len() - shown.commands.len(), commands),
@@ -199,6 +199,10 @@ pub fn file_line(file: &FileLine) -> String {
 
 /// A command as the ledger shows it.
 pub fn command_line(line: &CommandLine) -> String {
-    let times = if line.times > 1 { format!(" ({} times)", line.times) } else { String::new() };
-    format!("- `{}` → {}{times}", line.command, line.outcome.words())
+    let times = if line.times > 1 { format!(", {} times so", line.times) } else { String::new() };
+    format!("{}{times}", outcome_line(line))
+}
+
+fn outcome_line(line: &CommandLine) -> String {
+    format!("- `{}` → {}", line.command, line.outcome.words())
 }

@@ -2,7 +2,7 @@
 //! dropped by the ladder, pairs are mended by `history`. Each function proposes; nothing is changed here.
 
 use super::history::{REPEATED, acted_on, joined};
-use crate::engine::compact::plan::Segment;
+use super::segment::Segment;
 use crate::engine::compact::record::Action;
 use crate::engine::id::Ordinal;
 use crate::engine::message::{Body, Content};

@@ -11,8 +11,9 @@ pub(super) const OPEN: &str = "<summary>";
 /// Closes a summary.
 pub(super) const CLOSE: &str = "</summary>";
 
-const PREVIOUS_OPEN: &str = "<previous-summary>";
-const PREVIOUS_CLOSE: &str = "</previous-summary>";
+/// How a request shows what was summed up before: on its own, or as the block of a prompt.
+const PREVIOUS: [(&str, &str); 2] =
+    [("<previous-summary>", "</previous-summary>"), ("<conversation-summary>", "</conversation-summary>")];
 
 /// Stands under a heading that has nothing to say.
 const NONE: &str = "- none recorded";
@@ -153,14 +154,15 @@ fn texts(item: &Item) -> impl Iterator<Item = &str> {
 fn carried(items: &[Item]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for text in items.iter().filter(|i| matches!(i.role, Role::User | Role::System)).flat_map(texts) {
-        for part in text.split(PREVIOUS_OPEN).skip(1) {
-            let Some((previous, _)) = part.split_once(PREVIOUS_CLOSE) else { continue };
+        for previous in PREVIOUS.iter().flat_map(|tag| between(text, *tag)) {
             let mut wanted = false;
             for line in previous.lines().map(str::trim).filter(|line| !line.is_empty()) {
                 if let Some(heading) = line.strip_prefix("## ") {
                     wanted = matches!(heading.trim(), "Goal" | "Decisions");
                     continue;
                 }
+                // The ledger of a block follows its narrative under headings of another level.
+                wanted &= !line.starts_with("# ");
                 let line = untagged(line);
                 if wanted && line != NONE && !lines.contains(&line) {
                     lines.push(line);
@@ -171,14 +173,23 @@ fn carried(items: &[Item]) -> Vec<String> {
     lines
 }
 
+/// What stands between each opening tag and the next closing one.
+fn between<'a>(text: &'a str, (open, close): (&'a str, &'a str)) -> impl Iterator<Item = &'a str> {
+    text.split(open).skip(1).filter_map(move |part| Some(part.split_once(close)?.0))
+}
+
 /// `text` without the previous summaries in it: they are not what the user said.
 fn without_previous(text: &str) -> String {
-    let mut parts = text.split(PREVIOUS_OPEN);
-    let mut out = String::from(parts.next().unwrap_or_default());
-    for part in parts {
-        out.push_str(part.split_once(PREVIOUS_CLOSE).map_or(part, |(_, after)| after));
+    let mut text = text.to_owned();
+    for (open, close) in PREVIOUS {
+        let mut parts = text.split(open);
+        let mut out = String::from(parts.next().unwrap_or_default());
+        for part in parts {
+            out.push_str(part.split_once(close).map_or(part, |(_, after)| after));
+        }
+        text = out;
     }
-    out
+    text
 }
 
 /// A line that can stand inside the tag without ending it.
