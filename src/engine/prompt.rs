@@ -17,6 +17,7 @@ use super::settings::Budget;
 use super::transcript::Transcript;
 use history::History;
 use item::{Channel, Item, SectionSize, Tool};
+use std::sync::Arc;
 use system::Fixed;
 use thiserror::Error;
 
@@ -37,7 +38,7 @@ pub struct Prompt {
     /// Messages in their order, before any joining that a wire needs.
     pub items: Vec<Item>,
     /// Tool definitions, sorted, sent beside the messages.
-    pub tools: Vec<Tool>,
+    pub tools: Arc<[Tool]>,
     /// What it is made of, in order.
     pub plan: PromptPlan,
     /// Tokens of everything, tools included.

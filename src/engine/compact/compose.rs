@@ -100,13 +100,22 @@ impl Desk<'_> {
     /// does not reach the target.
     pub fn with_block(&self, mode: Mode, through: Ordinal, with: &Ingredients) -> Option<Compaction> {
         let room = self.room(through, with)?;
-        let mut raw = self.policy.raw_tail.of(room.space);
-        let short = self.policy.short_tail.of(room.space);
+        let narrative = with.narrative.as_deref().map_or(0, |text| self.counter.count(text));
+        let free = room.space.saturating_sub(narrative);
+        let mut raw = self.policy.raw_tail.of(free);
+        let mut short = self.policy.short_tail.of(free);
         let mut best: Option<Compaction> = None;
         for _ in 0..TAIL_PASSES {
             let tail = plan::tail(self.source, self.policy, through, &room.words, (raw, short), self.counter);
             let used = tail.tokens;
-            let Some(record) = self.filled(mode, &room, tail, with) else { break };
+            let Some(record) = self.filled(mode, &room, tail, with) else {
+                if best.is_some() || used == 0 {
+                    break;
+                }
+                // Beside a long narrative there may be no room for a tail at all.
+                (raw, short) = (0, 0);
+                continue;
+            };
             // What ledger and index did not need goes to the tail.
             let left = room.target.saturating_sub(record.tokens_after);
             best = Some(record);

@@ -18,6 +18,7 @@ use crate::engine::prompt::{item::Shown, limit};
 use crate::engine::tokens::PER_MESSAGE;
 use crate::engine::transcript::Round;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use thiserror::Error;
 
 /// Where a compaction stands.
@@ -248,7 +249,7 @@ fn user(desk: Desk<'_>, text: String) -> Item {
 fn summary_request(desk: Desk<'_>) -> Request {
     Request {
         items: Vec::new(),
-        tools: Vec::new(),
+        tools: Arc::default(),
         tool_choice: ToolChoice::Auto,
         temperature_zero: true,
         max_output: Some(desk.source.budget.max_summary_tokens),

@@ -2,6 +2,7 @@
 //! are, and not what an answer is worth: that is `compact`'s.
 
 use super::item::{Item, Tool};
+use std::sync::Arc;
 
 /// One call of a model.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -9,7 +10,7 @@ pub struct Request {
     /// What it reads, in order. In a request for a summary the last item is the instruction.
     pub items: Vec<Item>,
     /// The tools that it is told of.
-    pub tools: Vec<Tool>,
+    pub tools: Arc<[Tool]>,
     /// Whether it may use them.
     pub tool_choice: ToolChoice,
     /// Whether it is asked for its likeliest answer. A switch and no number, because nothing here wants another one.

@@ -6,6 +6,7 @@ use super::{Cut, CutReason, KEEP, Prompt, Section};
 use crate::engine::message::Text;
 use crate::engine::text::{head, tail};
 use crate::engine::tokens::{PER_MESSAGE, TokenCount};
+use std::sync::Arc;
 
 /// A section that the caller brings.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,8 +48,8 @@ pub enum OnOverflow {
 /// Tools, system text and memories of a session.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Fixed {
-    /// Sorted by name.
-    pub tools: Vec<Tool>,
+    /// Sorted by name; shared with every prompt.
+    pub tools: Arc<[Tool]>,
     tool_tokens: u32,
     sections: Vec<FixedSection>,
     cuts: Vec<Cut>,
@@ -84,7 +85,7 @@ impl Fixed {
             fixed.add_callers(section, counter);
         }
         fixed.tool_tokens = tools.iter().map(|tool| tool.tokens(counter)).sum();
-        fixed.tools = tools;
+        fixed.tools = tools.into();
         fixed
     }
 
