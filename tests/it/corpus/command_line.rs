@@ -161,9 +161,9 @@ fn a_dump_says_what_a_model_would_have_been_sent() {
     assert_eq!(prompt, &expected);
 }
 
+/// rows: R42
 #[test]
 fn a_call_without_a_result_gets_a_stand_in_and_is_counted() {
-    // rows: R42
     let folder = Folder::new("orphan");
     let kept: Vec<&str> = SESSION.lines().filter(|line| !line.contains("toolResult")).collect();
     let file = folder.file("s.jsonl", &kept.join("\n"));
