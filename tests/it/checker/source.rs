@@ -1,0 +1,296 @@
+//! A transcript as a flat list of what was said, read from its original file with nothing but a JSON parser. It shares
+//! no code with the importers: what both read alike was read twice.
+
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Who said something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Speaker {
+    System,
+    User,
+    Assistant,
+    Tool,
+}
+
+/// One message of the source. Its place in [`Source::messages`] is its ordinal.
+#[derive(Debug, Clone)]
+pub(crate) struct Said {
+    pub(crate) speaker: Speaker,
+    /// Texts and thinking in the shape of a dump's parts; empty texts say nothing and are left out.
+    pub(crate) parts: Vec<Value>,
+    pub(crate) calls: Vec<Call>,
+    /// The call that a result answers, by the id that the source gives it.
+    answers: String,
+}
+
+/// A call of the source.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) arguments: Value,
+    /// The message that answers it, if one does.
+    pub(crate) answered_by: Option<usize>,
+}
+
+/// A transcript.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    pub(crate) messages: Vec<Said>,
+    /// Names of the tools that were offered, where the source tells.
+    pub(crate) tools: BTreeSet<String>,
+}
+
+impl Said {
+    fn new(speaker: Speaker, parts: Vec<Value>) -> Self {
+        Self { speaker, parts, calls: Vec::new(), answers: String::new() }
+    }
+
+    fn assistant(parts: Vec<Value>, calls: Vec<Call>) -> Self {
+        Self { calls, ..Self::new(Speaker::Assistant, parts) }
+    }
+
+    fn result(call: &Value, parts: Vec<Value>) -> Self {
+        Self { answers: string(call), ..Self::new(Speaker::Tool, parts) }
+    }
+
+    /// Whether a model must not see it: system rows, and what an abort left empty.
+    pub(crate) fn is_hidden(&self) -> bool {
+        self.speaker == Speaker::System
+            || (self.speaker == Speaker::Assistant && self.parts.is_empty() && self.calls.is_empty())
+    }
+
+    /// All its text, part after part.
+    pub(crate) fn text(&self) -> String {
+        let texts: Vec<&str> = self.parts.iter().filter_map(|part| part["text"].as_str()).collect();
+        texts.join("\n")
+    }
+}
+
+impl Source {
+    /// Reads a file of the format.
+    pub(crate) fn read(format: &str, bytes: &[u8]) -> Self {
+        let records = || -> Vec<Value> {
+            let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+            lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
+        };
+        let whole = || -> Value { serde_json::from_slice(bytes).unwrap() };
+        let mut tools = BTreeSet::new();
+        let mut messages = match format {
+            "claude-code" => claude_code(&records()),
+            "pi" => pi(&records()),
+            "vscode-chat" => vscode_chat(&whole()),
+            "chatreplay" => chatreplay(&whole(), &mut tools),
+            "swe-agent" => swe_agent(&whole()),
+            other => panic!("no reader for {other}"),
+        };
+        pair(&mut messages);
+        Self { messages, tools }
+    }
+
+    /// Places of the assistant messages: a prompt is rendered before each.
+    pub(crate) fn assistants(&self) -> Vec<usize> {
+        let is = |at: &usize| self.messages[*at].speaker == Speaker::Assistant;
+        (0..self.messages.len()).filter(is).collect()
+    }
+
+    /// The first system row: the text of the one system block.
+    pub(crate) fn system(&self) -> Option<String> {
+        self.messages.iter().find(|said| said.speaker == Speaker::System).map(Said::text)
+    }
+}
+
+/// Gives each call the result that stands before the next words of a user or a model.
+fn pair(messages: &mut [Said]) {
+    for at in 0..messages.len() {
+        let (before, after) = messages.split_at_mut(at + 1);
+        let mut taken = BTreeSet::new();
+        let ends = |said: &Said| {
+            said.speaker == Speaker::User || (said.speaker == Speaker::Assistant && !said.is_hidden())
+        };
+        for (offset, result) in after.iter().enumerate().take_while(|(_, said)| !ends(said)) {
+            let open = before[at].calls.iter_mut().find(|call| {
+                result.speaker == Speaker::Tool && call.id == result.answers && call.answered_by.is_none()
+            });
+            if let Some(call) = open
+                && taken.insert(offset)
+            {
+                call.answered_by = Some(at + 1 + offset);
+            }
+        }
+    }
+}
+
+fn claude_code(records: &[Value]) -> Vec<Said> {
+    let mut messages: Vec<Said> = Vec::new();
+    let mut by_id: BTreeMap<String, usize> = BTreeMap::new();
+    for record in records {
+        let message = &record["message"];
+        let content = &message["content"];
+        match record["type"].as_str() {
+            Some("assistant") => {
+                let at = *by_id.entry(string(&message["id"])).or_insert(messages.len());
+                if at == messages.len() {
+                    messages.push(Said::assistant(Vec::new(), Vec::new()));
+                }
+                messages[at].parts.extend(parts(content));
+                messages[at]
+                    .calls
+                    .extend(of_type(content, "tool_use").map(|block| call(block, &block["input"])));
+            }
+            Some("user") => {
+                let results = of_type(content, "tool_result");
+                messages.extend(results.map(|b| Said::result(&b["tool_use_id"], parts(&b["content"]))));
+                let words = parts(content);
+                if !words.is_empty() {
+                    messages.push(Said::new(Speaker::User, words));
+                }
+            }
+            _ => {}
+        }
+    }
+    messages
+}
+
+fn pi(records: &[Value]) -> Vec<Said> {
+    let messages =
+        records.iter().filter(|record| record["type"] == "message").map(|record| &record["message"]);
+    let said = messages.map(|message| {
+        let content = &message["content"];
+        match message["role"].as_str() {
+            Some("user") => Said::new(Speaker::User, parts(content)),
+            Some("toolResult") => Said::result(&message["toolCallId"], parts(content)),
+            Some("assistant") => {
+                let calls = of_type(content, "toolCall").map(|block| call(block, &block["arguments"]));
+                Said::assistant(parts(content), calls.collect())
+            }
+            other => panic!("a role that this reader does not know: {other:?}"),
+        }
+    });
+    said.collect()
+}
+
+fn vscode_chat(root: &Value) -> Vec<Said> {
+    let mut messages = Vec::new();
+    for request in list(&root["requests"]) {
+        messages.push(Said::new(Speaker::User, parts(&request["message"]["text"])));
+        let metadata = &request["result"]["metadata"];
+        for round in list(&metadata["toolCallRounds"]) {
+            let calls: Vec<Call> =
+                list(&round["toolCalls"]).iter().map(|of| call(of, &of["arguments"])).collect();
+            let ids: Vec<Value> = calls.iter().map(|call| json!(call.id)).collect();
+            messages.push(Said::assistant(parts(&round["response"]), calls));
+            for id in ids {
+                if let Some(result) = metadata["toolCallResults"].get(string(&id)) {
+                    let values = list(&result["content"]).iter().map(|part| text(&string(&part["value"])));
+                    messages.push(Said::result(&id, values.collect()));
+                }
+            }
+        }
+    }
+    messages
+}
+
+/// Each request carries the whole history, so the last one and its answer say everything; a system text is stored where
+/// the first request with it begins to be new.
+fn chatreplay(root: &Value, tools: &mut BTreeSet<String>) -> Vec<Said> {
+    let logs = list(&root["prompts"]).iter().flat_map(|prompt| list(&prompt["logs"]));
+    let requests: Vec<&Value> = logs.filter(|log| log["kind"] == "request").collect();
+    let rows = |request: &Value| list(&request["requestMessages"]["messages"]).to_vec();
+    let spoken = |request: &Value| -> Vec<Value> {
+        rows(request).into_iter().filter(|row| row["role"] != 0).collect()
+    };
+    let last = requests.last().unwrap();
+    let history = spoken(last);
+    let mut messages = Vec::new();
+    let mut systems = BTreeSet::new();
+    let mut known = 0;
+    for request in &requests {
+        for row in rows(request).iter().filter(|row| row["role"] == 0) {
+            let words = parts(&row["content"]);
+            if systems.insert(json!(words).to_string()) {
+                messages.push(Said::new(Speaker::System, words));
+            }
+        }
+        // The answer stands in the next request with its calls; that of the last request stands in no other.
+        let end = (spoken(request).len() + 1).min(history.len());
+        messages.extend(history[known..end].iter().map(chat_row));
+        known = end;
+        tools
+            .extend(list(&request["metadata"]["tools"]).iter().map(|tool| string(&tool["function"]["name"])));
+    }
+    let answer = list(&last["response"]["message"]).iter().map(|part| text(&string(part)));
+    messages.push(Said::assistant(answer.collect(), Vec::new()));
+    messages
+}
+
+fn chat_row(row: &Value) -> Said {
+    let words = parts(&row["content"]);
+    match row["role"].as_u64() {
+        Some(1) => Said::new(Speaker::User, words),
+        Some(2) => Said::assistant(words, function_calls(&row["toolCalls"])),
+        Some(3) => Said::result(&row["toolCallId"], words),
+        other => panic!("a role that this reader does not know: {other:?}"),
+    }
+}
+
+fn swe_agent(root: &Value) -> Vec<Said> {
+    let said = list(&root["history"]).iter().map(|row| {
+        let words = parts(&row["content"]);
+        match row["role"].as_str() {
+            Some("system") => Said::new(Speaker::System, words),
+            Some("user") => Said::new(Speaker::User, words),
+            Some("assistant") => Said::assistant(words, function_calls(&row["tool_calls"])),
+            Some("tool") => Said::result(&row["tool_call_ids"][0], words),
+            other => panic!("a role that this reader does not know: {other:?}"),
+        }
+    });
+    said.collect()
+}
+
+/// Texts and thinking of a content, without empty texts.
+fn parts(content: &Value) -> Vec<Value> {
+    if let Some(words) = content.as_str() {
+        return Some(text(words)).filter(|_| !words.is_empty()).into_iter().collect();
+    }
+    let blocks = list(content).iter().filter_map(|block| match &block["type"] {
+        Value::String(kind) if kind == "thinking" => Some(json!({
+            "type": "reasoning", "text": block["thinking"], "signature": block["thinkingSignature"],
+        })),
+        kind if kind == "text" || kind == 1 => Some(text(&string(&block["text"]))),
+        _ => None,
+    });
+    blocks.filter(|part| part["type"] != "text" || part["text"] != "").collect()
+}
+
+fn function_calls(calls: &Value) -> Vec<Call> {
+    let named = |of: &Value| {
+        let function = &of["function"];
+        call(&json!({"id": of["id"], "name": function["name"]}), &function["arguments"])
+    };
+    list(calls).iter().map(named).collect()
+}
+
+/// Arguments are JSON, or JSON as a string.
+fn call(of: &Value, arguments: &Value) -> Call {
+    let inner = arguments.as_str().and_then(|words| serde_json::from_str(words).ok());
+    let arguments = inner.unwrap_or_else(|| arguments.clone());
+    Call { id: string(&of["id"]), name: string(&of["name"]), arguments, answered_by: None }
+}
+
+fn of_type<'a>(content: &'a Value, kind: &'a str) -> impl Iterator<Item = &'a Value> {
+    list(content).iter().filter(move |block| block["type"] == kind)
+}
+
+fn text(words: &str) -> Value {
+    json!({"type": "text", "text": words})
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn string(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("no string: {value}")).to_owned()
+}

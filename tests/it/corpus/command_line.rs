@@ -1,0 +1,206 @@
+//! What the command line says and which code it ends with, on files of a few lines.
+
+use super::{Folder, Ran, dumps, threadhold};
+use serde_json::{Value, json};
+
+/// A session of one question, one call and one answer, in the format of pi.
+const SESSION: &str = r#"{"type":"session","id":"s","cwd":"/w"}
+{"type":"message","id":"1","message":{"role":"user","content":"say what is in a.txt"}}
+{"type":"message","id":"2","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"read","arguments":{"path":"a.txt"}}]}}
+{"type":"message","id":"3","message":{"role":"toolResult","toolCallId":"c","content":[{"type":"text","text":"hello"}]}}
+{"type":"message","id":"4","message":{"role":"assistant","content":[{"type":"text","text":"It says hello."}]}}
+"#;
+
+/// What a run says that could not do its work: nothing on standard output, code 2.
+fn complaint(arguments: &[&str]) -> String {
+    let ran = threadhold(arguments);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{arguments:?}: {}", ran.err);
+    assert!(!ran.err.contains('\u{1b}'), "{:?}", ran.err);
+    ran.err
+}
+
+#[test]
+fn a_misspelled_command_gets_a_suggestion() {
+    let said = complaint(&["replya"]);
+    assert!(said.contains("unrecognized subcommand 'replya'") && said.contains("'replay'"), "{said}");
+    let said = complaint(&["replay", "f", "--jsn"]);
+    assert!(said.contains("'--jsn'") && said.contains("'--json'"), "{said}");
+}
+
+#[test]
+fn bad_usage_names_what_is_bad_and_what_is_known() {
+    let folder = Folder::new("usage");
+    let file = folder.file("s.jsonl", SESSION);
+    let complaint_of = |more: &[&str]| complaint(&[&["replay", &file], more].concat());
+    assert_eq!(
+        complaint_of(&["--format", "cline"]),
+        format!(
+            "threadhold: {file}: The format was not recognised. Name the right one with --format; known are: \
+             claude-code, pi, vscode-chat, chatreplay, swe-agent, jsonl.\n"
+        )
+    );
+    assert_eq!(
+        complaint_of(&["--policy", "best"]),
+        "threadhold: no policy is named \"best\"; known: default, words-and-ledger, limiter, off\n"
+    );
+    assert_eq!(
+        complaint_of(&["--summarizer", "oracle"]),
+        "threadhold: --summarizer oracle: known are scripted, scripted:FILE and none\n"
+    );
+    assert_eq!(
+        complaint_of(&["--window", "10"]),
+        "threadhold: a window of 10 tokens leaves no room for a prompt; at least 1000 are needed\n"
+    );
+    assert!(complaint_of(&["--window", "-5"]).contains("'-5'"));
+    assert!(complaint_of(&["--window", "wide"]).contains("'wide'"));
+    assert!(complaint(&["replay"]).contains("<FILE>..."));
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named() {
+    let folder = Folder::new("files");
+    let missing = folder.path("nothing.jsonl");
+    let said = complaint(&["replay", &missing]);
+    assert!(said.starts_with(&format!("threadhold: cannot read {missing}: ")), "{said}");
+    for (name, text, reason) in [
+        ("empty.jsonl", "", "The file is empty"),
+        ("prose.txt", "Dear reader,\n", "The format was not recognised"),
+        ("cut.json", "{\"requests\": [\n  {\"message\": }", "The file is not JSON at line 2, column 15"),
+        ("hollow.jsonl", "{\"type\":\"user\",\"uuid\":\"u\"}\n", "No message could be read"),
+    ] {
+        let file = folder.file(name, text);
+        let said = complaint(&["replay", &file, "--json"]);
+        assert!(said.starts_with(&format!("threadhold: {file}: {reason}")), "{said}");
+    }
+    let script = folder.path("script.json");
+    let file = folder.file("s.jsonl", SESSION);
+    let said = complaint(&["replay", &file, "--summarizer", &format!("scripted:{script}")]);
+    assert!(said.starts_with(&format!("threadhold: --summarizer scripted:{script}: ")), "{said}");
+    let said = complaint(&["replay", &file, "--dump-prompts", &format!("{file}/inside")]);
+    assert!(said.starts_with(&format!("threadhold: cannot write {file}/inside: ")), "{said}");
+}
+
+#[test]
+fn a_line_holds_all_figures_of_its_file() {
+    let folder = Folder::new("line");
+    let file = folder.file("s.jsonl", SESSION);
+    let ran = threadhold(["replay", &file, "--json"]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    let [line] = &ran.lines()[..] else { panic!("not one line") };
+    let expected = json!({
+        "file": file, "format": "pi", "messages": 4, "turns": 1, "rounds": 2, "toolCalls": 1, "toolResults": 1,
+        "orphanCalls": 0, "renders": 2, "window": 128_000, "limit": 128_000 - 4_096 - 3_840,
+        "estimator": "o200k_base", "overBudget": 0, "cannotFit": [], "compactions": [],
+        "coverage": {
+            "messages": 3, "raw": 3, "shortened": 0, "covered": 0, "dropped": 0, "hidden": 0, "unaccounted": 0,
+        },
+        "orphans": 0, "userMessages": {"total": 1, "verbatim": 1, "reported": 0},
+        "prefix": {"share": 1.0, "shareBetweenBreaks": 1.0, "breaks": 0},
+        "work": line["work"], "skippedRecords": 0,
+    });
+    assert_eq!(line, &expected);
+    assert!(
+        line["work"]["tokenizedBytes"].as_u64() > Some(0) && line["work"]["textBytes"].as_u64() > Some(0)
+    );
+}
+
+#[test]
+fn how_long_it_took_is_told_only_to_who_asks() {
+    let folder = Folder::new("timings");
+    let file = folder.file("s.jsonl", SESSION);
+    let keys = |more: &[&str]| -> Vec<String> {
+        let ran = threadhold([&["replay", &file, "--json"], more].concat());
+        ran.lines()[0].as_object().unwrap().keys().cloned().collect()
+    };
+    let plain = keys(&[]);
+    assert!(!plain.iter().any(|key| key == "durationMs"), "{plain:?}");
+    assert_eq!(keys(&["--timings"]), [plain, vec!["durationMs".to_owned()]].concat());
+}
+
+#[test]
+fn several_files_give_one_line_and_one_folder_each() {
+    let folder = Folder::new("several");
+    let files = [folder.file("one.jsonl", SESSION), folder.file("two.jsonl", SESSION)];
+    let dump = folder.path("dump");
+    let ran = threadhold(["replay", &files[0], &files[1], "--json", "--dump-prompts", &dump]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let named: Vec<Value> = ran.lines().iter().map(|line| line["file"].clone()).collect();
+    assert_eq!(named, files.each_ref().map(|file| json!(file)));
+    for index in ["0", "1"] {
+        let renders: Vec<usize> = dumps(&format!("{dump}/{index}")).into_keys().collect();
+        assert_eq!(renders, [0, 1]);
+    }
+    assert_eq!(std::fs::read_dir(&dump).unwrap().count(), 2);
+
+    let missing = folder.path("missing.jsonl");
+    let ran = threadhold(["replay", &files[0], &missing, "--json"]);
+    assert_eq!((ran.code, ran.lines().len()), (Some(2), 1), "what was done before is shown");
+    assert!(ran.err.contains(&missing), "{}", ran.err);
+}
+
+#[test]
+fn a_dump_says_what_a_model_would_have_been_sent() {
+    let folder = Folder::new("dump");
+    let file = folder.file("s.jsonl", SESSION);
+    let dump = folder.path("prompts");
+    let ran = threadhold(["replay", &file, "--json", "--dump-prompts", &dump]);
+    let read = |path| -> Value { serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap() };
+    let prompts: Vec<Value> = dumps(&dump).into_values().map(read).collect();
+    let [_, prompt] = &prompts[..] else { panic!("not two prompts") };
+    let limit = &ran.lines()[0]["limit"];
+    let call = json!({"id": "c", "name": "read", "arguments": {"path": "a.txt"}});
+    let expected = json!({
+        "messages": [
+            {"role": "system", "content": prompt["messages"][0]["content"]},
+            {"role": "user", "content": "say what is in a.txt", "sources": [{"ord": 0, "as": "raw"}]},
+            {"role": "assistant", "content": "", "toolCalls": [call], "sources": [{"ord": 1, "as": "raw"}]},
+            {"role": "tool", "content": "hello", "toolCallId": "c", "sources": [{"ord": 2, "as": "raw"}]},
+        ],
+        "tools": [], "tokens": prompt["tokens"], "limit": limit,
+    });
+    assert_eq!(prompt, &expected);
+}
+
+/// rows: R42
+#[test]
+fn a_call_without_a_result_gets_a_stand_in_and_is_counted() {
+    let folder = Folder::new("orphan");
+    let kept: Vec<&str> = SESSION.lines().filter(|line| !line.contains("toolResult")).collect();
+    let file = folder.file("s.jsonl", &kept.join("\n"));
+    let dump = folder.path("prompts");
+    let ran = threadhold(["replay", &file, "--json", "--dump-prompts", &dump]);
+    let line = &ran.lines()[0];
+    assert_eq!((ran.code, &line["orphanCalls"], &line["orphans"]), (Some(0), &json!(1), &json!(0)));
+    let prompt: Value = serde_json::from_slice(&std::fs::read(&dumps(&dump)[&1]).unwrap()).unwrap();
+    let expected = json!({
+        "role": "tool", "content": "[no result was recorded: the call was interrupted]", "toolCallId": "c",
+    });
+    assert_eq!(prompt["messages"][3], expected);
+}
+
+#[test]
+fn a_prompt_that_cannot_fit_ends_with_its_own_code_and_sizes() {
+    let folder = Folder::new("unfit");
+    let long = SESSION.replace("say what is in a.txt", &"word ".repeat(5_000));
+    let file = folder.file("long.jsonl", &long);
+    let ran = threadhold(["replay", &file, "--window", "2000", "--json"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    let unfit = ran.lines()[0]["cannotFit"].clone();
+    assert_eq!(unfit.as_array().unwrap().len(), 2);
+    let current = &unfit[0]["sections"][3];
+    assert_eq!(current["name"], "currentMessage");
+    assert!(current["tokens"].as_u64() > unfit[0]["limit"].as_u64(), "{unfit}");
+
+    let short = folder.file("short.jsonl", SESSION);
+    let ran = threadhold(["replay", &file, &short, "--window", "2000", "--json"]);
+    assert_eq!((ran.code, ran.lines().len()), (Some(1), 2), "the other file is replayed all the same");
+}
+
+#[test]
+fn a_table_that_no_terminal_shows_has_no_colours() {
+    let folder = Folder::new("table");
+    let file = folder.file("s.jsonl", SESSION);
+    let Ran { code, out, err } = threadhold(["replay", &file]);
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    assert!(out.contains(&file) && !out.contains('\u{1b}'), "{out:?}");
+}
