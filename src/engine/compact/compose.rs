@@ -206,12 +206,12 @@ impl Desk<'_> {
         let covered = cutting.span.map_or(&[][..], |span| transcript.range(span.from, span.to));
         let lost = covered.iter().map(|message| message.ord).chain(record.actions.keys().copied()).collect();
         let ranked = identifiers::rank(transcript, &lost);
-        let seen = Seen::in_prompt(&without, &block(&parts));
+        let ranked = identifiers::unseen(&ranked, &Seen::in_prompt(&without, &block(&parts)));
         let known: BTreeSet<Place> = shown.files.iter().map(|file| Place::File(file.path.clone())).collect();
         let mut for_index = space.saturating_sub(bare).min(self.policy.identifiers.of(room.space));
         loop {
             if for_index > 0 {
-                let names = identifiers::index(&ranked, seen.clone(), &known, for_index);
+                let names = identifiers::index(&ranked, &known, for_index);
                 parts.ledger = ledger_text(&ledger, &shown, &names);
             }
             let tokens = weigh(&parts);

@@ -226,58 +226,55 @@ pub fn looks_secret(id: &str) -> bool {
 
 /// What the reader of a prompt sees anyway; the index need not say it again.
 #[derive(Debug, Clone, Default)]
-pub struct Seen {
-    text: String,
-    ids: BTreeSet<String>,
-}
+pub struct Seen(BTreeSet<String>);
 
 impl Seen {
-    /// What a prompt and the rest of its block show.
+    /// The identifiers that a prompt and the rest of its block show.
     pub fn in_prompt(prompt: &Prompt, block: &str) -> Self {
-        let mut text = String::from(block);
+        let mut seen = Self::default();
+        seen.add(block);
         for item in &prompt.items {
-            let said = item.parts.iter().filter_map(|part| part.as_text());
-            said.for_each(|said| text.extend(["\n", said]));
-            item.calls.iter().for_each(|call| text.extend(["\n", &argument_values(&call.arguments)]));
+            item.parts.iter().filter_map(|part| part.as_text()).for_each(|said| seen.add(said));
+            item.calls.iter().for_each(|call| seen.add(&argument_values(&call.arguments)));
         }
-        let ids = identifiers(&text).map(str::to_owned).collect();
-        Self { text, ids }
-    }
-
-    fn shows(&self, id: &str) -> bool {
-        self.ids.contains(id) || self.text.contains(id)
+        seen
     }
 
     fn add(&mut self, text: &str) {
-        self.text.push('\n');
-        self.text.push_str(text);
+        for id in identifiers(text).filter(|id| !self.0.contains(*id)).map(str::to_owned).collect::<Vec<_>>()
+        {
+            self.0.insert(id);
+        }
+    }
+
+    fn shows(&self, id: &str) -> bool {
+        self.0.contains(id) || self.0.contains(id.trim_end_matches(['.', '-']))
     }
 }
 
 /// The worthiest identifiers that fit into about `tokens` and are not seen, by place. A place that `known` names has
 /// its heading already.
 pub fn index<'a>(
-    ranked: &'a [Ranked<'a>],
-    mut seen: Seen,
+    ranked: &[&'a Ranked<'a>],
     known: &BTreeSet<Place>,
     tokens: u32,
 ) -> BTreeMap<Place, Vec<&'a str>> {
     let mut left = f64::from(tokens) * BYTES_PER_TOKEN;
     let mut groups: BTreeMap<Place, Vec<&str>> = BTreeMap::new();
     for entry in ranked {
-        if seen.shows(entry.id) || seen.shows(entry.id.trim_end_matches(['.', '-'])) {
-            continue;
-        }
         let is_headed = known.contains(&entry.place) || groups.contains_key(&entry.place);
-        let heading = if is_headed { String::new() } else { entry.place.name() };
-        let cost = entry.id.len() + 1 + if is_headed { 0 } else { heading.len() + 4 };
-        if cost as f64 > left {
+        let heading = if is_headed { 0 } else { entry.place.name().len() + 4 };
+        let cost = (entry.id.len() + 1 + heading) as f64;
+        if cost > left {
             break;
         }
-        left -= cost as f64;
-        seen.add(&heading);
-        seen.add(entry.id);
+        left -= cost;
         groups.entry(entry.place.clone()).or_default().push(entry.id);
     }
     groups
+}
+
+/// Those of a ranking that are not seen, in its order.
+pub fn unseen<'a>(ranked: &'a [Ranked<'a>], seen: &Seen) -> Vec<&'a Ranked<'a>> {
+    ranked.iter().filter(|entry| !seen.shows(entry.id)).collect()
 }

@@ -97,6 +97,7 @@ pub fn shorten(
 }
 
 /// Cuts the largest of these results to one common size, as large as `fits` allows, and never below `least` bytes.
+/// The size is found by an estimate, so that each result is tokenised once or twice and not once for each size.
 pub fn level(
     transcript: &Transcript,
     results: &[Ordinal],
@@ -108,14 +109,33 @@ pub fn level(
         Some(Body::Tool(result)) => joined(&result.content).len(),
         _ => 0,
     };
-    let mut size = results.iter().map(bytes_of).max().unwrap_or_default();
-    let mut actions = BTreeMap::new();
-    while size > least && !fits(&actions) {
-        size = (size * 3 / 4).max(least);
-        let half = u32::try_from(size / 2).unwrap_or(u32::MAX);
-        let shortened =
+    let sizes: Vec<(Ordinal, usize)> = results.iter().map(|ord| (*ord, bytes_of(ord))).collect();
+    let half_of = |size: usize| u32::try_from(size / 2).unwrap_or(u32::MAX);
+    let estimated = |size: usize| -> BTreeMap<Ordinal, Action> {
+        let cut = sizes.iter().filter(|(_, bytes)| *bytes > size + NOTE).filter_map(|(ord, bytes)| {
+            let whole = u64::from(transcript.message(*ord)?.tokens);
+            let tokens = whole * (size + NOTE) as u64 / *bytes as u64;
+            let half = half_of(size);
+            let tokens = u32::try_from(tokens).unwrap_or(u32::MAX);
+            Some((*ord, Action::Shorten { head: half, tail: half, tokens }))
+        });
+        cut.collect()
+    };
+    let exact = |size: usize| -> BTreeMap<Ordinal, Action> {
+        let half = half_of(size);
+        let cut =
             results.iter().filter_map(|ord| Some((*ord, shorten(transcript, *ord, (half, half), counter)?)));
-        actions.extend(shortened);
+        cut.collect()
+    };
+    let smaller = |size: usize| (size * 3 / 4).max(least);
+    let mut size = sizes.iter().map(|(_, bytes)| *bytes).max().unwrap_or_default();
+    while size > least && !fits(&estimated(size)) {
+        size = smaller(size);
+    }
+    let mut actions = exact(size);
+    while size > least && !fits(&actions) {
+        size = smaller(size);
+        actions = exact(size);
     }
     actions
 }
