@@ -96,7 +96,7 @@ impl<'a> History<'a> {
                 }
                 Body::Event { .. } => {}
                 Body::User(_) => items.extend(user_item(message, Shown::Raw)),
-                Body::Tool(_) if self.transcript.is_stray(message.ord) => {
+                Body::Tool(_) if message.visible_to_model && self.transcript.is_stray(message.ord) => {
                     cuts.push(cut(message, CutReason::StrayResult, 0));
                 }
                 Body::Tool(_) => {}
