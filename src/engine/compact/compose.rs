@@ -37,13 +37,13 @@ pub struct Ingredients {
     pub narrative: Option<String>,
     /// Shortened results of the newest round, as rung 4 makes them.
     pub newest: BTreeMap<Ordinal, Action>,
-    /// Whether the first request is given up when it does not fit.
-    pub give_up_first_request: bool,
+    /// Whether the first request is given up when it does not fit, and the block in force where rounds are dropped.
+    pub gives_up: bool,
 }
 
 impl Desk<'_> {
     fn room(&self, through: Ordinal, with: &Ingredients) -> Option<Room> {
-        let first = if with.give_up_first_request { FirstRequest::Budgeted } else { FirstRequest::Exempt };
+        let first = if with.gives_up { FirstRequest::Budgeted } else { FirstRequest::Exempt };
         let after = plan::tokens_after(self.source.transcript, through, &with.newest);
         plan::room(self.source, self.policy, through, after, first)
     }
@@ -250,9 +250,12 @@ impl Desk<'_> {
             .collect();
         let drop_before = |start: Ordinal| {
             let cutting = plan::cut_before(transcript, start, &room.words);
-            let from = transcript.in_force().and_then(|p| p.covers).map_or(Ordinal(0), |span| span.to.next());
+            let mut base = self.blank(mode);
+            if with.gives_up {
+                base = Compaction { covers: None, block: "".into(), block_tokens: 0, narrative: None, ..base };
+            }
+            let from = base.covers.map_or(Ordinal(0), |span| span.to.next());
             let dropped = cutting.span.map(|span| Span { from, to: span.to })?;
-            let base = self.blank(mode);
             let actions = base.actions.iter().filter(|(ord, _)| **ord >= start);
             let mut record = Compaction {
                 anchor: self.anchor(dropped.to),

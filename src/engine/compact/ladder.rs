@@ -349,13 +349,15 @@ fn without_slice(desk: Desk<'_>, nothing: NothingToSummarize) -> Step {
     last_steps(desk, None, vec![fallback(Mode::Ledger, nothing.reason())])
 }
 
-/// Rung 4's last step: the newest round's results shortened by rule, then the first request given up; rung 5.
+/// Rung 4's last step: the newest round's results shortened by rule, then the first request and the block in force
+/// given up; rung 5.
 fn last_steps(desk: Desk<'_>, slice: Option<Slice>, fallbacks: Vec<Fallback>) -> Step {
     let limit = desk.source.budget.limit;
-    for give_up_first_request in [false, true] {
+    for gives_up in [false, true] {
         let newest = shortened_newest(desk, slice);
-        let with = Ingredients { narrative: None, newest, give_up_first_request };
-        let record = match slice {
+        let with = Ingredients { narrative: None, newest, gives_up };
+        let covered = slice.or_else(|| covered_slice(desk).filter(|_| gives_up));
+        let record = match covered {
             Some(slice) => desk
                 .with_block(Mode::Dropped, slice.through, &with)
                 .or_else(|| desk.dropped(Mode::Dropped, slice.through, &with)),
@@ -373,8 +375,14 @@ fn last_steps(desk: Desk<'_>, slice: Option<Slice>, fallbacks: Vec<Fallback>) ->
     Step::CannotFit(cannot_fit(desk, slice))
 }
 
-/// The results of the newest round, the largest cut to a common size, so that all that must stay takes half of the
-/// limit at most.
+/// The slice that the compaction in force covers already: what it keeps of it can be given up.
+fn covered_slice(desk: Desk<'_>) -> Option<Slice> {
+    let resume = desk.source.transcript.in_force()?.resume_at();
+    Some(Slice { through: Ordinal(resume.0.checked_sub(1)?), is_continuation: true })
+}
+
+/// The results of the newest round, the largest cut to a common size, so that the round takes half of what tools,
+/// system and request leave at most.
 fn shortened_newest(desk: Desk<'_>, slice: Option<Slice>) -> BTreeMap<Ordinal, Action> {
     let transcript = desk.source.transcript;
     let is_after = |round: &&Round| slice.is_none_or(|slice| round.assistant > slice.through);
@@ -383,9 +391,11 @@ fn shortened_newest(desk: Desk<'_>, slice: Option<Slice>) -> BTreeMap<Ordinal, A
     let resume = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
     let through = slice.map_or(resume, |slice| slice.through.next());
     let rest = plan::segments(transcript, through, Ordinal(u32::MAX));
+    let request = plan::running_requests(transcript, Ordinal(u32::MAX));
+    let free = desk.source.budget.limit.saturating_sub(desk.source.fixed.tokens() + request);
     limit::level(transcript, &results, LEAST_RESULT, desk.counter, |actions| {
-        let tokens: u32 = rest.iter().map(|segment| segment.tokens(transcript, actions)).sum();
-        desk.source.fixed.tokens() + tokens <= desk.source.budget.limit / 2
+        let rounds = rest.iter().filter(|segment| !segment.is_user);
+        rounds.map(|segment| segment.tokens(transcript, actions)).sum::<u32>() <= free / 2
     })
 }
 
@@ -403,14 +413,7 @@ fn cannot_fit(desk: Desk<'_>, slice: Option<Slice>) -> CannotFit {
         Some(round) if round.turn + 1 == transcript.turns().len() => newest_round,
         _ => 0,
     };
-    let current_message: u32 = transcript
-        .turns()
-        .last()
-        .into_iter()
-        .flat_map(|turn| &turn.requests)
-        .filter_map(|ord| transcript.message(*ord))
-        .map(|message| message.tokens)
-        .sum();
+    let current_message = plan::running_requests(transcript, Ordinal(u32::MAX));
     let fixed = desk.source.fixed;
     let pins = prompt::draft(desk.source, None)
         .plan

@@ -132,6 +132,18 @@ pub fn user_words(transcript: &Transcript, through: Ordinal, budget: u32, first:
     words
 }
 
+/// Tokens of the requests of the running turn up to `through`.
+pub fn running_requests(transcript: &Transcript, through: Ordinal) -> u32 {
+    let requests = transcript.turns().last().map_or(&[][..], |turn| &turn.requests);
+    requests
+        .iter()
+        .filter(|ord| **ord <= through)
+        .filter_map(|ord| transcript.message(*ord))
+        .filter(|message| !is_hidden(message))
+        .map(|message| message.tokens)
+        .sum()
+}
+
 /// How much room a compaction has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Room {
@@ -154,8 +166,9 @@ pub fn room(
     first: FirstRequest,
 ) -> Option<Room> {
     let limit = source.budget.limit;
-    // Kept user words never take more than half of what tools and the newest round leave.
-    let half = limit.checked_sub(source.fixed.tokens() + after)? / 2;
+    // Older user words never take more than half of what tools, the request and the newest round leave.
+    let request = running_requests(source.transcript, through);
+    let half = limit.checked_sub(source.fixed.tokens() + after + request)? / 2;
     let budget = policy.user_messages.of(limit).min(half);
     let words = user_words(source.transcript, through, budget, first);
     let fixed = source.fixed.tokens() + words.tokens + after;
