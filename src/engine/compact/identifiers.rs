@@ -109,7 +109,8 @@ struct Use<'a> {
 pub fn rank<'a>(transcript: &'a Transcript, lost: &BTreeSet<Ordinal>) -> Vec<Ranked<'a>> {
     let places = places(transcript, lost);
     let mut uses: BTreeMap<&str, Use<'_>> = BTreeMap::new();
-    for message in lost.iter().filter_map(|ord| transcript.message(*ord)) {
+    let for_the_model = |message: &&std::sync::Arc<Message>| message.visible_to_model;
+    for message in lost.iter().filter_map(|ord| transcript.message(*ord)).filter(for_the_model) {
         let here = places.get(&message.ord).map_or(&[][..], Vec::as_slice);
         for mention in mentions(message) {
             let entry = uses.entry(&mention.id).or_default();
