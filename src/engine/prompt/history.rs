@@ -170,7 +170,7 @@ impl<'a> History<'a> {
 /// What a result says under an action. The same function counts it when the action is planned.
 pub(crate) fn acted_on(content: &[Content], action: Action) -> String {
     match action {
-        Action::Repeat { .. } => "[the same content stands in a newer result below]".into(),
+        Action::Repeat { .. } => "[the same as a newer result below]".into(),
         Action::Shorten { head: first, tail: last, .. } => {
             let whole = joined(content);
             let (first, last) = (head(&whole, first as usize), tail(&whole, last as usize));
