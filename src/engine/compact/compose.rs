@@ -252,7 +252,8 @@ impl Desk<'_> {
             let cutting = plan::cut_before(transcript, start, &room.words);
             let mut base = self.blank(mode);
             if with.gives_up {
-                base = Compaction { covers: None, block: "".into(), block_tokens: 0, narrative: None, ..base };
+                base =
+                    Compaction { covers: None, block: "".into(), block_tokens: 0, narrative: None, ..base };
             }
             let from = base.covers.map_or(Ordinal(0), |span| span.to.next());
             let dropped = cutting.span.map(|span| Span { from, to: span.to })?;

@@ -14,7 +14,8 @@ use crate::engine::prompt::history::joined;
 use crate::engine::prompt::item::{Item, Role};
 use crate::engine::prompt::request::{Completion, Request, ToolChoice};
 use crate::engine::prompt::{item::Shown, limit};
-use crate::engine::tokens::PER_MESSAGE;
+use crate::engine::text::head;
+use crate::engine::tokens::{PER_MESSAGE, TokenCount};
 use crate::engine::transcript::Round;
 use std::collections::{BTreeMap, VecDeque};
 use thiserror::Error;
@@ -154,7 +155,8 @@ fn limit_history(desk: Desk<'_>, slice: Slice) -> Option<Compaction> {
     if policy.limit_history < Stage::LimitHistory {
         return None;
     }
-    desk.dropped(Mode::LimitHistory, slice.through, &Ingredients::default())
+    let dropped = desk.dropped(Mode::LimitHistory, slice.through, &Ingredients::default());
+    dropped.filter(|record| record.tokens_after <= target)
 }
 
 fn target(desk: Desk<'_>, slice: Slice) -> Option<u32> {
@@ -207,18 +209,32 @@ fn ask_simple(desk: Desk<'_>, slice: Slice, fallbacks: Vec<Fallback>) -> Step {
             continue;
         };
         truncated |= shortens(&message.body, &entry);
-        let size = desk.counter.count(&entry) + 2;
-        if tokens + size > most && !piece.is_empty() {
-            pieces.push_back(std::mem::take(&mut piece));
-            tokens = 0;
+        for part in parts_within(&entry, most, desk.counter) {
+            let size = desk.counter.count(part) + 2;
+            if tokens + size > most && !piece.is_empty() {
+                pieces.push_back(std::mem::take(&mut piece));
+                tokens = 0;
+            }
+            piece.push_str(part);
+            piece.push_str("\n\n");
+            tokens += size;
         }
-        piece.push_str(&entry);
-        piece.push_str("\n\n");
-        tokens += size;
     }
     pieces.push_back(piece);
     let narrative = previous.and_then(|record| record.narrative.clone());
     ask_piece(desk, slice, pieces, narrative.as_deref(), fallbacks, truncated)
+}
+
+/// An entry whole, or halved until each part weighs `most` tokens at most.
+fn parts_within<'t>(entry: &'t str, most: u32, counter: &dyn TokenCount) -> Vec<&'t str> {
+    let first = head(entry, entry.len() / 2);
+    if counter.count(entry) + 2 <= most || first.is_empty() {
+        return vec![entry];
+    }
+    let rest = entry.get(first.len()..).unwrap_or_default();
+    let mut parts = parts_within(first, most, counter);
+    parts.extend(parts_within(rest, most, counter));
+    parts
 }
 
 /// Whether an entry says less than its message.
