@@ -1,11 +1,12 @@
-//! The engine's invariants, held in every render of generated sessions. The rules stand in `check`, each with its
-//! number; here stands which sessions they are held over.
+//! The engine's invariants, held in every render of generated sessions. The rules stand in `rules` and
+//! `check`, each with its number; here stands which sessions they are held over.
 #![allow(clippy::panic, clippy::expect_used, reason = "helpers of tests fail as tests do")]
 
 mod check;
 mod drive;
 mod expect;
 mod generate;
+mod rules;
 
 use check::{Seen, hold};
 use drive::{Whole, hold_at_every_length, hold_with_injections};

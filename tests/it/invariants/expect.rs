@@ -102,8 +102,9 @@ fn acted_on(content: &[Content], action: Action) -> String {
         Action::Repeat { .. } => "[the same as a newer result below]".into(),
         Action::Shorten { head, tail, .. } => {
             let whole = joined(content);
-            let first = &whole[..whole.floor_char_boundary(head as usize)];
-            let last = &whole[whole.ceil_char_boundary(whole.len().saturating_sub(tail as usize))..];
+            let first = whole.get(..whole.floor_char_boundary(head as usize)).unwrap_or_default();
+            let from = whole.ceil_char_boundary(whole.len().saturating_sub(tail as usize));
+            let last = whole.get(from..).unwrap_or_default();
             let out = whole.len().saturating_sub(first.len() + last.len());
             format!("{first}\n[… {out} of {} bytes not shown …]\n{last}", whole.len())
         }
