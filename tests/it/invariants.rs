@@ -49,6 +49,10 @@ proptest! {
     fn every_rule_holds_in_every_render_of_any_session(case in case()) {
         hold(&case, &QuarterOfChars);
     }
+}
+
+proptest! {
+    #![proptest_config(config(120))]
 
     /// rows: R6, V1, V8
     #[test]
