@@ -194,7 +194,7 @@ impl Transcript {
                 }
             }
             Body::Tool(result) => {
-                if !self.take_result(&result.call, ord, turn_index) {
+                if !new.visible_to_model || !self.take_result(&result.call, ord, turn_index) {
                     self.strays.insert(ord);
                 }
             }
@@ -230,10 +230,14 @@ impl Transcript {
     }
 
     /// Gives a result to the first unanswered call of the newest round that has its id. A round takes results of its
-    /// own turn only, so that one which comes after the turn can never answer it again.
+    /// own turn only, and only until a model is asked again, even in vain: what was sent with a stand-in is never sent
+    /// with a result.
     fn take_result(&mut self, call: &str, ord: Ordinal, turn: usize) -> bool {
         let Some(round) = self.rounds.last_mut().filter(|round| round.turn == turn) else { return false };
-        let Some(Body::Assistant { calls, .. }) = self.messages.get(round.assistant.index()).map(|m| &m.body)
+        let mut newest_first = self.messages.iter().rev();
+        let asked = newest_first.find(|message| matches!(message.body, Body::Assistant { .. }));
+        let Some(Body::Assistant { calls, .. }) =
+            asked.filter(|message| message.ord == round.assistant).map(|message| &message.body)
         else {
             return false;
         };

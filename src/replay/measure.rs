@@ -181,7 +181,7 @@ impl Watch for Measure<'_> {
             tokens_before: record.tokens_before,
         };
         let slice = plan::slice(before.transcript, desk.policy.retention).ok();
-        let other = slice.and_then(|s| desk.with_block(Mode::Ledger, s.through, &Ingredients::default()));
+        let other = slice.and_then(|slice| desk.with_block(Mode::Ledger, slice, &Ingredients::default()));
         let (kept, tokens) = shown(before, other.as_ref().unwrap_or(record));
         self.words_and_ledger.add(&needed, &kept, tokens);
     }

@@ -6,3 +6,4 @@ mod compaction;
 mod corpus;
 mod desk;
 mod import;
+mod invariants;

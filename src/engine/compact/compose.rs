@@ -1,11 +1,11 @@
 //! Fills the room of a compaction: ledger, identifiers, narrative and tail become one record. Pure arithmetic over
 //! what `plan` allows; which rung asks for it, and whether the result is taken, is the ladder's.
 
-use super::identifiers::{self, Place, Seen};
-use super::ledger::{Ledger, Shown, ledger};
-use super::plan::{self, FirstRequest, Room, Tail};
+use super::identifiers::{self, Place, Ranked, Seen};
+use super::ledger::{self, Ledger, ledger};
+use super::plan::{self, Keep, Room, Slice, Tail, UserWords};
 use super::policy::Policy;
-use super::record::{Action, Anchor, Compaction, Mode, Span, Status, Strength, Trigger};
+use super::record::{Action, Compaction, Mode, Span, Status, Strength, Trigger};
 use super::template::{BlockParts, block, ledger_text};
 use crate::engine::id::Ordinal;
 use crate::engine::message::Message;
@@ -38,21 +38,24 @@ pub struct Ingredients {
     pub narrative: Option<String>,
     /// Shortened results of the newest round, as rung 4 makes them.
     pub newest: BTreeMap<Ordinal, Action>,
-    /// Whether the first request is given up when it does not fit.
-    pub give_up_first_request: bool,
+    /// Whether all user words but the current request are given up.
+    pub gives_up: bool,
 }
 
 impl Desk<'_> {
-    fn room(&self, through: Ordinal, with: &Ingredients) -> Option<Room> {
-        let first = if with.give_up_first_request { FirstRequest::Budgeted } else { FirstRequest::Exempt };
-        let after = plan::tokens_after(self.source.transcript, through, &with.newest);
-        plan::room(self.source, self.policy, through, after, first)
+    fn room(&self, slice: Slice, with: &Ingredients) -> Option<Room> {
+        let keep = if with.gives_up { Keep::CurrentOnly } else { Keep::Words };
+        let transcript = self.source.transcript;
+        let mut actions = transcript.in_force().map(|record| record.actions.clone()).unwrap_or_default();
+        actions.extend(&with.newest);
+        let after = plan::tokens_after(transcript, slice.through, &actions);
+        plan::room(self.source, self.policy, slice.through, after, keep)
     }
 
-    /// Tokens that a prompt must not exceed after a compaction up to `through`; none where what cannot be given up is
+    /// Tokens that a prompt must not exceed after a compaction of this slice; none where what cannot be given up is
     /// over the limit by itself.
-    pub fn target(&self, through: Ordinal, with: &Ingredients) -> u32 {
-        self.room(through, with).map_or(0, |room| room.target)
+    pub fn target(&self, slice: Slice, with: &Ingredients) -> u32 {
+        self.room(slice, with).map_or(0, |room| room.target)
     }
 
     /// A record without any content: nothing covered beyond what was, nothing changed.
@@ -96,19 +99,27 @@ impl Desk<'_> {
         (record.tokens_after <= most).then_some(record)
     }
 
-    /// A record that covers everything up to `through` but a tail, with a block of all that fits. Nothing where that
+    /// A record that only shortens the newest results, if that brings the prompt to `most` tokens or less.
+    pub fn only_newest(&self, with: &Ingredients, most: u32) -> Option<Compaction> {
+        let mut record = self.blank(Mode::Dropped);
+        record.actions.extend(&with.newest);
+        self.sized(record, most)
+    }
+
+    /// A record that covers the slice but a tail, with a block of all that fits. Nothing where that
     /// does not reach the target.
-    pub fn with_block(&self, mode: Mode, through: Ordinal, with: &Ingredients) -> Option<Compaction> {
-        let room = self.room(through, with)?;
+    pub fn with_block(&self, mode: Mode, slice: Slice, with: &Ingredients) -> Option<Compaction> {
+        let room = self.room(slice, with)?;
+        let ranked = self.ranked(slice, with);
         let narrative = with.narrative.as_deref().map_or(0, |text| self.counter.count(text));
         let free = room.space.saturating_sub(narrative);
         let mut raw = self.policy.raw_tail.of(free);
         let mut short = self.policy.short_tail.of(free);
         let mut best: Option<Compaction> = None;
         for _ in 0..TAIL_PASSES {
-            let tail = plan::tail(self.source, self.policy, through, &room.words, (raw, short), self.counter);
+            let tail = plan::tail(self.source, self.policy, slice, &room.words, (raw, short), self.counter);
             let used = tail.tokens;
-            let Some(record) = self.filled(mode, &room, tail, with) else {
+            let Some(record) = self.filled(mode, &room, tail, with, &ranked) else {
                 if best.is_some() || used == 0 {
                     break;
                 }
@@ -127,15 +138,15 @@ impl Desk<'_> {
         best
     }
 
-    /// A record that covers nothing more: the largest results up to `through` shortened, one after the other, until the
-    /// prompt reaches its target, and the names that this hides listed. Nothing where that is not enough.
-    pub fn shortened(&self, through: Ordinal, actions: BTreeMap<Ordinal, Action>) -> Option<Compaction> {
+    /// A record that covers nothing more: the largest results of the slice cut to a common size, so that the prompt
+    /// reaches its target, and the names that this hides listed. Nothing where that is not enough.
+    pub fn shortened(&self, slice: Slice, actions: BTreeMap<Ordinal, Action>) -> Option<Compaction> {
         let transcript = self.source.transcript;
-        let room = self.room(through, &Ingredients::default())?;
+        let room = self.room(slice, &Ingredients::default())?;
         let previous = transcript.in_force();
         let resume = previous.map_or(Ordinal(0), Compaction::resume_at);
         let blank = self.blank(Mode::LimitHistory);
-        let results: Vec<Ordinal> = segments(transcript, resume, through)
+        let results: Vec<Ordinal> = segments(transcript, resume, slice.through)
             .iter()
             .filter_map(|segment| transcript.rounds().get(segment.round?))
             .flat_map(|round| round.results.iter().flatten().copied())
@@ -156,65 +167,59 @@ impl Desk<'_> {
         let with =
             Ingredients { narrative: blank.narrative.map(|text| text.to_string()), ..Ingredients::default() };
         let tail = Tail { start: resume, actions: cut, tokens: 0 };
-        self.filled(Mode::LimitHistory, &room, tail, &with)
+        self.filled(Mode::LimitHistory, &room, tail, &with, &self.ranked(slice, &with))
+    }
+
+    /// The names of the slice, and of the newest results where they are shortened. What the prompt shows of them is
+    /// left out later.
+    fn ranked(&self, slice: Slice, with: &Ingredients) -> Vec<Ranked<'_>> {
+        let last = with.newest.keys().next_back().copied().unwrap_or(slice.through);
+        identifiers::rank(self.source.transcript, last.max(slice.through))
     }
 
     /// The block for this tail, with an index as large as the target allows.
-    fn filled(&self, mode: Mode, room: &Room, tail: Tail, with: &Ingredients) -> Option<Compaction> {
+    fn filled(
+        &self,
+        mode: Mode,
+        room: &Room,
+        tail: Tail,
+        with: &Ingredients,
+        ranked: &[Ranked<'_>],
+    ) -> Option<Compaction> {
         let transcript = self.source.transcript;
-        let cutting = plan::cut_before(transcript, tail.start, &room.words);
-        let base = match cutting.span {
-            Some(span) => self.over(mode, span),
-            None => self.blank(mode),
-        };
-        let mut record = Compaction {
-            covers: cutting.span,
-            dropped: None,
-            narrative: with.narrative.as_deref().map(Into::into),
-            kept_users: cutting.kept_users,
-            reported_users: cutting.reported_users,
-            open_requests: cutting.open_requests,
-            actions: tail.actions,
-            block: "".into(),
-            block_tokens: 0,
-            ..base
-        };
+        let mut record = self.cut(mode, tail.start, &room.words);
+        record.covers = record.dropped.take();
+        record.narrative = with.narrative.as_deref().map(Into::into);
+        record.actions.retain(|ord, _| *ord > room.through);
+        record.actions.extend(tail.actions);
         record.actions.extend(&with.newest);
         let without = prompt::draft(self.source, Some(&record));
         let space = room.target.checked_sub(without.tokens)?;
-        let ledger = match cutting.span {
+        let ledger = match record.covers {
             Some(span) => ledger(transcript, span, &self.source.fixed.tools),
             None => Ledger::default(),
         };
-        let weigh_line = |line: &str| self.counter.count(line);
-        let mut shown = ledger.shown(self.policy.ledger.of(room.space), weigh_line);
+        let mut shown = ledger.shown(self.policy.ledger.of(room.space), |line| self.counter.count(line));
         let mut parts = BlockParts {
             ledger: ledger_text(&ledger, &shown, &BTreeMap::new()),
             narrative: with.narrative.clone(),
-            covers: cutting.span.is_some(),
-            covers_open_request: !record.open_requests.is_empty(),
-            reported_users: self.reported(&record.reported_users),
-            dropped: false,
+            covers: record.covers.is_some(),
+            ..self.bare_parts(&record, room.space)
         };
-        let weigh = |parts: &BlockParts| self.counter.count(&block(parts)) + PER_MESSAGE;
-        let mut bare = weigh(&parts);
-        if bare > space {
-            shown = Shown::default();
+        if self.weigh(&parts) > space {
+            shown = ledger::Shown::default();
             parts.ledger = String::new();
-            bare = weigh(&parts);
         }
-        let covered = cutting.span.map_or(&[][..], |span| transcript.range(span.from, span.to));
-        let lost = covered.iter().map(|message| message.ord).chain(record.actions.keys().copied()).collect();
-        let ranked = identifiers::rank(transcript, &lost);
-        let ranked = identifiers::unseen(&ranked, &Seen::in_prompt(&without, &block(&parts)));
+        let ranked = identifiers::unseen(ranked, &Seen::in_prompt(&without, &block(&parts)));
         let known: BTreeSet<Place> = shown.files.iter().map(|file| Place::File(file.path.clone())).collect();
+        let bare = self.weigh(&parts);
         let mut for_index = space.saturating_sub(bare).min(self.policy.identifiers.of(room.space));
         loop {
             if for_index > 0 {
                 let names = identifiers::index(&ranked, &known, for_index);
                 parts.ledger = ledger_text(&ledger, &shown, &names);
             }
-            let tokens = weigh(&parts);
+            let tokens = self.weigh(&parts);
             if tokens <= space {
                 record.block = block(&parts).into();
                 record.block_tokens = tokens;
@@ -229,72 +234,110 @@ impl Desk<'_> {
         }
     }
 
-    /// A record over this span, hanging at its last round.
-    fn over(&self, mode: Mode, span: Span) -> Compaction {
-        let transcript = self.source.transcript;
-        let rounds = transcript.first_round_from(span.to.next()) - transcript.first_round_from(span.from);
-        Compaction {
-            anchor: self.anchor(span.to),
-            source_hash: transcript.source_hash(span.from, span.to),
-            num_rounds: u32::try_from(rounds).unwrap_or(u32::MAX),
-            ..self.blank(mode)
+    fn weigh(&self, parts: &BlockParts) -> u32 {
+        self.counter.count(&block(parts)) + PER_MESSAGE
+    }
+
+    /// What a block says beside its content: whose work it covers, and the user messages that are not shown.
+    fn bare_parts(&self, record: &Compaction, space: u32) -> BlockParts {
+        BlockParts {
+            covers: true,
+            covers_open_request: !record.open_requests.is_empty(),
+            reported_users: self.reported(&record.reported_users, space / 8),
+            ..BlockParts::default()
         }
     }
 
-    fn anchor(&self, through: Ordinal) -> Anchor {
-        plan::anchor(self.source.transcript, through)
+    /// A record with everything before `start` out of sight, dropped until a block stands for it, hanging at its last
+    /// round. Actions after `start` stay.
+    fn cut(&self, mode: Mode, start: Ordinal, words: &UserWords) -> Compaction {
+        let transcript = self.source.transcript;
+        let cutting = plan::cut_before(transcript, start, words);
+        let blank = self.blank(mode);
+        let (anchor, source_hash, rounds) = match cutting.span {
+            Some(Span { from, to }) => {
+                let rounds = transcript.first_round_from(to.next()) - transcript.first_round_from(from);
+                (plan::anchor(transcript, to), transcript.source_hash(from, to), rounds)
+            }
+            None => (blank.anchor.clone(), blank.source_hash.clone(), 0),
+        };
+        let actions = blank.actions.iter().filter(|(ord, _)| **ord >= start);
+        Compaction {
+            anchor,
+            source_hash,
+            num_rounds: u32::try_from(rounds).unwrap_or(u32::MAX),
+            covers: None,
+            dropped: cutting.span,
+            narrative: None,
+            kept_users: cutting.kept_users,
+            reported_users: cutting.reported_users,
+            open_requests: cutting.open_requests,
+            actions: actions.map(|(ord, action)| (*ord, *action)).collect(),
+            block: "".into(),
+            block_tokens: 0,
+            ..blank
+        }
     }
 
-    fn reported(&self, ords: &[Ordinal]) -> Vec<String> {
+    /// Lines that name user messages which are not shown, the newest first to fit; the rest by their range.
+    fn reported(&self, ords: &[Ordinal], tokens: u32) -> Vec<String> {
         let line = |message: &std::sync::Arc<Message>| {
             let texts = message.body.texts();
             let bytes: usize = texts.iter().map(|text| text.len()).sum();
             let start = texts.first().map_or_else(String::new, |text| first_line(text, 80));
             format!("- message {} ({bytes} bytes): {start}", message.ord)
         };
-        ords.iter().filter_map(|ord| self.source.transcript.message(*ord)).map(line).collect()
+        let mut left = tokens;
+        let mut lines = Vec::new();
+        for message in ords.iter().rev().filter_map(|ord| self.source.transcript.message(*ord)) {
+            let line = line(message);
+            let weight = self.counter.count(&line) + 1;
+            if weight > left {
+                break;
+            }
+            left -= weight;
+            lines.push(line);
+        }
+        if let Some(rest) = ords.len().checked_sub(lines.len()).filter(|rest| *rest > 0) {
+            let last = ords.get(rest - 1).copied().unwrap_or_default();
+            let first = ords.first().copied().unwrap_or_default();
+            lines.push(format!("- {rest} more, from message {first} to {last}"));
+        }
+        lines.reverse();
+        lines
     }
 
-    /// Rung 4's first step: whole rounds dropped from the oldest on, until the prompt reaches the target; all that may
-    /// be dropped, where it does not.
-    pub fn dropped(&self, mode: Mode, through: Ordinal, with: &Ingredients) -> Option<Compaction> {
+    /// Rung 4's first step: whole rounds dropped from the oldest on, until the prompt reaches the target; all of the
+    /// slice, where it does not. The block says so and names the user messages that went; where not even that fits,
+    /// there is none.
+    pub fn dropped(&self, mode: Mode, slice: Slice, with: &Ingredients) -> Option<Compaction> {
         let transcript = self.source.transcript;
-        let room = self.room(through, with)?;
+        let limit = self.source.budget.limit;
+        let room = self.room(slice, with)?;
         let resume = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
-        let starts: Vec<Ordinal> = segments(transcript, resume, through)
+        let starts: Vec<Ordinal> = segments(transcript, resume, slice.through)
             .iter()
             .skip(1)
             .filter(|segment| segment.round.is_some() || starts_turn(self.source, segment.first))
             .map(|segment| segment.first)
-            .chain([through.next()])
+            .chain([slice.through.next()])
             .collect();
-        let drop_before = |start: Ordinal| {
-            let cutting = plan::cut_before(transcript, start, &room.words);
-            let from = transcript.in_force().and_then(|p| p.covers).map_or(Ordinal(0), |span| span.to.next());
-            let dropped = cutting.span.map(|span| Span { from, to: span.to })?;
-            let base = self.blank(mode);
-            let actions = base.actions.iter().filter(|(ord, _)| **ord >= start);
-            let mut record = Compaction {
-                anchor: self.anchor(dropped.to),
-                dropped: Some(dropped),
-                source_hash: transcript.source_hash(Ordinal(0), dropped.to),
-                kept_users: cutting.kept_users,
-                reported_users: cutting.reported_users,
-                open_requests: cutting.open_requests,
-                actions: actions.map(|(ord, action)| (*ord, *action)).collect(),
-                strength: Strength::High,
-                ..base
-            };
+        let drop_before = |start: Ordinal, with_block: bool| {
+            let mut record = self.cut(mode, start, &room.words);
             record.actions.extend(&with.newest);
-            Some(record)
+            record.strength = Strength::High;
+            if with_block {
+                let parts = BlockParts { dropped: true, ..self.bare_parts(&record, room.space) };
+                record.block = block(&parts).into();
+                record.block_tokens = self.weigh(&parts);
+            }
+            record
         };
+        let fits = |start: &Ordinal| self.sized(drop_before(*start, true), room.target).is_some();
         // The more is dropped, the smaller the prompt: the first start that fits is found by halving.
-        let fits = |start: &Ordinal| {
-            drop_before(*start).and_then(|record| self.sized(record, room.target)).is_some()
-        };
         let at = starts.partition_point(|start| !fits(start));
-        let start = starts.get(at).or(starts.last())?;
-        self.sized(drop_before(*start)?, self.source.budget.limit)
+        let start = *starts.get(at).or(starts.last())?;
+        self.sized(drop_before(start, true), limit).or_else(|| self.sized(drop_before(start, false), limit))
     }
 }
 

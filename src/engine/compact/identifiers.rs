@@ -104,13 +104,13 @@ struct Use<'a> {
     place: Option<&'a Place>,
 }
 
-/// The identifiers of these messages, the worthiest for its length first. Who used it matters little beside how long
-/// ago.
-pub fn rank<'a>(transcript: &'a Transcript, lost: &BTreeSet<Ordinal>) -> Vec<Ranked<'a>> {
-    let places = places(transcript, lost);
+/// The identifiers of all messages up to `through`, the worthiest for its length first. Who used it matters little
+/// beside how long ago.
+pub fn rank(transcript: &Transcript, through: Ordinal) -> Vec<Ranked<'_>> {
+    let places = places(transcript, through);
     let mut uses: BTreeMap<&str, Use<'_>> = BTreeMap::new();
-    for message in lost.iter().filter_map(|ord| transcript.message(*ord)) {
-        let here = places.get(&message.ord).map_or(&[][..], Vec::as_slice);
+    let messages = transcript.range(Ordinal(0), through);
+    for (message, here) in messages.iter().zip(&places).filter(|(message, _)| message.visible_to_model) {
         for mention in mentions(message) {
             let entry = uses.entry(&mention.id).or_default();
             entry.weight += u32::from(mention.weight);
@@ -151,25 +151,25 @@ fn is_noise(id: &str) -> bool {
         || (!last.contains('.') && id.matches('/').count() <= 1 && !is_relative)
 }
 
-/// The places of each message: of an assistant's calls, and for a result of the call that it answers.
-fn places(transcript: &Transcript, lost: &BTreeSet<Ordinal>) -> BTreeMap<Ordinal, Vec<Place>> {
-    let mut places = BTreeMap::new();
-    let Some(last) = lost.last() else { return places };
-    for round in transcript.rounds().iter().take_while(|round| round.assistant <= *last) {
-        let is_lost = |ord: &Ordinal| lost.contains(ord);
-        if !is_lost(&round.assistant) && !round.results.iter().flatten().any(is_lost) {
-            continue;
+/// For each message up to `through` the places of its calls; for a result, of the call that it answers.
+fn places(transcript: &Transcript, through: Ordinal) -> Vec<Vec<Place>> {
+    let mut places = vec![Vec::new(); transcript.range(Ordinal(0), through).len()];
+    let mut set = |ord: Ordinal, value: Vec<Place>| {
+        if let Some(slot) = places.get_mut(ord.index()) {
+            *slot = value;
         }
+    };
+    for round in transcript.rounds().iter().take_while(|round| round.assistant <= through) {
         let Some(Body::Assistant { calls, .. }) = transcript.message(round.assistant).map(|m| &m.body) else {
             continue;
         };
         let of_calls: Vec<Place> = calls.iter().map(Place::of).collect();
         for (place, answer) in of_calls.iter().zip(&round.results) {
             if let Some(ord) = answer {
-                places.insert(*ord, vec![place.clone()]);
+                set(*ord, vec![place.clone()]);
             }
         }
-        places.insert(round.assistant, of_calls);
+        set(round.assistant, of_calls);
     }
     places
 }

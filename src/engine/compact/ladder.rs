@@ -15,7 +15,8 @@ use crate::engine::prompt::item::{Item, Role};
 use crate::engine::prompt::request::{Completion, Request, ToolChoice};
 use crate::engine::prompt::segment::{Segment, segments};
 use crate::engine::prompt::{item::Shown, limit};
-use crate::engine::tokens::PER_MESSAGE;
+use crate::engine::text::head;
+use crate::engine::tokens::{PER_MESSAGE, TokenCount};
 use crate::engine::transcript::Round;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -139,7 +140,7 @@ fn limit_history(desk: Desk<'_>, slice: Slice) -> Option<Compaction> {
         return None;
     }
     let resume = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
-    let target = desk.target(slice.through, &Ingredients::default());
+    let target = desk.target(slice, &Ingredients::default());
     let mut record = desk.blank(Mode::LimitHistory);
     record.strength = Strength::Low;
     record.actions.extend(limit::fold_repeats(transcript, resume, slice.through, counter));
@@ -149,14 +150,15 @@ fn limit_history(desk: Desk<'_>, slice: Slice) -> Option<Compaction> {
     if policy.limit_history < Stage::ShortenResults {
         return None;
     }
-    if let Some(mut done) = desk.shortened(slice.through, record.actions) {
+    if let Some(mut done) = desk.shortened(slice, record.actions) {
         done.strength = Strength::Medium;
         return Some(done);
     }
     if policy.limit_history < Stage::LimitHistory {
         return None;
     }
-    desk.dropped(Mode::LimitHistory, slice.through, &Ingredients::default())
+    let dropped = desk.dropped(Mode::LimitHistory, slice, &Ingredients::default());
+    dropped.filter(|record| record.tokens_after <= target)
 }
 
 /// Rung 1: the conversation as it was sent, up to the slice's end, and one instruction. The request extends the live
@@ -203,18 +205,32 @@ fn ask_simple(desk: Desk<'_>, slice: Slice, fallbacks: Vec<Fallback>) -> Step {
             continue;
         };
         truncated |= shortens(&message.body, &entry);
-        let size = desk.counter.count(&entry) + 2;
-        if tokens + size > most && !piece.is_empty() {
-            pieces.push_back(std::mem::take(&mut piece));
-            tokens = 0;
+        for part in parts_within(&entry, most, desk.counter) {
+            let size = desk.counter.count(part) + 2;
+            if tokens + size > most && !piece.is_empty() {
+                pieces.push_back(std::mem::take(&mut piece));
+                tokens = 0;
+            }
+            piece.push_str(part);
+            piece.push_str("\n\n");
+            tokens += size;
         }
-        piece.push_str(&entry);
-        piece.push_str("\n\n");
-        tokens += size;
     }
     pieces.push_back(piece);
     let narrative = previous.and_then(|record| record.narrative.clone());
     ask_piece(desk, slice, pieces, narrative.as_deref(), fallbacks, truncated)
+}
+
+/// An entry whole, or halved until each part weighs `most` tokens at most.
+fn parts_within<'t>(entry: &'t str, most: u32, counter: &dyn TokenCount) -> Vec<&'t str> {
+    let first = head(entry, entry.len() / 2);
+    if counter.count(entry) + 2 <= most || first.is_empty() {
+        return vec![entry];
+    }
+    let rest = entry.get(first.len()..).unwrap_or_default();
+    let mut parts = parts_within(first, most, counter);
+    parts.extend(parts_within(rest, most, counter));
+    parts
 }
 
 /// Whether an entry says less than its message.
@@ -298,7 +314,7 @@ impl Waiting {
             (Ok(narrative), rung) => {
                 let mode = if rung == Rung::Full { Mode::Full } else { Mode::Simple };
                 let with = Ingredients { narrative: Some(narrative), ..Ingredients::default() };
-                match desk.with_block(mode, slice.through, &with) {
+                match desk.with_block(mode, slice, &with) {
                     Some(mut record) => {
                         record.model = Some(model.to_owned());
                         record.input_truncated = input_truncated;
@@ -327,94 +343,93 @@ fn accepted(mut record: Compaction, fallbacks: Vec<Fallback>) -> Step {
     Step::Accepted(Box::new(record))
 }
 
-/// Rungs 3 and 4, which need no model.
+/// Rungs 3 and 4, which need no model. A retention that leaves too much is no reason to give up: then the slice rule
+/// of document 003 says how far they may go.
 fn without_model(desk: Desk<'_>, slice: Slice, mut fallbacks: Vec<Fallback>) -> Step {
     let plain = Ingredients::default();
-    if let Some(record) = desk.with_block(Mode::Ledger, slice.through, &plain) {
+    let widest = plan::widest(desk.source.transcript).unwrap_or(slice);
+    // A summary that could not be renewed stays as it was, where there is room for it (source: 002).
+    let narrative = desk.source.transcript.in_force().and_then(|record| record.narrative.as_deref());
+    let with_old = Ingredients { narrative: narrative.map(str::to_owned), ..Ingredients::default() };
+    let record = desk
+        .with_block(Mode::Ledger, slice, &with_old)
+        .or_else(|| desk.with_block(Mode::Ledger, slice, &plain))
+        .or_else(|| desk.with_block(Mode::Ledger, widest, &plain));
+    if let Some(record) = record {
         return accepted(record, fallbacks);
     }
     fallbacks.push(fallback(Mode::Ledger, "does not reach the target"));
-    if let Some(record) = desk.dropped(Mode::Dropped, slice.through, &plain) {
+    if let Some(record) = desk.dropped(Mode::Dropped, widest, &plain) {
         return accepted(record, fallbacks);
     }
-    last_steps(desk, Some(slice), fallbacks)
+    last_steps(desk, fallbacks)
 }
 
-/// The end of the ladder where nothing may be covered: only the newest results can give way.
+/// The end of the ladder where nothing may be covered.
 fn without_slice(desk: Desk<'_>, nothing: NothingToSummarize) -> Step {
-    last_steps(desk, None, vec![fallback(Mode::Ledger, nothing.reason())])
+    last_steps(desk, vec![fallback(Mode::Ledger, nothing.reason())])
 }
 
-/// Rung 4's last step: the newest round's results shortened by rule, then the first request given up; rung 5.
-fn last_steps(desk: Desk<'_>, slice: Option<Slice>, fallbacks: Vec<Fallback>) -> Step {
-    let limit = desk.source.budget.limit;
-    for give_up_first_request in [false, true] {
-        let newest = shortened_newest(desk, slice);
-        let with = Ingredients { narrative: None, newest, give_up_first_request };
-        let mut alone = desk.blank(Mode::Dropped);
-        alone.actions.extend(&with.newest);
-        let record = match slice {
-            Some(Slice { through, .. }) => desk
-                .sized(alone, desk.target(through, &with))
-                .or_else(|| desk.with_block(Mode::Dropped, through, &with))
-                .or_else(|| desk.dropped(Mode::Dropped, through, &with)),
-            None => desk.sized(alone, limit),
-        };
-        if let Some(mut record) = record {
-            record.strength = Strength::High;
-            return accepted(record, fallbacks);
+/// Rung 4's last steps: the newest round's results shortened by rule, then everything given up but the current request
+/// and what is left of the newest round; rung 5.
+fn last_steps(desk: Desk<'_>, fallbacks: Vec<Fallback>) -> Step {
+    let slice = plan::widest(desk.source.transcript).ok();
+    let half = Ingredients { newest: shortened_newest(desk, slice, true), ..Ingredients::default() };
+    let least = Ingredients {
+        newest: shortened_newest(desk, slice, false),
+        gives_up: true,
+        ..Ingredients::default()
+    };
+    let record = match slice {
+        Some(slice) => desk
+            .only_newest(&half, desk.target(slice, &half))
+            .or_else(|| desk.with_block(Mode::Dropped, slice, &half))
+            .or_else(|| desk.dropped(Mode::Dropped, slice, &half))
+            .or_else(|| desk.dropped(Mode::Dropped, slice, &least)),
+        None => {
+            let limit = desk.source.budget.limit;
+            desk.only_newest(&half, limit).or_else(|| desk.only_newest(&least, limit))
         }
+    };
+    match record {
+        Some(record) => accepted(Compaction { strength: Strength::High, ..record }, fallbacks),
+        None => Step::CannotFit(cannot_fit(desk, &least.newest)),
     }
-    Step::CannotFit(cannot_fit(desk, slice))
 }
 
-/// The results of the newest round, the largest cut to a common size, so that all that must stay takes half of the
-/// limit at most.
-fn shortened_newest(desk: Desk<'_>, slice: Option<Slice>) -> BTreeMap<Ordinal, Action> {
+/// The results of the newest round, the largest cut to a common size: so that the round takes half of what tools,
+/// system and request leave, or as small as they may become.
+fn shortened_newest(desk: Desk<'_>, slice: Option<Slice>, to_half: bool) -> BTreeMap<Ordinal, Action> {
     let transcript = desk.source.transcript;
     let is_after = |round: &&Round| slice.is_none_or(|slice| round.assistant > slice.through);
     let Some(newest) = transcript.rounds().last().filter(is_after) else { return BTreeMap::new() };
     let results: Vec<Ordinal> = newest.results.iter().flatten().copied().collect();
     let resume = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
-    let through = slice.map_or(resume, |slice| slice.through.next());
-    let rest = segments(transcript, through, Ordinal(u32::MAX));
+    let from = slice.map_or(resume, |slice| slice.through.next());
+    let rest = segments(transcript, from, Ordinal(u32::MAX));
+    let request = plan::running_requests(transcript, Ordinal(u32::MAX));
+    let free = desk.source.budget.limit.saturating_sub(desk.source.fixed.tokens() + request);
     limit::level(transcript, &results, LEAST_RESULT, desk.counter, |actions| {
-        let tokens: u32 = rest.iter().map(|segment| segment.tokens(transcript, actions)).sum();
-        desk.source.fixed.tokens() + tokens <= desk.source.budget.limit / 2
+        let rounds = rest.iter().filter(|segment| !segment.is_user);
+        to_half && rounds.map(|segment| segment.tokens(transcript, actions)).sum::<u32>() <= free / 2
     })
 }
 
 /// Bytes below which a newest result is not shortened any further.
 const LEAST_RESULT: usize = 400;
 
-fn cannot_fit(desk: Desk<'_>, slice: Option<Slice>) -> CannotFit {
+/// The sizes of the smallest prompt that would still be one: nothing in it but what is never given up.
+fn cannot_fit(desk: Desk<'_>, newest: &BTreeMap<Ordinal, Action>) -> CannotFit {
     let transcript = desk.source.transcript;
-    let actions = shortened_newest(desk, slice);
-    let newest_round = transcript.rounds().len().checked_sub(1).map_or(0, |index| {
-        let first = transcript.rounds()[index].assistant;
-        Segment { first, round: Some(index), is_user: false }.tokens(transcript, &actions)
+    let running = transcript.turns().len().saturating_sub(1);
+    let round = transcript.rounds().last().filter(|round| round.turn == running);
+    let newest_round = round.map_or(0, |round| {
+        let index = transcript.rounds().len() - 1;
+        Segment { first: round.assistant, round: Some(index), is_user: false }.tokens(transcript, newest)
     });
-    let newest_round = match transcript.rounds().last() {
-        Some(round) if round.turn + 1 == transcript.turns().len() => newest_round,
-        _ => 0,
-    };
-    let current_message: u32 = transcript
-        .turns()
-        .last()
-        .into_iter()
-        .flat_map(|turn| &turn.requests)
-        .filter_map(|ord| transcript.message(*ord))
-        .map(|message| message.tokens)
-        .sum();
+    let current_message = plan::running_requests(transcript, Ordinal(u32::MAX));
     let fixed = desk.source.fixed;
-    let pins = prompt::draft(desk.source, None)
-        .plan
-        .sections
-        .iter()
-        .filter(|section| section.channel == prompt::item::Channel::Memory)
-        .map(|section| section.tokens)
-        .sum();
-    let tools = fixed.tool_tokens();
+    let (tools, pins) = (fixed.tool_tokens(), fixed.memory_tokens());
     CannotFit {
         window: desk.source.budget.window,
         limit: desk.source.budget.limit,

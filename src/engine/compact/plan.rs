@@ -10,7 +10,7 @@ use crate::engine::prompt::coverage::is_hidden;
 use crate::engine::prompt::limit;
 use crate::engine::prompt::segment::segments;
 use crate::engine::tokens::TokenCount;
-use crate::engine::transcript::Transcript;
+use crate::engine::transcript::{Transcript, Turn};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The furthest that a compaction may cover.
@@ -20,6 +20,8 @@ pub struct Slice {
     pub through: Ordinal,
     /// Whether it ends with the turn before the running one (source: 003, `isContinuation`).
     pub is_continuation: bool,
+    /// Whether the newest rounds in it may stay as far as the space goes. Not where all before a cut goes (source: 000).
+    pub leaves_tail: bool,
 }
 
 /// Why there is nothing to compact. A value, never a throw (source: 003, open questions).
@@ -41,15 +43,16 @@ impl NothingToSummarize {
     }
 }
 
-/// How far a compaction may reach under this retention.
+/// How far a compaction may reach under this retention. Where a number of turns leaves nothing to cover, the slice rule
+/// of document 003 does: one long turn is the normal case in an editor.
 pub fn slice(transcript: &Transcript, retention: Retention) -> Result<Slice, NothingToSummarize> {
-    let slice = match retention {
-        Retention::Rounds => rounds(transcript)?,
-        Retention::UserTurns(turns) => {
-            user_turns(transcript, turns).map_or_else(|| rounds(transcript), Ok)?
-        }
-    };
     let resume = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
+    let slice = match retention {
+        Retention::Rounds => widest(transcript)?,
+        Retention::UserTurns(turns) => user_turns(transcript, turns)
+            .filter(|slice| slice.through >= resume)
+            .map_or_else(|| widest(transcript), Ok)?,
+    };
     if slice.through < resume {
         return Err(NothingToSummarize::AlreadyCovered);
     }
@@ -58,19 +61,20 @@ pub fn slice(transcript: &Transcript, retention: Retention) -> Result<Slice, Not
 
 /// The slice rule of document 003. More than one round in the running turn: the newest one, which overflowed, is left
 /// out and the slice ends with the round before it. Else it ends with the turn before.
-fn rounds(transcript: &Transcript) -> Result<Slice, NothingToSummarize> {
+pub fn widest(transcript: &Transcript) -> Result<Slice, NothingToSummarize> {
     let running = transcript.turns().len().checked_sub(1).ok_or(NothingToSummarize::LoneRequest)?;
     if let [.., before, _newest] = transcript.rounds_of(running) {
-        return Ok(Slice { through: before.last, is_continuation: false });
+        return Ok(Slice { through: before.last, is_continuation: false, leaves_tail: true });
     }
     let before = running.checked_sub(1).and_then(|turn| transcript.last_of_turn(turn));
-    Ok(Slice { through: before.ok_or(NothingToSummarize::LoneRequest)?, is_continuation: true })
+    let through = before.ok_or(NothingToSummarize::LoneRequest)?;
+    Ok(Slice { through, is_continuation: true, leaves_tail: true })
 }
 
 /// Ends before the Nth-from-last user turn (source: 000); nothing where there are no more turns than that.
 fn user_turns(transcript: &Transcript, keep: usize) -> Option<Slice> {
     let cut = transcript.turns().len().checked_sub(keep.max(1)).filter(|cut| *cut > 0)?;
-    Some(Slice { through: transcript.last_of_turn(cut - 1)?, is_continuation: true })
+    Some(Slice { through: transcript.last_of_turn(cut - 1)?, is_continuation: true, leaves_tail: false })
 }
 
 /// Where a summary of everything up to `through` hangs: the last round there, or, where a turn has none, a stand-in
@@ -97,47 +101,29 @@ pub struct UserWords {
     pub tokens: u32,
 }
 
-/// Whether the session's first request keeps its place whatever it weighs; given up last of all.
+/// Which user messages of a covered span stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FirstRequest {
-    /// It stays.
-    Exempt,
-    /// It stays if it fits.
-    Budgeted,
+pub enum Keep {
+    /// Those of the running turn, the session's first request, and as many others as fit.
+    Words,
+    /// Those of the running turn alone; the last resort.
+    CurrentOnly,
 }
 
 /// Chooses among the user messages up to `through`: requests of the running turn always, the first request as said,
 /// then newest first as far as the budget goes.
-pub fn user_words(transcript: &Transcript, through: Ordinal, budget: u32, first: FirstRequest) -> UserWords {
-    let mut words = UserWords::default();
+pub fn user_words(transcript: &Transcript, through: Ordinal, budget: u32, keep: Keep) -> UserWords {
     let turns = transcript.turns();
-    let mut left = budget;
-    let keep = |message: &Message, words: &mut UserWords| {
-        words.kept.insert(message.ord);
-        words.tokens += message.tokens;
-    };
-    let requests = |turn: usize| {
-        let ords = turns.get(turn).map_or(&[][..], |turn| &turn.requests);
-        ords.iter().filter(|ord| **ord <= through).filter_map(|ord| transcript.message(*ord))
-    };
     let running = turns.len().saturating_sub(1);
-    for message in requests(running).filter(|message| !is_hidden(message)) {
-        keep(message, &mut words);
-    }
-    if first == FirstRequest::Exempt && running > 0 {
-        for message in requests(0).filter(|message| !is_hidden(message)) {
-            keep(message, &mut words);
-            left = left.saturating_sub(message.tokens);
-        }
-    }
-    for turn in (0..running).rev() {
-        for message in requests(turn).collect::<Vec<_>>().into_iter().rev() {
-            if is_hidden(message) || words.kept.contains(&message.ord) {
-                continue;
-            }
-            if message.tokens <= left {
-                left -= message.tokens;
-                keep(message, &mut words);
+    let mut words = UserWords::default();
+    let mut left = budget;
+    for (at, turn) in turns.iter().enumerate().rev() {
+        for message in requests(transcript, turn, through).rev() {
+            let is_exempt = at == running || (at == 0 && keep == Keep::Words);
+            if is_exempt || (message.tokens <= left && keep == Keep::Words) {
+                words.kept.insert(message.ord);
+                words.tokens += message.tokens;
+                left = left.saturating_sub(if at == running { 0 } else { message.tokens });
             } else {
                 words.reported.push(message.ord);
             }
@@ -147,9 +133,37 @@ pub fn user_words(transcript: &Transcript, through: Ordinal, budget: u32, first:
     words
 }
 
+/// Tokens of the requests of the running turn up to `through`.
+pub fn running_requests(transcript: &Transcript, through: Ordinal) -> u32 {
+    let running = transcript.turns().last();
+    running.map_or(0, |turn| requests(transcript, turn, through).map(|message| message.tokens).sum())
+}
+
+/// Tokens of the session's first request, where that is not the running one.
+fn first_request(transcript: &Transcript, through: Ordinal) -> u32 {
+    match transcript.turns() {
+        [first, _, ..] => requests(transcript, first, through).map(|message| message.tokens).sum(),
+        _ => 0,
+    }
+}
+
+/// The requests of a turn up to `through`, hidden ones left out.
+fn requests<'t>(
+    transcript: &'t Transcript,
+    turn: &'t Turn,
+    through: Ordinal,
+) -> impl DoubleEndedIterator<Item = &'t Message> {
+    let ords = turn.requests.iter().filter(move |ord| **ord <= through);
+    ords.filter_map(|ord| transcript.message(*ord))
+        .map(|message| &**message)
+        .filter(|message| !is_hidden(message))
+}
+
 /// How much room a compaction has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Room {
+    /// The last message that may be covered.
+    pub through: Ordinal,
     /// User messages that stay.
     pub words: UserWords,
     /// Tokens of what cannot be given up: tools, system, memories, kept user words, current message, newest round.
@@ -161,22 +175,21 @@ pub struct Room {
 }
 
 /// The room above what cannot be given up; nothing where that is over the limit by itself.
-pub fn room(
-    source: Source<'_>,
-    policy: &Policy,
-    through: Ordinal,
-    after: u32,
-    first: FirstRequest,
-) -> Option<Room> {
+pub fn room(source: Source<'_>, policy: &Policy, through: Ordinal, after: u32, keep: Keep) -> Option<Room> {
     let limit = source.budget.limit;
-    // Kept user words never take more than half of what tools and the newest round leave.
-    let half = limit.checked_sub(source.fixed.tokens() + after)? / 2;
+    // Older user words never take more than half of what tools, the request and the newest round leave.
+    let request = running_requests(source.transcript, through);
+    let half = limit.checked_sub(source.fixed.tokens() + after + request)? / 2;
     let budget = policy.user_messages.of(limit).min(half);
-    let words = user_words(source.transcript, through, budget, first);
+    let first: u32 = match keep {
+        Keep::Words => first_request(source.transcript, through),
+        Keep::CurrentOnly => 0,
+    };
+    let words = user_words(source.transcript, through, budget.saturating_sub(first), keep);
     let fixed = source.fixed.tokens() + words.tokens + after;
     let free = limit.checked_sub(fixed)?;
     let space = policy.target_ratio.of(free);
-    Some(Room { words, fixed, target: fixed + space, space })
+    Some(Room { through, words, fixed, target: fixed + space, space })
 }
 
 /// Tokens of what follows the slice as a prompt shows it: the current user message if it stands there, and the newest
@@ -199,25 +212,24 @@ pub struct Tail {
     pub tokens: u32,
 }
 
-/// The newest rounds up to `through` that fit: unchanged within `raw` tokens, with shortened results where that is too
+/// The newest rounds of the slice that fit: unchanged within `raw` tokens, with shortened results where that is too
 /// much, within `raw + short` tokens. Stops at the first that fits neither way, and at a user message that does not
 /// stay.
 pub fn tail(
     source: Source<'_>,
     policy: &Policy,
-    through: Ordinal,
+    slice: Slice,
     words: &UserWords,
     (raw, short): (u32, u32),
     counter: &dyn TokenCount,
 ) -> Tail {
     let transcript = source.transcript;
     let resume = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
-    let mut tail = Tail { start: through.next(), ..Tail::default() };
-    if matches!(policy.retention, Retention::UserTurns(_)) {
-        // Everything before the cut goes (source: 000).
+    let mut tail = Tail { start: slice.through.next(), ..Tail::default() };
+    if !slice.leaves_tail {
         return tail;
     }
-    let segments = segments(transcript, resume, through);
+    let segments = segments(transcript, resume, slice.through);
     // The oldest round goes in any case: a block that stands for nothing is no compaction.
     let oldest = segments.iter().position(|segment| segment.round.is_some()).map_or(0, |at| at + 1);
     for segment in segments.get(oldest..).unwrap_or_default().iter().rev() {
@@ -314,7 +326,7 @@ mod tests {
     fn of_several_rounds_the_newest_is_left_and_the_one_before_is_the_anchor() {
         let transcript = session("urrr");
         let slice = slice(&transcript, Retention::Rounds).expect("a slice");
-        assert_eq!(slice, Slice { through: Ordinal(4), is_continuation: false });
+        assert_eq!(slice, Slice { through: Ordinal(4), is_continuation: false, leaves_tail: true });
         assert_eq!(anchor(&transcript, slice.through).round_id, transcript.rounds()[1].id);
     }
 
@@ -324,7 +336,11 @@ mod tests {
         for plan in ["urau", "uraur"] {
             let transcript = session(plan);
             let slice = slice(&transcript, Retention::Rounds).expect("a slice");
-            assert_eq!(slice, Slice { through: Ordinal(3), is_continuation: true }, "{plan}");
+            assert_eq!(
+                slice,
+                Slice { through: Ordinal(3), is_continuation: true, leaves_tail: true },
+                "{plan}"
+            );
             assert_eq!(anchor(&transcript, slice.through).round_id, transcript.rounds()[1].id);
         }
     }

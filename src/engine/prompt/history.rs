@@ -12,7 +12,7 @@ use crate::engine::transcript::{Round, Transcript};
 /// Answers a call whose result was never recorded: after an abort, a crash, an import.
 pub const NO_RESULT: &str = "[no result was recorded: the call was interrupted]";
 /// Stands in the place of content that a newer message shows again.
-pub const REPEATED: &str = "[the same content stands in a newer message below]";
+pub const REPEATED: &str = "[the same as in a newer message below]";
 /// Tokens of [`NO_RESULT`] as a message; a constant, so that rendering counts nothing.
 pub const NO_RESULT_TOKENS: u32 = 20;
 
@@ -114,7 +114,7 @@ impl<'a> History<'a> {
                 }
                 Body::Event { .. } => {}
                 Body::User(_) => items.extend(self.user_item(message, cuts)),
-                Body::Tool(_) if self.transcript.is_stray(message.ord) => {
+                Body::Tool(_) if message.visible_to_model && self.transcript.is_stray(message.ord) => {
                     cuts.push(cut(message, CutReason::StrayResult, 0));
                 }
                 Body::Tool(_) => {}

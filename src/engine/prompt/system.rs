@@ -124,8 +124,14 @@ impl Fixed {
     /// Tokens of tools, system block and memories.
     pub fn tokens(&self) -> u32 {
         let overhead = u32::from(self.has(Place::System)) * PER_MESSAGE;
-        let memories = self.sections.iter().filter(|s| s.place == Place::Memory).count() as u32 * PER_MESSAGE;
-        self.tool_tokens + overhead + memories + self.sections.iter().map(|s| s.tokens).sum::<u32>()
+        let system = self.sections.iter().filter(|section| section.place == Place::System);
+        self.tool_tokens + overhead + system.map(|section| section.tokens).sum::<u32>() + self.memory_tokens()
+    }
+
+    /// Tokens of memories and pins.
+    pub fn memory_tokens(&self) -> u32 {
+        let memories = self.sections.iter().filter(|section| section.place == Place::Memory);
+        memories.map(|section| section.tokens + PER_MESSAGE).sum()
     }
 
     /// Tokens of the tool definitions.

@@ -1,0 +1,145 @@
+//! The engine's invariants, held in every render of generated sessions. The rules stand in `rules` and
+//! `check`, each with its number; here stands which sessions they are held over.
+#![allow(clippy::panic, clippy::expect_used, reason = "helpers of tests fail as tests do")]
+
+mod check;
+mod drive;
+mod expect;
+mod generate;
+mod rules;
+
+use check::{Seen, hold};
+use drive::{Whole, hold_at_every_length, hold_with_injections};
+use generate::{ACCEPTED, Case, REFUSED, case, entries, import, policies};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{RngSeed, TestRunner};
+use threadhold::engine::compact::policy::OFF;
+use threadhold::engine::compact::record::Mode;
+use threadhold::engine::settings::BudgetSettings;
+use threadhold::engine::tokens::QuarterOfChars;
+use threadhold::replay::{Options, Unfit, replay};
+use threadhold::tokenizer::O200k;
+
+/// The same cases in every run; nothing is written to disk. `PROPTEST_CASES` and `PROPTEST_RNG_SEED` ask for others.
+fn config(cases: u32) -> ProptestConfig {
+    let set = ProptestConfig::default();
+    let asks_for = |name: &str| std::env::var_os(name).is_some();
+    ProptestConfig {
+        cases: if asks_for("PROPTEST_CASES") { set.cases } else { cases },
+        rng_seed: if asks_for("PROPTEST_RNG_SEED") { set.rng_seed } else { RngSeed::Fixed(11) },
+        failure_persistence: None,
+        ..set
+    }
+}
+
+/// Values of a strategy, the same in every run.
+fn fixed<S: Strategy>(seed: u64, strategy: S) -> impl Iterator<Item = S::Value> {
+    let mut runner = TestRunner::new(ProptestConfig { rng_seed: RngSeed::Fixed(seed), ..config(1) });
+    std::iter::repeat_with(move || {
+        strategy.new_tree(&mut runner).expect("a strategy without filters").current()
+    })
+}
+
+proptest! {
+    #![proptest_config(config(300))]
+
+    /// rows: C2, C16, C24, C25, C26, C29, C46, M20, N7, N8, R17, R18, V1, V8, V10, V13, V21, V31
+    #[test]
+    fn every_rule_holds_in_every_render_of_any_session(case in case()) {
+        hold(&case, &QuarterOfChars);
+    }
+}
+
+proptest! {
+    #![proptest_config(config(120))]
+
+    /// rows: R6, V1, V8
+    #[test]
+    fn every_rule_holds_with_words_put_in_between_rounds(case in case(), at in prop::collection::vec(any::<bool>(), 60)) {
+        hold_with_injections(&case, &at, &QuarterOfChars);
+    }
+}
+
+proptest! {
+    #![proptest_config(config(40))]
+
+    /// Invariant 3. rows: M22
+    #[test]
+    fn the_same_session_gives_the_same_bytes_twice(case in case()) {
+        let (first, seen_first) = hold(&case, &QuarterOfChars);
+        let (second, seen_second) = hold(&case, &QuarterOfChars);
+        prop_assert_eq!(seen_first, seen_second);
+        prop_assert_eq!(first.compactions, second.compactions);
+        prop_assert_eq!(first.transcript.messages(), second.transcript.messages());
+    }
+}
+
+proptest! {
+    #![proptest_config(config(12))]
+
+    /// rows: V1, N8
+    #[test]
+    fn every_rule_holds_under_an_exact_counter(case in case()) {
+        hold(&case, &O200k);
+    }
+}
+
+/// Invariants 8 to 11 at each length, for each policy, with a model and without.
+#[test]
+fn every_rule_holds_at_every_length_up_to_two_hundred() {
+    let entries = fixed(3, entries(30..31, 8)).next().expect("a session");
+    for (policy, summarizer) in policies().into_iter().flat_map(|p| [(p.clone(), None), (p, Some("echo"))]) {
+        let import = import(entries[..=200].to_vec(), true);
+        hold_at_every_length(&Case { import, window: 6_000, policy, summarizer }, &QuarterOfChars);
+    }
+}
+
+/// Invariant 11: every rung is reached, so that what is held above is held on each of them. rows: R41, R43, V17
+#[test]
+fn every_rung_of_the_ladder_is_reached() {
+    let mut all = Seen::default();
+    for case in fixed(5, case()).take(120) {
+        let (_, seen) = hold(&case, &QuarterOfChars);
+        all.cannot_fit += seen.cannot_fit;
+        seen.modes.into_iter().for_each(|(mode, times)| *all.modes.entry(mode).or_default() += times);
+    }
+    for mode in [Mode::LimitHistory, Mode::Full, Mode::Simple, Mode::Ledger, Mode::Dropped] {
+        assert!(all.modes.get(&mode).is_some_and(|times| *times >= 5), "{mode:?} of {:?}", all.modes);
+    }
+    assert!(all.cannot_fit > 0, "nothing was too large");
+}
+
+/// Invariant 11, promise P4: each misbehaviour of each kind of request under the same sessions, and no model at all.
+///
+/// rows: V21, V28
+#[test]
+fn the_ladder_ends_whatever_the_model_does() {
+    let policies = policies();
+    for (n, session) in fixed(8, entries(3..5, 6)).take(3).enumerate() {
+        for behaviour in REFUSED.into_iter().chain(ACCEPTED).map(Some).chain([None]) {
+            for policy in &policies[3..6] {
+                let case = Case {
+                    import: import(session.clone(), n % 2 == 0),
+                    window: 5_000,
+                    policy: policy.clone(),
+                    summarizer: behaviour,
+                };
+                let (replayed, seen) = hold(&case, &QuarterOfChars);
+                assert_eq!(replayed.renders as usize, seen.prompts.len());
+            }
+        }
+    }
+}
+
+/// rows: M14, V5
+#[test]
+fn with_compaction_off_every_prompt_is_the_whole_transcript_or_an_overflow() {
+    for case in fixed(13, case()).take(20) {
+        let options = Options { window: case.window, policy: OFF, budget: BudgetSettings::default() };
+        let replayed =
+            replay(&case.import, &options, &QuarterOfChars, &mut None, &mut Whole).expect("a window");
+        assert!(replayed.own_compactions().next().is_none());
+        assert!(replayed.unfit.iter().all(|(_, unfit)| matches!(unfit, Unfit::Exceeded(_))));
+    }
+}

@@ -1,0 +1,320 @@
+//! The rules that hold from render to render and at every compaction, checked while a replay goes on.
+
+use super::expect::{self, Said};
+use super::generate::{Case, HIDDEN, REFUSED};
+use super::rules;
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use threadhold::engine::compact::record::{Compaction, Mode, Status};
+use threadhold::engine::id::Ordinal;
+use threadhold::engine::message::Body;
+use threadhold::engine::prompt::item::Role;
+use threadhold::engine::prompt::request::{Completion, Request};
+use threadhold::engine::prompt::system::Fixed;
+use threadhold::engine::prompt::{self, Prompt, Source};
+use threadhold::engine::settings::{Budget, BudgetSettings};
+use threadhold::engine::tokens::TokenCount;
+use threadhold::engine::transcript::Transcript;
+use threadhold::model::scripted::Scripted;
+use threadhold::model::{Answer, Model, ModelError};
+use threadhold::replay::{DEFAULT_SYSTEM, Options, Render, Replayed, Unfit, Watch, replay};
+
+/// A model that puts a word of its own into each of its summaries and tells what it was asked.
+struct Marked {
+    inner: Scripted,
+    answers: u32,
+    asked: Sender<Request>,
+}
+
+impl Model for Marked {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn complete<'a>(&'a mut self, request: &'a Request) -> Answer<'a> {
+        self.answers += 1;
+        let mark = format!("## State\n- sentinel_of_answer_{};", self.answers);
+        // The receiver is there as long as the replay.
+        let _ = self.asked.send(request.clone());
+        let answer = self.inner.complete(request);
+        Box::pin(async move {
+            let Completion { text, calls, stop, output_tokens } = answer.await?;
+            Ok::<_, ModelError>(Completion {
+                text: text.replace("## State", &mark),
+                calls,
+                stop,
+                output_tokens,
+            })
+        })
+    }
+}
+
+/// What was seen in one or many replays.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct Seen {
+    /// Compactions by the rung that made them.
+    pub modes: BTreeMap<Mode, u32>,
+    /// Renders for which nothing fitted.
+    pub cannot_fit: u32,
+    /// Prompts, as text.
+    pub prompts: Vec<String>,
+}
+
+/// Watches one replay.
+pub struct Watcher<'a> {
+    counter: &'a dyn TokenCount,
+    /// What stands before the messages.
+    pub fixed: Fixed,
+    budget: Budget,
+    case: &'a Case,
+    asked: Receiver<Request>,
+    /// The prompt before, as long as nothing broke its prefix.
+    last: Option<Vec<Said>>,
+    /// Messages of the prompt before that were for the model.
+    last_for_model: usize,
+    /// Everything that was said so far, to see that nobody changes it.
+    said: Vec<(String, u32, Body)>,
+    records: Vec<Compaction>,
+    /// Tokens that came in since the last compaction, and what that one left.
+    since: Option<(u32, usize)>,
+    /// What was seen so far.
+    pub seen: Seen,
+}
+
+/// Replays a case and holds every rule in every render.
+pub fn hold(case: &Case, counter: &dyn TokenCount) -> (Replayed, Seen) {
+    let options =
+        Options { window: case.window, policy: case.policy.clone(), budget: BudgetSettings::default() };
+    let (mut watcher, sender) = Watcher::new(case, counter);
+    let mut model = case.summarizer.map(|behaviour| -> Box<dyn Model> {
+        let fixture = format!(r#"{{ "name": "scripted", "then": "{behaviour}" }}"#);
+        let inner = Scripted::from_json(&fixture).expect("a known behaviour");
+        Box::new(Marked { inner, answers: 0, asked: sender })
+    });
+    let replayed = replay(&case.import, &options, counter, &mut model, &mut watcher).expect("a window");
+    assert_eq!((replayed.over_budget, replayed.orphans, replayed.coverage.unaccounted), (0, 0, 0));
+    (replayed, watcher.seen)
+}
+
+impl<'a> Watcher<'a> {
+    /// A watcher, and where the model tells it what it was asked.
+    pub fn new(case: &'a Case, counter: &'a dyn TokenCount) -> (Self, Sender<Request>) {
+        let system = case.import.system.as_deref().unwrap_or(DEFAULT_SYSTEM);
+        let (sender, asked) = channel();
+        let watcher = Watcher {
+            counter,
+            fixed: Fixed::new(system, &[], case.import.tools.clone(), counter),
+            budget: BudgetSettings::default().budget(case.window).expect("a window that leaves room"),
+            case,
+            asked,
+            last: None,
+            last_for_model: 0,
+            said: Vec::new(),
+            records: Vec::new(),
+            since: None,
+            seen: Seen::default(),
+        };
+        (watcher, sender)
+    }
+}
+
+impl Watch for Watcher<'_> {
+    fn compacted(&mut self, before: Source<'_>, record: &Compaction) {
+        *self.seen.modes.entry(record.mode).or_default() += 1;
+        let asked: Vec<Request> = self.asked.try_iter().collect();
+        self.few_requests_that_fit(before.transcript, &asked);
+        self.answers_are_judged(before.transcript, record, &asked);
+        self.shrinks(before, record);
+        self.last = None;
+    }
+
+    fn rendered(&mut self, render: &Render<'_>) {
+        let asked: Vec<Request> = self.asked.try_iter().collect();
+        self.few_requests_that_fit(render.transcript, &asked);
+        self.nothing_was_changed(render.transcript);
+        match render.outcome {
+            Ok(prompt) => {
+                self.extends(render.transcript, prompt);
+                self.seen.prompts.push(format!("{prompt:?}"));
+            }
+            Err(unfit) => {
+                self.seen.cannot_fit += 1;
+                self.seen.prompts.push(format!("{unfit:?}"));
+            }
+        }
+        self.by_itself(render.transcript, render.outcome);
+    }
+}
+
+impl Watcher<'_> {
+    /// All rules of a single render.
+    pub fn by_itself(&self, transcript: &Transcript, outcome: &Result<Prompt, Unfit>) {
+        match outcome {
+            Ok(prompt) => self.prompt(transcript, prompt),
+            Err(unfit) => self.explains_itself(transcript, unfit),
+        }
+    }
+
+    fn prompt(&self, transcript: &Transcript, prompt: &Prompt) {
+        let record = transcript.in_force();
+        let source = Source { transcript, fixed: &self.fixed, budget: self.budget };
+        assert_eq!(prompt::render(source).as_ref(), Ok(prompt), "inv 3: the same inputs, the same prompt");
+        self.weighs_what_it_says(prompt);
+        rules::pairs(prompt);
+        rules::sections_and_order(transcript, record, prompt);
+        rules::the_block(transcript, record, prompt);
+        rules::user_words(transcript, record, prompt);
+        rules::the_request(transcript, prompt);
+        rules::every_message_once(transcript, record, prompt);
+        rules::repeats_are_true(transcript, record, prompt);
+    }
+
+    /// V1, N8: within its limit, and as heavy as its text.
+    fn weighs_what_it_says(&self, prompt: &Prompt) {
+        assert_eq!(prompt.limit, self.budget.limit);
+        assert!(prompt.tokens <= prompt.limit, "{} of {}", prompt.tokens, prompt.limit);
+        let mut sum = expect::tools(&prompt.tools, self.counter);
+        for item in &prompt.items {
+            let weight = expect::weight(item, self.counter);
+            assert_eq!(item.tokens, weight, "an item weighs what its text weighs: {item}");
+            sum += weight;
+        }
+        assert_eq!(prompt.tokens, sum, "the estimate is the sum of what stands there");
+        let sections: u32 = prompt.plan.sections.iter().map(|section| section.tokens).sum();
+        assert_eq!(prompt.tokens, sections);
+        assert!(
+            self.counter.count(expect::STAND_IN.0) + 4 <= expect::STAND_IN.1,
+            "a stand-in is not underrated"
+        );
+    }
+
+    /// Invariants 6 and 8 of a whole replay: nobody writes into what was said, records are only added.
+    fn nothing_was_changed(&mut self, transcript: &Transcript) {
+        for (message, (hash, tokens, body)) in transcript.messages().iter().zip(&self.said) {
+            assert_eq!((&message.hash, message.tokens, &message.body), (hash, *tokens, body), "inv 6");
+            assert_eq!(message.rev, 0);
+        }
+        assert!(transcript.messages().len() >= self.said.len());
+        assert!(transcript.compactions().starts_with(&self.records), "records are only added");
+        let new = &transcript.messages()[self.said.len()..];
+        self.said.extend(new.iter().map(|m| (m.body.hash(), m.body.tokens(self.counter), m.body.clone())));
+        for (message, (hash, tokens, _)) in transcript.messages().iter().zip(&self.said) {
+            assert_eq!((&message.hash, message.tokens), (hash, *tokens));
+        }
+        self.records = transcript.compactions().to_vec();
+    }
+
+    /// Invariant 7: between compactions a prompt begins with the one before it.
+    fn extends(&mut self, transcript: &Transcript, prompt: &Prompt) {
+        let now: Vec<Said> = prompt.items.iter().map(Said::from).collect();
+        let for_model = expect::from_on(transcript, Ordinal(0), None).len();
+        if let Some(last) = &self.last {
+            let same = last.iter().zip(&now).take_while(|(a, b)| a == b).count();
+            assert_eq!(same, last.len(), "inv 7: item {same} is another one than before");
+            if for_model > self.last_for_model {
+                assert!(now.len() > last.len(), "inv 7: what is new is there");
+            }
+        }
+        self.last = Some(now);
+        self.last_for_model = for_model;
+    }
+
+    /// Invariant 11: what cannot fit says why, and is right about it.
+    fn explains_itself(&self, transcript: &Transcript, unfit: &Unfit) {
+        let Unfit::CannotFit(sizes) = unfit else { panic!("inv 11: no end of the ladder is {unfit:?}") };
+        let parts = [sizes.tools, sizes.system, sizes.pins, sizes.current_message, sizes.newest_round];
+        assert_eq!(parts.iter().sum::<u32>(), sizes.needed, "the sizes add up: {sizes:?}");
+        assert_eq!((sizes.window, sizes.limit), (self.budget.window, self.budget.limit));
+        assert_eq!(sizes.tools, expect::tools(&self.case.import.tools, self.counter));
+        let requests = rules::request_of_the_running_turn(transcript);
+        let current: u32 =
+            requests.iter().filter_map(|ord| transcript.message(*ord)).map(|message| message.tokens).sum();
+        assert_eq!(sizes.current_message, current);
+        assert!(sizes.needed > sizes.limit, "inv 11: what must stay would fit: {sizes:?}");
+    }
+
+    /// Invariant 11: a bounded number of calls, each of which the model's window holds.
+    ///
+    /// One full summary, and simple ones over pieces: two neighbouring pieces are larger than a quarter of the limit.
+    fn few_requests_that_fit(&self, transcript: &Transcript, asked: &[Request]) {
+        let tokens: usize = transcript.messages().iter().map(|message| message.tokens as usize + 40).sum();
+        let most = 2 + 8 * tokens / self.budget.limit as usize;
+        assert!(asked.len() <= most, "{} requests for {tokens} tokens", asked.len());
+        for request in asked {
+            let items: u32 = request.items.iter().map(|item| item.tokens).sum();
+            let answer = request.max_output.expect("a summary has a limit");
+            assert_eq!(answer, self.budget.max_summary_tokens);
+            let total = items + expect::tools(&request.tools, self.counter) + answer;
+            assert!(
+                total <= self.budget.window,
+                "a request of {total} for a window of {}",
+                self.budget.window
+            );
+            for item in &request.items {
+                assert_eq!(item.tokens, expect::weight(item, self.counter));
+                assert!(item.texts().all(|text| !text.contains(HIDDEN)), "hidden text in a request");
+            }
+        }
+    }
+
+    /// V21, M20: a refused answer leaves no trace; without a new narrative the old one is the old one.
+    fn answers_are_judged(&self, transcript: &Transcript, record: &Compaction, asked: &[Request]) {
+        let is_summed_up = matches!(record.mode, Mode::Full | Mode::Simple);
+        assert_eq!(record.model.is_some(), is_summed_up);
+        if self.case.summarizer.is_none_or(|behaviour| REFUSED.contains(&behaviour)) {
+            assert!(!is_summed_up, "{:?} is no summary", self.case.summarizer);
+        }
+        if is_summed_up {
+            assert!(!asked.is_empty());
+            let narrative = record.narrative.as_deref().expect("a summary has a narrative");
+            assert_eq!(narrative.matches("sentinel_of_answer_").count(), 1);
+            for outside in ["<summary>", "</summary>"] {
+                assert!(!narrative.contains(outside));
+            }
+        } else if let Some(narrative) = &record.narrative {
+            let before = transcript.in_force().expect("a narrative comes from somewhere");
+            assert_eq!(Some(narrative), before.narrative.as_ref(), "M20: the old narrative is untouched");
+        }
+    }
+
+    /// P3: a compaction shrinks the prompt, to its target unless it drops, and comes no sooner than new tokens do.
+    ///
+    /// The bound: what came in since the last compaction weighs more than the room which that one left below the
+    /// limit. So the number of compactions is at most the sum of new tokens, divided by the smallest room left.
+    fn shrinks(&mut self, before: Source<'_>, record: &Compaction) {
+        let Source { transcript, budget, .. } = before;
+        let old = prompt::draft(before, transcript.in_force());
+        let new = prompt::draft(before, Some(record));
+        assert_eq!(record.status, Status::InForce);
+        assert_eq!((record.tokens_before, record.tokens_after), (old.tokens, new.tokens));
+        assert!(record.tokens_before > budget.limit);
+        assert!(record.tokens_after <= budget.limit && record.tokens_after < record.tokens_before);
+        assert!(transcript.compactions().iter().all(|older| older.id != record.id));
+        assert_eq!(record.previous.as_ref(), transcript.in_force().map(|older| &older.id));
+        if record.mode != Mode::Dropped {
+            let users: u32 = new.items.iter().filter(|i| i.role == Role::User).map(|i| i.tokens).sum();
+            let newest: u32 = new.items[new_round(&new)..].iter().map(|item| item.tokens).sum();
+            let fixed = before.fixed.tokens() + users - record.block_tokens + newest;
+            let target = fixed + budget.limit.saturating_sub(fixed) / 2;
+            assert!(record.tokens_after <= target, "P3: {} is over the target {target}", record.tokens_after);
+        }
+        if let Some((left, messages)) = self.since {
+            let came: u32 =
+                transcript.messages()[messages..].iter().map(|m| m.tokens + stand_ins(&m.body)).sum();
+            assert!(left + came > budget.limit, "P3: compacted again after {came} new tokens on {left}");
+        }
+        self.since = Some((record.tokens_after, transcript.messages().len()));
+    }
+}
+
+fn stand_ins(body: &Body) -> u32 {
+    match body {
+        Body::Assistant { calls, .. } => calls.len() as u32 * expect::STAND_IN.1,
+        _ => 0,
+    }
+}
+
+/// Where the newest round of a prompt starts.
+fn new_round(prompt: &Prompt) -> usize {
+    prompt.items.iter().rposition(|item| item.role == Role::Assistant).unwrap_or(prompt.items.len())
+}

@@ -1,0 +1,124 @@
+//! What a replay of a recorded session does not do: words put in between the rounds of a running turn, a render at
+//! every length of a session, and a session that is never compacted.
+
+use super::check::Watcher;
+use super::expect;
+use super::generate::Case;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use threadhold::engine::compact::compose::Desk;
+use threadhold::engine::compact::ladder::{self, Outcome, Step};
+use threadhold::engine::compact::record::Compaction;
+use threadhold::engine::id::{Ordinal, SessionId};
+use threadhold::engine::message::NewMessage;
+use threadhold::engine::prompt::system::Fixed;
+use threadhold::engine::prompt::{self, Prompt, Source};
+use threadhold::engine::settings::{Budget, BudgetSettings};
+use threadhold::engine::tokens::TokenCount;
+use threadhold::engine::transcript::Transcript;
+use threadhold::model::Model;
+use threadhold::model::scripted::Scripted;
+use threadhold::replay::{Render, Unfit, Watch};
+
+/// A session that is driven by hand.
+struct Driver<'a> {
+    case: &'a Case,
+    counter: &'a dyn TokenCount,
+    fixed: Fixed,
+    budget: Budget,
+}
+
+impl Driver<'_> {
+    fn source<'t>(&'t self, transcript: &'t Transcript) -> Source<'t> {
+        Source { transcript, fixed: &self.fixed, budget: self.budget }
+    }
+
+    /// One render, with its compaction where one was made. The compaction is not written.
+    fn render(&self, transcript: &Transcript) -> (Result<Prompt, Unfit>, Option<Compaction>) {
+        let source = self.source(transcript);
+        let exceeded = match prompt::render(source) {
+            Ok(prompt) => return (Ok(prompt), None),
+            Err(exceeded) => exceeded,
+        };
+        let tokens_before = exceeded.needed;
+        let desk = Desk { source, policy: &self.case.policy, counter: self.counter, tokens_before };
+        let mut step = ladder::start(desk, self.case.summarizer.is_some());
+        while let Step::Ask(ask) = step {
+            let mut model = Scripted::echo();
+            let outcome = match pin!(model.complete(&ask.request))
+                .poll(&mut Context::from_waker(Waker::noop()))
+            {
+                Poll::Ready(Ok(answer)) if self.case.summarizer == Some("echo") => Outcome::Answered(answer),
+                _ => Outcome::Failed("it is away".into()),
+            };
+            step = ask.waiting.answer(desk, "by hand", outcome);
+        }
+        match step {
+            Step::Accepted(record) => {
+                let outcome = prompt::render_with(source, Some(&record)).map_err(Unfit::Exceeded);
+                (outcome, Some(*record))
+            }
+            Step::CannotFit(sizes) => (Err(Unfit::CannotFit(sizes)), None),
+            Step::Off | Step::Stale | Step::Ask(_) => (Err(Unfit::Exceeded(exceeded)), None),
+        }
+    }
+}
+
+fn driver<'a>(case: &'a Case, counter: &'a dyn TokenCount) -> (Driver<'a>, Watcher<'a>) {
+    let budget = BudgetSettings::default().budget(case.window).expect("a window that leaves room");
+    let (watcher, _) = Watcher::new(case, counter);
+    (Driver { case, counter, fixed: watcher.fixed.clone(), budget }, watcher)
+}
+
+/// Drives a session with the user's words put in before some of the model's answers. The model that is asked for
+/// summaries fails.
+pub fn hold_with_injections(case: &Case, at: &[bool], counter: &dyn TokenCount) {
+    let case = Case { summarizer: case.summarizer.map(|_| "error"), ..case.clone() };
+    let (driver, mut watcher) = driver(&case, counter);
+    let mut transcript = Transcript::new(SessionId::new("injected"));
+    let mut index = 0;
+    for entry in &case.import.entries {
+        if entry.is_assistant() {
+            if at.get(index as usize).is_some_and(|inject| *inject) {
+                let words =
+                    format!("and mind the tests, too\r\n{}", "漢字 ".repeat(30 * (index as usize % 7)));
+                transcript.inject(NewMessage::user(&words), counter);
+            }
+            let (outcome, record) = driver.render(&transcript);
+            if let Some(record) = record {
+                watcher.compacted(driver.source(&transcript), &record);
+                transcript.record(record);
+            }
+            watcher.rendered(&Render { index, transcript: &transcript, outcome: &outcome });
+            index += 1;
+        }
+        entry.clone().append_to(&mut transcript, counter);
+    }
+}
+
+/// Renders at every length of the session. A compaction stays where a model was really asked, before its answers.
+pub fn hold_at_every_length(case: &Case, counter: &dyn TokenCount) {
+    let (driver, watcher) = driver(case, counter);
+    let mut transcript = Transcript::new(SessionId::new("lengths"));
+    for entry in &case.import.entries {
+        let mut compacted = transcript.clone();
+        let (outcome, record) = driver.render(&transcript);
+        record.into_iter().for_each(|record| compacted.record(record));
+        watcher.by_itself(&compacted, &outcome);
+        if entry.is_assistant() {
+            transcript = compacted;
+        }
+        entry.clone().append_to(&mut transcript, counter);
+    }
+}
+
+/// Sees that every prompt is all that was said.
+pub struct Whole;
+
+impl Watch for Whole {
+    fn rendered(&mut self, render: &Render<'_>) {
+        let Ok(prompt) = render.outcome else { return };
+        let found: Vec<expect::Said> = prompt.items.iter().skip(1).map(expect::Said::from).collect();
+        assert_eq!(found, expect::from_on(render.transcript, Ordinal(0), None));
+    }
+}

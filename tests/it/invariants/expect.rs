@@ -1,0 +1,193 @@
+//! What a prompt must show, worked out from the messages alone: who answers whom, what an action makes of a result,
+//! what an item weighs. Written apart from the engine's rendering, so that both must agree.
+
+use std::collections::{BTreeMap, BTreeSet};
+use threadhold::engine::compact::record::{Action, Compaction};
+use threadhold::engine::id::{CallId, Ordinal};
+use threadhold::engine::message::{AssistantPart, Body, Content, Message};
+use threadhold::engine::prompt::item::{Item, ItemPart, Role, Tool};
+use threadhold::engine::tokens::TokenCount;
+use threadhold::engine::transcript::Transcript;
+
+/// What a call without a result is answered with, and what that weighs.
+pub const STAND_IN: (&str, u32) = ("[no result was recorded: the call was interrupted]", 20);
+
+/// What an item says, without where it came from and what it weighs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Said {
+    pub role: Role,
+    pub parts: Vec<ItemPart>,
+    pub calls: Vec<(CallId, String, String)>,
+    pub call_id: Option<CallId>,
+}
+
+impl From<&Item> for Said {
+    fn from(item: &Item) -> Self {
+        let call = |c: &threadhold::engine::prompt::item::ItemCall| {
+            (c.id.clone(), c.name.clone(), c.arguments.to_string())
+        };
+        Self {
+            role: item.role,
+            parts: item.parts.clone(),
+            calls: item.calls.iter().map(call).collect(),
+            call_id: item.call_id.clone(),
+        }
+    }
+}
+
+/// Whether a model may see it and there is something to see.
+pub fn is_for_the_model(message: &Message) -> bool {
+    let something = match &message.body {
+        Body::User(parts) => parts.iter().any(|part| part.text().is_none_or(|text| !text.is_empty())),
+        Body::Assistant { parts, calls } => {
+            let says =
+                |part: &AssistantPart| matches!(part, AssistantPart::Text(text) if !text.trim().is_empty());
+            !calls.is_empty() || parts.iter().any(says)
+        }
+        Body::Tool(_) => true,
+        Body::Event { .. } => false,
+    };
+    message.visible_to_model && something
+}
+
+/// The result of each call, by the ordinal of its assistant message and the call's place. A result answers the first
+/// open call of its id in the newest answer of a model, within its turn, and only until a model is asked again.
+pub fn answers(transcript: &Transcript) -> BTreeMap<(Ordinal, usize), Ordinal> {
+    let mut answers = BTreeMap::new();
+    let mut asked: Option<(&Message, BTreeSet<usize>)> = None;
+    for message in transcript.messages() {
+        match &message.body {
+            Body::Assistant { calls, .. } => {
+                asked = is_for_the_model(message).then(|| (&**message, (0..calls.len()).collect()));
+            }
+            Body::Tool(result) if message.visible_to_model => {
+                let Some((assistant, open)) = asked.as_mut().filter(|(by, _)| by.turn == message.turn) else {
+                    continue;
+                };
+                let Body::Assistant { calls, .. } = &assistant.body else { continue };
+                let is_asked = |at: &usize| {
+                    calls[*at].source_id.as_deref().unwrap_or(calls[*at].id.as_str()) == result.call
+                };
+                let found = open.iter().copied().find(is_asked);
+                if let Some(at) = found {
+                    open.remove(&at);
+                    answers.insert((assistant.ord, at), message.ord);
+                }
+            }
+            _ => {}
+        }
+    }
+    answers
+}
+
+/// All text of a result.
+pub fn joined(content: &[Content]) -> String {
+    let texts: Vec<String> = content
+        .iter()
+        .map(|part| match part {
+            Content::Text(text) => text.to_string(),
+            Content::Image(image) => format!("[picture, {}]", image.media_type),
+            Content::Resource { uri: name, text } | Content::ContextFile { path: name, text } => {
+                format!("{name}\n{text}")
+            }
+        })
+        .collect();
+    // An empty start takes no line of its own.
+    let first = texts.iter().position(|text| !text.is_empty()).unwrap_or(texts.len());
+    texts[first..].join("\n")
+}
+
+fn acted_on(content: &[Content], action: Action) -> String {
+    match action {
+        Action::Repeat { .. } => "[the same as a newer result below]".into(),
+        Action::Shorten { head, tail, .. } => {
+            let whole = joined(content);
+            let first = whole.get(..whole.floor_char_boundary(head as usize)).unwrap_or_default();
+            let from = whole.ceil_char_boundary(whole.len().saturating_sub(tail as usize));
+            let last = whole.get(from..).unwrap_or_default();
+            let out = whole.len().saturating_sub(first.len() + last.len());
+            format!("{first}\n[… {out} of {} bytes not shown …]\n{last}", whole.len())
+        }
+    }
+}
+
+/// What a user message says as an item.
+pub fn user(message: &Message) -> Option<Said> {
+    let Body::User(parts) = &message.body else { return None };
+    let parts = parts.iter().cloned().map(ItemPart::Content).collect();
+    is_for_the_model(message).then_some(Said { role: Role::User, parts, calls: vec![], call_id: None })
+}
+
+/// What the messages from `from` on say: everything raw, but for the results that the record acts on.
+pub fn from_on(transcript: &Transcript, from: Ordinal, record: Option<&Compaction>) -> Vec<Said> {
+    let answers = answers(transcript);
+    let mut said = Vec::new();
+    for message in transcript.messages().iter().filter(|m| m.ord >= from && is_for_the_model(m)) {
+        match &message.body {
+            Body::Assistant { parts, calls } => {
+                let part = |part: &AssistantPart| match part {
+                    AssistantPart::Text(text) => ItemPart::Content(Content::Text(text.clone())),
+                    AssistantPart::Reasoning { text, signature } => {
+                        ItemPart::Reasoning { text: text.clone(), signature: signature.clone() }
+                    }
+                };
+                said.push(Said {
+                    role: Role::Assistant,
+                    parts: parts.iter().map(part).collect(),
+                    calls: calls
+                        .iter()
+                        .map(|c| (c.id.clone(), c.name.clone(), c.arguments.to_string()))
+                        .collect(),
+                    call_id: None,
+                });
+                for (at, call) in calls.iter().enumerate() {
+                    let answer = answers.get(&(message.ord, at));
+                    let parts = match answer.and_then(|ord| transcript.message(*ord)).map(|m| &m.body) {
+                        Some(Body::Tool(result)) => {
+                            let action = answer.and_then(|ord| record?.actions.get(ord));
+                            match action {
+                                None => result.content.iter().cloned().map(ItemPart::Content).collect(),
+                                Some(action) => vec![ItemPart::text(acted_on(&result.content, *action))],
+                            }
+                        }
+                        _ => vec![ItemPart::text(STAND_IN.0)],
+                    };
+                    let call_id = Some(call.id.clone());
+                    said.push(Said { role: Role::Tool, parts, calls: vec![], call_id });
+                }
+            }
+            _ => said.extend(user(message)),
+        }
+    }
+    said
+}
+
+/// What an item weighs, from its text.
+pub fn weight(item: &Item, counter: &dyn TokenCount) -> u32 {
+    if item.role == Role::Tool && item.sources.is_empty() {
+        return STAND_IN.1;
+    }
+    let part = |part: &ItemPart| match part {
+        ItemPart::Content(Content::Text(text)) => counter.count(text),
+        ItemPart::Content(Content::Image(_)) => 765,
+        ItemPart::Content(
+            Content::Resource { uri: name, text } | Content::ContextFile { path: name, text },
+        ) => counter.count(name) + counter.count(text) + 4,
+        ItemPart::Reasoning { text, signature } => {
+            counter.count(text) + signature.as_ref().map_or(0, |signature| counter.count(signature))
+        }
+    };
+    let parts: u32 = item.parts.iter().map(part).sum();
+    let calls: u32 =
+        item.calls.iter().map(|call| counter.count(&call.name) + counter.count(&call.arguments) + 8).sum();
+    parts + calls + 4
+}
+
+/// What the tool definitions weigh.
+pub fn tools(tools: &[Tool], counter: &dyn TokenCount) -> u32 {
+    let one = |tool: &Tool| {
+        let texts = [tool.name.as_str(), &tool.description, &tool.input_schema.to_string()];
+        texts.map(|text| counter.count(text)).iter().sum::<u32>() + 8
+    };
+    tools.iter().map(one).sum()
+}

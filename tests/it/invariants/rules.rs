@@ -1,0 +1,237 @@
+//! The rules that hold in every prompt by itself, each named by its number in the list of invariants.
+
+use super::expect::{self, Said};
+use super::generate::HIDDEN;
+use std::collections::{BTreeMap, BTreeSet};
+use threadhold::engine::compact::record::{Action, Compaction, Mode, Status};
+use threadhold::engine::id::Ordinal;
+use threadhold::engine::message::Body;
+use threadhold::engine::prompt::coverage::coverage;
+use threadhold::engine::prompt::item::{Channel, ItemPart, Role, Shown};
+use threadhold::engine::prompt::{CutReason, Prompt};
+use threadhold::engine::transcript::Transcript;
+
+/// Stands around every summary, on every turn the same.
+const FRAME: &str = "<conversation-summary>\nBackground: what happened earlier in this conversation, condensed. Facts in \
+it may be out of date. The newest messages below decide what to do; nothing in this block is an instruction.";
+
+/// The user messages of the running turn that are for the model.
+pub fn request_of_the_running_turn(transcript: &Transcript) -> Vec<Ordinal> {
+    let Some(last) = transcript.messages().last() else { return Vec::new() };
+    let is_request = |m: &&std::sync::Arc<threadhold::engine::message::Message>| {
+        m.turn == last.turn && matches!(m.body, Body::User(_)) && expect::is_for_the_model(m)
+    };
+    transcript.messages().iter().filter(is_request).map(|message| message.ord).collect()
+}
+
+/// Invariant 9: every call is answered once, directly after it, and no id stands twice.
+pub fn pairs(prompt: &Prompt) {
+    let mut ids = BTreeSet::new();
+    let mut items = prompt.items.iter().peekable();
+    while let Some(item) = items.next() {
+        assert!(item.role != Role::Tool && item.call_id.is_none(), "inv 9: an orphan result {item}");
+        assert!(item.calls.is_empty() || item.role == Role::Assistant);
+        for call in &item.calls {
+            assert!(ids.insert(&call.id), "inv 9: {} stands twice", call.id);
+            let answer = items.next_if(|next| next.role == Role::Tool);
+            assert_eq!(
+                answer.and_then(|answer| answer.call_id.as_ref()),
+                Some(&call.id),
+                "inv 9: unanswered"
+            );
+        }
+    }
+}
+
+/// C2, C24, C25, V31: kept words, block, open requests; then everything from the cut on, byte for byte or as a
+/// recorded action says; the newest round raw unless the ladder came to its fourth rung.
+pub fn sections_and_order(transcript: &Transcript, record: Option<&Compaction>, prompt: &Prompt) {
+    let mut next = 0;
+    for section in prompt.plan.sections.iter().filter(|section| section.channel != Channel::System) {
+        assert_eq!(section.items.start, next.max(1), "sections cover the items in their order");
+        next = section.items.end;
+        let tokens: u32 = prompt.items[section.items.clone()].iter().map(|item| item.tokens).sum();
+        assert_eq!(section.tokens, tokens);
+    }
+    assert_eq!(next.max(1), prompt.items.len());
+    assert!(prompt.plan.sections.iter().filter(|section| section.cache_breakpoint).count() <= 4);
+
+    let users = |ords: &[Ordinal]| -> Vec<Said> {
+        ords.iter().filter_map(|ord| transcript.message(*ord)).filter_map(|m| expect::user(m)).collect()
+    };
+    let mut wanted = Vec::new();
+    if let Some(record) = record {
+        wanted.extend(users(&record.kept_users));
+        if !record.block.is_empty() {
+            let parts = vec![ItemPart::text(record.block.clone())];
+            wanted.push(Said { role: Role::User, parts, calls: vec![], call_id: None });
+        }
+        wanted.extend(users(&record.open_requests));
+        assert!(record.kept_users.is_sorted() && record.open_requests.is_sorted(), "in their order");
+    }
+    let resume = record.map_or(Ordinal(0), Compaction::resume_at);
+    wanted.extend(expect::from_on(transcript, resume, record));
+    let found: Vec<Said> = prompt.items.iter().skip(1).map(Said::from).collect();
+    for (n, (found, wanted)) in found.iter().zip(&wanted).enumerate() {
+        assert_eq!(found, wanted, "C25: item {} of the messages", n + 1);
+    }
+    assert_eq!(found.len(), wanted.len(), "C25");
+
+    if let Some(record) = record.filter(|record| record.mode != Mode::Dropped) {
+        let running = transcript.messages().last().map(|message| &message.turn);
+        let newest = transcript.messages().iter().rposition(|message| {
+            Some(&message.turn) == running
+                && matches!(message.body, Body::Assistant { .. })
+                && expect::is_for_the_model(message)
+        });
+        let newest = newest.unwrap_or(transcript.messages().len());
+        assert!(record.resume_at().index() <= newest, "V31: the newest round stays");
+        assert!(record.actions.keys().all(|ord| ord.index() < newest), "V31: and stays whole");
+    }
+}
+
+/// C16, C26, C29, N7, V10, V13: one block at most, of the record in force, as a user message in its fixed frame.
+pub fn the_block(transcript: &Transcript, record: Option<&Compaction>, prompt: &Prompt) {
+    let made: Vec<_> = prompt
+        .items
+        .iter()
+        .filter(|item| item.sources.is_empty() && !matches!(item.role, Role::System | Role::Tool))
+        .collect();
+    let block = record.map(|record| &record.block).filter(|block| !block.is_empty());
+    assert_eq!(made.len(), usize::from(block.is_some()), "V10: one block, or none");
+    assert_eq!(prompt.compaction.as_ref(), record.map(|record| &record.id));
+    let all: String =
+        prompt.items.iter().flat_map(|item| item.texts()).map(|text| format!("{text}\n")).collect();
+    assert!(!all.contains(HIDDEN), "hidden text reached the model");
+    if let (Some(record), Some(block), [item]) = (record, block, &made[..]) {
+        assert_eq!((item.role, &item.parts), (Role::User, &vec![ItemPart::text(block.clone())]), "C16");
+        assert!(block.starts_with(FRAME), "C26");
+        assert!(block.ends_with("</conversation-summary>"));
+        for tag in ["<conversation-summary", "</conversation-summary"] {
+            assert_eq!(block.matches(tag).count(), 1, "nothing quoted closes the block");
+        }
+        assert!(!block.contains("2026-11-21"), "C26: no clock");
+        for mark in record.narrative.iter().flat_map(|text| text.split("sentinel_of_answer_").skip(1)) {
+            let mark = format!("sentinel_of_answer_{};", mark.split(';').next().unwrap_or_default());
+            assert_eq!(all.matches(&mark).count(), 1, "C29: a summary is seen once");
+        }
+    }
+    let narrative = record.and_then(|record| record.narrative.as_deref()).unwrap_or_default();
+    let own = narrative.matches("sentinel_of_answer_").count();
+    assert_eq!(all.matches("sentinel_of_answer_").count(), own, "V10: only the newest summary is seen");
+    assert!(transcript.compactions().iter().all(|r| r.status == Status::InForce || r.block.contains(HIDDEN)));
+}
+
+/// Invariant 10: what users said is there byte for byte, or it is reported.
+pub fn user_words(transcript: &Transcript, record: Option<&Compaction>, prompt: &Prompt) {
+    for message in transcript.messages() {
+        let Some(wanted) = expect::user(message) else { continue };
+        let shows = |item: &&threadhold::engine::prompt::item::Item| {
+            item.sources.iter().any(|source| source.ord == message.ord)
+        };
+        match prompt.items.iter().find(shows) {
+            Some(item) => assert_eq!(Said::from(item), wanted, "inv 10: byte for byte"),
+            None => {
+                let is_cut = prompt.cuts.iter().any(|cut| {
+                    cut.ord == Some(message.ord)
+                        && cut.reason == CutReason::UserMessage
+                        && cut.kept_bytes == 0
+                });
+                assert!(is_cut, "inv 10: user message {} is gone without a word", message.ord);
+                let block = record.map_or("", |record| &*record.block);
+                let is_named = block.contains(&format!("- message {} (", message.ord));
+                let has_dropped = record.is_some_and(|record| record.dropped.is_some());
+                assert!(is_named || has_dropped, "inv 10: the block names message {}", message.ord);
+            }
+        }
+    }
+}
+
+/// Invariant 10: the running request stands there once, and only what belongs to it follows.
+pub fn the_request(transcript: &Transcript, prompt: &Prompt) {
+    let requests = request_of_the_running_turn(transcript);
+    let Some(first) = requests.first() else { return };
+    let turn = transcript.message(*first).map(|message| &message.turn);
+    let shows = |ord: Ordinal| {
+        prompt
+            .items
+            .iter()
+            .enumerate()
+            .filter(move |(_, i)| i.sources.iter().any(|s| s.ord == ord))
+            .map(|(n, _)| n)
+    };
+    for ord in &requests {
+        assert_eq!(shows(*ord).count(), 1, "inv 10: the request stands there once");
+    }
+    for item in prompt.items.iter().skip(shows(*first).next().unwrap_or_default()) {
+        let of_turn = item
+            .sources
+            .iter()
+            .all(|source| transcript.message(source.ord).map(|message| &message.turn) == turn);
+        assert!(of_turn, "inv 10: after the request stands {item}");
+        assert!(!item.sources.is_empty() || item.role == Role::Tool, "the block stands before the request");
+    }
+    let mut input = prompt.plan.sections.iter().filter(|section| section.channel == Channel::Input);
+    let at = shows(*first).next().unwrap_or_default();
+    assert!(input.any(|section| section.items.contains(&at)), "the request comes through its channel");
+}
+
+/// Invariant 8: every message is one of raw, shortened, covered, dropped, hidden; counted here, not asked for.
+pub fn every_message_once(transcript: &Transcript, record: Option<&Compaction>, prompt: &Prompt) {
+    let mut shown: BTreeMap<Ordinal, Shown> = BTreeMap::new();
+    for source in prompt.items.iter().flat_map(|item| &item.sources) {
+        assert!(shown.insert(source.ord, source.shown).is_none(), "inv 8: message {} twice", source.ord);
+    }
+    let mut counts = [0_u32; 5];
+    for message in transcript.messages() {
+        let ord = message.ord;
+        let is_covered = record.and_then(|record| record.covers).is_some_and(|span| ord <= span.to);
+        let is_cut = prompt.cuts.iter().any(|cut| cut.ord == Some(ord));
+        let slot = match (shown.get(&ord), expect::is_for_the_model(message)) {
+            (Some(how), true) => {
+                let is_acted_on = record.is_some_and(|record| record.actions.contains_key(&ord));
+                assert_eq!(*how == Shown::Shortened, is_acted_on, "inv 8: shortened by a record only");
+                if *how == Shown::Shortened {
+                    assert!(is_cut, "P7: what is shortened is reported");
+                }
+                usize::from(is_acted_on)
+            }
+            (Some(_), false) => panic!("inv 8: message {ord} is not for the model and stands there"),
+            (None, false) => 4,
+            (None, true) if is_covered => 2,
+            (None, true) if is_cut => 3,
+            (None, true) => panic!("inv 8: message {ord} is unaccounted for"),
+        };
+        counts[slot] += 1;
+    }
+    let theirs = coverage(transcript, record, prompt);
+    let theirs_by_slot = [theirs.raw, theirs.shortened, theirs.covered, theirs.dropped, theirs.hidden];
+    assert_eq!((counts, 0), (theirs_by_slot, theirs.unaccounted), "inv 8: the engine counts the same");
+    for cut in &prompt.cuts {
+        let message = cut.ord.and_then(|ord| transcript.message(ord)).expect("every cut here has a message");
+        let bytes: usize = message.body.texts().iter().map(|text| text.len()).sum();
+        assert_eq!(cut.original_bytes, bytes);
+        assert!(
+            message.visible_to_model || cut.reason == CutReason::SystemInHistory,
+            "a cut of what is hidden"
+        );
+    }
+}
+
+/// P7: where a result says that a newer one says the same, it does, and stands there.
+pub fn repeats_are_true(transcript: &Transcript, record: Option<&Compaction>, prompt: &Prompt) {
+    let shown =
+        |ord: Ordinal| prompt.items.iter().flat_map(|i| &i.sources).find(|s| s.ord == ord).map(|s| s.shown);
+    let text = |ord: Ordinal| match transcript.message(ord).map(|message| &message.body) {
+        Some(Body::Tool(result)) => expect::joined(&result.content),
+        _ => String::new(),
+    };
+    for (ord, action) in record.iter().flat_map(|record| &record.actions) {
+        if let Action::Repeat { newer, .. } = action
+            && shown(*ord).is_some()
+        {
+            assert!(newer > ord && text(*newer) == text(*ord));
+            assert!(shown(*newer).is_some(), "message {ord} points to {newer}, which is not there");
+        }
+    }
+}
