@@ -49,7 +49,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match done {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            let _ = writeln!(std::io::stderr(), "threadhold: {failure}");
+            failure.report();
             ExitCode::from(BAD)
         }
     }
@@ -73,4 +73,11 @@ enum Failure {
     /// A dump cannot be written.
     #[error("cannot write {file}: {error}")]
     Write { file: String, error: std::io::Error },
+}
+
+impl Failure {
+    /// Says on standard error why.
+    fn report(&self) {
+        let _ = writeln!(std::io::stderr(), "threadhold: {self}");
+    }
 }

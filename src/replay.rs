@@ -11,8 +11,8 @@ use crate::engine::compact::ladder::{self, CannotFit, Outcome, Step};
 use crate::engine::compact::policy::Policy;
 use crate::engine::compact::record::{Compaction, Trigger};
 use crate::engine::id::SessionId;
-use crate::engine::message::Body;
-use crate::engine::prompt::coverage::{Coverage, coverage};
+use crate::engine::message::{Body, Message};
+use crate::engine::prompt::coverage::{Coverage, coverage, is_hidden};
 use crate::engine::prompt::item::Item;
 use crate::engine::prompt::linearize::pair_faults;
 use crate::engine::prompt::system::Fixed;
@@ -301,6 +301,7 @@ impl Replayed {
     /// Takes the figures of one render.
     fn look_at(&mut self, outcome: &Result<Prompt, Unfit>, last: Option<&Prompt>, broken: bool) {
         self.prefix.breaks += u32::from(broken);
+        self.users.total = said_by_users(&self.transcript).count() as u32;
         let Ok(prompt) = outcome else { return };
         self.over_budget += u32::from(prompt.tokens > prompt.limit);
         self.orphans += u32::try_from(pair_faults(&prompt.items).len()).unwrap_or(u32::MAX);
@@ -339,6 +340,12 @@ pub fn common_prefix(before: &Prompt, after: &Prompt) -> u32 {
     tools + shared.map(|(item, _)| item.tokens).sum::<u32>()
 }
 
+/// User messages that a model may see.
+fn said_by_users(transcript: &Transcript) -> impl Iterator<Item = &Message> {
+    let messages = transcript.messages().iter().map(|message| &**message);
+    messages.filter(|message| matches!(message.body, Body::User(_)) && !is_hidden(message))
+}
+
 /// User messages that stand whole in a prompt, compared with what was said.
 fn users(transcript: &Transcript, prompt: &Prompt) -> UserMessages {
     let mut users = UserMessages::default();
@@ -349,8 +356,7 @@ fn users(transcript: &Transcript, prompt: &Prompt) -> UserMessages {
             shown.insert(source.ord, item);
         }
     }
-    for message in transcript.messages().iter().filter(|m| m.visible_to_model && !m.body.is_empty()) {
-        let Body::User(_) = &message.body else { continue };
+    for message in said_by_users(transcript) {
         users.total += 1;
         let whole =
             |item: &&Item| item.parts.iter().filter_map(|part| part.as_text()).eq(message.body.texts());

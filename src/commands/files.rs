@@ -1,9 +1,11 @@
 //! What the commands share: reading transcripts and scripts, printing. No engine in it.
 
 use super::Failure;
+use crate::engine::compact::policy::Policy;
 use crate::model::scripted::Scripted;
 use crate::replay::Summarizer;
 use crate::transcript_io::{Format, Import, import};
+use clap::builder::PossibleValuesParser;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
@@ -11,11 +13,18 @@ use std::path::Path;
 pub(super) fn read(file: &Path, format: &str) -> Result<Import, Failure> {
     let name = file.display().to_string();
     let bytes = std::fs::read(file).map_err(|error| Failure::Read { file: name.clone(), error })?;
-    let format = match format {
-        "auto" => Ok(None),
-        named => named.parse::<Format>().map(Some),
-    };
-    format.and_then(|format| import(&bytes, format)).map_err(|error| Failure::Import { file: name, error })
+    let format = format.parse::<Format>().ok();
+    import(&bytes, format).map_err(|error| Failure::Import { file: name, error })
+}
+
+/// What `--format` takes.
+pub(super) fn formats() -> PossibleValuesParser {
+    PossibleValuesParser::new(["auto"].into_iter().chain(Format::ALL.map(Format::name)))
+}
+
+/// What `--policy` takes.
+pub(super) fn policies() -> PossibleValuesParser {
+    PossibleValuesParser::new(Policy::names())
 }
 
 /// The summarizer of this name: `scripted`, `scripted:FILE`, or `none`.
@@ -32,9 +41,15 @@ pub(super) fn summarizer(name: &str) -> Result<Summarizer, Failure> {
     }
 }
 
-/// Prints to standard output. A reader that went away is no failure.
-pub(super) fn print(text: &str) {
-    let _ = std::io::stdout().write_all(text.as_bytes());
+/// Prints to standard output. A reader that went away has seen what it wanted; any other failure is one.
+pub(super) fn print(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::Write { file: "standard output".into(), error })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether people look at standard output and want colours.

@@ -1,10 +1,10 @@
 //! `threadhold measure`: what compactions keep of the names that later tool calls needed, beside simpler ways.
 
-use super::files::{colour, print, read, summarizer};
+use super::files::{colour, formats, policies, print, read, summarizer};
 use super::{Failure, SUCCESS, UNFIT};
 use crate::engine::compact::policy::Policy;
 use crate::engine::settings::BudgetSettings;
-use crate::replay::measure::{Measure, Row};
+use crate::replay::measure::Measure;
 use crate::replay::table::{Style, measure_table};
 use crate::replay::{Options, replay};
 use crate::tokenizer::O200k;
@@ -17,14 +17,14 @@ pub(super) struct MeasureCommand {
     /// Recorded transcripts
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// auto, claude-code, pi, vscode-chat, chatreplay, swe-agent or jsonl
-    #[arg(long, default_value = "auto", value_name = "NAME")]
+    /// The transcripts' format
+    #[arg(long, default_value = "auto", value_name = "NAME", value_parser = formats())]
     format: String,
     /// The model's window in tokens; may be given several times
     #[arg(long, value_name = "TOKENS", default_values_t = [16_000, 32_000, 64_000])]
     window: Vec<u32>,
-    /// How to compact: default, last-turns, words-and-ledger, limiter
-    #[arg(long, default_value = "default", value_name = "NAME")]
+    /// How to compact
+    #[arg(long, default_value = "default", value_name = "NAME", value_parser = policies())]
     policy: String,
     /// Who writes summaries: scripted, scripted:FILE or none
     #[arg(long, default_value = "none", value_name = "NAME")]
@@ -50,12 +50,12 @@ impl MeasureCommand {
                 if !replayed.unfit.is_empty() {
                     code = UNFIT;
                 }
-                let rows = [&measure.raw_tail, &measure.words_and_ledger, &measure.own];
+                let unfit = replayed.unfit.len();
                 if self.json {
-                    print(&line(&name, *window, rows));
+                    print(&line(&name, *window, &measure, unfit))?;
                 } else {
-                    print(&measure_table(&name, *window, &rows, Style { colour: colour() }));
-                    print("\n");
+                    let table = measure_table(&name, *window, &measure, unfit, Style { colour: colour() });
+                    print(&format!("{table}\n"))?;
                 }
             }
         }
@@ -63,7 +63,10 @@ impl MeasureCommand {
     }
 }
 
-fn line(file: &str, window: u32, rows: [&Row; 3]) -> String {
-    let rows: Vec<_> = rows.iter().map(|row| json!({ "recall": row.recall(), "of": row })).collect();
-    json!({ "file": file, "window": window, "rows": rows }).to_string() + "\n"
+fn line(file: &str, window: u32, measure: &Measure<'_>, unfit: usize) -> String {
+    let rows: Vec<_> =
+        measure.rows().iter().map(|row| json!({ "recall": row.recall(), "of": row })).collect();
+    let line =
+        json!({ "file": file, "window": window, "rows": rows, "skipped": measure.skipped, "unfit": unfit });
+    line.to_string() + "\n"
 }

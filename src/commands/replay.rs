@@ -1,7 +1,7 @@
 //! `threadhold replay`: files in, a table or JSON lines out, prompts into a folder where one is given.
 
-use super::files::{colour, print, read, summarizer};
-use super::{Failure, SUCCESS, UNFIT};
+use super::files::{colour, formats, policies, print, read, summarizer};
+use super::{BAD, Failure, SUCCESS, UNFIT};
 use crate::engine::compact::policy::Policy;
 use crate::engine::compact::record::Compaction;
 use crate::engine::prompt::Source;
@@ -21,14 +21,14 @@ pub(super) struct Replay {
     /// Recorded transcripts
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// auto, claude-code, pi, vscode-chat, chatreplay, swe-agent or jsonl
-    #[arg(long, default_value = "auto", value_name = "NAME")]
+    /// The transcripts' format
+    #[arg(long, default_value = "auto", value_name = "NAME", value_parser = formats())]
     format: String,
     /// The model's window in tokens
     #[arg(long, default_value_t = 128_000, value_name = "TOKENS")]
     window: u32,
-    /// How to compact: default, last-turns, words-and-ledger, limiter, off
-    #[arg(long, default_value = "default", value_name = "NAME")]
+    /// How to compact
+    #[arg(long, default_value = "default", value_name = "NAME", value_parser = policies())]
     policy: String,
     /// Who writes summaries: scripted, scripted:FILE or none
     #[arg(long, default_value = "scripted", value_name = "NAME")]
@@ -52,40 +52,45 @@ impl Replay {
             budget: BudgetSettings::default(),
         };
         options.budget.budget(self.window)?;
+        summarizer(&self.summarizer)?;
         let mut code = SUCCESS;
         for (index, file) in self.files.iter().enumerate() {
             let dir = self.dump_prompts.as_ref().map(|dir| match self.files.len() {
                 1 => dir.clone(),
                 _ => dir.join(index.to_string()),
             });
-            if self.one(file, dir, &options)? {
-                code = UNFIT;
+            match self.one(file, dir, &options) {
+                Ok(fits) => code = code.max(if fits { SUCCESS } else { UNFIT }),
+                // One file that cannot be read does not keep the others from being replayed.
+                Err(failure) => {
+                    failure.report();
+                    code = BAD;
+                }
             }
         }
         Ok(code)
     }
 
-    /// Replays one file; whether a prompt could not be made to fit.
+    /// Replays one file; whether every prompt could be made to fit.
     fn one(&self, file: &Path, dir: Option<PathBuf>, options: &Options) -> Result<bool, Failure> {
         let started = Instant::now();
         let name = file.display().to_string();
         let import = read(file, &self.format)?;
         let mut model = summarizer(&self.summarizer)?;
-        let mut watch = Console::new(&name, dir)?;
+        let total = import.entries.iter().filter(|entry| entry.is_assistant()).count();
+        let mut watch = Console::new(&name, total, dir)?;
         let replayed = replay(&import, options, &O200k, &mut model, &mut watch)?;
         watch.finish()?;
         let duration = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         if self.json {
             let report = Report::new(&name, &import, &replayed, self.timings.then_some(duration));
-            print(&(serde_json::to_string(&report).unwrap_or_default() + "\n"));
+            print(&(serde_json::to_string(&report).unwrap_or_default() + "\n"))?;
         } else {
-            print(&table(&name, &import, &replayed, &watch.rows, Style { colour: colour() }));
-            if self.timings {
-                print(&format!("{duration} ms\n"));
-            }
-            print("\n");
+            let took = if self.timings { format!("{duration} ms\n") } else { String::new() };
+            let table = table(&name, &import, &replayed, &watch.rows, Style { colour: colour() });
+            print(&format!("{table}{took}\n"))?;
         }
-        Ok(!replayed.unfit.is_empty())
+        Ok(replayed.unfit.is_empty())
     }
 }
 
@@ -93,6 +98,7 @@ impl Replay {
 struct Console {
     rows: Rows,
     name: String,
+    total: usize,
     dir: Option<PathBuf>,
     failure: Option<Failure>,
     said: Option<Instant>,
@@ -100,14 +106,16 @@ struct Console {
 }
 
 impl Console {
-    fn new(name: &str, dir: Option<PathBuf>) -> Result<Self, Failure> {
+    fn new(name: &str, total: usize, dir: Option<PathBuf>) -> Result<Self, Failure> {
         if let Some(dir) = &dir {
             std::fs::create_dir_all(dir)
+                .and_then(|()| clear(dir))
                 .map_err(|error| Failure::Write { file: dir.display().to_string(), error })?;
         }
         Ok(Self {
             rows: Rows::default(),
             name: name.into(),
+            total,
             dir,
             failure: None,
             said: None,
@@ -120,7 +128,7 @@ impl Console {
         if self.said.unwrap_or(self.started).elapsed() > Duration::from_secs(1) {
             self.said = Some(Instant::now());
             let end = if std::io::stderr().is_terminal() { '\r' } else { '\n' };
-            let _ = write!(std::io::stderr(), "{}: {render} prompts{end}", self.name);
+            let _ = write!(std::io::stderr(), "{}: {render} of {} prompts{end}", self.name, self.total);
         }
     }
 
@@ -130,6 +138,20 @@ impl Console {
         }
         self.failure.take().map_or(Ok(()), Err)
     }
+}
+
+/// Removes the prompts of an earlier run: a prompt that cannot be made to fit has no file, and an old one under its
+/// number would be taken for it.
+fn clear(dir: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(dir)? {
+        let path = entry?.path();
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        let is_number = stem.len() == 5 && stem.bytes().all(|byte| byte.is_ascii_digit());
+        if is_number && path.extension().is_some_and(|extension| extension == "json") {
+            std::fs::remove_file(path)?;
+        }
+    }
+    Ok(())
 }
 
 impl Watch for Console {

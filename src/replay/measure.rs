@@ -42,9 +42,9 @@ impl Row {
         Self { policy: policy.into(), ..Self::default() }
     }
 
-    /// `held ÷ needed`; 1 where nothing was needed.
-    pub fn recall(&self) -> f64 {
-        if self.needed == 0 { 1.0 } else { self.held as f64 / self.needed as f64 }
+    /// `held ÷ needed`; nothing where nothing was needed.
+    pub fn recall(&self) -> Option<f64> {
+        (self.needed > 0).then(|| self.held as f64 / self.needed as f64)
     }
 
     fn add(&mut self, needed: &BTreeSet<String>, kept: &str, tokens: u32) {
@@ -69,6 +69,8 @@ pub struct Measure<'a> {
     pub raw_tail: Row,
     /// User words, ledger and the newest rounds, as a policy of the same engine.
     pub words_and_ledger: Row,
+    /// Compactions that are not counted, because too few names were needed after them.
+    pub skipped: usize,
 }
 
 /// A message of the source as the measure reads it.
@@ -92,7 +94,13 @@ impl<'a> Measure<'a> {
             own: Row::named(policy.name),
             raw_tail: Row::named("raw tail of the same size"),
             words_and_ledger: Row::named("user words and ledger"),
+            skipped: 0,
         }
+    }
+
+    /// The rows, the simplest first.
+    pub fn rows(&self) -> [&Row; 3] {
+        [&self.raw_tail, &self.words_and_ledger, &self.own]
     }
 
     /// Names in the arguments of the next calls that stood before `at` and that nothing showed again before that use.
@@ -168,6 +176,7 @@ impl Watch for Measure<'_> {
         let at = before.transcript.messages().len();
         let needed = self.needed(at);
         if needed.len() < LEAST_NEEDED {
+            self.skipped += 1;
             return;
         }
         let (kept, tokens) = shown(before, record);

@@ -1,6 +1,6 @@
 //! A replay as people read it: a row per turn, compactions marked, totals. Not for programs; they take `--json`.
 
-use super::measure::Row;
+use super::measure::{LEAST_NEEDED, Measure};
 use super::report::Counts;
 use super::{Render, Replayed, Unfit, Watch};
 use crate::engine::compact::record::Compaction;
@@ -125,7 +125,7 @@ fn totals(out: &mut String, import: &Import, replayed: &Replayed, style: Style) 
     );
     let _ = writeln!(
         out,
-        "last prompt: {} messages raw, {} shortened, {} covered, {} dropped, {} hidden, {} unaccounted",
+        "last prompt that fitted: {} messages raw, {} shortened, {} covered, {} dropped, {} hidden, {} unaccounted",
         c.raw, c.shortened, c.covered, c.dropped, c.hidden, c.unaccounted
     );
     let _ = writeln!(
@@ -162,21 +162,23 @@ fn padded(text: &str, width: usize) -> String {
 }
 
 /// The rows of `measure` for one file and window.
-pub fn measure_table(file: &str, window: u32, rows: &[&Row], style: Style) -> String {
+pub fn measure_table(file: &str, window: u32, measure: &Measure<'_>, unfit: usize, style: Style) -> String {
     let mut out = String::new();
-    let points = rows.first().map_or(0, |row| row.points);
-    let _ = writeln!(out, "{}, window {window}, {points} compactions measured", style.paint("1", file));
+    let points = measure.own.points;
+    let _ = writeln!(
+        out,
+        "{}, window {window}: {points} compactions measured, {} after which fewer than {LEAST_NEEDED} names were needed",
+        style.paint("1", file),
+        measure.skipped
+    );
+    if unfit > 0 {
+        let _ = writeln!(out, "{}", style.paint("31", &format!("{unfit} prompts could not be made to fit")));
+    }
     let _ = writeln!(out, "{:>8}  {:>9}  policy", "recall", "tokens");
-    for row in rows {
+    for row in measure.rows() {
         let tokens = row.retained_tokens / (row.points.max(1) as u64);
-        let _ = writeln!(
-            out,
-            "{:>8.3}  {tokens:>9}  {}  [{} of {}]",
-            row.recall(),
-            row.policy,
-            row.held,
-            row.needed
-        );
+        let recall = row.recall().map_or_else(|| "–".to_owned(), |recall| format!("{recall:.3}"));
+        let _ = writeln!(out, "{recall:>8}  {tokens:>9}  {}  [{} of {}]", row.policy, row.held, row.needed);
     }
     out
 }

@@ -99,11 +99,22 @@ impl Desk<'_> {
         (record.tokens_after <= most).then_some(record)
     }
 
-    /// A record that only shortens the newest results, if that brings the prompt to `most` tokens or less.
-    pub fn only_newest(&self, with: &Ingredients, most: u32) -> Option<Compaction> {
-        let mut record = self.blank(Mode::Dropped);
-        record.actions.extend(&with.newest);
-        self.sized(record, most)
+    /// A record that only shortens the newest results, if that brings the prompt to its target; with a list of the
+    /// names that this hides, where it has a place.
+    pub fn only_newest(&self, slice: Option<Slice>, with: &Ingredients) -> Option<Compaction> {
+        let Some(slice) = slice else {
+            let mut record = self.blank(Mode::Dropped);
+            record.actions.extend(&with.newest);
+            return self.sized(record, self.source.budget.limit);
+        };
+        let room = self.room(slice, with)?;
+        let previous = self.source.transcript.in_force();
+        let narrative = previous.and_then(|record| record.narrative.as_deref()).map(str::to_owned);
+        let with = Ingredients { narrative, ..with.clone() };
+        let actions = previous.map(|record| record.actions.clone()).unwrap_or_default();
+        let start = previous.map_or(Ordinal(0), Compaction::resume_at);
+        let tail = Tail { start, actions, tokens: 0 };
+        self.filled(Mode::Dropped, &room, tail, &with, &self.ranked(slice, &with))
     }
 
     /// A record that covers the slice but a tail, with a block of all that fits. Nothing where that

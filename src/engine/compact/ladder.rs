@@ -382,14 +382,11 @@ fn last_steps(desk: Desk<'_>, fallbacks: Vec<Fallback>) -> Step {
     };
     let record = match slice {
         Some(slice) => desk
-            .only_newest(&half, desk.target(slice, &half))
+            .only_newest(Some(slice), &half)
             .or_else(|| desk.with_block(Mode::Dropped, slice, &half))
             .or_else(|| desk.dropped(Mode::Dropped, slice, &half))
             .or_else(|| desk.dropped(Mode::Dropped, slice, &least)),
-        None => {
-            let limit = desk.source.budget.limit;
-            desk.only_newest(&half, limit).or_else(|| desk.only_newest(&least, limit))
-        }
+        None => desk.only_newest(None, &half).or_else(|| desk.only_newest(None, &least)),
     };
     match record {
         Some(record) => accepted(Compaction { strength: Strength::High, ..record }, fallbacks),

@@ -96,10 +96,15 @@ pub const OFF: Policy = Policy { name: "off", enabled: false, ..DEFAULT };
 const ALL: [&Policy; 5] = [&DEFAULT, &LAST_TURNS, &USER_WORDS_AND_LEDGER, &LIMITER, &OFF];
 
 impl Policy {
+    /// The names of the built-in policies.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        ALL.into_iter().map(|policy| policy.name)
+    }
+
     /// The built-in policy of this name.
     pub fn named(name: &str) -> Result<Policy, SettingsError> {
         ALL.iter().find(|policy| policy.name == name).map(|policy| (*policy).clone()).ok_or_else(|| {
-            SettingsError::Policy { name: name.into(), known: ALL.map(|policy| policy.name).join(", ") }
+            SettingsError::Policy { name: name.into(), known: Self::names().collect::<Vec<_>>().join(", ") }
         })
     }
 }

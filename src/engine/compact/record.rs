@@ -191,11 +191,6 @@ impl Compaction {
     pub fn covers(&self, ord: Ordinal) -> bool {
         self.covers.is_some_and(|span| span.holds(ord))
     }
-
-    /// Whether the message is in the dropped range.
-    pub fn drops(&self, ord: Ordinal) -> bool {
-        self.dropped.is_some_and(|span| span.holds(ord))
-    }
 }
 
 impl Span {

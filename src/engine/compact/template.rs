@@ -171,7 +171,7 @@ pub fn ledger_text(ledger: &Ledger, shown: &Shown, names: &BTreeMap<Place, Vec<&
         ("# Files changed, newest first, with names from them", left_out(true), files(true)),
         ("# Last test run", 0, ledger.last_test.iter().map(outcome_line).collect()),
         ("# Files read or named, newest first, with names from them", left_out(false), files(false)),
-        ("# Other names that came up", 0, elsewhere),
+        ("# Names from elsewhere, and from results that are shown shortened", 0, elsewhere),
         ("# Commands run, newest first", ledger.commands.len() - shown.commands.len(), commands),
     ] {
         if lines.is_empty() && left_out == 0 {

@@ -15,6 +15,9 @@ pub(super) const CLOSE: &str = "</summary>";
 const PREVIOUS: [(&str, &str); 2] =
     [("<previous-summary>", "</previous-summary>"), ("<conversation-summary>", "</conversation-summary>")];
 
+/// How a request shows a conversation that it does not hold as messages.
+const CONVERSATION: (&str, &str) = ("<conversation>", "</conversation>");
+
 /// Stands under a heading that has nothing to say.
 const NONE: &str = "- none recorded";
 /// How many of the last answers become decisions.
@@ -42,9 +45,14 @@ impl Summary {
     pub(super) fn of(request: &Request) -> Self {
         let items = request.items.as_slice();
         let held = items.split_last().map_or(items, |(_, held)| if held.is_empty() { items } else { held });
-        let users: Vec<String> = said(held, Role::User, LINE_BYTES);
-        let answers: Vec<String> = said(held, Role::Assistant, DECISION_BYTES);
-        let last_answer = said(held, Role::Assistant, LINE_BYTES).pop();
+        let transcript = held.iter().flat_map(texts).find_map(|text| between(text, CONVERSATION).next());
+        let said = |role, bytes| match transcript {
+            Some(transcript) => entries(transcript, role, bytes),
+            None => said(held, role, bytes),
+        };
+        let users: Vec<String> = said(Role::User, LINE_BYTES);
+        let answers: Vec<String> = said(Role::Assistant, DECISION_BYTES);
+        let last_answer = said(Role::Assistant, LINE_BYTES).pop();
 
         let mut decisions = carried(items);
         for line in answers.into_iter().rev().take(DECISIONS).rev() {
@@ -137,6 +145,18 @@ fn said(items: &[Item], role: Role, bytes: usize) -> Vec<String> {
             let mut lines = texts(item).map(|text| first_line(&without_previous(text), bytes));
             lines.find(|line| !line.is_empty())
         })
+        .map(|line| format!("- {}", untagged(&line)))
+        .collect()
+}
+
+/// The first line of each entry of a text transcript that this role said.
+fn entries(transcript: &str, role: Role, bytes: usize) -> Vec<String> {
+    let mark = format!("[{}]", role.name());
+    transcript
+        .split("\n\n")
+        .filter_map(|entry| entry.trim_start().strip_prefix(&mark))
+        .map(|entry| first_line(entry, bytes))
+        .filter(|line| !line.is_empty() && !line.starts_with("[calls "))
         .map(|line| format!("- {}", untagged(&line)))
         .collect()
 }

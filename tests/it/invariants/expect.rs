@@ -99,7 +99,7 @@ pub fn joined(content: &[Content]) -> String {
 
 fn acted_on(content: &[Content], action: Action) -> String {
     match action {
-        Action::Repeat { .. } => "[the same as a newer result below]".into(),
+        Action::Repeat { .. } => "[the same as in a newer message below]".into(),
         Action::Shorten { head, tail, .. } => {
             let whole = joined(content);
             let first = whole.get(..whole.floor_char_boundary(head as usize)).unwrap_or_default();
