@@ -210,21 +210,25 @@ impl Desk<'_> {
             Some(span) => ledger(transcript, span, &self.source.fixed.tools),
             None => Ledger::default(),
         };
-        let mut shown = ledger.shown(self.policy.ledger.of(room.space), |line| self.counter.count(line));
         let mut parts = BlockParts {
-            ledger: ledger_text(&ledger, &shown, &BTreeMap::new()),
             narrative: with.narrative.clone(),
             covers: record.covers.is_some(),
             ..self.bare_parts(&record, room.space)
         };
+        // Beside a long narrative the ledger has half of what is left, and names the other half.
+        let left = space.checked_sub(self.weigh(&parts))?;
+        let for_ledger = self.policy.ledger.of(room.space).min(left / 2);
+        let mut shown = ledger.shown(for_ledger, |line| self.counter.count(line));
+        parts.ledger = ledger_text(&ledger, &shown, &BTreeMap::new());
         if self.weigh(&parts) > space {
             shown = ledger::Shown::default();
             parts.ledger = String::new();
         }
         let ranked = identifiers::unseen(ranked, &Seen::in_prompt(&without, &block(&parts)));
         let known: BTreeSet<Place> = shown.files.iter().map(|file| Place::File(file.path.clone())).collect();
-        let bare = self.weigh(&parts);
-        let mut for_index = space.saturating_sub(bare).min(self.policy.identifiers.of(room.space));
+        let without_names = parts.ledger.clone();
+        let mut for_index =
+            space.saturating_sub(self.weigh(&parts)).min(self.policy.identifiers.of(room.space));
         loop {
             if for_index > 0 {
                 let names = identifiers::index(&ranked, &known, for_index);
@@ -241,7 +245,7 @@ impl Desk<'_> {
             }
             // The index is laid out by an estimate of its weight; what it is over by, and a little, comes off.
             for_index = for_index.saturating_sub((tokens - space) + for_index / 50 + 1);
-            parts.ledger = ledger_text(&ledger, &shown, &BTreeMap::new());
+            parts.ledger.clone_from(&without_names);
         }
     }
 

@@ -55,6 +55,7 @@ impl Summary {
         let last_answer = said(Role::Assistant, LINE_BYTES).pop();
 
         let mut decisions = carried(items);
+        decisions.retain(|line| Some(line) != users.first());
         for line in answers.into_iter().rev().take(DECISIONS).rev() {
             if !decisions.contains(&line) {
                 decisions.push(line);
