@@ -163,21 +163,29 @@ impl Desk<'_> {
             .flat_map(|round| round.results.iter().flatten().copied())
             .collect();
         let for_names = self.policy.identifiers.of(room.space) / 2;
+        // What was shortened before stays at least as short.
+        let with_older = |cut: &BTreeMap<Ordinal, Action>| {
+            let mut all = blank.actions.clone();
+            for (ord, action) in cut.iter().chain(&actions) {
+                let known = all.entry(*ord).or_insert(*action);
+                if action.tokens() < known.tokens() {
+                    *known = *action;
+                }
+            }
+            all
+        };
         let fits = |cut: &BTreeMap<Ordinal, Action>| {
-            let mut record = blank.clone();
-            record.actions.extend(cut);
-            record.actions.extend(&actions);
+            let record = Compaction { actions: with_older(cut), ..blank.clone() };
             prompt::draft(self.source, Some(&record)).tokens + for_names <= room.target
         };
         let least = (self.policy.shorten_to.0 + self.policy.shorten_to.1) as usize;
-        let mut cut = limit::level(transcript, &results, least, self.counter, fits);
+        let cut = limit::level(transcript, &results, least, self.counter, fits);
         if !fits(&cut) {
             return None;
         }
-        cut.extend(&actions);
-        let with =
-            Ingredients { narrative: blank.narrative.map(|text| text.to_string()), ..Ingredients::default() };
-        let tail = Tail { start: resume, actions: cut, tokens: 0 };
+        let narrative = blank.narrative.as_deref().map(str::to_owned);
+        let with = Ingredients { narrative, ..Ingredients::default() };
+        let tail = Tail { start: resume, actions: with_older(&cut), tokens: 0 };
         self.filled(Mode::LimitHistory, &room, tail, &with, &self.ranked(slice, &with))
     }
 
