@@ -2,17 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::sync::Arc;
 
 macro_rules! text_id {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(transparent)]
-        pub struct $name(String);
+        pub struct $name(Arc<str>);
 
         impl $name {
-            /// Takes an id as it came; ids are opaque and never parsed.
-            pub fn new(text: impl Into<String>) -> Self { Self(text.into()) }
+            /// Takes an id as it came; ids are opaque and never parsed. Copies of it share one text.
+            pub fn new(text: impl AsRef<str>) -> Self { Self(text.as_ref().into()) }
 
             /// The id as text, for wires and logs.
             pub fn as_str(&self) -> &str { &self.0 }

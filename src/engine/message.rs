@@ -153,7 +153,7 @@ pub struct ToolCall {
     /// The id in its source, where that one was used before.
     pub source_id: Option<String>,
     /// The tool's name.
-    pub name: String,
+    pub name: Text,
     /// The arguments as JSON text, as the model gave them; may be broken.
     pub arguments: Text,
 }

@@ -90,6 +90,8 @@ const BY_RESULT: u8 = 2;
 const SATURATION: f64 = 3.0;
 /// Messages after which an identifier that nobody used is worth a quarter.
 const FADING: f64 = 80.0;
+/// Messages that the ranking looks back. At this age an identifier is worth less than a six-hundredth.
+pub const REACH: u32 = 2000;
 /// A flag is needed exactly or not at all.
 const FLAG: f64 = 2.0;
 /// Two words with a slash between them, a tag, an address: seldom a path.
@@ -104,12 +106,14 @@ struct Use<'a> {
     place: Option<&'a Place>,
 }
 
-/// The identifiers of all messages up to `through`, the worthiest for its length first. Who used it matters little
-/// beside how long ago.
+/// The identifiers of the messages up to `through`, the worthiest for its length first. Who used it matters little
+/// beside how long ago; what nobody used for [`REACH`] messages is not looked at, so the cost does not grow with the
+/// session.
 pub fn rank(transcript: &Transcript, through: Ordinal) -> Vec<Ranked<'_>> {
-    let places = places(transcript, through);
+    let from = Ordinal(through.0.saturating_sub(REACH));
+    let places = places(transcript, from, through);
     let mut uses: BTreeMap<&str, Use<'_>> = BTreeMap::new();
-    let messages = transcript.range(Ordinal(0), through);
+    let messages = transcript.range(from, through);
     for (message, here) in messages.iter().zip(&places).filter(|(message, _)| message.visible_to_model) {
         for mention in mentions(message) {
             let entry = uses.entry(&mention.id).or_default();
@@ -151,15 +155,16 @@ fn is_noise(id: &str) -> bool {
         || (!last.contains('.') && id.matches('/').count() <= 1 && !is_relative)
 }
 
-/// For each message up to `through` the places of its calls; for a result, of the call that it answers.
-fn places(transcript: &Transcript, through: Ordinal) -> Vec<Vec<Place>> {
-    let mut places = vec![Vec::new(); transcript.range(Ordinal(0), through).len()];
+/// For each message of the range the places of its calls; for a result, of the call that it answers.
+fn places(transcript: &Transcript, from: Ordinal, through: Ordinal) -> Vec<Vec<Place>> {
+    let mut places = vec![Vec::new(); transcript.range(from, through).len()];
     let mut set = |ord: Ordinal, value: Vec<Place>| {
-        if let Some(slot) = places.get_mut(ord.index()) {
+        if let Some(slot) = ord.index().checked_sub(from.index()).and_then(|at| places.get_mut(at)) {
             *slot = value;
         }
     };
-    for round in transcript.rounds().iter().take_while(|round| round.assistant <= through) {
+    let rounds = transcript.rounds().iter().skip(transcript.first_round_from(from));
+    for round in rounds.take_while(|round| round.assistant <= through) {
         let Some(Body::Assistant { calls, .. }) = transcript.message(round.assistant).map(|m| &m.body) else {
             continue;
         };

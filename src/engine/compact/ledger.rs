@@ -4,12 +4,12 @@
 use super::known_tools::{About, about, kind_of};
 use super::record::Span;
 use super::template::{command_line, file_line};
-use crate::engine::message::{Body, ToolCall, ToolResult};
-use crate::engine::prompt::history::joined;
+use crate::engine::message::{Body, Content, ToolCall, ToolResult};
 use crate::engine::prompt::item::{Tool, ToolKind};
 use crate::engine::text::{one_line, tail};
 use crate::engine::transcript::Transcript;
 use regex::Regex;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// Bytes of a command that the ledger shows.
@@ -19,10 +19,10 @@ const MOST_COMMANDS: usize = 60;
 /// Bytes of a todo that the ledger shows.
 const TODO_BYTES: usize = 120;
 
-/// What the tools of a span did, each list oldest first.
+/// What the tools of a span did, each list by the last touch, oldest first.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ledger {
-    /// Files by path, in the order of the last touch.
+    /// Files.
     pub files: Vec<FileLine>,
     /// Commands.
     pub commands: Vec<CommandLine>,
@@ -55,7 +55,7 @@ pub struct CommandLine {
 }
 
 /// How a call ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// The tool stated an exit code.
     Exit(i32),
@@ -123,9 +123,8 @@ pub fn outcome(result: Option<&ToolResult>) -> Outcome {
     if let Some(code) = result.exit_code {
         return Outcome::Exit(code);
     }
-    let text = joined(&result.content);
-    if let Some(code) = EXIT.captures(tail(&text, 120)).and_then(|found| found.get(1)?.as_str().parse().ok())
-    {
+    let text = result.content.iter().rev().find_map(Content::text).map_or("", |text| &**text);
+    if let Some(code) = EXIT.captures(tail(text, 120)).and_then(|found| found.get(1)?.as_str().parse().ok()) {
         return Outcome::Exit(code);
     }
     if result.is_error { Outcome::Error } else { Outcome::Ok }
@@ -133,7 +132,7 @@ pub fn outcome(result: Option<&ToolResult>) -> Outcome {
 
 /// Reads the ledger of a span.
 pub fn ledger(transcript: &Transcript, span: Span, tools: &[Tool]) -> Ledger {
-    let mut ledger = Ledger::default();
+    let mut reading = Reading::default();
     let from = transcript.first_round_from(span.from);
     let rounds = transcript.rounds().iter().skip(from).take_while(|round| round.assistant <= span.to);
     for round in rounds {
@@ -145,10 +144,94 @@ pub fn ledger(transcript: &Transcript, span: Span, tools: &[Tool]) -> Ledger {
                 Body::Tool(result) => Some(result),
                 _ => None,
             });
-            ledger.add(call, result, tools);
+            reading.add(call, result, tools);
         }
     }
-    ledger
+    reading.done()
+}
+
+/// A ledger while it is read: by path and by command, with the number of the last touch.
+#[derive(Default)]
+struct Reading {
+    touches: usize,
+    files: BTreeMap<String, (usize, FileLine)>,
+    commands: BTreeMap<(String, Outcome), (usize, u32)>,
+    last_test: Option<(String, Outcome)>,
+    todos: Vec<String>,
+}
+
+impl Reading {
+    fn add(&mut self, call: &ToolCall, result: Option<&ToolResult>, tools: &[Tool]) {
+        let About { path, command, todos } = about(call);
+        let outcome = outcome(result);
+        let failed = matches!(outcome, Outcome::Error | Outcome::Unknown);
+        match kind_of(&call.name, tools) {
+            ToolKind::Read => path.into_iter().for_each(|path| self.touch(path, 0)),
+            ToolKind::Write => {
+                path.into_iter().for_each(|path| self.touch(path, u32::from(!failed)));
+            }
+            ToolKind::Run => {
+                if let Some(command) = command {
+                    paths_in(&command).for_each(|path| self.touch(path.to_owned(), 0));
+                    self.ran(&command, outcome);
+                }
+            }
+            ToolKind::Todo => {
+                let open =
+                    todos.into_iter().filter(|(_, status)| !matches!(status.as_str(), "completed" | "done"));
+                self.todos = open
+                    .map(|(text, status)| format!("{} ({status})", one_line(&text, TODO_BYTES)))
+                    .collect();
+            }
+            ToolKind::Search | ToolKind::Ask | ToolKind::Other => {}
+        }
+        for effect in result.map_or(&[][..], |result| &result.effects) {
+            if !self.files.contains_key(&effect.path) {
+                self.touch(effect.path.clone(), 1);
+            }
+            if let Some((_, file)) = self.files.get_mut(&effect.path) {
+                file.sha256 = Some(effect.sha256.clone());
+            }
+        }
+    }
+
+    /// A change makes an older hash unknown.
+    fn touch(&mut self, path: String, changes: u32) {
+        self.touches += 1;
+        let fresh = || (0, FileLine { path: path.clone(), changed: 0, sha256: None });
+        let (last, file) = self.files.entry(path.clone()).or_insert_with(fresh);
+        *last = self.touches;
+        file.changed += changes;
+        if changes > 0 {
+            file.sha256 = None;
+        }
+    }
+
+    fn ran(&mut self, command: &str, outcome: Outcome) {
+        self.touches += 1;
+        let line = (one_line(command, COMMAND_BYTES), outcome);
+        if TEST_RUNNERS.iter().any(|runner| command.contains(runner)) {
+            self.last_test = Some(line.clone());
+        }
+        let (last, times) = self.commands.entry(line).or_default();
+        *last = self.touches;
+        *times += 1;
+    }
+
+    fn done(self) -> Ledger {
+        let line = |(command, outcome), times| CommandLine { command, outcome, times };
+        let mut files: Vec<(usize, FileLine)> = self.files.into_values().collect();
+        files.sort_by_key(|(last, _)| *last);
+        let mut commands: Vec<(usize, CommandLine)> =
+            self.commands.into_iter().map(|(ran, (last, times))| (last, line(ran, times))).collect();
+        commands.sort_by_key(|(last, _)| *last);
+        Ledger {
+            files: files.into_iter().map(|(_, file)| file).collect(),
+            commands: commands.into_iter().map(|(_, command)| command).collect(),
+            last_test: self.last_test.map(|ran| line(ran, 1)),
+            todos: self.todos,
+        }
+    }
 }
 
 /// The lines of a ledger that fit its space, newest first.
@@ -184,66 +267,6 @@ impl Ledger {
             shown.commands.push(command.clone());
         }
         shown
-    }
-
-    fn add(&mut self, call: &ToolCall, result: Option<&ToolResult>, tools: &[Tool]) {
-        let About { path, command, todos } = about(call);
-        let outcome = outcome(result);
-        let failed = matches!(outcome, Outcome::Error | Outcome::Unknown);
-        match kind_of(&call.name, tools) {
-            ToolKind::Read => path.into_iter().for_each(|path| self.touch(path, 0)),
-            ToolKind::Write => {
-                path.into_iter().for_each(|path| self.touch(path, u32::from(!failed)));
-            }
-            ToolKind::Run => {
-                if let Some(command) = command {
-                    paths_in(&command).for_each(|path| self.touch(path.to_owned(), 0));
-                    self.ran(&command, outcome);
-                }
-            }
-            ToolKind::Todo => {
-                let open =
-                    todos.into_iter().filter(|(_, status)| !matches!(status.as_str(), "completed" | "done"));
-                self.todos = open
-                    .map(|(text, status)| format!("{} ({status})", one_line(&text, TODO_BYTES)))
-                    .collect();
-            }
-            ToolKind::Search | ToolKind::Ask | ToolKind::Other => {}
-        }
-        for effect in result.map_or(&[][..], |result| &result.effects) {
-            if !self.files.iter().any(|file| file.path == effect.path) {
-                self.touch(effect.path.clone(), 1);
-            }
-            if let Some(file) = self.files.iter_mut().find(|file| file.path == effect.path) {
-                file.sha256 = Some(effect.sha256.clone());
-            }
-        }
-    }
-
-    /// A touched file moves to the end of the list. A change makes an older hash unknown.
-    fn touch(&mut self, path: String, changes: u32) {
-        let known = self.files.iter().position(|file| file.path == path).map(|at| self.files.remove(at));
-        let mut file = known.unwrap_or(FileLine { path, changed: 0, sha256: None });
-        file.changed += changes;
-        if changes > 0 {
-            file.sha256 = None;
-        }
-        self.files.push(file);
-    }
-
-    fn ran(&mut self, command: &str, outcome: Outcome) {
-        let line = one_line(command, COMMAND_BYTES);
-        let same = self.commands.iter().position(|known| known.command == line && known.outcome == outcome);
-        let mut known = same.map(|at| self.commands.remove(at)).unwrap_or(CommandLine {
-            command: line,
-            outcome,
-            times: 0,
-        });
-        known.times += 1;
-        if TEST_RUNNERS.iter().any(|runner| command.contains(runner)) {
-            self.last_test = Some(known.clone());
-        }
-        self.commands.push(known);
     }
 }
 

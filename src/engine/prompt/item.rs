@@ -71,7 +71,7 @@ pub struct ItemCall {
     /// Its id.
     pub id: CallId,
     /// The tool's name.
-    pub name: String,
+    pub name: Text,
     /// The arguments as JSON text.
     pub arguments: Text,
 }

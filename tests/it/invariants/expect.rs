@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use threadhold::engine::compact::record::{Action, Compaction};
 use threadhold::engine::id::{CallId, Ordinal};
-use threadhold::engine::message::{AssistantPart, Body, Content, Message};
+use threadhold::engine::message::{AssistantPart, Body, Content, Message, Text};
 use threadhold::engine::prompt::item::{Item, ItemPart, Role, Tool};
 use threadhold::engine::tokens::TokenCount;
 use threadhold::engine::transcript::Transcript;
@@ -17,7 +17,7 @@ pub const STAND_IN: (&str, u32) = ("[no result was recorded: the call was interr
 pub struct Said {
     pub role: Role,
     pub parts: Vec<ItemPart>,
-    pub calls: Vec<(CallId, String, String)>,
+    pub calls: Vec<(CallId, Text, String)>,
     pub call_id: Option<CallId>,
 }
 
