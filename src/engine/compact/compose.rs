@@ -117,8 +117,8 @@ impl Desk<'_> {
         self.filled(Mode::Dropped, &room, tail, &with, &self.ranked(slice, &with))
     }
 
-    /// A record that covers the slice but a tail, with a block of all that fits. Nothing where that
-    /// does not reach the target.
+    /// A record that covers the slice but a tail, with a block of all that fits. Nothing where that does not reach the
+    /// target.
     pub fn with_block(&self, mode: Mode, slice: Slice, with: &Ingredients) -> Option<Compaction> {
         let room = self.room(slice, with)?;
         let ranked = self.ranked(slice, with);

@@ -10,6 +10,14 @@ use std::collections::BTreeMap;
 
 /// The tag of the block (source: 003).
 pub const BLOCK_TAG: &str = "conversation-summary";
+/// Opens the block.
+pub const BLOCK_OPEN: &str = "<conversation-summary>";
+/// Closes it.
+pub const BLOCK_CLOSE: &str = "</conversation-summary>";
+/// Opens the text transcript of simple mode.
+pub const CONVERSATION_OPEN: &str = "<conversation>";
+/// Closes it.
+pub const CONVERSATION_CLOSE: &str = "</conversation>";
 /// Opens the model's answer.
 pub const SUMMARY_OPEN: &str = "<summary>";
 /// Closes the model's answer.
@@ -53,7 +61,7 @@ pub struct BlockParts {
 /// The block, exactly as it is rendered. What it quotes cannot close it.
 pub fn block(parts: &BlockParts) -> String {
     let frame = if parts.covers { FRAME } else { FRAME_NAMES };
-    let mut text = format!("<{BLOCK_TAG}>\n{frame}");
+    let mut text = format!("{BLOCK_OPEN}\n{frame}");
     for (wanted, sentence) in [(parts.covers_open_request, FRAME_OPEN), (parts.dropped, FRAME_DROPPED)] {
         if wanted {
             text.push(' ');
@@ -73,7 +81,7 @@ pub fn block(parts: &BlockParts) -> String {
             text.push('\n');
         }
     }
-    text.push_str(&format!("</{BLOCK_TAG}>"));
+    text.push_str(BLOCK_CLOSE);
     text
 }
 
@@ -140,7 +148,10 @@ fn shortened(text: &str, most: usize) -> String {
 pub fn simple_request(previous: Option<&str>, conversation: &str, most_tokens: u32) -> String {
     let previous =
         previous.map_or(String::new(), |text| format!("{PREVIOUS_OPEN}\n{text}\n{PREVIOUS_CLOSE}\n\n"));
-    format!("{previous}<conversation>\n{conversation}\n</conversation>\n\n{}", instruction(most_tokens))
+    format!(
+        "{previous}{CONVERSATION_OPEN}\n{conversation}\n{CONVERSATION_CLOSE}\n\n{}",
+        instruction(most_tokens)
+    )
 }
 
 /// The ledger as lines, with the names that came from each file behind its path. Newest first.

@@ -1,22 +1,19 @@
 //! The summary that a scripted model gives: first lines of what the request holds, under the five headings. It
 //! understands nothing, and what an answer must look like to be accepted is `compact`'s.
 
+use crate::engine::compact::template::{
+    BLOCK_CLOSE, BLOCK_OPEN, CONVERSATION_CLOSE, CONVERSATION_OPEN, PREVIOUS_CLOSE, PREVIOUS_OPEN,
+};
+pub(super) use crate::engine::compact::template::{SUMMARY_CLOSE as CLOSE, SUMMARY_OPEN as OPEN};
 use crate::engine::message::Content;
 use crate::engine::prompt::item::{Item, ItemPart, Role};
 use crate::engine::prompt::request::Request;
 use crate::engine::text::first_line;
 
-/// Opens a summary.
-pub(super) const OPEN: &str = "<summary>";
-/// Closes a summary.
-pub(super) const CLOSE: &str = "</summary>";
-
 /// How a request shows what was summed up before: on its own, or as the block of a prompt.
-const PREVIOUS: [(&str, &str); 2] =
-    [("<previous-summary>", "</previous-summary>"), ("<conversation-summary>", "</conversation-summary>")];
-
+const PREVIOUS: [(&str, &str); 2] = [(PREVIOUS_OPEN, PREVIOUS_CLOSE), (BLOCK_OPEN, BLOCK_CLOSE)];
 /// How a request shows a conversation that it does not hold as messages.
-const CONVERSATION: (&str, &str) = ("<conversation>", "</conversation>");
+const CONVERSATION: (&str, &str) = (CONVERSATION_OPEN, CONVERSATION_CLOSE);
 
 /// Stands under a heading that has nothing to say.
 const NONE: &str = "- none recorded";
