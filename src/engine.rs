@@ -11,6 +11,7 @@ pub mod compact;
 pub mod id;
 pub mod message;
 pub mod prompt;
+pub mod session;
 pub mod settings;
 pub mod text;
 pub mod tokens;

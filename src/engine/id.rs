@@ -1,4 +1,4 @@
-//! Identities: the newtypes that keep a turn's id from being used as a call's. No content, no rules about it.
+//! Identities and moments: the newtypes that keep a turn's id from being used as a call's. No content, no rules about it.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -67,3 +67,8 @@ impl fmt::Display for Ordinal {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Generation(pub u32);
+
+/// A moment, in milliseconds since 1970 began, UTC. It comes in as an argument; the engine has no clock.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Time(pub u64);

@@ -1,9 +1,10 @@
 //! The message model: what a message of a session can hold and what it weighs. Not where it stands, and not how it
-//! is rendered. The wire's form of it is in the protocol.
+//! is rendered. The wire's form of it is in the protocol; its serde form is the store's.
 
 use super::id::{CallId, MessageId, Ordinal, TurnId};
 use super::text::sha256_hex;
 use super::tokens::{PER_CALL, PER_IMAGE, PER_MESSAGE, TokenCount};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
@@ -74,7 +75,8 @@ pub(crate) struct Mention {
 }
 
 /// Who says what. The variants carry only what that speaker can say.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Body {
     /// A user's request, byte for byte.
     User(Vec<Content>),
@@ -100,7 +102,8 @@ pub enum Body {
 pub const SYSTEM_IN_HISTORY: &str = "system";
 
 /// What a user message or a tool result can hold.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Content {
     /// Plain text.
     Text(Text),
@@ -123,7 +126,8 @@ pub enum Content {
 }
 
 /// A picture by value or by address.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Image {
     /// Such as `image/png`.
     pub media_type: String,
@@ -132,7 +136,8 @@ pub struct Image {
 }
 
 /// What an assistant message can hold beside its calls.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum AssistantPart {
     /// Text for the user.
     Text(Text),
@@ -146,7 +151,8 @@ pub enum AssistantPart {
 }
 
 /// A request of the model to run a tool.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ToolCall {
     /// Unique in the session.
     pub id: CallId,
@@ -166,7 +172,8 @@ impl ToolCall {
 }
 
 /// What a tool answered.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ToolResult {
     /// The call that it answers, by the id in its source.
     pub call: String,
@@ -181,7 +188,7 @@ pub struct ToolResult {
 }
 
 /// A file that a tool changed.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
     /// Its path.
     pub path: String,

@@ -17,7 +17,7 @@ use super::vscode_chat::bare_id;
 use super::{Entry, Format, Import, ImportError};
 use crate::engine::id::CallId;
 use crate::engine::message::{AssistantPart, Body, ToolCall, ToolResult};
-use crate::engine::prompt::item::Tool;
+use crate::engine::prompt::item::{Approval, Tool};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -227,6 +227,7 @@ fn tool(value: &Value) -> Option<Tool> {
         input_schema: schema.cloned().unwrap_or_else(|| Value::Object(Object::new())),
         kind: None,
         guidelines: None,
+        approval: Approval::default(),
     })
 }
 

@@ -5,7 +5,7 @@ use super::json::{Object, code, each_item, each_record, flag, list, needed, numb
 use super::parts::{contents, joined, said_exactly};
 use super::{Entry, Format, Import, ImportError};
 use crate::engine::message::{AssistantPart, Body, Content, Effect, NewMessage, ToolResult};
-use crate::engine::prompt::item::{Tool, ToolKind};
+use crate::engine::prompt::item::{Approval, Tool, ToolKind};
 use serde_json::{Value, json};
 
 /// The version that is written, and the only one that is read.
@@ -67,6 +67,7 @@ fn tool(of: &Object) -> Option<Tool> {
         input_schema: of.get("inputSchema").cloned().unwrap_or_else(|| json!({})),
         kind: kind.map(|(kind, _)| kind),
         guidelines: owned(of, "guidelines"),
+        approval: Approval::default(),
     })
 }
 
@@ -314,6 +315,7 @@ mod tests {
                 input_schema: json!({"type": "object", "required": ["b", "a"]}),
                 kind: Some(KINDS[kind].0),
                 guidelines,
+                approval: Approval::default(),
             }).collect();
             let written = export_jsonl(&import);
             prop_assert_eq!(crate::transcript_io::import(written.as_bytes(), None).unwrap(), import);

@@ -136,6 +136,9 @@ fn compaction(
         input_truncated: false,
         num_rounds: to.map_or(0, |to| as_count(transcript.first_round_from(to.next()))),
         previous: None,
+        turn: None,
+        created_at: None,
+        duration_ms: None,
         status: Status::Recorded,
     }
 }

@@ -89,6 +89,9 @@ impl Desk<'_> {
             input_truncated: false,
             num_rounds: previous.map_or(0, |p| p.num_rounds),
             previous: previous.map(|p| p.id.clone()),
+            turn: transcript.turns().last().map(|turn| turn.id.clone()),
+            created_at: None,
+            duration_ms: None,
             status: Status::InForce,
         }
     }

@@ -2,7 +2,7 @@
 //! one that is out of force stays readable. How it is made stands in `plan` and `ladder`, how it is shown in
 //! `prompt::history`.
 
-use crate::engine::id::{CompactionId, Generation, Ordinal, RoundId};
+use crate::engine::id::{CompactionId, Generation, Ordinal, RoundId, Time, TurnId};
 use crate::engine::message::Text;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -61,6 +61,15 @@ pub struct Compaction {
     pub num_rounds: u32,
     /// The record that was in force before.
     pub previous: Option<CompactionId>,
+    /// The turn that ran when it was made; its metadata belongs to that turn (source: 003).
+    #[serde(default)]
+    pub turn: Option<TurnId>,
+    /// When it was made. Nothing in a replay, which has no clock.
+    #[serde(default)]
+    pub created_at: Option<Time>,
+    /// From the overflow to the acceptance, in milliseconds.
+    #[serde(default)]
+    pub duration_ms: Option<u64>,
     /// Whether it is obeyed.
     pub status: Status,
 }
@@ -114,6 +123,10 @@ pub enum Action {
 pub enum Trigger {
     /// A prompt was over its limit (source: 003).
     BudgetExceeded,
+    /// Somebody asked for it.
+    Manual,
+    /// Found in an editor's history in a form of document 003 that says no more than a round and a text.
+    Restored,
     /// The source of an import had compacted here.
     Recorded,
 }
@@ -177,6 +190,8 @@ pub struct Fallback {
 pub enum Status {
     /// Rendering obeys it, unless a newer one is in force.
     InForce,
+    /// What it stands for is no longer in the session: an earlier request was sent again, or changed.
+    Void,
     /// It was found in an imported source; our own rendering starts from the originals.
     Recorded,
 }

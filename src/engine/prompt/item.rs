@@ -4,6 +4,7 @@
 use crate::engine::id::{CallId, Ordinal};
 use crate::engine::message::{AssistantPart, Content, Text};
 use crate::engine::tokens::{PER_TOOL, TokenCount};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The five channels through which anything reaches a model (source: 000).
@@ -106,7 +107,8 @@ pub struct SectionSize {
 }
 
 /// A tool definition.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Tool {
     /// Its name.
     pub name: String,
@@ -118,10 +120,27 @@ pub struct Tool {
     pub kind: Option<ToolKind>,
     /// Text for the system block (source: 000).
     pub guidelines: Option<String>,
+    /// Whether a call of it runs at once, waits for a decision, or never runs.
+    #[serde(default)]
+    pub approval: Approval,
+}
+
+/// Whether a call of a tool may run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Approval {
+    /// It runs.
+    #[default]
+    Allow,
+    /// The user decides about each call.
+    Ask,
+    /// It never runs; the model is told so.
+    Deny,
 }
 
 /// What a tool does to the world. The ledger is made from it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum ToolKind {
     /// Shows a file.
     Read,

@@ -6,10 +6,12 @@ use super::{Cut, CutReason, KEEP, Prompt, Section};
 use crate::engine::message::Text;
 use crate::engine::text::{head, tail};
 use crate::engine::tokens::{PER_MESSAGE, TokenCount};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A section that the caller brings.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct CallerSection {
     /// Where it stands.
     pub place: Place,
@@ -26,7 +28,8 @@ pub struct CallerSection {
 }
 
 /// Where a caller's section stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Place {
     /// A part of the system block.
     System,
@@ -35,7 +38,8 @@ pub enum Place {
 }
 
 /// What happens to a caller's section that is over its own ceiling.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum OnOverflow {
     /// It stays whole.
     Keep,

@@ -10,7 +10,7 @@ use threadhold::engine::id::CallId;
 use threadhold::engine::message::{
     AssistantPart, Body, Content, Effect, Image, NewMessage, SYSTEM_IN_HISTORY, ToolCall, ToolResult,
 };
-use threadhold::engine::prompt::item::Tool;
+use threadhold::engine::prompt::item::{Approval, Tool};
 use threadhold::transcript_io::{Entry, Format, Import, RecordedCompaction};
 
 /// Stands in every message that no model may see, and nowhere else.
@@ -369,6 +369,7 @@ pub fn import(entries: Vec<Entry>, with_fixed: bool) -> Import {
         input_schema: schema,
         kind: None,
         guidelines: (name == "read").then(|| "Read before you write.".to_owned()),
+        approval: Approval::default(),
     };
     let path = serde_json::json!({ "type": "object", "properties": { "path": { "type": "string" } } });
     let tools = vec![tool("read", path.clone()), tool("bash", serde_json::json!({})), tool("edit", path)];

@@ -1,0 +1,143 @@
+//! What a session leaves behind: the writes that a store commits, and what it gives back when the session is opened
+//! again. Values only; tables, files and leases are the store's.
+
+use crate::engine::compact::record::{Compaction, Status};
+use crate::engine::id::{CompactionId, Generation, Ordinal, SessionId, Time, TurnId};
+use crate::engine::message::Message;
+use crate::engine::prompt::item::Tool;
+use crate::engine::prompt::system::CallerSection;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// One change of a session. The writes of a step are committed together or not at all.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Write {
+    /// The session's own row, whole: a new one, or in the place of the old one.
+    Head(Box<Head>),
+    /// A message at the end.
+    Message {
+        /// Its turn's place in the session, from 0.
+        turn: u32,
+        /// The message, counted and hashed.
+        message: Arc<Message>,
+    },
+    /// A turn, whole: a new one, or in the place of the old one.
+    Turn(TurnRow),
+    /// A compaction record. Summary and count of the session change with it, in the same transaction (source: 002).
+    Compaction(Box<Compaction>),
+    /// A record came into force or went out of it.
+    CompactionStatus {
+        /// The record.
+        id: CompactionId,
+        /// What it is from now on.
+        status: Status,
+    },
+    /// The whole session as it stands is copied under another id: nothing that was said is lost by what follows.
+    Fork {
+        /// The id of the copy.
+        to: SessionId,
+    },
+    /// Messages from here on, and turns that begin with them, leave the session.
+    Truncate {
+        /// The first one that goes.
+        from: Ordinal,
+        /// Turns that stay.
+        turns: u32,
+    },
+}
+
+/// What a session is, beside what was said in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Head {
+    /// Its id.
+    pub id: SessionId,
+    /// The folder that it belongs to, as the editor names it.
+    pub workspace: String,
+    /// Its title, where it has one.
+    pub title: Option<String>,
+    /// Who runs the loop; fixed when the session is made.
+    pub driver: Driver,
+    /// What it is for, in the client's words.
+    pub kind: Option<String>,
+    /// The session that it was started or forked from.
+    pub parent: Option<SessionId>,
+    /// What background sessions share.
+    pub work_scope: Option<String>,
+    /// Rises on reset.
+    pub generation: Generation,
+    /// How often its end was cut off; the version of messages that came after.
+    pub cuts: u32,
+    /// System text, sections and tools, frozen.
+    pub prefix: Prefix,
+    /// The settings that were made for this session alone, as they came over the wire.
+    pub settings: Value,
+    /// When it was made.
+    pub created_at: Time,
+    /// When something was last said in it.
+    pub updated_at: Time,
+}
+
+/// Who runs the loop of a session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Driver {
+    /// We do: we ask the model and have the tools run.
+    #[default]
+    Sidecar,
+    /// The editor does, and asks for prompts (source: 003).
+    Editor,
+}
+
+/// What stands before the messages, as it was given.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Prefix {
+    /// The caller's sections, in their order.
+    pub sections: Vec<CallerSection>,
+    /// The tools that the model is told of.
+    pub tools: Vec<Tool>,
+}
+
+/// A turn, beside its messages.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnRow {
+    /// Its place in the session, from 0.
+    pub index: u32,
+    /// Its id.
+    pub id: TurnId,
+    /// How it ended, or that it runs.
+    pub status: TurnStatus,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TurnStatus {
+    /// It runs, or the process that ran it is gone.
+    #[default]
+    Running,
+    /// The model had nothing more to do.
+    Completed,
+    /// Somebody stopped it.
+    Cancelled,
+    /// It could not go on.
+    Failed,
+}
+
+/// A session as a store gives it back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stored {
+    /// Its own row.
+    pub head: Head,
+    /// Its turns, in order.
+    pub turns: Vec<TurnRow>,
+    /// Its messages in order, each with its turn's place.
+    pub messages: Vec<(u32, Arc<Message>)>,
+    /// Its compaction records, oldest first, with their status.
+    pub compactions: Vec<Compaction>,
+    /// Rows that cannot be read: where they stood, and why. The rest is here.
+    pub unreadable: Vec<String>,
+}
