@@ -251,6 +251,7 @@ impl Call<'_> {
             policy: &self.options.policy,
             counter: self.counter,
             tokens_before: exceeded.needed,
+            focus: None,
         };
         let record = match self.descend(desk, model) {
             Step::Accepted(record) => *record,

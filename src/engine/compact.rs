@@ -13,4 +13,5 @@ pub mod metadata;
 pub mod plan;
 pub mod policy;
 pub mod record;
+pub mod restore;
 pub mod template;

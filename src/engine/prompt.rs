@@ -196,6 +196,12 @@ impl PromptPlan {
         sections
     }
 
+    /// Indexes into [`Prompt::items`] after which a provider's cache may keep the prefix.
+    pub fn breakpoints(&self) -> impl Iterator<Item = usize> {
+        let marked = self.sections.iter().filter(|section| section.cache_breakpoint);
+        marked.filter_map(|section| section.items.end.checked_sub(1))
+    }
+
     /// Breakpoints stand after tools, system, compaction block and newest round: where a prefix ends that will be
     /// sent again.
     fn mark_breakpoints(&mut self) {

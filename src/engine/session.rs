@@ -1,4 +1,339 @@
 //! A session as a pure machine: [`Session::step`] takes an input and yields effects. It decides what is asked of a
 //! model, which tool runs, what is written and what is told; it does none of it.
+//!
+//! | file | what |
+//! |---|---|
+//! | `input`, `effect`, `event`, `settings`, `stored`, `snapshot` | the values that go in and come out |
+//! | `state` | where a session stands, and what it takes there |
+//! | `command` | what a command does |
+//! | `turn` | our own loop: prompt, answer, tools, again |
+//! | `tools` | calls, decisions, results |
+//! | `compaction` | an overflow as a state that waits for a model |
+//! | `render` | the editor's loop: a history comes in, a prompt goes out (source: 003) |
+//! | `reconcile` | an editor's history against ours |
 
+mod command;
+mod compaction;
+pub mod effect;
+pub mod event;
+pub mod history_turn;
+pub mod input;
+pub mod reconcile;
+mod render;
+pub mod settings;
+pub mod snapshot;
+pub mod state;
 pub mod stored;
+mod tools;
+mod turn;
+
+use super::id::{CallId, CompactionId, Ordinal, SessionId, Time, TurnId};
+use super::message::{Body, NewMessage};
+use super::prompt::item::Approval;
+use super::prompt::system::Fixed;
+use super::tokens::TokenCount;
+use super::transcript::Transcript;
+use effect::{Answer, Effect, Refusal};
+use event::{EventBody, Ring, TurnEnd};
+use input::{Input, ModelCallId, Render, ReplyTo, Timer};
+use settings::Settings;
+use state::{Pause, Rest, State};
+use std::collections::{BTreeSet, VecDeque};
+use stored::{Driver, Head, Stored, TurnRow, TurnStatus, Write};
+
+/// A session: everything that was said in it, and where it stands.
+#[derive(Debug)]
+pub struct Session {
+    head: Head,
+    settings: Settings,
+    transcript: Transcript,
+    fixed: Fixed,
+    /// How each turn of the transcript ended, by its place.
+    turns: Vec<TurnRow>,
+    state: State,
+    events: Ring,
+    /// The name of this numbering of events.
+    stream: String,
+    /// Calls of a model so far.
+    asked: u64,
+    /// Renders that wait for the one that is being made; one at a time.
+    renders: VecDeque<(ReplyTo, Render)>,
+    /// Whether its own row was written.
+    is_stored: bool,
+    /// Rows of the store that could not be read.
+    unreadable: Vec<String>,
+}
+
+/// What a step may use and does not have.
+#[derive(Clone, Copy)]
+pub struct Around<'a> {
+    /// The time.
+    pub now: Time,
+    /// The same, ISO-8601, UTC.
+    pub stamp: &'a str,
+    /// Who counts.
+    pub counter: &'a dyn TokenCount,
+}
+
+/// A session before its first step.
+#[derive(Debug)]
+pub struct Opening {
+    /// Its own row; the store's, where it has one.
+    pub head: Head,
+    /// What it runs under.
+    pub settings: Settings,
+    /// What the store has of it.
+    pub stored: Option<Stored>,
+    /// A name for this numbering of events; another one in every process.
+    pub stream: String,
+}
+
+/// One step: the session, what it may use, and what it wants done so far.
+struct Step<'a> {
+    session: &'a mut Session,
+    around: Around<'a>,
+    effects: Vec<Effect>,
+}
+
+impl Session {
+    /// A new session, or one that goes on. Nothing is asked of anybody by itself: calls that had no result when the
+    /// process ended wait for the client.
+    pub fn new(opening: Opening, counter: &dyn TokenCount) -> Self {
+        let Opening { head, settings, stored, stream } = opening;
+        let is_stored = stored.is_some();
+        let mut transcript = Transcript::resumed(head.id.clone(), head.generation, head.cuts);
+        let (mut turns, mut unreadable) = (Vec::new(), Vec::new());
+        if let Some(stored) = stored {
+            stored
+                .messages
+                .into_iter()
+                .for_each(|(turn, message)| transcript.put_back(turn as usize, message));
+            stored.compactions.into_iter().for_each(|record| transcript.record(record));
+            (turns, unreadable) = (stored.turns, stored.unreadable);
+        }
+        let fixed = Fixed::new("", &head.prefix.sections, head.prefix.tools.clone(), counter);
+        let mut session = Self {
+            head,
+            settings,
+            transcript,
+            fixed,
+            turns,
+            state: State::Resting(Rest::Idle),
+            events: Ring::default(),
+            stream,
+            asked: 0,
+            renders: VecDeque::new(),
+            is_stored,
+            unreadable,
+        };
+        session.state = session.state_found();
+        session
+    }
+
+    /// The state that follows from what is stored.
+    fn state_found(&self) -> State {
+        let Some(last) = self.turns.last() else { return State::Resting(Rest::Idle) };
+        let rest = match last.status {
+            TurnStatus::Completed => Rest::Completed,
+            TurnStatus::Running | TurnStatus::Cancelled => Rest::Idle,
+            TurnStatus::Failed => Rest::Failed("the last turn failed".into()),
+        };
+        let is_running = last.status == TurnStatus::Running && self.head.driver == Driver::Sidecar;
+        let open = if is_running { self.unanswered() } else { BTreeSet::new() };
+        if open.is_empty() {
+            return State::Resting(rest);
+        }
+        let asks = self.waiting_for_user(&open);
+        if asks.is_empty() {
+            State::WaitingIde(open)
+        } else {
+            State::Paused(Pause { open: asks, ..Pause::default() })
+        }
+    }
+
+    /// Calls of the newest round that have no result.
+    fn unanswered(&self) -> BTreeSet<CallId> {
+        let Some(round) = self.transcript.rounds().last() else { return BTreeSet::new() };
+        let Some(Body::Assistant { calls, .. }) =
+            self.transcript.message(round.assistant).map(|message| &message.body)
+        else {
+            return BTreeSet::new();
+        };
+        let open = calls.iter().zip(&round.results).filter(|(_, result)| result.is_none());
+        open.map(|(call, _)| call.id.clone()).collect()
+    }
+
+    /// Those of these calls about which the user is asked first.
+    fn waiting_for_user(&self, calls: &BTreeSet<CallId>) -> BTreeSet<CallId> {
+        let asks = self.reasons(calls.iter(), "");
+        let asks =
+            asks.into_iter().filter(|call| self.approval(&call.name, &call.arguments) == Approval::Ask);
+        asks.map(|call| call.call).collect()
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &SessionId {
+        &self.head.id
+    }
+
+    /// Its own row.
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// The name of this numbering of events.
+    pub fn stream(&self) -> &str {
+        &self.stream
+    }
+
+    /// Where it stands.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// What was said in it.
+    pub fn transcript(&self) -> &Transcript {
+        &self.transcript
+    }
+
+    /// What it runs under.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Takes one input. The same inputs yield the same effects, byte for byte.
+    pub fn step(&mut self, input: Input, around: Around<'_>) -> Vec<Effect> {
+        let mut step = Step { session: self, around, effects: Vec::new() };
+        match input {
+            Input::Command(reply, command) => step.command(reply, command),
+            Input::Abandoned(reply) => step.abandoned(reply),
+            Input::ModelDelta(call, delta) => step.model_delta(call, delta),
+            Input::ModelDone(call, outcome) => step.model_done(call, outcome),
+            Input::ToolDone(call, outcome) => step.tool_done(call, outcome),
+            Input::Permitted(decisions) => step.permitted(decisions),
+            Input::Expired(Timer::Model(call)) => step.model_expired(call),
+            Input::Expired(Timer::Tool(call)) => step.tool_expired(call),
+            Input::NotWritten(why) => step.not_written(why),
+        }
+        step.effects
+    }
+}
+
+impl Step<'_> {
+    fn emit(&mut self, body: EventBody) {
+        let event = self.session.events.push(body);
+        self.effects.push(Effect::Emit(event));
+    }
+
+    fn write(&mut self, write: Write) {
+        self.effects.push(Effect::Write(write));
+    }
+
+    fn reply(&mut self, to: ReplyTo, answer: Result<Answer, Refusal>) {
+        self.effects.push(Effect::Reply(to, Box::new(answer)));
+    }
+
+    fn trace(&mut self, what: impl Into<String>) {
+        self.effects.push(Effect::Trace(what.into()));
+    }
+
+    /// Writes the session's own row. Nothing of a session is stored before it.
+    fn write_head(&mut self) {
+        self.session.is_stored = true;
+        self.session.head.cuts = self.session.transcript.cuts();
+        self.session.head.updated_at = self.around.now;
+        self.write(Write::Head(Box::new(self.session.head.clone())));
+    }
+
+    /// Takes a state on and says so.
+    fn enter(&mut self, state: State) {
+        self.session.state = state;
+        let state = self.session.state.name();
+        let turn = self.turn_id();
+        self.emit(EventBody::RuntimeUpdated { state, turn, ended: None });
+    }
+
+    /// The newest turn.
+    fn turn_id(&self) -> Option<TurnId> {
+        self.session.transcript.turns().last().map(|turn| turn.id.clone())
+    }
+
+    /// The state's refusal of a command.
+    fn invalid(&self) -> Refusal {
+        let state = self.session.state.name();
+        Refusal::InvalidState { state, accepts: state.accepts() }
+    }
+
+    fn is_resting(&self) -> bool {
+        matches!(self.session.state, State::Resting(_))
+    }
+
+    /// A message that begins now.
+    fn stamped(&self, body: Body) -> NewMessage {
+        NewMessage { created_at: Some(self.around.stamp.to_owned()), ..NewMessage::new(body) }
+    }
+
+    /// Appends a message to the running turn.
+    fn append(&mut self, new: NewMessage) -> Ordinal {
+        let ord = self.session.transcript.append(new, self.around.counter);
+        self.took_in(ord);
+        ord
+    }
+
+    /// Stores and tells a message that the transcript took in.
+    fn took_in(&mut self, ord: Ordinal) {
+        if !self.session.is_stored {
+            self.write_head();
+        }
+        let transcript = &self.session.transcript;
+        let Some(message) = transcript.message(ord).cloned() else { return };
+        let at = transcript.turn_at(ord).unwrap_or_default();
+        let turn = u32::try_from(at).unwrap_or(u32::MAX);
+        if let Some(known) = transcript.turns().get(at).filter(|_| at >= self.session.turns.len()) {
+            let row = TurnRow { index: turn, id: known.id.clone(), status: TurnStatus::Running };
+            self.session.turns.push(row.clone());
+            self.write(Write::Turn(row));
+        }
+        self.write(Write::Message { turn, message: message.clone() });
+        self.emit(EventBody::MessageAdded(message));
+    }
+
+    /// Sets how the turn at this place ended.
+    fn set_turn(&mut self, at: usize, status: TurnStatus) {
+        if let Some(row) = self.session.turns.get_mut(at).filter(|row| row.status != status) {
+            row.status = status;
+            let row = row.clone();
+            self.write(Write::Turn(row));
+        }
+    }
+
+    /// Ends the newest turn and says so, with the summaries that were made in it.
+    fn end_turn(&mut self, status: TurnStatus, rest: Rest) {
+        let error = match &rest {
+            Rest::Failed(why) => Some(why.clone()),
+            Rest::Idle | Rest::Completed | Rest::WaitingUserInput => None,
+        };
+        let last = self.session.turns.len().saturating_sub(1);
+        self.set_turn(last, status);
+        self.session.state = State::Resting(rest);
+        let (state, turn) = (self.session.state.name(), self.turn_id());
+        let ended = TurnEnd { status, error, summaries: self.session.summaries_of(last) };
+        self.emit(EventBody::RuntimeUpdated { state, turn, ended: Some(ended) });
+    }
+
+    /// The next call of a model.
+    fn next_call(&mut self) -> ModelCallId {
+        self.session.asked += 1;
+        ModelCallId(self.session.asked)
+    }
+
+    /// Records went out of force.
+    fn void(&mut self, records: &[CompactionId]) {
+        for id in records {
+            self.write(Write::CompactionStatus {
+                id: id.clone(),
+                status: super::compact::record::Status::Void,
+            });
+        }
+    }
+}

@@ -21,6 +21,8 @@ pub struct Transcript {
     strays: BTreeSet<Ordinal>,
     call_ids: BTreeSet<CallId>,
     compactions: Vec<Compaction>,
+    /// How often its end was cut off. Positions come again after a cut, ids never.
+    cuts: u32,
 }
 
 /// One user request and all that follows.
@@ -63,7 +65,13 @@ impl Transcript {
             strays: BTreeSet::new(),
             call_ids: BTreeSet::new(),
             compactions: Vec::new(),
+            cuts: 0,
         }
+    }
+
+    /// An empty session that goes on from `generation` after `cuts` cuts, for a store's messages to be put in again.
+    pub fn resumed(session: SessionId, generation: Generation, cuts: u32) -> Self {
+        Self { generation, cuts, ..Self::new(session) }
     }
 
     /// The session's id.
@@ -137,6 +145,11 @@ impl Transcript {
         &self.compactions
     }
 
+    /// How often its end was cut off.
+    pub fn cuts(&self) -> u32 {
+        self.cuts
+    }
+
     /// The compaction that rendering obeys: the newest one in force hides all older ones (source: 003).
     pub fn in_force(&self) -> Option<&Compaction> {
         self.compactions.iter().rev().find(|record| record.status == Status::InForce)
@@ -161,6 +174,51 @@ impl Transcript {
         ord
     }
 
+    /// Appends a message that starts a turn whatever ran before: an editor says where its turns begin.
+    pub fn append_turn(&mut self, new: NewMessage, counter: &dyn TokenCount) -> Ordinal {
+        let ord = Ordinal(u32::try_from(self.messages.len()).unwrap_or(u32::MAX));
+        self.append_at(ord, new, true, counter);
+        ord
+    }
+
+    /// Puts a message of a store back: counted, hashed and named long ago. `turn` is its turn's place.
+    pub fn put_back(&mut self, turn: usize, message: Arc<Message>) {
+        while self.turns.len() <= turn {
+            self.turns.push(Turn {
+                id: message.turn.clone(),
+                first: message.ord,
+                requests: Vec::new(),
+                ran: false,
+            });
+        }
+        self.place(message);
+    }
+
+    /// Takes everything from `from` on out of the session. Records that speak of what goes are void from now on; their
+    /// ids are returned.
+    pub fn truncate(&mut self, from: Ordinal) -> Vec<CompactionId> {
+        let kept: Vec<(usize, Arc<Message>)> = self
+            .range(Ordinal(0), from)
+            .iter()
+            .filter(|message| message.ord < from)
+            .map(|message| (self.turn_at(message.ord).unwrap_or_default(), message.clone()))
+            .collect();
+        let mut cut = Self {
+            compactions: std::mem::take(&mut self.compactions),
+            ..Self::resumed(self.session.clone(), self.generation, self.cuts + 1)
+        };
+        kept.into_iter().for_each(|(turn, message)| cut.put_back(turn, message));
+        let mut void = Vec::new();
+        for record in cut.compactions.iter_mut().filter(|record| record.status == Status::InForce) {
+            if record.newest_named() >= Some(from) {
+                record.status = Status::Void;
+                void.push(record.id.clone());
+            }
+        }
+        *self = cut;
+        void
+    }
+
     /// Appends a user message to the running turn, as when the user puts a word in between two rounds.
     pub fn inject(&mut self, new: NewMessage, counter: &dyn TokenCount) -> Ordinal {
         let ord = Ordinal(u32::try_from(self.messages.len()).unwrap_or(u32::MAX));
@@ -170,44 +228,20 @@ impl Transcript {
 
     fn append_at(&mut self, ord: Ordinal, mut new: NewMessage, starts_turn: bool, counter: &dyn TokenCount) {
         if starts_turn {
-            let id = TurnId::new(format!("{}/t{}", self.session, self.turns.len()));
+            let id = TurnId::new(self.derived('t', self.turns.len()));
             self.turns.push(Turn { id, first: ord, requests: Vec::new(), ran: false });
         }
-        let turn_index = self.turns.len() - 1;
-        match &mut new.body {
-            Body::User(_) => self.turns[turn_index].requests.push(ord),
-            Body::Assistant { calls, .. } => {
-                self.turns[turn_index].ran = true;
-                for call in calls.iter_mut() {
-                    self.make_unique(call);
-                }
-                let answered = vec![None; calls.len()];
-                if !new.body.is_empty() && new.visible_to_model {
-                    let id = RoundId::new(format!("{}/r{}", self.session, self.rounds.len()));
-                    self.rounds.push(Round {
-                        id,
-                        turn: turn_index,
-                        assistant: ord,
-                        results: answered,
-                        last: ord,
-                    });
-                }
-            }
-            Body::Tool(result) => {
-                if !new.visible_to_model || !self.take_result(&result.call, ord, turn_index) {
-                    self.strays.insert(ord);
-                }
-            }
-            Body::Event { .. } => {}
+        if let Body::Assistant { calls, .. } = &mut new.body {
+            calls.iter_mut().for_each(|call| self.make_unique(call));
         }
         let tokens = new.body.tokens(counter);
         let hash = new.body.hash();
-        self.messages.push(Arc::new(Message {
-            id: MessageId::new(format!("{}/m{ord}", self.session)),
+        self.place(Arc::new(Message {
+            id: MessageId::new(self.derived('m', ord.index())),
             external_id: new.external_id,
             ord,
-            rev: 0,
-            turn: self.turns[turn_index].id.clone(),
+            rev: self.cuts,
+            turn: self.turns[self.turns.len() - 1].id.clone(),
             body: new.body,
             visible_to_model: new.visible_to_model,
             created_at: new.created_at,
@@ -217,16 +251,66 @@ impl Transcript {
         }));
     }
 
+    /// Puts a message where it belongs: its turn is the newest one.
+    fn place(&mut self, message: Arc<Message>) {
+        let (ord, turn_index) = (message.ord, self.turns.len() - 1);
+        match &message.body {
+            Body::User(_) => self.turns[turn_index].requests.push(ord),
+            Body::Assistant { calls, .. } => {
+                self.turns[turn_index].ran = true;
+                self.call_ids.extend(calls.iter().map(|call| call.id.clone()));
+                if !message.body.is_empty() && message.visible_to_model {
+                    let id = round_id(&message, self.rounds.len(), &self.session);
+                    let results = vec![None; calls.len()];
+                    self.rounds.push(Round { id, turn: turn_index, assistant: ord, results, last: ord });
+                }
+            }
+            Body::Tool(result) => {
+                if !message.visible_to_model || !self.take_result(&result.call, ord, turn_index) {
+                    self.strays.insert(ord);
+                }
+            }
+            Body::Event { .. } => {}
+        }
+        self.messages.push(message);
+    }
+
+    /// The id of the message that is appended next.
+    pub fn next_message_id(&self) -> MessageId {
+        MessageId::new(self.derived('m', self.messages.len()))
+    }
+
+    /// Whether a call of this id was ever made.
+    pub fn has_call(&self, call: &CallId) -> bool {
+        self.call_ids.contains(call)
+    }
+
+    /// The id under which its source knows a call of the newest round, where that is another one.
+    pub fn source_id(&self, call: &CallId) -> Option<String> {
+        let round = self.rounds.last()?;
+        let Body::Assistant { calls, .. } = &self.message(round.assistant)?.body else { return None };
+        calls.iter().find(|known| known.id == *call)?.source_id.clone()
+    }
+
+    /// An id that comes from the session's and a counter, and never comes again after a cut.
+    fn derived(&self, kind: char, counter: usize) -> String {
+        match self.cuts {
+            0 => format!("{}/{kind}{counter}", self.session),
+            cuts => format!("{}/{kind}{counter}.{cuts}", self.session),
+        }
+    }
+
     /// Providers refuse a prompt in which two calls have one id, and real transcripts hold such: the later one gets a
     /// new id, its own stays known for its result.
     fn make_unique(&mut self, call: &mut ToolCall) {
         let own = call.id.clone();
         let mut n = 2;
-        while !self.call_ids.insert(call.id.clone()) {
+        while self.call_ids.contains(&call.id) {
             call.id = CallId::new(format!("{own}_{n}"));
             call.source_id = Some(own.as_str().to_owned());
             n += 1;
         }
+        self.call_ids.insert(call.id.clone());
     }
 
     /// Gives a result to the first unanswered call of the newest round that has its id. A round takes results of its
@@ -251,6 +335,13 @@ impl Transcript {
         false
     }
 
+    /// Takes a record out of force, or puts it back.
+    pub fn set_status(&mut self, id: &CompactionId, status: Status) {
+        if let Some(record) = self.compactions.iter_mut().find(|record| record.id == *id) {
+            record.status = status;
+        }
+    }
+
     /// Writes a compaction record. An earlier one in force stays as a record and is hidden by it.
     pub fn record(&mut self, compaction: Compaction) {
         self.compactions.push(compaction);
@@ -258,12 +349,27 @@ impl Transcript {
 
     /// The id of the next compaction record.
     pub fn next_compaction_id(&self) -> CompactionId {
-        CompactionId::new(format!("{}/c{}", self.session, self.compactions.len()))
+        let id = |n: usize| CompactionId::new(format!("{}/c{n}", self.session));
+        let mut n = self.compactions.len();
+        // Restored records bring their ids along.
+        while self.compactions.iter().any(|record| record.id == id(n)) {
+            n += 1;
+        }
+        id(n)
     }
 
     /// Hash of all that the inclusive range says: a summary applies only to the source it was made from.
     pub fn source_hash(&self, from: Ordinal, to: Ordinal) -> String {
         let hashes: String = self.range(from, to).iter().map(|message| message.hash.as_str()).collect();
         sha256_hex(hashes.as_bytes())
+    }
+}
+
+/// An editor's own id for a round is the one under which it keeps a summary; ours comes from a counter.
+fn round_id(message: &Message, counter: usize, session: &SessionId) -> RoundId {
+    match (&message.external_id, message.rev) {
+        (Some(external), _) => RoundId::new(external),
+        (None, 0) => RoundId::new(format!("{session}/r{counter}")),
+        (None, cuts) => RoundId::new(format!("{session}/r{counter}.{cuts}")),
     }
 }

@@ -188,6 +188,7 @@ impl Watch for Measure<'_> {
             policy: &USER_WORDS_AND_LEDGER,
             counter: self.counter,
             tokens_before: record.tokens_before,
+            focus: None,
         };
         let slice = plan::slice(before.transcript, desk.policy.retention).ok();
         let other = slice.and_then(|slice| desk.with_block(Mode::Ledger, slice, &Ingredients::default()));

@@ -172,8 +172,8 @@ fn metadata_names_the_round_and_the_text_and_makes_the_record_again() {
     let keys: Vec<&String> = wire.as_object().expect("an object").keys().collect();
     assert_eq!(keys, ["toolCallRoundId", "text", "threadhold"]);
     assert!(wire["threadhold"].is_string(), "one string, so that no editor rewrites its keys");
-    let back = serde_json::from_value(wire).expect("metadata");
-    assert_eq!(metadata::record(&back).expect("a record"), record);
+    let back: metadata::SummaryMetadata = serde_json::from_value(wire).expect("metadata");
+    assert_eq!(metadata::own_part(&back.threadhold, &back.text).expect("a record").record, record);
 }
 
 /// rows: V34

@@ -78,6 +78,7 @@ impl Session {
             policy: &self.policy,
             counter: &QuarterOfChars,
             tokens_before: prompt::draft(self.source(), self.transcript.in_force()).tokens,
+            focus: None,
         }
     }
 

@@ -40,7 +40,7 @@ pub enum Refusal {
 /// The narrative in an answer, or why there is none. Text outside the summary element never enters.
 pub fn accept(answer: &Completion, most: u32, counter: &dyn TokenCount) -> Result<String, Refusal> {
     match answer.stop {
-        StopReason::Length => return Err(Refusal::Cut),
+        StopReason::Length | StopReason::Cancelled | StopReason::Failed => return Err(Refusal::Cut),
         StopReason::Refused => return Err(Refusal::Declined),
         StopReason::ToolUse => return Err(Refusal::ToolCall),
         StopReason::End if answer.calls > 0 => return Err(Refusal::ToolCall),

@@ -29,6 +29,8 @@ pub struct Desk<'a> {
     pub counter: &'a dyn TokenCount,
     /// Tokens of the prompt that was too large.
     pub tokens_before: u32,
+    /// What a summary is to keep in view, in the words of who asked for it.
+    pub focus: Option<&'a str>,
 }
 
 /// What a rung puts into its record beside what follows from the transcript.

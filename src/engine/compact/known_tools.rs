@@ -2,7 +2,7 @@
 //! No guess from a name's sound.
 
 use crate::engine::message::ToolCall;
-use crate::engine::prompt::item::{Approval, Tool, ToolKind};
+use crate::engine::prompt::item::{Tool, ToolKind};
 use serde_json::Value;
 
 /// A tool that editors and agents are known to have.
@@ -143,7 +143,7 @@ mod tests {
             input_schema: Value::Null,
             kind: Some(ToolKind::Read),
             guidelines: None,
-            approval: Approval::default(),
+            approval: Default::default(),
         };
         assert_eq!(kind_of("bash", &[]), ToolKind::Run);
         assert_eq!(kind_of("Bash", &[]), ToolKind::Run);

@@ -175,9 +175,16 @@ fn ask_full(desk: Desk<'_>, slice: Slice, mut fallbacks: Vec<Fallback>) -> Step 
         fallbacks.push(fallback(Mode::Full, "the conversation so far does not fit a summary request"));
         return after_full(desk, slice, fallbacks);
     }
-    items.push(user(desk, template::instruction(desk.source.budget.max_summary_tokens)));
-    let request =
-        Request { items, tools: live.tools, tool_choice: ToolChoice::None, ..summary_request(desk) };
+    let kept = |at: &usize| desk.policy.summary_breakpoints && *at < items.len();
+    let cache_breakpoints = live.plan.breakpoints().filter(kept).collect();
+    items.push(user(desk, template::instruction(desk.source.budget.max_summary_tokens, desk.focus)));
+    let request = Request {
+        items,
+        tools: live.tools,
+        tool_choice: ToolChoice::None,
+        cache_breakpoints,
+        ..summary_request(desk)
+    };
     ask(desk, slice, request, Rung::Full, fallbacks, false)
 }
 
@@ -194,7 +201,8 @@ fn ask_simple(desk: Desk<'_>, slice: Slice, fallbacks: Vec<Fallback>) -> Step {
     let transcript = desk.source.transcript;
     let previous = transcript.in_force();
     let budget = desk.source.budget;
-    let overhead = budget.max_summary_tokens + desk.counter.count(&template::instruction(0)) + 100;
+    let overhead =
+        budget.max_summary_tokens + desk.counter.count(&template::instruction(0, desk.focus)) + 100;
     let most = budget.limit.saturating_sub(overhead).max(budget.limit / 4);
     let mut pieces = VecDeque::new();
     let (mut piece, mut tokens) = (String::new(), 0);
@@ -252,7 +260,7 @@ fn ask_piece(
     input_truncated: bool,
 ) -> Step {
     let piece = pieces.pop_front().unwrap_or_default();
-    let text = template::simple_request(narrative, &piece, desk.source.budget.max_summary_tokens);
+    let text = template::simple_request(narrative, &piece, desk.source.budget.max_summary_tokens, desk.focus);
     let request = Request { items: vec![user(desk, text)], ..summary_request(desk) };
     ask(desk, slice, request, Rung::Simple(pieces), fallbacks, input_truncated)
 }
@@ -295,6 +303,11 @@ fn fingerprint(desk: Desk<'_>, slice: Slice) -> (Generation, String) {
 }
 
 impl Waiting {
+    /// Why earlier rungs did not serve.
+    pub fn fallbacks(&self) -> &[Fallback] {
+        &self.fallbacks
+    }
+
     /// Goes on with what the model did. An answer for a source that changed meanwhile is discarded.
     pub fn answer(self, desk: Desk<'_>, model: &str, outcome: Outcome) -> Step {
         let Waiting { slice, source, rung, mut fallbacks, input_truncated } = self;

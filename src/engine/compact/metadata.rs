@@ -2,7 +2,7 @@
 //! as one JSON string, because an editor may rewrite keys that mean something to it.
 
 use super::record::{Compaction, Mode, Trigger};
-use crate::engine::id::{CompactionId, Ordinal, RoundId, SessionId};
+use crate::engine::id::{CompactionId, Ordinal, RoundId, SessionId, TurnId};
 use crate::engine::transcript::Transcript;
 use serde::{Deserialize, Serialize};
 
@@ -24,13 +24,15 @@ pub struct SummaryMetadata {
 pub struct OwnPart {
     /// The session.
     pub session_id: SessionId,
+    /// The turn that ran when it was made.
+    pub turn_id: Option<TurnId>,
     /// The record.
     pub compaction_id: CompactionId,
     /// Hash of what the covered range said.
     pub source_hash: String,
-    /// The last message of the session when it was made.
+    /// The last message that it speaks of.
     pub head_ord: Option<Ordinal>,
-    /// Its hash.
+    /// Hash of what was said after the covered range, up to that message.
     pub head_hash: Option<String>,
     /// User messages that stay before the block.
     pub kept_user_ids: Vec<String>,
@@ -52,14 +54,15 @@ pub struct OwnPart {
 
 /// The metadata of a record.
 pub fn metadata(transcript: &Transcript, record: &Compaction) -> SummaryMetadata {
-    let head = transcript.messages().last();
+    let head = record.newest_named();
     let kept = record.kept_users.iter().filter_map(|ord| transcript.message(*ord));
     let own = OwnPart {
         session_id: transcript.session().clone(),
+        turn_id: record.turn.clone(),
         compaction_id: record.id.clone(),
         source_hash: record.source_hash.clone(),
-        head_ord: head.map(|message| message.ord),
-        head_hash: head.map(|message| message.hash.clone()),
+        head_ord: head,
+        head_hash: head.map(|head| transcript.source_hash(record.resume_at(), head)),
         kept_user_ids: kept.map(|message| message.id.as_str().to_owned()).collect(),
         tokens_before: record.tokens_before,
         tokens_after: record.tokens_after,
@@ -76,8 +79,8 @@ pub fn metadata(transcript: &Transcript, record: &Compaction) -> SummaryMetadata
     }
 }
 
-/// The record in metadata that the editor handed back, with its block; why not, where it is damaged.
-pub fn record(metadata: &SummaryMetadata) -> Result<Compaction, serde_json::Error> {
-    let own: OwnPart = serde_json::from_str(&metadata.threadhold)?;
-    Ok(Compaction { block: metadata.text.as_str().into(), ..own.record })
+/// Our own part of metadata that the editor handed back, the record with its block; why not, where it is damaged.
+pub fn own_part(own: &str, text: &str) -> Result<OwnPart, serde_json::Error> {
+    let own: OwnPart = serde_json::from_str(own)?;
+    Ok(OwnPart { record: Compaction { block: text.into(), ..own.record }, ..own })
 }

@@ -15,6 +15,8 @@ pub struct Policy {
     pub enabled: bool,
     /// Which summary a model is asked for.
     pub summary_mode: ModeRequested,
+    /// Whether a request for a full summary carries the cache breakpoints of the prompt that it extends (source: 003).
+    pub summary_breakpoints: bool,
     /// How far below the limit a compaction must come: this share of the room above what cannot be given up.
     pub target_ratio: PerMille,
     /// Share of the limit that user messages of the covered span may take, byte for byte.
@@ -62,6 +64,7 @@ pub const DEFAULT: Policy = Policy {
     retention: Retention::Rounds,
     enabled: true,
     summary_mode: ModeRequested::Auto,
+    summary_breakpoints: true,
     target_ratio: PerMille::new(500),
     user_messages: PerMille::new(200),
     limit_history: Stage::ShortenResults,

@@ -202,6 +202,17 @@ impl Compaction {
         self.dropped.or(self.covers).map_or(Ordinal(0), |span| span.to.next())
     }
 
+    /// The newest message that it speaks of.
+    pub fn newest_named(&self) -> Option<Ordinal> {
+        let spans = [self.covers, self.dropped].into_iter().flatten().map(|span| span.to);
+        let users = [&self.kept_users, &self.reported_users, &self.open_requests].into_iter().flatten();
+        let newer = self.actions.values().filter_map(|action| match action {
+            Action::Repeat { newer, .. } => Some(*newer),
+            Action::Shorten { .. } => None,
+        });
+        spans.chain(users.copied()).chain(self.actions.keys().copied()).chain(newer).max()
+    }
+
     /// Whether the message is in the covered range.
     pub fn covers(&self, ord: Ordinal) -> bool {
         self.covers.is_some_and(|span| span.holds(ord))

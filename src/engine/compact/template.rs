@@ -97,13 +97,14 @@ pub fn escape(text: &str) -> String {
 }
 
 /// The user instruction that asks for a narrative.
-pub fn instruction(most_tokens: u32) -> String {
+pub fn instruction(most_tokens: u32, focus: Option<&str>) -> String {
+    let focus = focus.map_or(String::new(), |focus| format!(" Keep in view above all: {}.", escape(focus)));
     format!(
         "The conversation above is about to be condensed. Write what a colleague needs to go on with it. Answer with \
 one {SUMMARY_OPEN} element and nothing else; call no tool. Inside it, use exactly these headings: {}. Goal: what the \
 user wants, as stated last. Decisions: what was decided and why. State: what is done and what is not. Next steps: in \
 order. Open questions: what only the user can answer. Keep the content of a previous summary that still holds. Paths, \
-names and commands are listed elsewhere; do not repeat lists of them. At most {most_tokens} tokens.\n{SUMMARY_OPEN}…\
+names and commands are listed elsewhere; do not repeat lists of them. At most {most_tokens} tokens.{focus}\n{SUMMARY_OPEN}…\
 {SUMMARY_CLOSE}",
         SECTIONS.join(", ")
     )
@@ -145,12 +146,17 @@ fn shortened(text: &str, most: usize) -> String {
 }
 
 /// The request text of simple mode: the narrative so far, uncut, then a piece of the conversation.
-pub fn simple_request(previous: Option<&str>, conversation: &str, most_tokens: u32) -> String {
+pub fn simple_request(
+    previous: Option<&str>,
+    conversation: &str,
+    most_tokens: u32,
+    focus: Option<&str>,
+) -> String {
     let previous =
         previous.map_or(String::new(), |text| format!("{PREVIOUS_OPEN}\n{text}\n{PREVIOUS_CLOSE}\n\n"));
     format!(
         "{previous}{CONVERSATION_OPEN}\n{conversation}\n{CONVERSATION_CLOSE}\n\n{}",
-        instruction(most_tokens)
+        instruction(most_tokens, focus)
     )
 }
 

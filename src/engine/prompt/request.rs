@@ -2,6 +2,8 @@
 //! are, and not what an answer is worth: that is `compact`'s.
 
 use super::item::{Item, Tool};
+use crate::engine::delta::Draft;
+use crate::engine::message::AssistantPart;
 use std::sync::Arc;
 
 /// One call of a model.
@@ -31,7 +33,18 @@ pub enum ToolChoice {
     None,
 }
 
-/// A whole answer of a model.
+/// A whole answer of a model to a turn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// Text and thinking in their order, then the calls. Nothing where the deltas before it were the answer.
+    pub said: Option<Draft>,
+    /// Why it ended.
+    pub stop: StopReason,
+    /// Tokens of the answer as the provider reported them.
+    pub output_tokens: Option<u32>,
+}
+
+/// What an answer is worth as a summary.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Completion {
     /// What it said.
@@ -55,4 +68,25 @@ pub enum StopReason {
     ToolUse,
     /// The provider or the model would not answer.
     Refused,
+    /// Somebody stopped it; what is there was shown.
+    Cancelled,
+    /// The call broke off; what is there was shown.
+    Failed,
+}
+
+impl Answer {
+    /// The answer as text, with the number of its calls. `streamed` is what came before it.
+    pub fn completion(self, streamed: Draft) -> Completion {
+        let said = self.said.unwrap_or(streamed);
+        let text = said.parts.iter().filter_map(|part| match part {
+            AssistantPart::Text(text) => Some(&**text),
+            AssistantPart::Reasoning { .. } => None,
+        });
+        Completion {
+            text: text.collect(),
+            calls: said.calls.len(),
+            stop: self.stop,
+            output_tokens: self.output_tokens,
+        }
+    }
 }

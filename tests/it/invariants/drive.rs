@@ -41,7 +41,8 @@ impl Driver<'_> {
             Err(exceeded) => exceeded,
         };
         let tokens_before = exceeded.needed;
-        let desk = Desk { source, policy: &self.case.policy, counter: self.counter, tokens_before };
+        let desk =
+            Desk { source, policy: &self.case.policy, counter: self.counter, tokens_before, focus: None };
         let mut step = ladder::start(desk, self.case.summarizer.is_some());
         while let Step::Ask(ask) = step {
             let mut model = Scripted::echo();

@@ -1,0 +1,234 @@
+//! Restore (source: 003, P8): summaries that an editor kept become records of this transcript again, or a reason why
+//! not. Nothing is skipped in silence, and restoring twice changes nothing. What is matched against what is here; who
+//! brings the metadata is not.
+
+use super::metadata::own_part;
+use super::plan::{self, Keep};
+use super::record::{Action, Anchor, Compaction, Mode, ModeRequested, Span, Status, Strength, Trigger};
+use super::template::{BLOCK_CLOSE, BLOCK_OPEN, escape};
+use crate::engine::id::{CompactionId, Ordinal, RoundId};
+use crate::engine::session::history_turn::SummaryEntry;
+use crate::engine::tokens::{PER_MESSAGE, TokenCount};
+use crate::engine::transcript::Transcript;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What became of one entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is a record again, and in force.
+    Restored(CompactionId),
+    /// The record was there.
+    Already(CompactionId),
+    /// What it stands for has changed or is not here; it is not applied.
+    Stale(String),
+    /// Nothing in the session is the round that it names.
+    Orphan,
+    /// It came before, or a newer summary stands for all of it.
+    Duplicate,
+    /// It marks a summary that failed, or cannot be read.
+    Failure(String),
+}
+
+/// An entry with what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    /// The round that it names.
+    pub round_id: String,
+    /// What became of it.
+    pub verdict: Verdict,
+}
+
+/// What a restore needs beside the transcript.
+#[derive(Clone, Copy)]
+pub struct Restoring<'a> {
+    /// Who counts.
+    pub counter: &'a dyn TokenCount,
+    /// Tokens that user messages of a span may take where a summary does not say which it kept.
+    pub user_budget: u32,
+}
+
+/// Brings entries back, each with the place of the turn that carried it, oldest first. Records that come back are
+/// written to the transcript.
+pub fn restore(
+    transcript: &mut Transcript,
+    entries: &[(usize, SummaryEntry)],
+    with: Restoring<'_>,
+) -> Vec<Restored> {
+    let mut seen = BTreeSet::new();
+    let mut restored = Vec::new();
+    for (turn, entry) in entries {
+        let key = (entry.round_id.clone(), entry.text.clone(), entry.own.clone());
+        let verdict = if seen.insert(key) { one(transcript, *turn, entry, with) } else { Verdict::Duplicate };
+        restored.push(Restored { round_id: entry.round_id.clone(), verdict });
+    }
+    restored
+}
+
+fn one(transcript: &mut Transcript, turn: usize, entry: &SummaryEntry, with: Restoring<'_>) -> Verdict {
+    if entry.round_id.is_empty() && entry.text.is_empty() {
+        return Verdict::Failure("marks a summary that failed".into());
+    }
+    let made = match &entry.own {
+        Some(own) => of_ours(transcript, own, &entry.text),
+        None => of_others(transcript, turn, entry, with),
+    };
+    match made {
+        Ok(record) => write(transcript, record),
+        Err(verdict) => verdict,
+    }
+}
+
+fn write(transcript: &mut Transcript, record: Compaction) -> Verdict {
+    let covered = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
+    if record.resume_at() < covered {
+        return Verdict::Duplicate;
+    }
+    let id = record.id.clone();
+    transcript.record(record);
+    Verdict::Restored(id)
+}
+
+/// A record of ours: found again by what it says of its source, wherever that stands now.
+fn of_ours(transcript: &Transcript, own: &str, text: &str) -> Result<Compaction, Verdict> {
+    let own = own_part(own, text).map_err(|error| Verdict::Failure(format!("cannot be read: {error}")))?;
+    let mut record = own.record;
+    if let Some(known) = transcript.compactions().iter().find(|known| known.id == record.id) {
+        return Err(match known.status {
+            Status::Void => Verdict::Stale("what it stands for is no longer in the session".into()),
+            Status::InForce | Status::Recorded => Verdict::Already(known.id.clone()),
+        });
+    }
+    let at = anchored(transcript, &record.anchor).ok_or(Verdict::Orphan)?;
+    let by = i64::from(at.0) - i64::from(record.anchor.ord.0);
+    move_by(&mut record, by).ok_or_else(|| Verdict::Stale("its beginning is not here".into()))?;
+    let head = record.newest_named();
+    if head.is_some_and(|head| transcript.message(head).is_none()) {
+        return Err(Verdict::Stale("it speaks of messages that are not here".into()));
+    }
+    let span = record.dropped.or(record.covers);
+    let source = span.map_or_else(String::new, |span| transcript.source_hash(span.from, span.to));
+    if source != record.source_hash {
+        return Err(Verdict::Stale("what it stands for was changed".into()));
+    }
+    let after = head.map(|head| transcript.source_hash(record.resume_at(), head));
+    if after != own.head_hash {
+        return Err(Verdict::Stale("what it shortens was changed".into()));
+    }
+    record.generation = transcript.generation();
+    record.status = Status::InForce;
+    record.previous = transcript.in_force().map(|previous| previous.id.clone());
+    Ok(record)
+}
+
+/// The message that an anchor means: where it stood, else in its round, else the only one that says the same.
+fn anchored(transcript: &Transcript, anchor: &Anchor) -> Option<Ordinal> {
+    let is_it = |ord: &Ordinal| transcript.message(*ord).is_some_and(|message| message.hash == anchor.hash);
+    if is_it(&anchor.ord) {
+        return Some(anchor.ord);
+    }
+    let round = transcript.rounds().iter().find(|round| round.id == anchor.round_id);
+    if let Some(ord) = round.and_then(|round| (round.assistant.0..=round.last.0).map(Ordinal).find(is_it)) {
+        return Some(ord);
+    }
+    let mut same = transcript.messages().iter().map(|message| message.ord).filter(is_it);
+    same.next().filter(|_| same.next().is_none())
+}
+
+/// Moves every position in a record; nothing where one would stand before the beginning.
+fn move_by(record: &mut Compaction, by: i64) -> Option<()> {
+    if by == 0 {
+        return Some(());
+    }
+    let moved = |ord: Ordinal| u32::try_from(i64::from(ord.0) + by).ok().map(Ordinal);
+    let all = |ords: &[Ordinal]| ords.iter().map(|ord| moved(*ord)).collect::<Option<Vec<_>>>();
+    let span = |span: Option<Span>| match span {
+        Some(Span { from, to }) => Some(Some(Span { from: moved(from)?, to: moved(to)? })),
+        None => Some(None),
+    };
+    record.anchor.ord = moved(record.anchor.ord)?;
+    record.covers = span(record.covers)?;
+    record.dropped = span(record.dropped)?;
+    record.kept_users = all(&record.kept_users)?;
+    record.reported_users = all(&record.reported_users)?;
+    record.open_requests = all(&record.open_requests)?;
+    let mut actions = BTreeMap::new();
+    for (ord, action) in &record.actions {
+        let action = match *action {
+            Action::Repeat { newer, tokens } => Action::Repeat { newer: moved(newer)?, tokens },
+            shorten @ Action::Shorten { .. } => shorten,
+        };
+        actions.insert(moved(*ord)?, action);
+    }
+    record.actions = actions;
+    Some(())
+}
+
+/// A summary that says no more than a round and a text, as document 003 writes it: it stands for everything up to the
+/// end of that round. `previous` is the turn before the one that carried it; a turn's id is its last message.
+fn of_others(
+    transcript: &Transcript,
+    turn: usize,
+    entry: &SummaryEntry,
+    with: Restoring<'_>,
+) -> Result<Compaction, Verdict> {
+    let through = named(transcript, turn, &entry.round_id).ok_or(Verdict::Orphan)?;
+    let block = match entry.text.contains(BLOCK_OPEN) {
+        true => entry.text.clone(),
+        false => format!("{BLOCK_OPEN}\n{}\n{BLOCK_CLOSE}", escape(&entry.text)),
+    };
+    let same = |known: &&Compaction| known.anchor.ord == through && *known.block == *block;
+    if let Some(known) = transcript.compactions().iter().find(same) {
+        return Err(Verdict::Already(known.id.clone()));
+    }
+    let words = plan::user_words(transcript, through, with.user_budget, Keep::Words);
+    let cutting = plan::cut_before(transcript, through.next(), &words);
+    let rounds = transcript.first_round_from(through.next());
+    let source_hash = cutting.span.map(|span| transcript.source_hash(span.from, span.to)).unwrap_or_default();
+    Ok(Compaction {
+        id: transcript.next_compaction_id(),
+        generation: transcript.generation(),
+        anchor: Anchor { round_id: RoundId::new(&entry.round_id), ..plan::anchor(transcript, through) },
+        covers: cutting.span,
+        dropped: None,
+        source_hash,
+        block_tokens: with.counter.count(&block) + PER_MESSAGE,
+        block: block.into(),
+        narrative: Some(entry.text.as_str().into()),
+        actions: BTreeMap::new(),
+        kept_users: cutting.kept_users,
+        reported_users: cutting.reported_users,
+        open_requests: cutting.open_requests,
+        tokens_before: 0,
+        tokens_after: 0,
+        estimator: with.counter.name().to_owned(),
+        trigger: Trigger::Restored,
+        mode_requested: ModeRequested::Auto,
+        mode: Mode::Full,
+        strength: Strength::Absent,
+        fallbacks: Vec::new(),
+        model: None,
+        input_truncated: false,
+        num_rounds: u32::try_from(rounds).unwrap_or(u32::MAX),
+        previous: transcript.in_force().map(|previous| previous.id.clone()),
+        turn: transcript.turns().get(turn).map(|turn| turn.id.clone()),
+        created_at: None,
+        duration_ms: None,
+        status: Status::InForce,
+    })
+}
+
+/// The last message that a summary at this round stands for.
+fn named(transcript: &Transcript, turn: usize, id: &str) -> Option<Ordinal> {
+    if id == "previous" {
+        return transcript.last_of_turn(turn.checked_sub(1)?);
+    }
+    if let Some(round) = transcript.rounds().iter().rfind(|round| round.id.as_str() == id) {
+        return Some(round.last);
+    }
+    let is_it = |at: usize| {
+        let Some(turn) = transcript.turns().get(at) else { return false };
+        let request = transcript.message(turn.first).and_then(|message| message.external_id.as_deref());
+        turn.id.as_str() == id || request == Some(id)
+    };
+    (0..transcript.turns().len()).find(|at| is_it(*at)).and_then(|at| transcript.last_of_turn(at))
+}

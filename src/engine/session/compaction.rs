@@ -1,0 +1,281 @@
+//! An overflow as a state: the ladder is begun, a model is waited for where it asks one, and what follows the
+//! compaction goes on from there. The rungs themselves are in `compact::ladder`.
+
+use super::Step;
+use super::effect::{Answer, AskModel, Effect, Purpose, Refusal};
+use super::event::{CompactionUpdate, EventBody, Phase};
+use super::input::{ReplyTo, Timer};
+use super::state::{Compacting, Job, Rest, State, Then};
+use crate::engine::compact::compose::Desk;
+use crate::engine::compact::ladder::{self, Ask, CannotFit, Outcome, Waiting};
+use crate::engine::compact::metadata::{SummaryMetadata, metadata};
+use crate::engine::compact::policy::{Policy, Stage};
+use crate::engine::compact::record::{Compaction, Mode, Trigger};
+use crate::engine::delta::Draft;
+use crate::engine::prompt::request::{self, ToolChoice};
+use crate::engine::prompt::{self, BudgetExceeded, Source};
+use crate::engine::settings::{Budget, SettingsError};
+
+/// A compaction about to begin.
+pub(super) struct Begin {
+    /// What starts it.
+    pub trigger: Trigger,
+    /// What the summary is to keep in view.
+    pub focus: Option<String>,
+    /// The prompt that is too large, where one is.
+    pub exceeded: Option<BudgetExceeded>,
+    /// What follows.
+    pub then: Then,
+}
+
+/// How a compaction came out.
+enum End {
+    /// There is a record.
+    Made(Box<Compaction>),
+    /// There was nothing to gain; why.
+    Nothing(String),
+    /// Nothing brings the prompt under its limit.
+    CannotFit(CannotFit),
+}
+
+impl Step<'_> {
+    /// Somebody asks for a compaction.
+    pub(super) fn compact(&mut self, reply: ReplyTo, focus: Option<String>) {
+        if !self.is_resting() {
+            let refusal = self.invalid();
+            return self.reply(reply, Err(refusal));
+        }
+        if let Err(error) = self.session.settings.budget() {
+            return self.reply(reply, Err(error.into()));
+        }
+        self.begin_compaction(Begin {
+            trigger: Trigger::Manual,
+            focus,
+            exceeded: None,
+            then: Then::Report(reply),
+        });
+    }
+
+    pub(super) fn begin_compaction(&mut self, begin: Begin) {
+        let Begin { trigger, focus, exceeded, then } = begin;
+        let job = Job { trigger, focus, since: self.around.now, exceeded, then };
+        self.tell(Phase::Started, &job, None, None);
+        let step = self.at_desk(&job, |desk, model| ladder::start(desk, model));
+        self.descend(step, job);
+    }
+
+    /// Budget and policy of a job: a render may bring its own.
+    fn terms(&self, job: &Job) -> Result<(Budget, Policy), SettingsError> {
+        let budget = match &job.then {
+            Then::Render(rendering) => self.budget_of(&rendering.render)?,
+            Then::Generate | Then::Report(_) => self.session.settings.budget()?,
+        };
+        let mut policy = self.session.settings.policy.clone();
+        if job.exceeded.is_none() {
+            // Asked for, and not needed: then it is a summary that is wanted.
+            policy.limit_history = Stage::Off;
+            policy.enabled = true;
+        }
+        Ok((budget, policy))
+    }
+
+    /// Takes a step of the ladder.
+    fn at_desk(
+        &self,
+        job: &Job,
+        step: impl FnOnce(Desk<'_>, bool) -> ladder::Step,
+    ) -> Result<ladder::Step, SettingsError> {
+        let (budget, policy) = self.terms(job)?;
+        let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
+        let tokens_before = match &job.exceeded {
+            Some(exceeded) => exceeded.needed,
+            None => prompt::draft(source, self.session.transcript.in_force()).tokens,
+        };
+        let desk = Desk {
+            source,
+            policy: &policy,
+            counter: self.around.counter,
+            tokens_before,
+            focus: job.focus.as_deref(),
+        };
+        Ok(step(desk, self.session.settings.client.completes))
+    }
+
+    /// From rung to rung, until a model must be waited for or there is an end.
+    fn descend(&mut self, step: Result<ladder::Step, SettingsError>, job: Job) {
+        match step {
+            Err(error) => self.finish(job, End::Nothing(error.to_string())),
+            Ok(ladder::Step::Ask(ask)) => self.ask_for_summary(*ask, job),
+            Ok(ladder::Step::Accepted(record)) => self.accept(*record, job),
+            Ok(ladder::Step::Off) => self.finish(job, End::Nothing("compaction is off".into())),
+            Ok(ladder::Step::CannotFit(sizes)) => {
+                self.tell(Phase::CannotFit, &job, Some(Mode::Dropped), Some(sizes.to_string()));
+                self.finish(job, End::CannotFit(sizes));
+            }
+            Ok(ladder::Step::Stale) => {
+                self.trace("a summary's source changed while it was made; it was dropped");
+                let step = self.at_desk(&job, |desk, model| ladder::start(desk, model));
+                self.descend(step, job);
+            }
+        }
+    }
+
+    fn ask_for_summary(&mut self, ask: Ask, job: Job) {
+        let Ask { mut request, mode, waiting } = ask;
+        let call = self.next_call();
+        let settings = &self.session.settings;
+        let (model, deadline) = (settings.model.clone(), settings.model_deadline_ms);
+        if !model.tool_choice_none && request.tool_choice == ToolChoice::None {
+            // A model that cannot be told to use no tools is told of none; its cached prefix is lost.
+            request.tools = std::sync::Arc::default();
+            request.tool_choice = ToolChoice::Auto;
+        }
+        let turn = self.turn_id();
+        self.tell(Phase::Summarizing, &job, Some(mode), None);
+        let was = self.session.state.name();
+        let compacting = Compacting { call, mode, draft: Draft::default(), waiting, job };
+        self.session.state = State::Compacting(Box::new(compacting));
+        let state = self.session.state.name();
+        if was != state {
+            self.emit(EventBody::RuntimeUpdated { state, turn: turn.clone(), ended: None });
+        }
+        let ask = AskModel { call, turn, purpose: Purpose::Summary, model, request };
+        self.effects.push(Effect::AskModel(Box::new(ask)));
+        self.effects.push(Effect::Start(Timer::Model(call), deadline));
+    }
+
+    pub(super) fn summarized(&mut self, outcome: Result<request::Answer, String>) {
+        self.resume(|draft| match outcome {
+            Ok(answer) => Outcome::Answered(answer.completion(draft)),
+            Err(why) => Outcome::Failed(why),
+        });
+    }
+
+    pub(super) fn summary_expired(&mut self) {
+        self.resume(|_| Outcome::Deadline);
+    }
+
+    /// Goes on with what the model did.
+    fn resume(&mut self, outcome: impl FnOnce(Draft) -> Outcome) {
+        let State::Compacting(running) =
+            std::mem::replace(&mut self.session.state, State::Resting(Rest::Idle))
+        else {
+            return;
+        };
+        let Compacting { draft, waiting, job, mode, .. } = *running;
+        let model = self.session.settings.model.name.clone().unwrap_or_else(|| "editor".to_owned());
+        let before = waiting.fallbacks().len();
+        let outcome = outcome(draft);
+        let step = self.at_desk(&job, |desk, _| Waiting::answer(waiting, desk, &model, outcome));
+        if let Ok(ladder::Step::Ask(ask)) = &step
+            && ask.mode != mode
+        {
+            let reason = ask.waiting.fallbacks().get(before).map(|fallback| fallback.reason.clone());
+            self.tell(Phase::FellBack, &job, Some(mode), reason);
+        }
+        if let Ok(ladder::Step::Accepted(record)) = &step
+            && let Some(last) = record.fallbacks.get(before)
+        {
+            self.tell(Phase::FellBack, &job, Some(last.mode), Some(last.reason.clone()));
+        }
+        self.descend(step, job);
+    }
+
+    /// Takes a record in. Where the prompt was not too large, a record must make it smaller, and may drop nothing.
+    fn accept(&mut self, mut record: Compaction, job: Job) {
+        let gains = record.tokens_after < record.tokens_before && record.mode != Mode::Dropped;
+        if job.exceeded.is_none() && !gains {
+            let why = "nothing would be gained: the prompt is small, or all of it must stay";
+            return self.finish(job, End::Nothing(why.into()));
+        }
+        record.trigger = job.trigger;
+        record.created_at = Some(self.around.now);
+        record.duration_ms = Some(self.around.now.0.saturating_sub(job.since.0));
+        self.session.transcript.record(record.clone());
+        self.write(super::stored::Write::Compaction(Box::new(record.clone())));
+        self.finish(job, End::Made(Box::new(record)));
+    }
+
+    /// What follows. Whoever waits next gets its turn.
+    fn finish(&mut self, job: Job, end: End) {
+        if let End::Made(record) = &end {
+            let metadata = metadata(&self.session.transcript, record);
+            self.emit(EventBody::CompactionUpdated(Box::new(CompactionUpdate {
+                phase: Phase::Accepted,
+                mode: Some(record.mode),
+                trigger: record.trigger,
+                reason: None,
+                record: Some(((**record).clone(), metadata)),
+            })));
+        } else if let End::Nothing(why) = &end {
+            self.tell(Phase::Refused, &job, None, Some(why.clone()));
+        }
+        let was_generating = matches!(job.then, Then::Generate);
+        if !was_generating && !self.is_resting() {
+            self.session.state = State::Resting(Rest::Idle);
+        }
+        match (job.then, end) {
+            (Then::Generate, End::Made(record)) => self.generate(Some(&record)),
+            (Then::Generate, End::Nothing(why)) => self.fail(why),
+            (Then::Generate, End::CannotFit(sizes)) => self.fail(sizes.to_string()),
+            (Then::Report(reply), End::Made(record)) => {
+                let metadata: SummaryMetadata = metadata(&self.session.transcript, &record);
+                self.reply(reply, Ok(Answer::Compacted(Ok(Box::new((*record, metadata))))));
+            }
+            (Then::Report(reply), End::Nothing(why)) => self.reply(reply, Ok(Answer::Compacted(Err(why)))),
+            (Then::Report(reply), End::CannotFit(sizes)) => self.reply(reply, Err(sizes.into())),
+            (Then::Render(rendering), End::Made(record)) => self.rendered(rendering, Some(*record), None),
+            (Then::Render(rendering), End::Nothing(why)) => match job.exceeded {
+                Some(exceeded) => self.reply(rendering.reply, Err(exceeded.into())),
+                None => self.rendered(rendering, None, Some(why)),
+            },
+            (Then::Render(rendering), End::CannotFit(sizes)) => match job.exceeded {
+                Some(_) => self.reply(rendering.reply, Err(sizes.into())),
+                None => self.rendered(rendering, None, Some(sizes.to_string())),
+            },
+        }
+        if !was_generating {
+            self.rest_again();
+        }
+    }
+
+    /// A compaction is stopped: nothing of it stays, and who waited is told.
+    pub(super) fn stop_compacting(&mut self, running: Compacting) {
+        self.effects.push(Effect::CancelModel(running.call));
+        self.effects.push(Effect::Stop(Timer::Model(running.call)));
+        self.tell(Phase::Cancelled, &running.job, Some(running.mode), None);
+        match running.job.then {
+            Then::Generate => {}
+            Then::Report(reply) => {
+                self.reply(reply, Err(Refusal::Cancelled));
+                self.rest_again();
+            }
+            Then::Render(rendering) => {
+                self.reply(rendering.reply, Err(Refusal::Cancelled));
+                self.rest_again();
+            }
+        }
+    }
+
+    /// Nobody waits for this answer any more: what is done for it alone is stopped.
+    pub(super) fn abandoned(&mut self, reply: ReplyTo) {
+        self.session.renders.retain(|(waiting, _)| *waiting != reply);
+        let is_running = match &self.session.state {
+            State::Compacting(running) => match &running.job.then {
+                Then::Report(waiting) => *waiting == reply,
+                Then::Render(rendering) => rendering.reply == reply,
+                Then::Generate => false,
+            },
+            State::Resting(_) | State::Streaming(_) | State::Paused(_) | State::WaitingIde(_) => false,
+        };
+        if is_running {
+            self.stop_running();
+        }
+    }
+
+    fn tell(&mut self, phase: Phase, job: &Job, mode: Option<Mode>, reason: Option<String>) {
+        let trigger = job.trigger;
+        let update = CompactionUpdate { phase, mode, trigger, reason, record: None };
+        self.emit(EventBody::CompactionUpdated(Box::new(update)));
+    }
+}

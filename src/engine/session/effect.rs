@@ -1,0 +1,213 @@
+//! Everything that a session wants done, as values. Whoever performs them keeps their order: what follows a write in
+//! one step happens after it is stored.
+
+use super::event::Event;
+use super::input::{ModelCallId, ReplyTo, Timer};
+use super::reconcile::Report;
+use super::settings::ModelFacts;
+use super::snapshot::{Inspection, Snapshot};
+use super::state::StateName;
+use super::stored::{Driver, Write};
+use crate::engine::compact::ladder::CannotFit;
+use crate::engine::compact::metadata::SummaryMetadata;
+use crate::engine::compact::record::Compaction;
+use crate::engine::id::{CallId, MessageId, RoundId, SessionId, TurnId};
+use crate::engine::message::Text;
+use crate::engine::prompt::request::Request;
+use crate::engine::prompt::{BudgetExceeded, Prompt};
+use crate::engine::settings::SettingsError;
+use thiserror::Error;
+
+/// Something to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Store this. All writes of a step are one transaction.
+    Write(Write),
+    /// Tell whoever follows the session.
+    Emit(Event),
+    /// Answer who asked.
+    Reply(ReplyTo, Box<Result<Answer, Refusal>>),
+    /// Ask the model.
+    AskModel(Box<AskModel>),
+    /// The answer is not wanted any more.
+    CancelModel(ModelCallId),
+    /// Have a tool run.
+    InvokeTool(InvokeTool),
+    /// Its result is not wanted any more.
+    CancelTool(CallId),
+    /// Ask the user about calls. The session stands in its pause, whoever answers.
+    AskPermission(Vec<Reason>),
+    /// Say so when this many milliseconds have passed; a timer of the same name starts again.
+    Start(Timer, u64),
+    /// Forget about it.
+    Stop(Timer),
+    /// For the log: something came that is not wanted any more, or told nothing.
+    Trace(String),
+}
+
+/// A call of a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AskModel {
+    /// Its id.
+    pub call: ModelCallId,
+    /// The turn that it is for.
+    pub turn: Option<TurnId>,
+    /// Why it is asked.
+    pub purpose: Purpose,
+    /// Which one.
+    pub model: ModelFacts,
+    /// What to send.
+    pub request: Request,
+}
+
+/// Why a model is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To go on with a turn.
+    Turn,
+    /// To sum up.
+    Summary,
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InvokeTool {
+    /// The call.
+    pub call: CallId,
+    /// Its turn.
+    pub turn: TurnId,
+    /// The tool.
+    pub name: Text,
+    /// JSON text, as the model gave it.
+    pub arguments: Text,
+}
+
+/// Why a call waits for the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reason {
+    /// The call.
+    pub call: CallId,
+    /// The tool.
+    pub name: Text,
+    /// JSON text, as the model gave it.
+    pub arguments: Text,
+    /// In words.
+    pub reason: String,
+}
+
+/// What a command is answered with.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// The session as it is, and what became of the history that was brought.
+    Opened(Box<(Snapshot, Report)>),
+    /// The session as it is.
+    Snapshot(Box<Snapshot>),
+    /// The events that were missed.
+    Events(Vec<Event>),
+    /// A turn runs.
+    TurnStarted {
+        /// It.
+        turn: TurnId,
+        /// The request's message.
+        message: MessageId,
+    },
+    /// A turn was stopped, or there was none.
+    TurnCancelled(Option<TurnId>),
+    /// The editor's turn ended; the summaries that were made in it, oldest first.
+    TurnEnded {
+        /// It.
+        turn: TurnId,
+        /// Its summaries.
+        summaries: Vec<SummaryMetadata>,
+    },
+    /// A round was taken in.
+    RoundAppended {
+        /// The round, where the message is one.
+        round: Option<RoundId>,
+        /// Its messages.
+        messages: Vec<MessageId>,
+    },
+    /// A prompt.
+    Rendered(Box<Rendered>),
+    /// A compaction was made, or there was nothing to do and why.
+    Compacted(Result<Box<(Compaction, SummaryMetadata)>, String>),
+    /// Done; the state that follows.
+    Done(StateName),
+    /// What the context is made of.
+    Inspected(Box<Inspection>),
+}
+
+/// What a render yields.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rendered {
+    /// The prompt.
+    pub prompt: Prompt,
+    /// The window that it was made for, in tokens.
+    pub window: u32,
+    /// Who counted.
+    pub estimator: String,
+    /// Whether it marks where a provider's cache may keep it.
+    pub breakpoints: bool,
+    /// The compaction that was made for it.
+    pub made: Option<(Compaction, SummaryMetadata)>,
+    /// The session that keeps what the editor's history no longer has.
+    pub fork: Option<SessionId>,
+    /// What there is to say about it.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Something that a caller should know and that stops nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// For programs.
+    pub kind: &'static str,
+    /// For people.
+    pub message: String,
+}
+
+/// Why a command was not carried out. Nothing changed.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum Refusal {
+    /// The session's state does not take it.
+    #[error("the session is {}; it takes {} now", .state.name(), .accepts.join(", "))]
+    InvalidState {
+        /// The state.
+        state: StateName,
+        /// What it takes.
+        accepts: &'static [&'static str],
+    },
+    /// The command belongs to the other driver.
+    #[error("the session is driven by the {}; this command is for the other driver", match .0 { Driver::Sidecar => "sidecar", Driver::Editor => "editor" })]
+    OtherDriver(Driver),
+    /// Something that is named is not there, or not any more.
+    #[error("there is no {what} {id:?} that this could be about")]
+    Unknown {
+        /// What is meant.
+        what: &'static str,
+        /// Its id as it was given.
+        id: String,
+    },
+    /// It was answered or decided before.
+    #[error("{what} {id:?} was settled before; nothing changed")]
+    Settled {
+        /// What is meant.
+        what: &'static str,
+        /// Its id.
+        id: String,
+    },
+    /// There is nothing in what was given.
+    #[error("{0}")]
+    Empty(&'static str),
+    /// The prompt is over its limit, and may not be compacted.
+    #[error(transparent)]
+    BudgetExceeded(#[from] BudgetExceeded),
+    /// Nothing brings the prompt under its limit.
+    #[error(transparent)]
+    CannotFit(#[from] CannotFit),
+    /// A setting cannot be used.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// It was cancelled.
+    #[error("cancelled; what was said is kept")]
+    Cancelled,
+}

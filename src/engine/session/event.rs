@@ -1,0 +1,228 @@
+//! What a session tells whoever follows it: numbered events and the ring that keeps the newest of them for a follower
+//! that missed some (source: 001). Their form on a wire is the protocol's.
+
+use super::effect::Reason;
+use super::reconcile::Report;
+use super::state::StateName;
+use super::stored::TurnStatus;
+use crate::engine::compact::metadata::SummaryMetadata;
+use crate::engine::compact::record::{Compaction, Mode, Trigger};
+use crate::engine::delta::Delta;
+use crate::engine::id::{MessageId, Ordinal, SessionId, TurnId};
+use crate::engine::message::Message;
+use crate::engine::prompt::request::StopReason;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Something that happened, with its number: one more than the event before it in the same stream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// From 1 on.
+    pub seq: u64,
+    /// What happened.
+    pub body: EventBody,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EventBody {
+    /// A model begins to answer.
+    StreamStarted {
+        /// The message that it will be.
+        message: MessageId,
+        /// Its turn.
+        turn: TurnId,
+    },
+    /// It said a little more.
+    StreamDelta {
+        /// The message.
+        message: MessageId,
+        /// What it added.
+        delta: Delta,
+    },
+    /// It is done.
+    StreamFinished {
+        /// The message.
+        message: MessageId,
+        /// Why.
+        stop: StopReason,
+    },
+    /// A message was added.
+    MessageAdded(Arc<Message>),
+    /// Messages left the session; a fork keeps them.
+    MessagesTruncated {
+        /// The first that left.
+        from: Ordinal,
+        /// Where they are now.
+        fork: Option<SessionId>,
+    },
+    /// Title or settings changed.
+    ThreadUpdated {
+        /// The title from now on.
+        title: Option<String>,
+    },
+    /// The state changed.
+    RuntimeUpdated {
+        /// From now on.
+        state: StateName,
+        /// The turn that runs or ended.
+        turn: Option<TurnId>,
+        /// How it ended, where it did.
+        ended: Option<TurnEnd>,
+    },
+    /// Calls wait for the user.
+    PauseRequired(Vec<Reason>),
+    /// They wait no longer.
+    PauseCleared,
+    /// A compaction goes on.
+    CompactionUpdated(Box<CompactionUpdate>),
+    /// What a prompt weighs now, in tokens.
+    ContextUpdated {
+        /// The prompt.
+        tokens: u32,
+        /// Its limit.
+        limit: u32,
+    },
+    /// What became of a history that an editor brought.
+    RestoreReported(Box<Report>),
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnEnd {
+    /// How.
+    pub status: TurnStatus,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// The summaries that were made in it, oldest first (source: 003).
+    pub summaries: Vec<SummaryMetadata>,
+}
+
+/// A step of a compaction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompactionUpdate {
+    /// Which.
+    pub phase: Phase,
+    /// The rung.
+    pub mode: Option<Mode>,
+    /// What started it.
+    pub trigger: Trigger,
+    /// Why a rung did not serve.
+    pub reason: Option<String>,
+    /// The record, once there is one.
+    pub record: Option<(Compaction, SummaryMetadata)>,
+}
+
+/// Where a compaction is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// It begins.
+    Started,
+    /// A model is asked.
+    Summarizing,
+    /// A rung did not serve; the next one is tried.
+    FellBack,
+    /// There is a record.
+    Accepted,
+    /// There was nothing to gain, and nothing changed.
+    Refused,
+    /// It was cancelled.
+    Cancelled,
+    /// Nothing brings the prompt under its limit.
+    CannotFit,
+}
+
+/// Events that are kept for followers.
+const MOST_EVENTS: usize = 1024;
+/// Bytes of text that they may hold together.
+const MOST_BYTES: usize = 1024 * 1024;
+
+/// The newest events of a stream.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Ring {
+    events: VecDeque<(Event, usize)>,
+    bytes: usize,
+    last: u64,
+}
+
+impl Ring {
+    /// The number of the last event; 0 before the first.
+    pub fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// Gives a happening its number and keeps it.
+    pub fn push(&mut self, body: EventBody) -> Event {
+        self.last += 1;
+        let event = Event { seq: self.last, body };
+        let bytes = weight(&event.body);
+        self.bytes += bytes;
+        self.events.push_back((event.clone(), bytes));
+        while self.events.len() > MOST_EVENTS || self.bytes > MOST_BYTES {
+            let Some((_, bytes)) = self.events.pop_front() else { break };
+            self.bytes -= bytes;
+        }
+        event
+    }
+
+    /// All events after this one; nothing where some of them are no longer kept, or it was never told.
+    pub fn since(&self, seq: u64) -> Option<Vec<Event>> {
+        let first = self.events.front().map_or(self.last + 1, |(event, _)| event.seq);
+        (seq <= self.last && seq + 1 >= first).then(|| {
+            self.events.iter().map(|(event, _)| event).filter(|event| event.seq > seq).cloned().collect()
+        })
+    }
+}
+
+/// About as many bytes as its text has.
+fn weight(body: &EventBody) -> usize {
+    64 + match body {
+        EventBody::StreamDelta { delta: Delta::AppendContent { text }, .. }
+        | EventBody::StreamDelta { delta: Delta::AppendReasoning { text, .. }, .. }
+        | EventBody::StreamDelta { delta: Delta::AppendToolArguments { text, .. }, .. } => text.len(),
+        EventBody::MessageAdded(message) => message.body.texts().iter().map(|text| text.len()).sum(),
+        EventBody::CompactionUpdated(update) => update
+            .record
+            .as_ref()
+            .map_or(0, |(record, metadata)| record.block.len() + metadata.threadhold.len()),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(text: &str) -> EventBody {
+        EventBody::ThreadUpdated { title: Some(text.into()) }
+    }
+
+    /// rows: R26 R27
+    #[test]
+    fn a_follower_gets_what_it_missed_or_hears_that_it_is_gone() {
+        let mut ring = Ring::default();
+        assert_eq!(ring.since(0), Some(vec![]));
+        let events: Vec<Event> = (0..3).map(|n| ring.push(said(&n.to_string()))).collect();
+        assert_eq!(events.iter().map(|event| event.seq).collect::<Vec<_>>(), [1, 2, 3]);
+        assert_eq!(ring.since(1), Some(events[1..].to_vec()));
+        assert_eq!(ring.since(3), Some(vec![]));
+        assert_eq!(ring.since(4), None, "nobody was told of a fourth");
+        for _ in 0..MOST_EVENTS {
+            ring.push(said("more"));
+        }
+        assert_eq!(ring.since(2), None, "the third is gone");
+        assert_eq!(ring.since(3).map(|events| events.len()), Some(MOST_EVENTS));
+    }
+
+    #[test]
+    fn large_events_push_older_ones_out() {
+        let mut ring = Ring::default();
+        for _ in 0..10 {
+            let delta = Delta::AppendContent { text: "x".repeat(300_000) };
+            ring.push(EventBody::StreamDelta { message: MessageId::new("m"), delta });
+        }
+        assert_eq!(ring.since(0), None);
+        assert_eq!(ring.since(8).map(|events| events.len()), Some(2));
+        assert!(ring.bytes <= MOST_BYTES);
+    }
+}

@@ -1,0 +1,203 @@
+//! Everything that can happen to a session, as values: commands of a client, what a model and tools did, deadlines.
+//! Where they came from on a wire is not told here.
+
+use super::history_turn::HistoryTurn;
+use super::settings::{ModelFacts, Settings};
+use super::stored::TurnStatus;
+use crate::engine::delta::Delta;
+use crate::engine::id::CallId;
+use crate::engine::message::{Body, Content, NewMessage, ToolResult};
+use crate::engine::prompt::item::Tool;
+use crate::engine::prompt::request::Answer;
+use crate::engine::prompt::system::CallerSection;
+use serde_json::Value;
+
+/// Who waits for an answer. Opaque; the shell knows what is behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ReplyTo(pub u64);
+
+/// One call of a model, counted within its session and process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ModelCallId(pub u64);
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Input {
+    /// A client asks for something.
+    Command(ReplyTo, Command),
+    /// Nobody waits for this answer any more.
+    Abandoned(ReplyTo),
+    /// A model said a little more.
+    ModelDelta(ModelCallId, Delta),
+    /// A model is done: its answer, or why there is none, in words without secrets.
+    ModelDone(ModelCallId, Result<Answer, String>),
+    /// A tool is done.
+    ToolDone(CallId, ToolOutcome),
+    /// The client answered a request for permission.
+    Permitted(Vec<Decision>),
+    /// A deadline passed.
+    Expired(Timer),
+    /// What the last step wrote could not be stored; why.
+    NotWritten(String),
+}
+
+/// What a client can ask a session for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// It opens the session, perhaps with a history of its own; the answer is a snapshot.
+    Open(Box<Open>),
+    /// A user asks for something (source: 001, UserMessage).
+    StartTurn(Box<StartTurn>),
+    /// The running turn is to stop (source: 001, Abort).
+    CancelTurn,
+    /// The editor's loop is done with its turn.
+    EndTurn(TurnStatus),
+    /// The editor's loop ran a round.
+    AppendRound(Round),
+    /// The editor wants a prompt (source: 003).
+    Render(Box<Render>),
+    /// Somebody wants a compaction now.
+    Compact {
+        /// What the summary is to keep in view.
+        focus: Option<String>,
+    },
+    /// Calls are approved or rejected (source: 001).
+    Decide(Vec<Decision>),
+    /// The editor hands in a tool's result (source: 001, IdeToolResult).
+    ToolResult(ToolResult),
+    /// Settings change (source: 001, SetParams).
+    Configure(Box<Configure>),
+    /// What the context is made of.
+    Inspect,
+    /// Events since a point, or a snapshot.
+    Subscribe {
+        /// The stream and the last event that is known.
+        since: Option<(String, u64)>,
+    },
+}
+
+/// See [`Command::Open`].
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Open {
+    /// The editor's copy, oldest turn first; nothing where it has none.
+    pub history: Option<Vec<HistoryTurn>>,
+    /// What stands before the messages, where it is given.
+    pub prefix: GivenPrefix,
+    /// A title for it.
+    pub title: Option<String>,
+}
+
+/// Tools and sections, where a command gives them. What is not given stays.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct GivenPrefix {
+    /// The caller's sections.
+    pub sections: Option<Vec<CallerSection>>,
+    /// The tools.
+    pub tools: Option<Vec<Tool>>,
+}
+
+/// See [`Command::StartTurn`].
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct StartTurn {
+    /// What the user said, with what was put beside it.
+    pub content: Vec<Content>,
+    /// The client's id of the request.
+    pub external_id: Option<String>,
+    /// What stands before the messages, where it is given.
+    pub prefix: GivenPrefix,
+    /// The model, where another one is chosen.
+    pub model: Option<ModelFacts>,
+}
+
+/// A round as an editor's loop ran it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Round {
+    /// The editor's id; 003's `toolCallRoundId`.
+    pub id: Option<String>,
+    /// The assistant message.
+    pub assistant: Body,
+    /// The results that are there.
+    pub results: Vec<ToolResult>,
+}
+
+/// See [`Command::Render`].
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Render {
+    /// Earlier turns as the editor has them; nothing where it relies on ours.
+    pub history: Option<Vec<HistoryTurn>>,
+    /// The running turn: request, rounds, results. Nothing where it was handed in before.
+    pub current: Option<HistoryTurn>,
+    /// What stands before the messages, where it is given.
+    pub prefix: GivenPrefix,
+    /// The model, where this render is for another one.
+    pub model: Option<ModelFacts>,
+    /// A ceiling below the model's window, in tokens.
+    pub ceiling: Option<u32>,
+    /// Whether it may be compacted.
+    pub summarize: Summarize,
+    /// Whether the prompt marks where a provider's cache may keep it.
+    pub breakpoints: bool,
+}
+
+/// Whether a render may compact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Summarize {
+    /// Where the prompt is over its limit.
+    #[default]
+    Auto,
+    /// Also where it is not.
+    Force,
+    /// Not at all: an overflow is an error.
+    Never,
+}
+
+/// See [`Command::Configure`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Configure {
+    /// What holds from now on, all layers merged.
+    pub settings: Settings,
+    /// The session's own layer as it came, to be kept.
+    pub own: Value,
+    /// Another title.
+    pub title: Option<String>,
+}
+
+/// A decision about a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// The call.
+    pub call: CallId,
+    /// Whether it may run.
+    pub approved: bool,
+    /// The user's words about it.
+    pub note: Option<String>,
+}
+
+/// What a tool did.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ToolOutcome {
+    /// It answered.
+    Answered(ToolResult),
+    /// It answers later, by [`Command::ToolResult`].
+    Pending,
+    /// It could not be asked; why.
+    Failed(String),
+}
+
+/// A deadline.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Timer {
+    /// A model may say nothing for this long.
+    Model(ModelCallId),
+    /// A tool may run for this long.
+    Tool(CallId),
+}
+
+impl Round {
+    /// Its messages, the assistant's first.
+    pub fn into_messages(self) -> Vec<NewMessage> {
+        let assistant = NewMessage { external_id: self.id, ..NewMessage::new(self.assistant) };
+        let results = self.results.into_iter().map(|result| NewMessage::new(Body::Tool(result)));
+        std::iter::once(assistant).chain(results).collect()
+    }
+}

@@ -1,0 +1,211 @@
+//! An editor's history against ours (source: 003, protocol): what it has more is taken in, what it has no longer goes
+//! to a fork, what it never had stays. Decides and changes the transcript; what is written follows from the report.
+
+use super::history_turn::HistoryTurn;
+use crate::engine::compact::restore::Restored;
+use crate::engine::id::{CompactionId, Ordinal, SessionId};
+use crate::engine::message::{Body, Content, Message, NewMessage};
+use crate::engine::prompt::coverage::is_hidden;
+use crate::engine::tokens::TokenCount;
+use crate::engine::transcript::Transcript;
+
+/// What became of a history that an editor brought.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Messages that were taken in.
+    pub appended: u32,
+    /// Messages that left the session.
+    pub truncated: u32,
+    /// The session that keeps them.
+    pub fork: Option<SessionId>,
+    /// Compactions that went out of force because of it.
+    pub void: Vec<CompactionId>,
+    /// What became of each summary.
+    pub summaries: Vec<Restored>,
+    /// Results that answer no call, by the id that they name.
+    pub strays: Vec<String>,
+    /// Rows of the store that could not be read.
+    pub unreadable: Vec<String>,
+}
+
+/// Where the two part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Parting {
+    /// Our place of the first turn of theirs.
+    first: usize,
+    /// Ours from here on is not theirs.
+    cut: Option<Ordinal>,
+    /// Their turn from which on messages are taken in, and how many of it we have.
+    append: (usize, usize),
+}
+
+/// Whether the list ends with the newest turn, or may go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// It is all there is: ours after it is gone.
+    Whole,
+    /// It may be older than ours: what ours has after it stays.
+    Older,
+    /// It is the running turn alone: ours before it stays.
+    Running,
+}
+
+/// What to do with the transcript.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Merge {
+    /// Our place of their first turn.
+    pub first: usize,
+    /// Ours from here on leaves.
+    pub cut: Option<Ordinal>,
+    /// What is taken in; whether each message starts a turn.
+    pub append: Vec<(bool, NewMessage)>,
+}
+
+/// Compares. Nothing is changed.
+pub(super) fn merge(transcript: &Transcript, theirs: &[HistoryTurn], reach: Reach) -> Merge {
+    let Parting { first, cut, append: (turn, have) } = part(transcript, theirs, reach);
+    let mut append = Vec::new();
+    for (at, history) in theirs.iter().enumerate().skip(turn) {
+        let skip = if at == turn { have } else { 0 };
+        for (n, message) in history.messages.iter().enumerate().skip(skip) {
+            append.push((n == 0, message.clone()));
+        }
+    }
+    Merge { first, cut, append }
+}
+
+fn part(transcript: &Transcript, theirs: &[HistoryTurn], reach: Reach) -> Parting {
+    let ours = transcript.turns().len();
+    let Some(start) = theirs.first() else {
+        let cut = (reach == Reach::Whole && ours > 0).then_some(Ordinal(0));
+        return Parting { first: 0, cut, append: (0, 0) };
+    };
+    let Some(first) = aligned(transcript, start, reach) else {
+        let cut = (reach != Reach::Running && ours > 0).then_some(Ordinal(0));
+        return Parting { first: if cut.is_some() { 0 } else { ours }, cut, append: (0, 0) };
+    };
+    let begin = |at: usize| transcript.turns().get(at).map(|turn| turn.first);
+    for (n, history) in theirs.iter().enumerate() {
+        let at = first + n;
+        if at >= ours {
+            return Parting { first, cut: None, append: (n, 0) };
+        }
+        let is_last = n + 1 == theirs.len() && reach != Reach::Older;
+        match inside(transcript, at, history, is_last) {
+            Inside::Same => {}
+            Inside::More(have) if at + 1 == ours => return Parting { first, cut: None, append: (n, have) },
+            // Turns of ours follow: they follow something else than theirs do.
+            Inside::More(have) => return Parting { first, cut: begin(at + 1), append: (n, have) },
+            Inside::Parts(ord, have) => return Parting { first, cut: Some(ord), append: (n, have) },
+        }
+    }
+    let cut = if reach == Reach::Older { None } else { begin(first + theirs.len()) };
+    Parting { first, cut, append: (theirs.len(), 0) }
+}
+
+/// Our turn that is their first one. By the editor's id wherever it stands; without ids the words must be the same.
+fn aligned(transcript: &Transcript, start: &HistoryTurn, reach: Reach) -> Option<usize> {
+    let request = start.messages.first()?;
+    let is_it = |at: &usize| {
+        let first = transcript.turns().get(*at).map(|turn| turn.first);
+        first.and_then(|ord| transcript.message(ord)).is_some_and(|message| same(message, request))
+    };
+    let mut turns = 0..transcript.turns().len();
+    match reach {
+        Reach::Whole | Reach::Older => turns.find(is_it),
+        // Without an id, the same words may be said again: only the newest turn can be the running one.
+        Reach::Running if request.external_id.is_none() => turns.next_back().filter(is_it),
+        Reach::Running => turns.rfind(is_it),
+    }
+}
+
+/// One of their turns against ours.
+enum Inside {
+    /// Ours has it all.
+    Same,
+    /// Theirs goes on after this many of its messages.
+    More(usize),
+    /// Ours is another one from here on; this many of theirs are ours too.
+    Parts(Ordinal, usize),
+}
+
+fn inside(transcript: &Transcript, at: usize, history: &HistoryTurn, is_last: bool) -> Inside {
+    let Some(turn) = transcript.turns().get(at) else { return Inside::More(0) };
+    let Some(last) = transcript.last_of_turn(at) else { return Inside::More(0) };
+    let said = transcript.range(turn.first, last).iter().map(|message| &**message);
+    let mut ours: Vec<&Message> = said.filter(|message| !is_hidden(message)).collect();
+    ours.reverse();
+    for (n, theirs) in history.messages.iter().enumerate() {
+        if n > 0 && !history.detailed {
+            return Inside::Same;
+        }
+        if theirs.body.is_empty() {
+            continue;
+        }
+        if let Body::Tool(result) = &theirs.body {
+            // Results come in any order: each is looked for among those that stand together.
+            let together = ours.iter().rev().take_while(|message| matches!(message.body, Body::Tool(_)));
+            let at = together
+                .enumerate()
+                .find(|(_, m)| matches!(&m.body, Body::Tool(known) if known.call == result.call))
+                .map(|(at, _)| ours.len() - 1 - at);
+            match at {
+                Some(at) if same(ours[at], theirs) => drop(ours.remove(at)),
+                Some(at) => return Inside::Parts(ours[at].ord, n),
+                None if ours.is_empty() => return Inside::More(n),
+                // A result that never reached us before the model went on: it cannot be taken in any more.
+                None => {}
+            }
+            continue;
+        }
+        while matches!(ours.last().map(|message| &message.body), Some(Body::Tool(_))) {
+            ours.pop();
+        }
+        match ours.last() {
+            None => return Inside::More(n),
+            Some(message) if same(message, theirs) => drop(ours.pop()),
+            Some(message) => return Inside::Parts(message.ord, n),
+        }
+    }
+    let results_only = ours.iter().all(|message| matches!(message.body, Body::Tool(_)));
+    match ours.last() {
+        Some(message) if is_last && history.detailed && !results_only => {
+            Inside::Parts(message.ord, history.messages.len())
+        }
+        _ => Inside::Same,
+    }
+}
+
+/// Whether they are the same message. With ids on both sides the ids decide first: an editor sends the same words
+/// again under a new one. What was put beside a request when it was first rendered need not come again.
+fn same(ours: &Message, theirs: &NewMessage) -> bool {
+    if let (Some(a), Some(b)) = (&ours.external_id, &theirs.external_id)
+        && a != b
+    {
+        return false;
+    }
+    match (&ours.body, &theirs.body) {
+        (Body::User(all), Body::User(said)) => {
+            let beside =
+                |part: &Content| matches!(part, Content::Resource { .. } | Content::ContextFile { .. });
+            all.starts_with(said) && all.iter().skip(said.len()).all(beside)
+        }
+        (_, body) => ours.hash == body.hash(),
+    }
+}
+
+/// Applies a comparison. The ids of compactions that went out of force, and the messages that were taken in.
+pub(super) fn apply(
+    transcript: &mut Transcript,
+    merge: &Merge,
+    counter: &dyn TokenCount,
+) -> (Vec<CompactionId>, Vec<Ordinal>) {
+    let void = merge.cut.map_or_else(Vec::new, |from| transcript.truncate(from));
+    let appended = merge.append.iter().map(|(starts, message)| match (starts, &message.body) {
+        (true, _) => transcript.append_turn(message.clone(), counter),
+        (false, Body::User(_)) => transcript.inject(message.clone(), counter),
+        (false, _) => transcript.append(message.clone(), counter),
+    });
+    let appended = appended.collect();
+    (void, appended)
+}

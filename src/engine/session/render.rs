@@ -1,0 +1,306 @@
+//! The editor's loop (source: 003): a history comes in, a prompt goes out, and metadata with it where it had to be
+//! compacted. One render at a time; tools never run here, and results that came in stay whatever becomes of it.
+
+use super::Step;
+use super::compaction::Begin;
+use super::effect::{Answer, Diagnostic, Refusal, Rendered};
+use super::event::EventBody;
+use super::history_turn::HistoryTurn;
+use super::input::{Render, ReplyTo, Round, Summarize};
+use super::reconcile::{self, Reach, Report};
+use super::state::{Rendering, Rest, State, Then};
+use super::stored::{TurnRow, TurnStatus, Write};
+use super::turn::summary_failed;
+use crate::engine::compact::metadata::metadata;
+use crate::engine::compact::record::{Compaction, Trigger};
+use crate::engine::compact::restore::{Restoring, Verdict, restore};
+use crate::engine::id::SessionId;
+use crate::engine::message::Body;
+use crate::engine::prompt::{self, Source};
+use crate::engine::settings::{Budget, SettingsError, Threshold};
+
+impl Step<'_> {
+    pub(super) fn render(&mut self, reply: ReplyTo, render: Render) {
+        if !self.is_resting() {
+            self.session.renders.push_back((reply, render));
+            return;
+        }
+        let mut render = render;
+        self.take_prefix(std::mem::take(&mut render.prefix));
+        let report = match (render.history.take(), render.current.take()) {
+            (None, None) => Report::default(),
+            (Some(history), current) => self.take_history(history, current),
+            (None, Some(current)) => self.take(vec![current], Reach::Running, true),
+        };
+        if self.session.transcript.turns().is_empty() {
+            let why = "there is nothing to render: neither the session nor the request has a message";
+            return self.reply(reply, Err(Refusal::Empty(why)));
+        }
+        let rendering =
+            Rendering { reply, render, fork: report.fork.clone(), diagnostics: diagnostics(&report) };
+        let budget = match self.budget_of(&rendering.render) {
+            Ok(budget) => budget,
+            Err(error) => return self.reply(reply, Err(error.into())),
+        };
+        let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
+        let may = self.session.settings.policy.enabled;
+        match (prompt::render(source), rendering.render.summarize) {
+            (Ok(_), Summarize::Auto | Summarize::Never) => self.rendered(rendering, None, None),
+            (Err(exceeded), Summarize::Never) => self.reply(reply, Err(exceeded.into())),
+            (Err(exceeded), Summarize::Auto) if !may => self.reply(reply, Err(exceeded.into())),
+            (rendered, _) => {
+                let exceeded = rendered.err();
+                let trigger = if exceeded.is_some() { Trigger::BudgetExceeded } else { Trigger::Manual };
+                self.begin_compaction(Begin {
+                    trigger,
+                    focus: None,
+                    exceeded,
+                    then: Then::Render(rendering),
+                });
+            }
+        }
+    }
+
+    /// The budget of a render: its own model, under its own ceiling.
+    pub(super) fn budget_of(&self, render: &Render) -> Result<Budget, SettingsError> {
+        let settings = &self.session.settings;
+        let mut budget = settings.budget.clone();
+        if let Some(ceiling) = render.ceiling {
+            budget.threshold = Some(Threshold::from_number(f64::from(ceiling))?);
+        }
+        budget.budget(render.model.as_ref().unwrap_or(&settings.model).window)
+    }
+
+    /// Answers a render. `made` is the compaction that was made for it, `nothing` why there was none to make.
+    pub(super) fn rendered(
+        &mut self,
+        rendering: Rendering,
+        made: Option<Compaction>,
+        nothing: Option<String>,
+    ) {
+        let Rendering { reply, render, fork, mut diagnostics } = rendering;
+        let budget = match self.budget_of(&render) {
+            Ok(budget) => budget,
+            Err(error) => return self.reply(reply, Err(error.into())),
+        };
+        let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
+        let prompt = match prompt::render(source) {
+            Ok(prompt) => prompt,
+            Err(exceeded) => return self.reply(reply, Err(exceeded.into())),
+        };
+        diagnostics.extend(nothing.map(|why| Diagnostic { kind: "nothingToSummarize", message: why }));
+        let breakpoints = render.breakpoints && !summary_failed(made.as_ref());
+        let made = made.map(|record| {
+            let metadata = metadata(&self.session.transcript, &record);
+            (record, metadata)
+        });
+        self.emit(EventBody::ContextUpdated { tokens: prompt.tokens, limit: prompt.limit });
+        let rendered = Rendered {
+            prompt,
+            window: budget.window,
+            estimator: self.around.counter.name().to_owned(),
+            breakpoints,
+            made,
+            fork,
+            diagnostics,
+        };
+        self.reply(reply, Ok(Answer::Rendered(Box::new(rendered))));
+    }
+
+    /// Nothing runs any more: says so, and begins the render that waits longest.
+    pub(super) fn rest_again(&mut self) {
+        if !self.is_resting() {
+            return;
+        }
+        let state = self.session.state.name();
+        let turn = self.turn_id();
+        self.emit(EventBody::RuntimeUpdated { state, turn, ended: None });
+        while let Some((reply, render)) = self.session.renders.pop_front() {
+            self.render(reply, render);
+            if !self.is_resting() {
+                break;
+            }
+        }
+    }
+
+    /// The editor's loop ran a round. The same round again only adds the results that are new.
+    pub(super) fn append_round(&mut self, reply: ReplyTo, round: Round) {
+        if self.session.transcript.turns().is_empty() {
+            let why = "there is no turn that a round could belong to; begin one with turn/start";
+            return self.reply(reply, Err(Refusal::Empty(why)));
+        }
+        let newest = self.session.transcript.rounds().last();
+        let is_known = newest.is_some_and(|known| round.id.as_deref() == Some(known.id.as_str()));
+        let calls = match (is_known, &round.assistant) {
+            (true, _) => self.session.unanswered().iter().map(|call| self.source_of(call)).collect(),
+            (false, Body::Assistant { calls, .. }) => {
+                calls.iter().map(|call| call.id.as_str().to_owned()).collect::<Vec<_>>()
+            }
+            (false, _) => Vec::new(),
+        };
+        if let Some(stray) = round.results.iter().find(|result| !calls.contains(&result.call)) {
+            let id = stray.call.clone();
+            let refusal = match is_known {
+                true => Refusal::Settled { what: "tool call", id },
+                false => Refusal::Unknown { what: "tool call", id },
+            };
+            return self.reply(reply, Err(refusal));
+        }
+        let mut messages = Vec::new();
+        for new in round.into_messages().into_iter().skip(usize::from(is_known)) {
+            let new =
+                crate::engine::message::NewMessage { created_at: Some(self.around.stamp.to_owned()), ..new };
+            let ord = self.append(new);
+            messages.extend(self.session.transcript.message(ord).map(|message| message.id.clone()));
+        }
+        self.write_head();
+        let round = self.session.transcript.rounds().last().map(|round| round.id.clone());
+        self.reply(reply, Ok(Answer::RoundAppended { round, messages }));
+    }
+
+    fn source_of(&self, call: &crate::engine::id::CallId) -> String {
+        self.session.transcript.source_id(call).unwrap_or_else(|| call.as_str().to_owned())
+    }
+
+    /// Takes in a whole history, with the running turn where it is given.
+    pub(super) fn take_history(
+        &mut self,
+        mut history: Vec<HistoryTurn>,
+        current: Option<HistoryTurn>,
+    ) -> Report {
+        let names_current = current.is_some();
+        history.extend(current);
+        self.take(history, Reach::Whole, names_current)
+    }
+
+    /// Compares a history with ours, and brings both and the store to the same. `names_current`: the last of it is the
+    /// running turn; where it is not named, ours stays.
+    fn take(&mut self, theirs: Vec<HistoryTurn>, reach: Reach, names_current: bool) -> Report {
+        let mut merge = reconcile::merge(&self.session.transcript, &theirs, reach);
+        let last = self.session.transcript.turns().last().map(|turn| turn.first);
+        let runs = self.session.turns.last().is_some_and(|row| row.status == TurnStatus::Running);
+        if !names_current && runs && merge.cut.is_some() && merge.cut == last && merge.append.is_empty() {
+            merge.cut = None;
+        }
+        let mut report = Report::default();
+        let before = self.session.transcript.messages().len();
+        if let Some(from) = merge.cut {
+            report.truncated = u32::try_from(before.saturating_sub(from.index())).unwrap_or(u32::MAX);
+            report.fork = Some(self.fork());
+        }
+        let (void, appended) = reconcile::apply(&mut self.session.transcript, &merge, self.around.counter);
+        if let (Some(from), Some(fork)) = (merge.cut, report.fork.clone()) {
+            let turns = self.session.transcript.turn_at(from).unwrap_or_default();
+            let stay = match self.session.transcript.turns().get(turns) {
+                Some(turn) if turn.first < from => turns + 1,
+                _ => self.session.transcript.turns().iter().filter(|turn| turn.first < from).count(),
+            };
+            self.session.turns.truncate(stay);
+            let turns = u32::try_from(stay).unwrap_or(u32::MAX);
+            self.write(Write::Truncate { from, turns });
+            self.void(&void);
+            self.write_head();
+            self.emit(EventBody::MessagesTruncated { from, fork: Some(fork) });
+        }
+        report.appended = u32::try_from(appended.len()).unwrap_or(u32::MAX);
+        report.void = void;
+        for ord in appended {
+            self.took_in(ord);
+            if self.session.transcript.is_stray(ord)
+                && let Some(Body::Tool(result)) = self.session.transcript.message(ord).map(|m| &m.body)
+            {
+                report.strays.push(result.call.clone());
+            }
+        }
+        self.end_all_but(names_current);
+        self.take_summaries(merge.first, theirs, &mut report);
+        if report != Report::default() {
+            self.write_head();
+        }
+        report
+    }
+
+    /// Turns of a history are over; the last one runs, where it was named as the running one.
+    fn end_all_but(&mut self, last_runs: bool) {
+        let turns = self.session.turns.len();
+        for at in 0..turns {
+            let is_running =
+                self.session.turns.get(at).is_some_and(|row: &TurnRow| row.status == TurnStatus::Running);
+            if is_running && !(last_runs && at + 1 == turns) && at + 1 < turns {
+                self.set_turn(at, TurnStatus::Completed);
+            }
+        }
+        if !last_runs && turns > 0 && matches!(self.session.state, State::Resting(Rest::Idle)) {
+            let last = turns - 1;
+            let answered = self.session.transcript.rounds_of(last).last().is_some();
+            if answered && self.session.unanswered().is_empty() {
+                self.set_turn(last, TurnStatus::Completed);
+            }
+        }
+    }
+
+    /// Brings summaries back that the editor kept (source: 003).
+    fn take_summaries(&mut self, first: usize, theirs: Vec<HistoryTurn>, report: &mut Report) {
+        let entries: Vec<_> = theirs
+            .into_iter()
+            .enumerate()
+            .flat_map(|(n, turn)| turn.metadata.into_iter().map(move |entry| (first + n, entry)))
+            .collect();
+        if entries.is_empty() {
+            return;
+        }
+        let limit = self.session.settings.budget().map_or(0, |budget| budget.limit);
+        let user_budget = self.session.settings.policy.user_messages.of(limit);
+        let with = Restoring { counter: self.around.counter, user_budget };
+        report.summaries = restore(&mut self.session.transcript, &entries, with);
+        for restored in &report.summaries {
+            let Verdict::Restored(id) = &restored.verdict else { continue };
+            let record = self.session.transcript.compactions().iter().find(|record| record.id == *id);
+            if let Some(record) = record.cloned() {
+                self.effects.push(super::effect::Effect::Write(Write::Compaction(Box::new(record))));
+            }
+        }
+    }
+
+    /// Keeps the session as it stands under another id.
+    fn fork(&mut self) -> SessionId {
+        let id = format!("{}~{}", self.session.head.id, self.session.transcript.cuts() + 1);
+        let to = SessionId::new(id);
+        self.write(Write::Fork { to: to.clone() });
+        to
+    }
+}
+
+/// What a caller should know of what was taken in.
+fn diagnostics(report: &Report) -> Vec<Diagnostic> {
+    let mut all = Vec::new();
+    let mut say = |kind: &'static str, message: String| all.push(Diagnostic { kind, message });
+    if let Some(fork) = &report.fork {
+        let gone = report.truncated;
+        say(
+            "forked",
+            format!("{gone} messages are no longer in the editor's history; session {fork} keeps them"),
+        );
+    }
+    for id in &report.void {
+        say("voidSummary", format!("summary {id} stood for messages that are gone; it is not applied"));
+    }
+    for call in &report.strays {
+        say("strayResult", format!("the result for {call} answers no call of its round; it is not shown"));
+    }
+    for restored in &report.summaries {
+        let round = &restored.round_id;
+        match &restored.verdict {
+            Verdict::Restored(_) | Verdict::Already(_) => {}
+            Verdict::Stale(why) => {
+                say("staleSummary", format!("the summary at {round} is not applied: {why}"))
+            }
+            Verdict::Orphan => {
+                say("orphanSummary", format!("no round here is {round}, which a summary names"))
+            }
+            Verdict::Duplicate => say("duplicateSummary", format!("the summary at {round} is there already")),
+            Verdict::Failure(why) => say("failedSummary", format!("a summary at {round:?}: {why}")),
+        }
+    }
+    all
+}

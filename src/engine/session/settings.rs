@@ -1,0 +1,77 @@
+//! The validated settings that a session runs under. Where they came from, and how layers of them are merged, is the
+//! shell's.
+
+use crate::engine::compact::policy::{self, Policy};
+use crate::engine::settings::{Budget, BudgetSettings, SettingsError};
+
+/// How a session behaves. Built at the edge; every value in it is possible.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// The model that answers.
+    pub model: ModelFacts,
+    /// Reserves and margins.
+    pub budget: BudgetSettings,
+    /// How it is compacted.
+    pub policy: Policy,
+    /// Rounds of a turn before the user is asked whether to go on.
+    pub round_limit: u32,
+    /// How long a model may say nothing, in milliseconds.
+    pub model_deadline_ms: u64,
+    /// How long a tool may run, in milliseconds.
+    pub tool_deadline_ms: u64,
+    /// What the client can be asked for.
+    pub client: Client,
+}
+
+/// What is known of a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelFacts {
+    /// Its name, where the client has one for it.
+    pub name: Option<String>,
+    /// Its window, in tokens.
+    pub window: u32,
+    /// The most that it answers, in tokens.
+    pub max_output: Option<u32>,
+    /// Whether it can be told of tools and told to use none.
+    pub tool_choice_none: bool,
+}
+
+/// What a client said that it can do. It is never asked for anything else.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Client {
+    /// Answers `model/complete`.
+    pub completes: bool,
+    /// Answers `tool/invoke`.
+    pub invokes: bool,
+    /// Answers `tool/requestPermission`.
+    pub permits: bool,
+}
+
+/// What is taken for a model of which nothing is said.
+pub const DEFAULT_WINDOW: u32 = 128_000;
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            model: ModelFacts {
+                name: None,
+                window: DEFAULT_WINDOW,
+                max_output: None,
+                tool_choice_none: true,
+            },
+            budget: BudgetSettings::default(),
+            policy: policy::DEFAULT,
+            round_limit: 64,
+            model_deadline_ms: 60_000,
+            tool_deadline_ms: 30 * 60_000,
+            client: Client::default(),
+        }
+    }
+}
+
+impl Settings {
+    /// The budget of a prompt.
+    pub fn budget(&self) -> Result<Budget, SettingsError> {
+        self.budget.budget(self.model.window)
+    }
+}

@@ -1,0 +1,193 @@
+//! A session as a whole, for a follower that begins or has missed something, and its context as figures. Values, and
+//! how they are taken; their form on a wire is the protocol's.
+
+use super::Session;
+use super::effect::Reason;
+use super::settings::Settings;
+use super::state::{Pause, State, StateName, Then};
+use super::stored::{Head, TurnStatus};
+use crate::engine::compact::metadata::{SummaryMetadata, metadata};
+use crate::engine::compact::record::{Compaction, Mode};
+use crate::engine::delta::Draft;
+use crate::engine::id::{CallId, MessageId};
+use crate::engine::message::{Body, Message};
+use crate::engine::prompt::coverage::{Coverage, coverage};
+use crate::engine::prompt::item::Channel;
+use crate::engine::prompt::{self};
+use crate::engine::transcript::Round;
+use std::sync::Arc;
+
+/// A session as it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Snapshot {
+    /// The stream of its events.
+    pub stream: String,
+    /// The last event that it includes.
+    pub seq: u64,
+    /// Its state.
+    pub state: StateName,
+    /// Why it failed, where it did.
+    pub error: Option<String>,
+    /// Its own row.
+    pub head: Head,
+    /// Its messages in order.
+    pub messages: Vec<Arc<Message>>,
+    /// Its turns in order.
+    pub turns: Vec<TurnSnapshot>,
+    /// Its compaction records, oldest first, with their metadata.
+    pub compactions: Vec<(Compaction, SummaryMetadata)>,
+    /// The rung that is asking a model, while one is.
+    pub compacting: Option<Mode>,
+    /// The answer that is being given.
+    pub streaming: Option<(MessageId, Draft)>,
+    /// Calls that wait for the user.
+    pub pause: Vec<Reason>,
+    /// Calls that wait for a result.
+    pub pending: Vec<Reason>,
+    /// What it runs under.
+    pub settings: Settings,
+}
+
+/// A turn of a snapshot.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnSnapshot {
+    /// Its id.
+    pub id: String,
+    /// The editor's id of its request.
+    pub external_id: Option<String>,
+    /// How it ended.
+    pub status: TurnStatus,
+    /// Its rounds, each with its summary (source: 003).
+    pub rounds: Vec<(Round, Option<String>)>,
+    /// The summaries that were made in it.
+    pub summaries: Vec<SummaryMetadata>,
+}
+
+/// The context as figures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inspection {
+    /// Tokens of the prompt as it would be sent now.
+    pub tokens: u32,
+    /// Its limit.
+    pub limit: u32,
+    /// The window.
+    pub window: u32,
+    /// Who counted.
+    pub estimator: String,
+    /// Channel, name and tokens of its sections.
+    pub sections: Vec<(Channel, String, u32)>,
+    /// What became of each message.
+    pub coverage: Coverage,
+    /// Its compaction records, oldest first.
+    pub compactions: Vec<(Compaction, SummaryMetadata)>,
+}
+
+impl Session {
+    /// The session as it is.
+    pub fn snapshot(&self) -> Snapshot {
+        let (compacting, streaming) = match &self.state {
+            State::Compacting(running) => (Some(running.mode), None),
+            State::Streaming(running) => (None, Some((running.message.clone(), running.draft.clone()))),
+            State::Resting(_) | State::Paused(_) | State::WaitingIde(_) => (None, None),
+        };
+        Snapshot {
+            stream: self.stream.clone(),
+            seq: self.events.last(),
+            state: self.state.name(),
+            error: self.error(),
+            head: self.head.clone(),
+            messages: self.transcript.messages().to_vec(),
+            turns: (0..self.transcript.turns().len()).filter_map(|at| self.turn(at)).collect(),
+            compactions: self.compactions(),
+            compacting,
+            streaming,
+            pause: match &self.state {
+                State::Paused(Pause { open, .. }) => self.reasons(open.iter(), "the tool asks first"),
+                _ => Vec::new(),
+            },
+            pending: match &self.state {
+                State::WaitingIde(open) => self.reasons(open.iter(), "no result has come"),
+                _ => Vec::new(),
+            },
+            settings: self.settings.clone(),
+        }
+    }
+
+    fn error(&self) -> Option<String> {
+        match &self.state {
+            State::Resting(super::state::Rest::Failed(why)) => Some(why.clone()),
+            _ => None,
+        }
+    }
+
+    fn turn(&self, at: usize) -> Option<TurnSnapshot> {
+        let turn = self.transcript.turns().get(at)?;
+        let rounds = self.transcript.rounds_of(at).iter().map(|round| {
+            let summary = self.transcript.round_summary(&round.id).map(str::to_owned);
+            (round.clone(), summary)
+        });
+        Some(TurnSnapshot {
+            id: turn.id.as_str().to_owned(),
+            external_id: self.transcript.message(turn.first).and_then(|message| message.external_id.clone()),
+            status: self.turns.get(at).map_or(TurnStatus::Completed, |row| row.status),
+            rounds: rounds.collect(),
+            summaries: self.summaries_of(at),
+        })
+    }
+
+    /// The metadata of the summaries that were made while this turn ran, oldest first.
+    pub(super) fn summaries_of(&self, at: usize) -> Vec<SummaryMetadata> {
+        let Some(turn) = self.transcript.turns().get(at) else { return Vec::new() };
+        let made =
+            self.transcript.compactions().iter().filter(|record| record.turn.as_ref() == Some(&turn.id));
+        made.map(|record| metadata(&self.transcript, record)).collect()
+    }
+
+    fn compactions(&self) -> Vec<(Compaction, SummaryMetadata)> {
+        let records = self.transcript.compactions().iter();
+        records.map(|record| (record.clone(), metadata(&self.transcript, record))).collect()
+    }
+
+    /// Name and arguments of calls of the newest round.
+    pub(super) fn reasons<'a>(&self, calls: impl Iterator<Item = &'a CallId>, reason: &str) -> Vec<Reason> {
+        let newest =
+            self.transcript.rounds().last().and_then(|round| self.transcript.message(round.assistant));
+        let Some(Body::Assistant { calls: known, .. }) = newest.map(|message| &message.body) else {
+            return Vec::new();
+        };
+        let found = calls.filter_map(|id| known.iter().find(|call| call.id == *id));
+        let with = |call: &crate::engine::message::ToolCall| Reason {
+            call: call.id.clone(),
+            name: call.name.clone(),
+            arguments: call.arguments.clone(),
+            reason: reason.to_owned(),
+        };
+        found.map(with).collect()
+    }
+
+    /// The context as figures, over its limit or not.
+    pub(super) fn inspect(&self, estimator: &str) -> Option<Inspection> {
+        let budget = self.settings.budget().ok()?;
+        let source = prompt::Source { transcript: &self.transcript, fixed: &self.fixed, budget };
+        let in_force = self.transcript.in_force();
+        let drafted = prompt::draft(source, in_force);
+        let sections = drafted.plan.sections.iter();
+        Some(Inspection {
+            tokens: drafted.tokens,
+            limit: drafted.limit,
+            window: budget.window,
+            estimator: estimator.to_owned(),
+            sections: sections.map(|s| (s.channel, s.name.clone(), s.tokens)).collect(),
+            coverage: coverage(&self.transcript, in_force, &drafted),
+            compactions: self.compactions(),
+        })
+    }
+
+    /// Whether somebody waits for what this session is doing.
+    pub fn is_awaited(&self) -> bool {
+        match &self.state {
+            State::Compacting(running) => !matches!(running.job.then, Then::Generate),
+            _ => false,
+        }
+    }
+}

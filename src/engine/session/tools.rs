@@ -1,0 +1,206 @@
+//! The calls of a round: who decides about them, who runs them, and what becomes of their results. Every call gets
+//! exactly one result.
+
+use super::effect::{Answer, Effect, InvokeTool, Refusal};
+use super::event::EventBody;
+use super::input::{Decision, ReplyTo, Timer, ToolOutcome};
+use super::state::{Pause, Rest, State};
+use super::stored::TurnStatus;
+use super::{Session, Step};
+use crate::engine::id::CallId;
+use crate::engine::message::{Body, Content, ToolResult};
+use crate::engine::prompt::item::Approval;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// The result of a call that was stopped.
+const CANCELLED: &str = "[cancelled by the user before a result came]";
+/// The result of a call that a user rejected.
+const REJECTED: &str = "[rejected by the user]";
+
+impl Session {
+    /// Whether a call may run. Arguments that are no JSON are the user's to judge.
+    pub(super) fn approval(&self, tool: &str, arguments: &str) -> Approval {
+        let known = self.fixed.tools.iter().find(|known| known.name == tool);
+        let approval = known.map_or(Approval::Allow, |tool| tool.approval);
+        let is_json = arguments.trim().is_empty() || serde_json::from_str::<Value>(arguments).is_ok();
+        if approval == Approval::Allow && !is_json { Approval::Ask } else { approval }
+    }
+}
+
+impl Step<'_> {
+    /// Runs the calls of the newest round. Nothing of it runs before all that must be decided is (source: 001).
+    pub(super) fn run_calls(&mut self) {
+        let calls = self.session.unanswered();
+        let asks = self.session.waiting_for_user(&calls);
+        if asks.is_empty() {
+            return self.run(calls);
+        }
+        let reasons = self.session.reasons(asks.iter(), "the tool asks first");
+        self.enter(State::Paused(Pause { open: asks, ..Pause::default() }));
+        self.emit(EventBody::PauseRequired(reasons.clone()));
+        if self.session.settings.client.permits {
+            self.effects.push(Effect::AskPermission(reasons));
+        }
+    }
+
+    /// Runs these calls, all at once. What cannot run is answered here.
+    fn run(&mut self, calls: BTreeSet<CallId>) {
+        let Some(turn) = self.turn_id() else { return };
+        let mut open = BTreeSet::new();
+        let mut invoke = Vec::new();
+        for call in self.session.reasons(calls.iter(), "") {
+            let is_known = self.session.fixed.tools.iter().any(|tool| *tool.name == *call.name);
+            if self.session.approval(&call.name, &call.arguments) == Approval::Deny {
+                self.answer(&call.call, error(&call.call, "[denied: this tool may not be used here]".into()));
+            } else if !is_known {
+                self.answer(&call.call, error(&call.call, format!("[no tool is named {}]", call.name)));
+            } else if !self.session.settings.client.invokes {
+                self.answer(&call.call, error(&call.call, "[the editor runs no tools]".into()));
+            } else {
+                open.insert(call.call.clone());
+                invoke.push(InvokeTool {
+                    call: call.call,
+                    turn: turn.clone(),
+                    name: call.name,
+                    arguments: call.arguments,
+                });
+            }
+        }
+        if open.is_empty() {
+            return self.go_on();
+        }
+        self.enter(State::WaitingIde(open));
+        let deadline = self.session.settings.tool_deadline_ms;
+        for call in invoke {
+            self.effects.push(Effect::Start(Timer::Tool(call.call.clone()), deadline));
+            self.effects.push(Effect::InvokeTool(call));
+        }
+    }
+
+    /// All calls have their result: the model goes on, unless it did so often enough.
+    fn go_on(&mut self) {
+        let turn = self.session.transcript.turns().len().saturating_sub(1);
+        let rounds = self.session.transcript.rounds_of(turn).len();
+        if rounds >= self.session.settings.round_limit as usize {
+            return self.end_turn(TurnStatus::Completed, Rest::WaitingUserInput);
+        }
+        self.generate(None);
+    }
+
+    /// Appends a result. A round's results stand together, whatever else came meanwhile.
+    fn answer(&mut self, call: &CallId, mut result: ToolResult) {
+        result.call = self.session.transcript.source_id(call).unwrap_or_else(|| call.as_str().to_owned());
+        let new = self.stamped(Body::Tool(result));
+        self.append(new);
+    }
+
+    pub(super) fn answer_cancelled(&mut self, calls: BTreeSet<CallId>) {
+        for call in calls {
+            self.effects.push(Effect::CancelTool(call.clone()));
+            self.effects.push(Effect::Stop(Timer::Tool(call.clone())));
+            self.answer(&call, error(&call, CANCELLED.into()));
+        }
+    }
+
+    pub(super) fn tool_done(&mut self, call: CallId, outcome: ToolOutcome) {
+        let result = match outcome {
+            ToolOutcome::Answered(result) => result,
+            ToolOutcome::Failed(why) => error(&call, format!("[the tool could not be run: {why}]")),
+            // It comes by tool/result; the deadline stays.
+            ToolOutcome::Pending => return,
+        };
+        if let Err(refusal) = self.take_result(&call, result) {
+            self.trace(format!("the result of call {call} was dropped: {refusal}"));
+        }
+    }
+
+    pub(super) fn tool_result(&mut self, reply: ReplyTo, result: ToolResult) {
+        let call = CallId::new(&result.call);
+        let taken = self.take_result(&call, result);
+        let state = self.session.state.name();
+        self.reply(reply, taken.map(|()| Answer::Done(state)));
+    }
+
+    /// Takes a result of a call that is waited for. Anything else changes nothing.
+    fn take_result(&mut self, call: &CallId, result: ToolResult) -> Result<(), Refusal> {
+        let is_open = match &mut self.session.state {
+            State::WaitingIde(open) => open.remove(call),
+            _ => false,
+        };
+        if !is_open {
+            let id = call.as_str().to_owned();
+            return Err(match self.session.transcript.has_call(call) {
+                true => Refusal::Settled { what: "tool call", id },
+                false => Refusal::Unknown { what: "tool call", id },
+            });
+        }
+        self.effects.push(Effect::Stop(Timer::Tool(call.clone())));
+        self.answer(call, result);
+        if matches!(&self.session.state, State::WaitingIde(open) if open.is_empty()) {
+            self.go_on();
+        }
+        Ok(())
+    }
+
+    pub(super) fn tool_expired(&mut self, call: CallId) {
+        let ms = self.session.settings.tool_deadline_ms;
+        let result = error(&call, format!("[no result came within {ms} ms]"));
+        if self.take_result(&call, result).is_ok() {
+            self.effects.push(Effect::CancelTool(call));
+        }
+    }
+
+    pub(super) fn decide(&mut self, reply: ReplyTo, decisions: &[Decision]) {
+        let decided = self.take_decisions(decisions);
+        let state = self.session.state.name();
+        self.reply(reply, decided.map(|()| Answer::Done(state)));
+    }
+
+    pub(super) fn permitted(&mut self, decisions: Vec<Decision>) {
+        if let Err(refusal) = self.take_decisions(&decisions) {
+            self.trace(format!("a permission came late and was dropped: {refusal}"));
+        }
+    }
+
+    /// Takes decisions, all of them or none.
+    fn take_decisions(&mut self, decisions: &[Decision]) -> Result<(), Refusal> {
+        let State::Paused(pause) = &mut self.session.state else { return Err(self.invalid()) };
+        for Decision { call, .. } in decisions {
+            let id = || call.as_str().to_owned();
+            if pause.decided.contains_key(call) {
+                return Err(Refusal::Settled { what: "tool call", id: id() });
+            }
+            if !pause.open.contains(call) {
+                return Err(Refusal::Unknown { what: "tool call", id: id() });
+            }
+        }
+        for Decision { call, approved, note } in decisions {
+            pause.open.remove(call);
+            pause.decided.insert(call.clone(), if *approved { Ok(()) } else { Err(note.clone()) });
+        }
+        if !pause.open.is_empty() {
+            return Ok(());
+        }
+        let decided = std::mem::take(&mut pause.decided);
+        self.emit(EventBody::PauseCleared);
+        for (call, decision) in decided {
+            if let Err(note) = decision {
+                let words = note.map_or_else(|| REJECTED.to_owned(), |note| format!("{REJECTED} {note}"));
+                self.answer(&call, error(&call, words));
+            }
+        }
+        let calls = self.session.unanswered();
+        self.run(calls);
+        Ok(())
+    }
+}
+
+fn error(call: &CallId, text: String) -> ToolResult {
+    ToolResult {
+        call: call.as_str().to_owned(),
+        content: vec![Content::Text(text.into())],
+        is_error: true,
+        ..ToolResult::default()
+    }
+}
