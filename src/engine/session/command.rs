@@ -49,7 +49,7 @@ impl Step<'_> {
         self.write_head();
         let given = open.history.is_some();
         let mut report = match open.history {
-            Some(history) if self.is_resting() => self.take_history(history, None),
+            Some(history) if self.is_resting() => self.take_history(history),
             // What runs now is newer than what an editor that comes back has.
             Some(_) | None => Report::default(),
         };

@@ -29,7 +29,11 @@ impl Step<'_> {
         self.take_prefix(std::mem::take(&mut render.prefix));
         let report = match (render.history.take(), render.current.take()) {
             (None, None) => Report::default(),
-            (Some(history), current) => self.take_history(history, current),
+            (Some(mut history), current) => {
+                let names_current = current.is_some();
+                history.extend(current);
+                self.take(history, Reach::Whole, names_current)
+            }
             (None, Some(current)) => self.take(vec![current], Reach::Running, true),
         };
         if self.session.transcript.turns().is_empty() {
@@ -162,15 +166,9 @@ impl Step<'_> {
         self.session.transcript.source_id(call).unwrap_or_else(|| call.as_str().to_owned())
     }
 
-    /// Takes in a whole history, with the running turn where it is given.
-    pub(super) fn take_history(
-        &mut self,
-        mut history: Vec<HistoryTurn>,
-        current: Option<HistoryTurn>,
-    ) -> Report {
-        let names_current = current.is_some();
-        history.extend(current);
-        self.take(history, Reach::Whole, names_current)
+    /// Takes in the history that an editor opens a session with. It may be older than ours.
+    pub(super) fn take_history(&mut self, history: Vec<HistoryTurn>) -> Report {
+        self.take(history, Reach::Older, false)
     }
 
     /// Compares a history with ours, and brings both and the store to the same. `names_current`: the last of it is the
