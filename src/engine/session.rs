@@ -213,6 +213,8 @@ impl Session {
             Input::Permitted(decisions) => step.permitted(decisions),
             Input::Expired(Timer::Model(call)) => step.model_expired(call),
             Input::Expired(Timer::Tool(call)) => step.tool_expired(call),
+            Input::Settings(settings) => step.session.settings = *settings,
+            Input::Ending => step.ending(),
             Input::NotWritten(why) => step.not_written(why),
         }
         step.effects

@@ -53,6 +53,14 @@ pub enum SettingsError {
 }
 
 impl Threshold {
+    /// The threshold as users write it.
+    pub fn as_number(self) -> f64 {
+        match self {
+            Threshold::Ratio(PerMille(thousandths)) => f64::from(thousandths) / 1000.0,
+            Threshold::Tokens(tokens) => f64::from(tokens),
+        }
+    }
+
     /// Reads a threshold as users write it: a ratio in (0, 1] or a count of at least 100.
     pub fn from_number(value: f64) -> Result<Self, SettingsError> {
         if value > 0.0 && value <= 1.0 {

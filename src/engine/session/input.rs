@@ -37,6 +37,10 @@ pub enum Input {
     Permitted(Vec<Decision>),
     /// A deadline passed.
     Expired(Timer),
+    /// The settings that all sessions share changed.
+    Settings(Box<Settings>),
+    /// The process is about to end. What waits for a user or an editor goes on waiting when it is opened again.
+    Ending,
     /// What the last step wrote could not be stored; why.
     NotWritten(String),
 }

@@ -213,6 +213,14 @@ impl Step<'_> {
         self.reply(reply, Ok(Answer::TurnCancelled(turn)));
     }
 
+    /// The process is about to end: what a model said so far is kept, for the user saw it. Waits stay as they are.
+    pub(super) fn ending(&mut self) {
+        if matches!(self.session.state, State::Streaming(_)) {
+            self.stop_running();
+            self.end_turn(TurnStatus::Cancelled, Rest::Idle);
+        }
+    }
+
     /// Calls back whatever runs and keeps what there is of it. The state is the caller's to set, but where a render or
     /// a report was under way: those are answered, and the session rests.
     pub(super) fn stop_running(&mut self) {

@@ -1,0 +1,115 @@
+//! Everything that reaches the owner loop: one closed list. What is done about it stands in `main_loop` and beside it.
+
+use crate::engine::id::SessionId;
+use crate::engine::session::input::{ReplyTo, Timer};
+use crate::engine::session::stored::Stored;
+use crate::protocol::context::{ContextCompactParams, ContextInspectParams};
+use crate::protocol::error::ProtocolError;
+use crate::protocol::methods::{self, Method};
+use crate::protocol::model::ModelDeltaParams;
+use crate::protocol::prompt::PromptRenderParams;
+use crate::protocol::server::{InitializeOptions, ServerDiagnosticsParams};
+use crate::protocol::session::{
+    SessionCloseParams, SessionConfigureParams, SessionDeleteParams, SessionListParams, SessionOpenParams,
+    SessionSubscribeParams,
+};
+use crate::protocol::settings::Settings;
+use crate::protocol::tool::{ToolDecideParams, ToolResultParams};
+use crate::protocol::turn::{RoundAppendParams, TurnCancelParams, TurnEndParams, TurnStartParams};
+use crate::server::message::Answer;
+use crate::store::Fence;
+use crate::store::error::StoreError;
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+/// Where an answer goes: to the handler that awaits it.
+pub(super) type Reply = oneshot::Sender<Result<Value, ProtocolError>>;
+
+/// Something that happened.
+pub(super) enum Event {
+    /// The client said hello.
+    Hello(Box<Hello>),
+    /// The client's configuration changed.
+    Configured(Box<Settings>),
+    /// The client asks for something.
+    Asked(ReplyTo, Box<Ask>, Reply),
+    /// Its handler is gone: the client cancelled the request.
+    Abandoned(ReplyTo),
+    /// The client's model said a little more.
+    Delta(ModelDeltaParams),
+    /// The client answered something that we asked.
+    Answered(Answer),
+    /// The store has a session, or has none of that id.
+    Loaded(SessionId, Result<(Fence, Option<Stored>), StoreError>),
+    /// The store looked for the session of a history.
+    Found(ReplyTo, Box<PromptRenderParams>, Result<Option<SessionId>, StoreError>),
+    /// The store took a batch, or did not.
+    Committed(SessionId, Result<(), StoreError>),
+    /// The store did something whose answer is ready.
+    Ready(ReplyTo, Result<Value, ProtocolError>),
+    /// A deadline passed. The number tells a timer from an older one of the same name.
+    Expired(SessionId, Timer, u64),
+    /// The process is about to end: save, then say so.
+    Ending(oneshot::Sender<()>),
+}
+
+/// What the client says of itself.
+pub(super) struct Hello {
+    /// Our part of `initialize`.
+    pub options: InitializeOptions,
+    /// The folders that are open, as the client names them.
+    pub folders: Vec<String>,
+}
+
+/// What a client can ask for.
+pub(super) enum Ask {
+    Open(SessionOpenParams),
+    List(SessionListParams),
+    Subscribe(SessionSubscribeParams),
+    Close(SessionCloseParams),
+    Delete(SessionDeleteParams),
+    Configure(SessionConfigureParams),
+    StartTurn(TurnStartParams),
+    CancelTurn(TurnCancelParams),
+    EndTurn(TurnEndParams),
+    AppendRound(RoundAppendParams),
+    Render(PromptRenderParams),
+    Decide(ToolDecideParams),
+    ToolResult(ToolResultParams),
+    Inspect(ContextInspectParams),
+    Compact(ContextCompactParams),
+    Diagnostics(ServerDiagnosticsParams),
+}
+
+/// A method that the owner loop answers.
+pub(super) trait Asks: Method {
+    /// Its parameters as something that happened.
+    fn ask(params: Self::Params) -> Ask;
+}
+
+macro_rules! asks {
+    ($($method:ident => $ask:ident,)*) => {
+        $(impl Asks for methods::$method {
+            fn ask(params: Self::Params) -> Ask { Ask::$ask(params) }
+        })*
+    };
+}
+
+asks! {
+    SessionOpen => Open,
+    SessionList => List,
+    SessionSubscribe => Subscribe,
+    SessionClose => Close,
+    SessionDelete => Delete,
+    SessionConfigure => Configure,
+    TurnStart => StartTurn,
+    TurnCancel => CancelTurn,
+    TurnEnd => EndTurn,
+    RoundAppend => AppendRound,
+    PromptRender => Render,
+    ToolDecide => Decide,
+    ToolResult => ToolResult,
+    ContextInspect => Inspect,
+    ContextCompact => Compact,
+    ServerDiagnostics => Diagnostics,
+}

@@ -1,0 +1,94 @@
+//! A session in memory: the machine, what it waits to have stored, and what it asked of the client. The order of its
+//! effects is kept here; performing them is `perform`'s.
+
+use crate::engine::id::CallId;
+use crate::engine::session::Session;
+use crate::engine::session::effect::Effect;
+use crate::engine::session::input::{ModelCallId, Timer};
+use crate::engine::session::stored::Write;
+use crate::store::Fence;
+use crate::store::worker::Handle;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use tokio::task::AbortHandle;
+
+/// A session that is open here.
+pub(super) struct Live {
+    /// The machine.
+    pub session: Session,
+    /// Where it is stored, and the right to write there. Nothing for a prompt of a history that nobody keeps.
+    pub store: Option<(Handle, Fence)>,
+    /// Steps whose writes are not stored yet, oldest first, each with what follows.
+    pub steps: VecDeque<Done>,
+    /// Whether the oldest of them is with the store.
+    pub is_writing: bool,
+    /// What could not be stored; it goes first with the next write.
+    pub unwritten: Vec<Write>,
+    /// What the store has now, to be kept where it fails.
+    pub writing: Arc<Vec<Write>>,
+    /// Requests to the client's model, by our numbers for them.
+    pub models: BTreeMap<ModelCallId, i64>,
+    /// Requests to run a tool.
+    pub tools: BTreeMap<CallId, i64>,
+    /// The request for permission.
+    pub permission: Option<i64>,
+    /// Deadlines that run.
+    pub timers: BTreeMap<Timer, (u64, AbortHandle)>,
+    /// It is to be let go when all is stored.
+    pub is_closing: bool,
+}
+
+/// A step that was taken.
+#[derive(Default)]
+pub(super) struct Done {
+    /// What is stored first.
+    pub writes: Vec<Write>,
+    /// What is done after that.
+    pub effects: Vec<Effect>,
+}
+
+impl Done {
+    /// Writes apart from the rest; both keep their order.
+    pub fn of(effects: Vec<Effect>) -> Self {
+        let mut done = Self::default();
+        for effect in effects {
+            match effect {
+                Effect::Write(write) => done.writes.push(write),
+                other => done.effects.push(other),
+            }
+        }
+        done
+    }
+}
+
+impl Live {
+    /// A session that was just opened.
+    pub fn new(session: Session, store: Option<(Handle, Fence)>) -> Self {
+        Self {
+            session,
+            store,
+            steps: VecDeque::new(),
+            is_writing: false,
+            unwritten: Vec::new(),
+            writing: Arc::default(),
+            models: BTreeMap::new(),
+            tools: BTreeMap::new(),
+            permission: None,
+            timers: BTreeMap::new(),
+            is_closing: false,
+        }
+    }
+
+    /// Whether everything that was decided is stored and done.
+    pub fn is_settled(&self) -> bool {
+        self.steps.is_empty() && !self.is_writing
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        for (_, timer) in self.timers.values() {
+            timer.abort();
+        }
+    }
+}

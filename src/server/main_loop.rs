@@ -1,0 +1,276 @@
+//! The owner loop: one task owns every session, and everything that happens reaches it through one inbox, in order. It
+//! hands inputs to machines and their effects to `perform`; it decides nothing about a prompt. A panic ends the session
+//! that it happened in, with an answer to whoever waited.
+
+use super::inbox::{Ask, Event, Hello, Reply};
+use super::live::{Done, Live};
+use super::opening::Opening;
+use super::outgoing::Outgoing;
+use super::settings::Layers;
+use super::stores::Stores;
+use crate::engine::id::{SessionId, Time};
+use crate::engine::session::input::{Command, Input, ReplyTo};
+use crate::engine::session::{Around, Session};
+use crate::engine::tokens::TokenCount;
+use crate::protocol::convert;
+use crate::protocol::error::{ErrorData, ProtocolError};
+use crate::protocol::server::ProgressToken;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{SystemTime, UNIX_EPOCH};
+use tokio::sync::{mpsc, oneshot};
+
+/// Everything that the server has in memory.
+pub(super) struct MainLoop {
+    /// To the client.
+    pub outgoing: Outgoing,
+    /// To this loop, for timers and the store.
+    pub inbox: mpsc::UnboundedSender<Event>,
+    /// Who counts tokens.
+    pub counter: Box<dyn TokenCount>,
+    /// Settings that all sessions share.
+    pub layers: Layers,
+    /// Where sessions are stored.
+    pub stores: Stores,
+    /// Sessions that are open, or about to be.
+    pub sessions: HashMap<SessionId, Slot>,
+    /// Who waits for an answer.
+    pub waiting: BTreeMap<ReplyTo, Waiting>,
+    /// What we asked of the client, by the number of the request.
+    pub asked: BTreeMap<i64, super::perform::Asked>,
+    /// The last such number.
+    pub last_asked: i64,
+    /// Timers so far.
+    pub timers: u64,
+    /// Who is told when everything is saved.
+    pub ending: Option<oneshot::Sender<()>>,
+}
+
+/// A session that is open, or about to be.
+pub(super) enum Slot {
+    /// The store was asked for it.
+    Opening(Box<Opening>),
+    /// It is here.
+    Live(Box<Live>),
+}
+
+/// Somebody who waits for an answer.
+pub(super) struct Waiting {
+    /// Where it goes.
+    pub reply: Reply,
+    /// The session that it is about.
+    pub session: Option<SessionId>,
+    /// Where progress is told meanwhile, and whether it was begun.
+    pub progress: Option<(ProgressToken, bool)>,
+}
+
+impl MainLoop {
+    /// Runs until nobody can reach it any more.
+    pub async fn run(mut self, mut events: mpsc::UnboundedReceiver<Event>) {
+        while let Some(event) = events.recv().await {
+            self.take(event);
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Hello(hello) => self.hello(*hello),
+            Event::Configured(settings) => self.configured(*settings),
+            Event::Asked(to, ask, reply) => {
+                self.waiting.insert(to, Waiting { reply, session: None, progress: None });
+                if let Err(error) = self.ask(to, *ask) {
+                    self.answer(to, Err(error));
+                }
+            }
+            Event::Abandoned(to) => self.abandoned(to),
+            Event::Delta(delta) => self.delta(delta),
+            Event::Answered(answer) => self.answered(answer),
+            Event::Loaded(id, loaded) => self.loaded(&id, loaded),
+            Event::Found(to, params, found) => self.found(to, *params, found),
+            Event::Committed(id, committed) => self.committed(&id, committed),
+            Event::Ready(to, value) => self.answer(to, value),
+            Event::Expired(id, timer, number) => self.expired(&id, timer, number),
+            Event::Ending(done) => self.end(done),
+        }
+    }
+
+    fn hello(&mut self, hello: Hello) {
+        let Hello { options, folders } = hello;
+        self.layers.initialize = options.settings.unwrap_or_default();
+        self.layers.client = options.capabilities.unwrap_or_default();
+        let synchronous = self.layers.initialize.synchronous;
+        self.stores.configure(options.storage.unwrap_or_default(), synchronous, folders);
+    }
+
+    /// Settings of open sessions follow the client's. One that cannot be used changes nothing, and the log says so.
+    fn configured(&mut self, settings: crate::protocol::settings::Settings) {
+        let before = std::mem::replace(&mut self.layers.changed, settings);
+        let ids: Vec<SessionId> = self.sessions.keys().cloned().collect();
+        for id in ids {
+            let Some(Slot::Live(live)) = self.sessions.get(&id) else { continue };
+            let own = super::opening::own_settings(&live.session.head().settings);
+            match self.layers.effective(&own) {
+                Ok(settings) => self.run_input(&id, Input::Settings(Box::new(settings))),
+                Err(error) => {
+                    self.log(format!("the new configuration cannot be used, the old one stays: {error}"));
+                    self.layers.changed = before;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Hands an input to a session, and performs what it wants done once its writes are stored.
+    pub fn run_input(&mut self, id: &SessionId, input: Input) {
+        let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return };
+        let now = now();
+        let stamp = convert::iso(now);
+        let around = Around { now, stamp: &stamp, counter: &*self.counter };
+        let session: &mut Session = &mut live.session;
+        match catch_unwind(AssertUnwindSafe(|| session.step(input, around))) {
+            Ok(effects) => {
+                live.steps.push_back(Done::of(effects));
+                self.pump(id);
+            }
+            Err(_) => self.broke(id),
+        }
+    }
+
+    /// Hands a command to a session that is open, or opens it first.
+    pub fn command(&mut self, to: ReplyTo, id: &SessionId, command: Command) {
+        if let Some(waiting) = self.waiting.get_mut(&to) {
+            waiting.session = Some(id.clone());
+        }
+        match self.sessions.get_mut(id) {
+            Some(Slot::Live(_)) => self.run_input(id, Input::Command(to, command)),
+            Some(Slot::Opening(opening)) => opening.commands.push((to, command)),
+            None => self.open_slot(id, Opening::found(to, command)),
+        }
+    }
+
+    /// A session's machine panicked. What it acknowledged is stored, and it can be opened again.
+    fn broke(&mut self, id: &SessionId) {
+        tracing::error!(session = %id, "a panic ended this session; it can be opened again");
+        self.log(format!(
+            "session {id} met a defect and was closed; what was acknowledged is stored, open it again to go on"
+        ));
+        self.let_go(id);
+        let message = "the session met a defect and was closed. What was acknowledged is stored; open it again";
+        self.fail_all(id, &ProtocolError::new(ErrorData::InternalError {}, message));
+    }
+
+    /// Answers everybody who waits for this session.
+    pub fn fail_all(&mut self, id: &SessionId, error: &ProtocolError) {
+        let about = |waiting: &Waiting| waiting.session.as_ref() == Some(id);
+        let all: Vec<ReplyTo> =
+            self.waiting.iter().filter(|(_, waiting)| about(waiting)).map(|(to, _)| *to).collect();
+        for to in all {
+            self.answer(to, Err(error.clone()));
+        }
+    }
+
+    /// Answers, if somebody still waits.
+    pub fn answer(&mut self, to: ReplyTo, value: Result<Value, ProtocolError>) {
+        let Some(waiting) = self.waiting.remove(&to) else { return };
+        if let Some((token, true)) = waiting.progress {
+            self.progress(&token, serde_json::json!({ "kind": "end" }));
+        }
+        self.outgoing.answer(waiting.reply, value);
+    }
+
+    /// Tells how far something is that a client waits for.
+    pub fn progress(&self, token: &ProgressToken, value: Value) {
+        self.outgoing.notification("$/progress", &serde_json::json!({ "token": token, "value": value }));
+    }
+
+    /// The handler of a request is gone.
+    fn abandoned(&mut self, to: ReplyTo) {
+        let Some(waiting) = self.waiting.remove(&to) else { return };
+        if let Some((token, true)) = &waiting.progress {
+            self.progress(token, serde_json::json!({ "kind": "end", "message": "cancelled" }));
+        }
+        let Some(id) = waiting.session else { return };
+        match self.sessions.get_mut(&id) {
+            Some(Slot::Live(_)) => self.run_input(&id, Input::Abandoned(to)),
+            Some(Slot::Opening(opening)) => opening.commands.retain(|(waiting, _)| *waiting != to),
+            None => {}
+        }
+        self.let_go_if_done(&id);
+    }
+
+    /// Says something to whoever reads the client's log.
+    pub fn log(&self, message: String) {
+        let params = serde_json::json!({ "type": 2, "message": message });
+        self.outgoing.notification("window/logMessage", &params);
+    }
+
+    /// Takes a session out of memory. Nobody waits for it any more.
+    pub fn let_go(&mut self, id: &SessionId) {
+        let Some(Slot::Live(live)) = self.sessions.remove(id) else { return };
+        for request in live.models.values().chain(live.tools.values()).chain(&live.permission) {
+            self.asked.remove(request);
+            self.outgoing.cancel(*request);
+        }
+        if let Some((store, fence)) = live.store.clone() {
+            let id = id.clone();
+            store.submit(
+                move |store| store.release(&id, fence),
+                |released| {
+                    if let Err(error) = released {
+                        tracing::warn!(%error, "a lease could not be given back");
+                    }
+                },
+            );
+        }
+    }
+
+    /// The process is about to end.
+    fn end(&mut self, done: oneshot::Sender<()>) {
+        self.ending = Some(done);
+        let ids: Vec<SessionId> = self.sessions.keys().cloned().collect();
+        for id in ids {
+            self.run_input(&id, Input::Ending);
+        }
+        self.end_if_saved();
+    }
+
+    /// Ends once nothing is on its way to a store.
+    pub fn end_if_saved(&mut self) {
+        if self.ending.is_none() {
+            return;
+        }
+        let is_saved = |slot: &Slot| match slot {
+            Slot::Live(live) => live.is_settled(),
+            Slot::Opening(_) => true,
+        };
+        if !self.sessions.values().all(is_saved) {
+            return;
+        }
+        let ids: Vec<SessionId> = self.sessions.keys().cloned().collect();
+        for id in ids {
+            self.let_go(&id);
+        }
+        if let Some(done) = self.ending.take() {
+            self.stores.close_all(done);
+        }
+    }
+
+    pub(super) fn ask(&mut self, to: ReplyTo, ask: Ask) -> Result<(), ProtocolError> {
+        super::asking::ask(self, to, ask)
+    }
+}
+
+/// A value as a wire shows it.
+pub(super) fn wire(value: &impl Serialize) -> Result<Value, ProtocolError> {
+    serde_json::to_value(value).map_err(|error| {
+        ProtocolError::new(ErrorData::InternalError {}, format!("the answer could not be written: {error}"))
+    })
+}
+
+/// The time.
+pub(super) fn now() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}

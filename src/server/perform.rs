@@ -1,0 +1,364 @@
+//! Effects become deeds: writes go to the store, and what follows them in their step is done once they are there;
+//! events, answers and requests go to the client. And the way back: what the client answered becomes an input.
+
+use super::inbox::Event;
+use super::live::Done;
+use super::main_loop::{MainLoop, Slot};
+use super::message::Answer;
+use super::{stores, wire_event, wire_session};
+use crate::engine::id::{CallId, SessionId};
+use crate::engine::session::effect::{AskModel, Effect, InvokeTool, Purpose, Reason};
+use crate::engine::session::event::{EventBody, Phase};
+use crate::engine::session::input::{Input, ModelCallId, Timer, ToolOutcome};
+use crate::engine::prompt::request::{Answer as Said, StopReason, ToolChoice};
+use crate::protocol::convert;
+use crate::protocol::methods::{self, Named, read_result};
+use crate::protocol::model::{self, ModelCompleteParams, ModelDeltaParams, ModelOptions, ModelPurpose};
+use crate::protocol::tool::{RequestPermissionParams, ToolInvokeParams};
+use crate::store::error::StoreError;
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Something that was asked of the client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// The session that wants it.
+    pub session: SessionId,
+    /// What it is.
+    pub what: What,
+}
+
+/// See [`Asked`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum What {
+    /// `model/complete`.
+    Model(ModelCallId),
+    /// `tool/invoke`.
+    Tool(CallId),
+    /// `tool/requestPermission`.
+    Permission,
+}
+
+impl MainLoop {
+    /// Goes on with a session's steps until one must be stored first.
+    pub fn pump(&mut self, id: &SessionId) {
+        loop {
+            let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { break };
+            if live.is_writing {
+                return;
+            }
+            let Some(step) = live.steps.front_mut() else { break };
+            match live.store.clone() {
+                Some((store, fence)) if !step.writes.is_empty() => {
+                    let mut writes = std::mem::take(&mut live.unwritten);
+                    writes.append(&mut step.writes);
+                    live.writing = Arc::new(writes);
+                    live.is_writing = true;
+                    let (writes, inbox) = (live.writing.clone(), self.inbox.clone());
+                    let (session, answered) = (id.clone(), id.clone());
+                    return store.submit(
+                        move |store| store.commit(&session, fence, &writes),
+                        move |done| drop(inbox.send(Event::Committed(answered, done))),
+                    );
+                }
+                _ => {}
+            }
+            let Some(Done { effects, .. }) = live.steps.pop_front() else { break };
+            for effect in effects {
+                self.perform(id, effect);
+            }
+        }
+        self.let_go_if_done(id);
+        self.end_if_saved();
+    }
+
+    /// The store took the oldest step, or did not. In that case nothing of it that goes on is done, and whoever waits
+    /// is told why.
+    pub fn committed(&mut self, id: &SessionId, done: Result<(), StoreError>) {
+        let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return self.end_if_saved() };
+        live.is_writing = false;
+        let writing = std::mem::take(&mut live.writing);
+        let effects = live.steps.pop_front().unwrap_or_default().effects;
+        let Err(error) = done else {
+            for effect in effects {
+                self.perform(id, effect);
+            }
+            return self.pump(id);
+        };
+        live.unwritten = Arc::unwrap_or_clone(writing);
+        tracing::warn!(session = %id, %error, "a step was not stored");
+        let is_lost = matches!(error, StoreError::FenceLost { .. });
+        let failure = stores::error(&error);
+        for effect in effects {
+            match effect {
+                Effect::Reply(to, _) => self.answer(to, Err(failure.clone())),
+                Effect::Emit(_) | Effect::CancelModel(_) | Effect::CancelTool(_) | Effect::Stop(_)
+                | Effect::Trace(_) => self.perform(id, effect),
+                Effect::Write(_) | Effect::AskModel(_) | Effect::InvokeTool(_) | Effect::AskPermission(_)
+                | Effect::Start(..) => {}
+            }
+        }
+        if is_lost {
+            // Another process writes it now: what is here is no longer the session.
+            self.fail_all(id, &failure);
+            return self.let_go(id);
+        }
+        self.run_input(id, Input::NotWritten(error.to_string()));
+    }
+
+    fn perform(&mut self, id: &SessionId, effect: Effect) {
+        match effect {
+            // Steps are taken apart before they get here.
+            Effect::Write(_) => {}
+            Effect::Emit(event) => self.emit(id, event),
+            Effect::Reply(to, answer) => {
+                let Some(Slot::Live(live)) = self.sessions.get(id) else { return };
+                let value = wire_session::answer(&live.session, &self.layers, *answer);
+                self.answer(to, value);
+            }
+            Effect::AskModel(ask) => self.ask_model(id, *ask),
+            Effect::CancelModel(call) => self.cancel(id, &What::Model(call)),
+            Effect::InvokeTool(call) => self.invoke(id, call),
+            Effect::CancelTool(call) => self.cancel(id, &What::Tool(call)),
+            Effect::AskPermission(reasons) => self.ask_permission(id, &reasons),
+            Effect::Start(timer, ms) => self.start_timer(id, timer, ms),
+            Effect::Stop(timer) => {
+                if let Some(Slot::Live(live)) = self.sessions.get_mut(id)
+                    && let Some((_, running)) = live.timers.remove(&timer)
+                {
+                    running.abort();
+                }
+            }
+            Effect::Trace(what) => tracing::info!(session = %id, "{what}"),
+        }
+    }
+
+    fn emit(&mut self, id: &SessionId, event: crate::engine::session::event::Event) {
+        let Some(Slot::Live(live)) = self.sessions.get(id) else { return };
+        if let EventBody::CompactionUpdated(update) = &event.body {
+            tracing::info!(
+                session = %id, phase = ?update.phase, mode = ?update.mode, trigger = ?update.trigger,
+                reason = update.reason.as_deref(), "compaction"
+            );
+        }
+        if live.store.is_some() {
+            let params = wire_event::event(&live.session, &event);
+            self.outgoing.notification(methods::SessionEventSent::NAME, &params);
+        }
+        self.tell_progress(id, &event.body);
+    }
+
+    /// A compaction as progress of the request that waits for it.
+    fn tell_progress(&mut self, id: &SessionId, body: &EventBody) {
+        let EventBody::CompactionUpdated(update) = body else { return };
+        let message = match update.phase {
+            Phase::Started => "the conversation is too long, making room",
+            Phase::Summarizing => "summing up the conversation",
+            Phase::FellBack => "the summary failed, trying another way",
+            Phase::Accepted | Phase::Refused | Phase::Cancelled | Phase::CannotFit => return,
+        };
+        let told = self.waiting.values_mut().filter(|waiting| waiting.session.as_ref() == Some(id));
+        let mut values = Vec::new();
+        for (token, begun) in told.filter_map(|waiting| waiting.progress.as_mut()) {
+            let value = match std::mem::replace(begun, true) {
+                false => json!({ "kind": "begin", "title": "threadhold", "message": message, "cancellable": true }),
+                true => json!({ "kind": "report", "message": message }),
+            };
+            values.push((token.clone(), value));
+        }
+        values.into_iter().for_each(|(token, value)| self.progress(&token, value));
+    }
+
+    /// A number for a request of ours.
+    fn ask_client(&mut self, session: &SessionId, what: What) -> i64 {
+        self.last_asked += 1;
+        self.asked.insert(self.last_asked, Asked { session: session.clone(), what });
+        self.last_asked
+    }
+
+    fn ask_model(&mut self, id: &SessionId, ask: AskModel) {
+        let AskModel { call, turn, purpose, model, request } = ask;
+        let number = self.ask_client(id, What::Model(call));
+        let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return };
+        live.models.insert(call, number);
+        let params = ModelCompleteParams {
+            request_id: number.to_string(),
+            session_id: id.as_str().to_owned(),
+            turn_id: turn.map(|turn| turn.as_str().to_owned()),
+            purpose: match purpose {
+                Purpose::Turn => ModelPurpose::Turn,
+                Purpose::Summary => ModelPurpose::Summary,
+            },
+            model: model.name,
+            messages: convert::prompt_messages(&request.items, &request.cache_breakpoints),
+            tools: convert::tools(&request.tools),
+            tool_choice: match request.tool_choice {
+                ToolChoice::Auto => model::ToolChoice::Auto,
+                ToolChoice::None => model::ToolChoice::None,
+            },
+            options: ModelOptions {
+                temperature: request.temperature_zero.then_some(0.0),
+                max_output_tokens: request.max_output,
+            },
+        };
+        self.outgoing.request(number, methods::ModelComplete::NAME, &params);
+    }
+
+    fn invoke(&mut self, id: &SessionId, call: InvokeTool) {
+        let number = self.ask_client(id, What::Tool(call.call.clone()));
+        let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return };
+        live.tools.insert(call.call.clone(), number);
+        let params = ToolInvokeParams {
+            session_id: id.as_str().to_owned(),
+            turn_id: call.turn.as_str().to_owned(),
+            tool_call_id: call.call.as_str().to_owned(),
+            name: call.name.to_string(),
+            arguments: crate::protocol::message::Arguments(call.arguments.to_string()),
+        };
+        self.outgoing.request(number, methods::ToolInvoke::NAME, &params);
+    }
+
+    fn ask_permission(&mut self, id: &SessionId, reasons: &[Reason]) {
+        let number = self.ask_client(id, What::Permission);
+        let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return };
+        live.permission = Some(number);
+        let turn = live.session.transcript().turns().last();
+        let params = RequestPermissionParams {
+            session_id: id.as_str().to_owned(),
+            turn_id: turn.map(|turn| turn.id.as_str().to_owned()).unwrap_or_default(),
+            reasons: wire_session::reasons(reasons),
+        };
+        self.outgoing.request(number, methods::RequestPermission::NAME, &params);
+    }
+
+    /// Tells the client that an answer is not wanted any more. One that comes all the same is dropped.
+    fn cancel(&mut self, id: &SessionId, what: &What) {
+        let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return };
+        let number = match what {
+            What::Model(call) => live.models.remove(call),
+            What::Tool(call) => live.tools.remove(call),
+            What::Permission => live.permission.take(),
+        };
+        if let Some(number) = number {
+            self.asked.remove(&number);
+            self.outgoing.cancel(number);
+        }
+    }
+
+    fn start_timer(&mut self, id: &SessionId, timer: Timer, ms: u64) {
+        self.timers += 1;
+        let number = self.timers;
+        let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return };
+        let (inbox, session, name) = (self.inbox.clone(), id.clone(), timer.clone());
+        let task = tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(ms)).await;
+            drop(inbox.send(Event::Expired(session, name, number)));
+        });
+        if let Some((_, before)) = live.timers.insert(timer, (number, task.abort_handle())) {
+            before.abort();
+        }
+    }
+
+    /// A deadline passed, unless it was moved or is not wanted any more.
+    pub fn expired(&mut self, id: &SessionId, timer: Timer, number: u64) {
+        let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return };
+        if live.timers.get(&timer).is_some_and(|(current, _)| *current == number) {
+            live.timers.remove(&timer);
+            self.run_input(id, Input::Expired(timer));
+        }
+    }
+
+    /// The client's model said a little more.
+    pub fn delta(&mut self, delta: ModelDeltaParams) {
+        let number = delta.request_id.parse::<i64>().ok();
+        let asked = number.and_then(|number| self.asked.get(&number)).cloned();
+        let Some(Asked { session, what: What::Model(call) }) = asked else {
+            return tracing::info!(request = delta.request_id, "a delta came for no request and was dropped");
+        };
+        for delta in delta.ops.iter().filter_map(convert::delta) {
+            self.run_input(&session, Input::ModelDelta(call, delta));
+        }
+    }
+
+    /// The client answered something that we asked.
+    pub fn answered(&mut self, answer: Answer) {
+        let number = match &answer.id {
+            tower_lsp::jsonrpc::Id::Number(number) => Some(*number),
+            tower_lsp::jsonrpc::Id::String(text) => text.parse().ok(),
+            tower_lsp::jsonrpc::Id::Null => None,
+        };
+        let Some(Asked { session, what }) = number.and_then(|number| self.asked.remove(&number)) else {
+            return tracing::info!(id = %answer.id, "an answer came late, or twice, and was dropped");
+        };
+        let Some(Slot::Live(live)) = self.sessions.get_mut(&session) else { return };
+        match what {
+            What::Model(call) => {
+                live.models.remove(&call);
+                let outcome = answer.outcome.map_err(|error| error.message.into_owned());
+                let outcome = outcome.and_then(|value| {
+                    let read = read_result::<methods::ModelComplete>(value);
+                    read.map_err(|error| format!("the answer to model/complete cannot be read: {error}"))
+                });
+                let said = outcome.and_then(|result| {
+                    said(result).map_err(|error| format!("the answer to model/complete cannot be read: {error}"))
+                });
+                self.run_input(&session, Input::ModelDone(call, said));
+            }
+            What::Tool(call) => {
+                live.tools.remove(&call);
+                let outcome = match answer.outcome {
+                    Err(error) => ToolOutcome::Failed(error.message.into_owned()),
+                    Ok(value) => match read_result::<methods::ToolInvoke>(value) {
+                        Ok(result) if result.pending == Some(true) => ToolOutcome::Pending,
+                        Ok(result) => match convert::invoked(&call, result) {
+                            Ok(result) => ToolOutcome::Answered(result),
+                            Err(error) => ToolOutcome::Failed(error.to_string()),
+                        },
+                        Err(error) => ToolOutcome::Failed(error.to_string()),
+                    },
+                };
+                self.run_input(&session, Input::ToolDone(call, outcome));
+            }
+            What::Permission => {
+                live.permission = None;
+                let decisions = answer.outcome.ok().and_then(|value| {
+                    read_result::<methods::RequestPermission>(value).ok().flatten()
+                });
+                // No answer: the pause stays until somebody decides.
+                if let Some(decisions) = decisions {
+                    let decisions = wire_session::decisions(&decisions.decisions);
+                    self.run_input(&session, Input::Permitted(decisions));
+                }
+            }
+        }
+    }
+
+    /// Lets a session go that was only there for one answer, or that is to be closed.
+    pub fn let_go_if_done(&mut self, id: &SessionId) {
+        let Some(Slot::Live(live)) = self.sessions.get(id) else { return };
+        let is_awaited = self.waiting.values().any(|waiting| waiting.session.as_ref() == Some(id));
+        let is_passing = live.store.is_none() || live.is_closing;
+        if is_passing && live.is_settled() && !is_awaited {
+            self.let_go(id);
+        }
+    }
+}
+
+/// What a model answered.
+fn said(result: model::ModelCompleteResult) -> Result<Said, convert::ConvertError> {
+    let output_tokens = result.usage.and_then(|usage| usage.output_tokens);
+    let stop_reason = result.stop_reason;
+    let said = convert::said(result.content, result.tool_calls)?;
+    let stop = match stop_reason {
+        Some(model::StopReason::End) => StopReason::End,
+        Some(model::StopReason::Length) => StopReason::Length,
+        Some(model::StopReason::ToolUse) => StopReason::ToolUse,
+        Some(model::StopReason::Refused) => StopReason::Refused,
+        Some(model::StopReason::Cancelled) => StopReason::Cancelled,
+        Some(model::StopReason::Failed) => StopReason::Failed,
+        None if said.as_ref().is_some_and(|said| !said.calls.is_empty()) => StopReason::ToolUse,
+        None => StopReason::End,
+    };
+    Ok(Said { said, stop, output_tokens })
+}

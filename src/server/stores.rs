@@ -1,0 +1,153 @@
+//! Which store holds the sessions of which folder. A store is opened by its own thread, at its first job, so nothing
+//! waits for a disk here.
+
+use super::main_loop::wire;
+use crate::protocol::error::{ErrorData, ProtocolError, StorageCause};
+use crate::protocol::server::{StorageBackend, StorageOptions};
+use crate::protocol::settings::Synchronous as Asked;
+use crate::store::error::StoreError;
+use crate::store::memory::World;
+use crate::store::place::{Options, Synchronous, data_folder};
+use crate::store::sqlite::Opener;
+use crate::store::worker::{Handle, Open};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::sync::oneshot;
+
+/// The stores that are in use.
+#[derive(Default)]
+pub(super) struct Stores {
+    options: StorageOptions,
+    synchronous: Synchronous,
+    /// By the folder that they are about; one entry where the client gave a folder for all of them.
+    handles: BTreeMap<String, Handle>,
+    /// The folder that is meant where none is named.
+    home: String,
+}
+
+impl Stores {
+    /// Takes the client's wishes. Nothing is opened.
+    pub fn configure(&mut self, options: StorageOptions, synchronous: Option<Asked>, folders: Vec<String>) {
+        self.options = options;
+        self.synchronous = match synchronous {
+            Some(Asked::Normal) => Synchronous::Normal,
+            Some(Asked::Full) | None => Synchronous::Full,
+        };
+        self.home = folders.into_iter().next().unwrap_or_default();
+    }
+
+    /// The folder that is meant where none is named.
+    pub fn home(&self) -> &str {
+        &self.home
+    }
+
+    /// The store of a folder's sessions; of the client's folder where none is named.
+    pub fn of(&mut self, folder: Option<&str>) -> Result<Handle, ProtocolError> {
+        let folder = folder.unwrap_or(&self.home).to_owned();
+        // A folder that the editor gives holds one file for everything.
+        let key = if self.options.path.is_some() { String::new() } else { folder.clone() };
+        if let Some(handle) = self.handles.get(&key) {
+            return Ok(handle.clone());
+        }
+        let handle = Handle::start(self.opener(folder)?).map_err(|error| {
+            let data = ErrorData::StorageError { cause: StorageCause::Unavailable, path: None };
+            ProtocolError::new(data, format!("the store's thread cannot be started: {error}. Nothing was done"))
+        })?;
+        self.handles.insert(key, handle.clone());
+        Ok(handle)
+    }
+
+    fn opener(&self, folder: String) -> Result<Open, ProtocolError> {
+        match self.options.backend.unwrap_or(StorageBackend::Sqlite) {
+            StorageBackend::Memory => {
+                let world = World::default();
+                Ok(Box::new(move || Ok(Box::new(world.open()))))
+            }
+            StorageBackend::Postgres => {
+                let data = ErrorData::UnsupportedFormat {
+                    format: "postgres".into(),
+                    known: vec!["sqlite".into(), "memory".into()],
+                };
+                Err(ProtocolError::new(data, "this build has no postgres store; use sqlite or memory"))
+            }
+            StorageBackend::Sqlite => {
+                let given = self.options.path.clone().map(PathBuf::from);
+                let synchronous = self.synchronous;
+                let mut opener: Option<Opener> = None;
+                Ok(Box::new(move || {
+                    let opener = match &mut opener {
+                        Some(opener) => opener,
+                        none => {
+                            let place = given.clone().map_or_else(|| data_folder(&folder), Ok)?;
+                            none.insert(Opener::new(Options { synchronous, ..Options::in_folder(place) }))
+                        }
+                    };
+                    Ok(Box::new(opener.open()?))
+                }))
+            }
+        }
+    }
+
+    /// All stores in use, each with the folder that it is about.
+    pub fn all(&self) -> impl Iterator<Item = (&String, &Handle)> {
+        self.handles.iter()
+    }
+
+    /// Closes every store, and says so when the last one is closed.
+    pub fn close_all(&mut self, done: oneshot::Sender<()>) {
+        let handles = std::mem::take(&mut self.handles);
+        let left = Arc::new(AtomicUsize::new(handles.len()));
+        let done = Arc::new(std::sync::Mutex::new(Some(done)));
+        let say = |done: &std::sync::Mutex<Option<oneshot::Sender<()>>>| {
+            if let Some(done) = done.lock().ok().and_then(|mut done| done.take()) {
+                drop(done.send(()));
+            }
+        };
+        if handles.is_empty() {
+            say(&done);
+        }
+        for handle in handles.into_values() {
+            let (left, done) = (left.clone(), done.clone());
+            handle.close(move |closed| {
+                if let Err(error) = closed {
+                    tracing::warn!(%error, "a store was not closed in good order");
+                }
+                if left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                    say(&done);
+                }
+            });
+        }
+    }
+}
+
+/// A store's error as a client reads it.
+pub(super) fn error(error: &StoreError) -> ProtocolError {
+    let storage = |cause, path: Option<&PathBuf>| ErrorData::StorageError {
+        cause,
+        path: path.map(|path| path.display().to_string()),
+    };
+    let data = match error {
+        StoreError::Held { session, pid, since } => ErrorData::SessionHeldElsewhere {
+            session_id: session.as_str().to_owned(),
+            pid: *pid,
+            since: crate::protocol::convert::iso(*since),
+        },
+        StoreError::FenceLost { session } => ErrorData::StaleReference {
+            field: "sessionId".into(),
+            id: session.as_str().to_owned(),
+        },
+        StoreError::NewerSchema { path, .. } => storage(StorageCause::NewerSchema, Some(path)),
+        StoreError::Corrupt { path, .. } => storage(StorageCause::Corrupt, Some(path)),
+        StoreError::ReadOnly { path, .. } => storage(StorageCause::ReadOnly, Some(path)),
+        StoreError::Full { path } => storage(StorageCause::Full, Some(path)),
+        StoreError::Locked { path } => storage(StorageCause::Locked, Some(path)),
+        StoreError::Io { path, .. } => storage(StorageCause::Unavailable, Some(path)),
+        StoreError::Refused { .. }
+        | StoreError::NoFolder { .. }
+        | StoreError::Crashed { .. }
+        | StoreError::Closed => storage(StorageCause::Unavailable, None),
+    };
+    ProtocolError::new(data, error.to_string())
+}
