@@ -4,18 +4,20 @@
 mod files;
 mod measure;
 mod replay;
+mod serve;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 /// Holds the thread of every agent chat in a workspace, and keeps every prompt under the model's window.
 #[derive(Debug, Parser)]
-#[command(name = "threadhold", version, subcommand_required = true, arg_required_else_help = true)]
+#[command(name = "threadhold", version)]
 struct Arguments {
+    /// `serve` if there is none and a program, not a person, is at standard input
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -24,6 +26,8 @@ enum Command {
     Replay(replay::Replay),
     /// Measure how many of the names that later tool calls needed a compaction keeps
     Measure(measure::MeasureCommand),
+    /// Serve an editor on standard input and output; this is what happens without a command
+    Serve(serve::Serve),
 }
 
 /// All went well.
@@ -43,8 +47,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let done = match &arguments.command {
-        Command::Replay(replay) => replay.run(),
-        Command::Measure(measure) => measure.run(),
+        Some(Command::Replay(replay)) => replay.run(),
+        Some(Command::Measure(measure)) => measure.run(),
+        Some(Command::Serve(serve)) => serve.run(),
+        None if std::io::stdin().is_terminal() => {
+            let _ = write!(std::io::stderr(), "{}", Arguments::command().render_help());
+            Ok(BAD)
+        }
+        None => serve::Serve::default().run(),
     };
     match done {
         Ok(code) => ExitCode::from(code),
@@ -73,6 +83,9 @@ enum Failure {
     /// A dump cannot be written.
     #[error("cannot write {file}: {error}")]
     Write { file: String, error: std::io::Error },
+    /// The server cannot use standard input and output.
+    #[error("cannot serve on standard input and output: {0}")]
+    Stdio(std::io::Error),
 }
 
 impl Failure {

@@ -11,6 +11,7 @@
 //! | [`model`] | asking a model; [`model::scripted`] answers from a fixture | know where a request comes from |
 //! | [`transcript_io`] | foreign transcripts in, our own format in and out, one file per format | read a file |
 //! | [`replay`] | a transcript through the engine; reports, dumps, [`replay::measure`] | read or write a file |
+//! | [`server`] | the sidecar's edge: framing, routing, the process's end | decide anything about a prompt |
 //! | [`commands`] | the command line: files, printing, exit codes | decide anything about a prompt |
 //!
 //! Start with [`engine::compact`]: its header tells the story of a compaction in one paragraph.
@@ -34,5 +35,6 @@ pub mod commands;
 pub mod engine;
 pub mod model;
 pub mod replay;
+pub mod server;
 pub mod tokenizer;
 pub mod transcript_io;

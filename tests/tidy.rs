@@ -19,7 +19,8 @@ const MOST_LINES: usize = 500;
 const LAYERS: &[(&str, &[&str])] = &[
     ("main", &["commands"]),
     ("lib", &[]),
-    ("commands", &["engine", "model", "replay", "tokenizer", "transcript_io"]),
+    ("commands", &["engine", "model", "replay", "server", "tokenizer", "transcript_io"]),
+    ("server", &[]),
     ("replay", &["engine", "model", "transcript_io"]),
     ("transcript_io", &["engine"]),
     ("model", &["engine"]),

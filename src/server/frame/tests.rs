@@ -1,0 +1,172 @@
+//! The frame reader on streams that are whole, damaged, and cut anywhere.
+
+use super::*;
+use proptest::prelude::*;
+
+const LIMIT: u64 = 64;
+
+/// What came of a stream that came in these pieces. Skipped pieces are joined, for where they end is chance.
+fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Frame>, Result<(), Unframeable>) {
+    let mut decoder = Decoder::new(LIMIT);
+    let mut frames = Vec::new();
+    for piece in pieces {
+        decoder.room().extend_from_slice(piece);
+        loop {
+            match decoder.next() {
+                Ok(None) => break,
+                Err(error) => return (frames, Err(error)),
+                Ok(Some(Frame::Skipped(more))) => match frames.last_mut() {
+                    Some(Frame::Skipped(bytes)) => bytes.extend(more),
+                    _ => frames.push(Frame::Skipped(more)),
+                },
+                Ok(Some(frame)) => frames.push(frame),
+            }
+        }
+    }
+    (frames, decoder.finish())
+}
+
+fn body(text: &str) -> Frame {
+    Frame::Body(text.as_bytes().to_vec())
+}
+
+fn bad(fault: Fault, bytes: &str) -> Frame {
+    Frame::Bad { fault, bytes: bytes.as_bytes().to_vec() }
+}
+
+fn skipped(text: &str) -> Frame {
+    Frame::Skipped(text.as_bytes().to_vec())
+}
+
+#[test]
+fn headers_may_be_written_in_any_way_that_clients_write_them() {
+    for stream in [
+        "Content-Length: 2\r\n\r\n{}",
+        "content-length:2\r\n\r\n{}",
+        "Content-Type: application/vscode-jsonrpc; charset=utf-8\r\nCONTENT-LENGTH:  2 \r\n\r\n{}",
+        "Content-Length: 2\r\nContent-Length: 2\r\nX: \r\n\r\n{}",
+        "\r\n\nContent-Length: 2\n\n{}",
+    ] {
+        assert_eq!(read([stream.as_bytes()]), (vec![body("{}")], Ok(())), "{stream:?}");
+    }
+}
+
+#[test]
+fn after_what_is_no_frame_the_next_one_is_found() {
+    let next = "Content-Length: 2\r\n\r\n{}";
+    for (stream, mut frames) in [
+        ("hello\r\n", vec![bad(Fault::NotAHeader, ""), skipped("hello\r\n")]),
+        ("{\"a\":1}", vec![bad(Fault::NotAHeader, ""), skipped("{\"a\":1}")]),
+        ("A: b\r\n: c\r\n", vec![bad(Fault::NotAHeader, "A: b\r\n"), skipped(": c\r\n")]),
+        (
+            "Content-Length: two\r\n\r\n{}",
+            vec![bad(Fault::BadLength, ""), skipped("Content-Length: two\r\n\r\n{}")],
+        ),
+        (
+            "Content-Length: -2\r\n\r\n{}\n",
+            vec![bad(Fault::BadLength, ""), skipped("Content-Length: -2\r\n\r\n{}\n")],
+        ),
+        (
+            "Content-Length: 99999999999999999999\r\n\r\n",
+            vec![bad(Fault::BadLength, ""), skipped("Content-Length: 99999999999999999999\r\n\r\n")],
+        ),
+        ("Content-Type: x\r\n\r\n{}", vec![bad(Fault::NoLength, "Content-Type: x\r\n\r\n"), skipped("{}")]),
+        // A length that is too short leaves the end of the body before the next header.
+        (
+            "Content-Length: 2\r\n\r\n{}more content-length: ",
+            vec![body("{}"), bad(Fault::NotAHeader, ""), skipped("more content-length: ")],
+        ),
+    ] {
+        frames.push(body("{}"));
+        assert_eq!(read([stream.as_bytes(), next.as_bytes()]), (frames, Ok(())), "{stream:?}");
+    }
+}
+
+#[test]
+fn a_body_over_the_limit_is_skipped_and_told_from_its_head() {
+    let large = format!("{{\"id\":1,\"a\":\"{}\"}}", "a".repeat(10_000));
+    let stream = format!("{}{large}{}{{}}", head(large.len()), head(2));
+    let (frames, end) = read(stream.as_bytes().chunks(999));
+    let fault = Fault::TooLarge { limit: LIMIT, actual: large.len() as u64 };
+    assert_eq!(frames, [bad(fault, large.get(..HEAD).unwrap()), body("{}")]);
+    assert_eq!(end, Ok(()));
+    // It is told before it is there.
+    let (frames, end) = read([format!("{}{}", head(1 << 40), "a".repeat(HEAD)).as_bytes()]);
+    assert!(matches!(frames[..], [Frame::Bad { .. }]), "{frames:?}");
+    assert_eq!(end, Err(Unframeable::EndInside));
+}
+
+#[test]
+fn the_limit_itself_is_taken() {
+    let exact = "a".repeat(usize::try_from(LIMIT).unwrap());
+    let stream = format!("{}{exact}", head(exact.len()));
+    assert_eq!(read([stream.as_bytes()]), (vec![body(&exact)], Ok(())));
+}
+
+#[test]
+fn an_end_inside_a_frame_is_no_end() {
+    for stream in ["C", "Content-Length: 2\r\n", "Content-Length: 2\r\n\r\n{", "hello", "hello\r\n"] {
+        assert_eq!(read([stream.as_bytes()]).1, Err(Unframeable::EndInside), "{stream:?}");
+    }
+    for stream in ["", "\r\n", "Content-Length: 0\r\n\r\n"] {
+        assert_eq!(read([stream.as_bytes()]).1, Ok(()), "{stream:?}");
+    }
+}
+
+#[test]
+fn a_stream_without_headers_is_given_up() {
+    let line = vec![b'x'; 1000];
+    let (frames, end) = read(std::iter::repeat_n(line.as_slice(), 2000));
+    assert_eq!(end, Err(Unframeable::Garbage));
+    assert!(matches!(frames[0], Frame::Bad { fault: Fault::NotAHeader, .. }));
+    // Good headers that never end are no better.
+    let (frames, end) = read(std::iter::repeat_n(&b"Content-Length: 5\r\n"[..], 200_000));
+    assert_eq!(end, Err(Unframeable::Garbage));
+    assert!(frames.iter().all(|frame| !matches!(frame, Frame::Body(_))));
+}
+
+/// A stream with a frame of each kind.
+fn stream() -> Vec<u8> {
+    let large = format!("{{\"id\":1,\"a\":\"{}\"}}", "a".repeat(100));
+    format!(
+        "{}{{\"a\":1}}what\r\n{}{{}}Content-Length: x\r\n\r\n{{}}Content-Type: y\r\n\r\n[]{}{large}\r\n{}[]",
+        head(7),
+        head(2),
+        head(large.len()),
+        head(2)
+    )
+    .into_bytes()
+}
+
+#[test]
+fn where_the_stream_is_cut_makes_no_difference() {
+    let stream = stream();
+    let whole = read([stream.as_slice()]);
+    assert_eq!(whole.1, Ok(()));
+    assert_eq!(whole.0.iter().filter(|frame| matches!(frame, Frame::Body(_))).count(), 3);
+    assert_eq!(whole.0.iter().filter(|frame| matches!(frame, Frame::Bad { .. })).count(), 3);
+    assert_eq!(read(stream.chunks(1)), whole);
+    for cut in 0..stream.len() {
+        let (left, right) = stream.split_at(cut);
+        assert_eq!(read([left, right]), whole, "cut at {cut}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_in_any_pieces_come_to_the_same(
+        pieces in proptest::collection::vec(
+            prop_oneof![
+                proptest::collection::vec(any::<u8>(), 0..40),
+                "(Content-Length: ?[0-9a]{1,3}\r?\n|\r?\n|A: b\r\n|[{}a-c\" ]{0,20})".prop_map(String::into_bytes),
+            ],
+            0..20,
+        ),
+        size in 1_usize..50,
+    ) {
+        let stream = pieces.concat();
+        let whole = read([stream.as_slice()]);
+        prop_assert_eq!(&read(stream.chunks(size)), &whole);
+        prop_assert_eq!(&read(pieces.iter().map(Vec::as_slice)), &whole);
+    }
+}

@@ -1,0 +1,94 @@
+//! The log: lines on standard error, for standard output is the protocol's. A client that does not read them must not
+//! hold us up, so a thread of its own writes them, and lines that find no room are counted and dropped.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
+use tracing_subscriber::EnvFilter;
+
+/// Lines that may wait.
+const WAITING: usize = 4096;
+/// How long the end waits for lines that nobody reads.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// The log of this process. Its end waits a moment for what was not yet written.
+#[derive(Debug)]
+pub struct Log {
+    lines: Lines,
+}
+
+#[derive(Debug, Clone)]
+struct Lines {
+    sender: SyncSender<Line>,
+    dropped: Arc<AtomicU64>,
+}
+
+#[derive(Debug)]
+enum Line {
+    Text(Vec<u8>),
+    /// All before it was written.
+    Mark(SyncSender<()>),
+}
+
+/// Starts the log at the level that `RUST_LOG` names, or `warn`. A panic becomes a line, of its place and, if it is
+/// fixed, its text; a text that was made at run time may hold content and is left out.
+#[must_use]
+pub fn start() -> Log {
+    let (sender, receiver) = sync_channel(WAITING);
+    let dropped = Arc::new(AtomicU64::new(0));
+    let lines = Lines { sender, dropped: Arc::clone(&dropped) };
+    std::thread::spawn(move || write(&receiver, &dropped));
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    let writer = lines.clone();
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(false)
+        .with_writer(move || writer.clone())
+        .try_init();
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        let text = panic.payload().downcast_ref::<&'static str>().copied().unwrap_or("(text left out)");
+        tracing::error!(place, text, "panic");
+    }));
+    Log { lines }
+}
+
+impl Log {
+    /// Waits until what was logged is written, but not for long.
+    pub fn finish(self) {
+        let (sender, receiver) = sync_channel(1);
+        if self.lines.sender.try_send(Line::Mark(sender)).is_ok() {
+            let _ = receiver.recv_timeout(PATIENCE);
+        }
+    }
+}
+
+impl Write for Lines {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if self.sender.try_send(Line::Text(line.to_vec())).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn write(lines: &Receiver<Line>, dropped: &AtomicU64) {
+    let mut output = io::stderr();
+    for line in lines {
+        match line {
+            // Standard error may be closed; then there is nobody to tell.
+            Line::Text(line) => drop(output.write_all(&line)),
+            Line::Mark(done) => drop(done.try_send(())),
+        }
+        match dropped.swap(0, Ordering::Relaxed) {
+            0 => {}
+            count => drop(writeln!(output, "threadhold: {count} log lines found no room and were dropped")),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! A recording of the wire: one JSON line for each frame of both directions, in the file before anything is done about
+//! it. It holds everything that was said, secrets too; it is written only where it was asked for.
+//!
+//! A line is `{"from":"client"|"server","at":MILLISECONDS,"frame":{…}}`. What was no frame has `"bytes"` and `"note"` in
+//! the place of `"frame"`: text as it came, a backslash doubled, and each byte that is not UTF-8 as `\xNN`.
+
+use std::fmt::Write as _;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Instant;
+
+/// Who sent a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum From {
+    /// The editor.
+    Client,
+    /// This process.
+    Server,
+}
+
+impl From {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        }
+    }
+}
+
+/// Writes a recording.
+#[derive(Debug)]
+pub struct Recorder {
+    file: Option<File>,
+    started: Instant,
+}
+
+impl Recorder {
+    /// Begins a recording; what is in the file already goes.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        // Nobody else on this machine is meant to read it.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        Ok(Self { file: Some(options.open(path)?), started: Instant::now() })
+    }
+
+    /// Records a frame, whose body is JSON.
+    pub fn frame(&mut self, from: From, body: &[u8]) {
+        // A line's end inside JSON is a blank: in a string it is escaped.
+        let text = String::from_utf8_lossy(body).replace(['\n', '\r'], " ");
+        self.line(from, &format!("\"frame\":{text}"));
+    }
+
+    /// Records what was no frame.
+    pub fn bytes(&mut self, from: From, bytes: &[u8], note: &str) {
+        let text = serde_json::Value::from(escape(bytes));
+        let note = serde_json::Value::from(note);
+        self.line(from, &format!("\"bytes\":{text},\"note\":{note}"));
+    }
+
+    fn line(&mut self, from: From, rest: &str) {
+        let Some(file) = &mut self.file else { return };
+        let at = self.started.elapsed().as_millis();
+        let line = format!("{{\"from\":\"{}\",\"at\":{at},{rest}}}\n", from.name());
+        if let Err(error) = file.write_all(line.as_bytes()) {
+            tracing::error!(%error, "the recording ends here: the file cannot be written");
+            self.file = None;
+        }
+    }
+}
+
+/// Text that says which bytes these were.
+fn escape(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(&chunk.valid().replace('\\', "\\\\"));
+        for byte in chunk.invalid() {
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_are_no_text_can_be_told_from_text() {
+        assert_eq!(escape(b"a\xffb\\xff\xc3\xa9\xc3"), "a\\xffb\\\\xff\u{e9}\\xc3");
+    }
+}
