@@ -9,6 +9,7 @@
 //! | [`engine`] | everything that decides: [`engine::message`], [`engine::transcript`], [`engine::prompt`], [`engine::compact`] | IO, time, randomness, threads |
 //! | [`tokenizer`] | exact token counts | know what a message is |
 //! | [`model`] | asking a model; [`model::scripted`] answers from a fixture | know where a request comes from |
+//! | [`store`] | sessions on disk, one writer each; [`store::worker`] owns the thread | decide what is written, or show a prompt |
 //! | [`transcript_io`] | foreign transcripts in, our own format in and out, one file per format | read a file |
 //! | [`replay`] | a transcript through the engine; reports, dumps, [`replay::measure`] | read or write a file |
 //! | [`server`] | the sidecar's edge: framing, routing, the process's end | decide anything about a prompt |
@@ -19,7 +20,7 @@
 //! # Invariants
 //!
 //! The number is the name under which tests and reviews speak of it. Numbers that are missing belong to parts that are
-//! not built yet: the server, the store, the session machine.
+//! not built yet: the server, the session machine.
 //!
 //! 1. The engine does no IO; its errors are values of the domain. Held by clippy (`.clippy.toml`) and `tests/tidy.rs`.
 //! 3. Same inputs, same prompts and records, byte for byte. Held by `tests/it/invariants`.
@@ -30,11 +31,13 @@
 //! 9. No prompt holds an unanswered call or an orphan result. Held by the same two.
 //! 10. User messages reach the model byte for byte or are reported. Held by the same two.
 //! 11. The ladder ends without a model. Held by `tests/it/invariants`.
+//! 13. What was acknowledged is on disk. Held by `tests/it/store`.
 
 pub mod commands;
 pub mod engine;
 pub mod model;
 pub mod replay;
 pub mod server;
+pub mod store;
 pub mod tokenizer;
 pub mod transcript_io;

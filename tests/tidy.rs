@@ -24,6 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("replay", &["engine", "model", "transcript_io"]),
     ("transcript_io", &["engine"]),
     ("model", &["engine"]),
+    ("store", &["engine"]),
     ("tokenizer", &["engine"]),
     ("engine", &[]),
 ];

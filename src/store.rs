@@ -1,0 +1,147 @@
+//! The durable store: what was acknowledged is on disk, one writer per session, and what it gives back. Here stand the
+//! trait and its values. How rows lie in a file is in [`sqlite`], the thread that owns a store in [`worker`]. A store
+//! decides nothing about prompts and never looks into a message beyond what its columns need. Source: storage.md, 002.
+
+mod blob;
+pub mod error;
+mod lease;
+pub mod list;
+pub mod memory;
+pub mod place;
+mod schema;
+pub mod sqlite;
+pub mod worker;
+
+use crate::engine::id::{SessionId, Time};
+use crate::engine::message::{Body, Message};
+use crate::engine::session::stored::{Stored, Write};
+use crate::engine::text::head;
+use error::StoreError;
+use list::{ListQuery, Page};
+use std::fmt;
+use std::path::PathBuf;
+
+/// Which holding of a session this is. Each new holder gets a higher one, and a write under an older one is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fence(pub u64);
+
+/// Where sessions survive. One thread owns a store and calls it; calls wait for the disk.
+pub trait Store: Send + fmt::Debug {
+    /// Makes all of these changes, or none; when it returns, they survive a crash.
+    ///
+    /// A head of a session that is not there makes it. A row that is there already, equal in all it says, is taken as
+    /// written before: a step may be tried again after an error.
+    ///
+    /// # Errors
+    /// [`StoreError::FenceLost`] where the session is not held under this fence; [`StoreError::Refused`] where a write
+    /// contradicts what is there; the file's own errors.
+    fn commit(&mut self, session: &SessionId, fence: Fence, writes: &[Write]) -> Result<(), StoreError>;
+
+    /// A session whole. Rows that cannot be read are set aside and named in it. Needs no lease.
+    ///
+    /// # Errors
+    /// The file's own.
+    fn load(&mut self, session: &SessionId) -> Result<Option<Stored>, StoreError>;
+
+    /// The session of this workspace that holds most of these external ids as user messages; among equals the one
+    /// that was last used.
+    ///
+    /// # Errors
+    /// The file's own.
+    fn find(&mut self, external_ids: &[String], workspace: &str) -> Result<Option<SessionId>, StoreError>;
+
+    /// Sessions, the one that was last used first.
+    ///
+    /// # Errors
+    /// The file's own.
+    fn list(&mut self, query: &ListQuery) -> Result<Page, StoreError>;
+
+    /// Makes this store the session's only writer, from `since` on. The session need not be there yet. A holder whose
+    /// process is gone holds nothing. Asking again gives the same fence.
+    ///
+    /// # Errors
+    /// [`StoreError::Held`] while another store holds it; the file's own.
+    fn acquire(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError>;
+
+    /// Lets another store write the session. Nothing happens where it is not held under this fence.
+    ///
+    /// # Errors
+    /// The file's own.
+    fn release(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError>;
+
+    /// Destroys a session: rows, what only it refers to, and their traces in the file and its log. Its forks stay. It
+    /// may be held by this store or by nobody. Nothing where there is no such session.
+    ///
+    /// # Errors
+    /// [`StoreError::Held`] while another store holds it; the file's own.
+    fn delete(&mut self, session: &SessionId) -> Result<Option<Deleted>, StoreError>;
+
+    /// What people need to know about it.
+    ///
+    /// # Errors
+    /// The file's own.
+    fn diagnostics(&mut self) -> Result<StoreDiagnostics, StoreError>;
+
+    /// Lets go of every session and puts the file in order. Calls after it are refused.
+    ///
+    /// # Errors
+    /// The file's own. What was committed is there all the same.
+    fn close(&mut self) -> Result<(), StoreError>;
+}
+
+/// What a deletion took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Deleted {
+    /// Message rows, older versions among them.
+    pub messages: u32,
+    /// Turns.
+    pub turns: u32,
+    /// Compaction records.
+    pub compactions: u32,
+    /// Large contents that nobody else refers to.
+    pub blobs: u32,
+    /// Bytes of these contents.
+    pub blob_bytes: u64,
+    /// Whether no trace is left in the file and its log. Not so while another process reads them or the disk is full:
+    /// the rows are gone then, and their bytes may last until the next deletion.
+    pub scrubbed: bool,
+}
+
+/// What people need to know about a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreDiagnostics {
+    /// `sqlite` or `memory`.
+    pub backend: &'static str,
+    /// The file, where there is one.
+    pub path: Option<PathBuf>,
+    /// The version of the tables, where there are any.
+    pub schema_version: u32,
+    /// Sessions in it.
+    pub sessions: u64,
+    /// Messages in it.
+    pub messages: u64,
+    /// Bytes on disk, the log included.
+    pub bytes: u64,
+    /// How writes reach the disk, such as `wal, synchronous full`.
+    pub journal: String,
+}
+
+/// The role column of a message.
+fn role_of(body: &Body) -> &'static str {
+    match body {
+        Body::User(_) => "user",
+        Body::Assistant { .. } => "assistant",
+        Body::Tool(_) => "tool",
+        Body::Event { .. } => "event",
+    }
+}
+
+/// Bytes of a session's first request that lists show and search.
+const FIRST_REQUEST_BYTES: usize = 1024;
+
+/// The beginning of what a user asked, for lists; nothing for any other message.
+fn request_of(message: &Message) -> Option<String> {
+    let is_request = matches!(message.body, Body::User(_)) && message.visible_to_model;
+    let texts: Vec<&str> = message.body.texts().into_iter().map(|text| &**text).collect();
+    is_request.then(|| head(&texts.join("\n"), FIRST_REQUEST_BYTES).to_owned())
+}

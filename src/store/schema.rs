@@ -1,0 +1,143 @@
+//! From a folder to an open database of the newest schema: looked at before it is touched, made or migrated in one
+//! transaction. What is in the tables is not known here.
+
+use super::error::{StoreError, from_io, from_sqlite};
+use super::place::{Options, Synchronous};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The database's file in its folder.
+pub(super) const FILE: &str = "threadhold.db";
+
+/// The migration at index n leads to schema n + 1.
+pub(super) const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql")];
+
+/// `THLD`, in the file's header: this database is ours.
+const APPLICATION_ID: i32 = 0x5448_4c44;
+
+/// How every SQLite file begins.
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+
+/// Makes the folder. What is in it is for its owner only: chats hold secrets.
+pub(super) fn make_folder(folder: &Path) -> Result<(), StoreError> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).map_err(|error| from_io(&error, folder))
+}
+
+/// Opens the database in a folder that is there. To be called by one process at a time.
+pub(super) fn open(options: &Options, migrations: &[&str]) -> Result<Connection, StoreError> {
+    let path = options.folder.join(FILE);
+    let known = u32::try_from(migrations.len()).unwrap_or(u32::MAX);
+    look(&path, known, options)?;
+    make_file(&path)?;
+    let fault = |error: rusqlite::Error| from_sqlite(&error, &path);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(&path, flags).map_err(fault)?;
+    if connection.is_readonly("main").map_err(fault)? {
+        let reason = "the file is read-only".to_owned();
+        return Err(StoreError::ReadOnly { path, reason });
+    }
+    settle(&connection, options).map_err(fault)?;
+    migrate(&mut connection, &path, migrations).map_err(fault)?;
+    Ok(connection)
+}
+
+/// Looks at the file without changing it: a newer schema, another program's file and a file that is no database are
+/// left as they are.
+fn look(path: &Path, known: u32, options: &Options) -> Result<(), StoreError> {
+    let corrupt = |reason: &str| StoreError::Corrupt { path: path.to_owned(), reason: reason.to_owned() };
+    let mut header = Vec::new();
+    match File::open(path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut header)) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(from_io(&error, path)),
+        Ok(0) => return Ok(()),
+        Ok(_) if header != MAGIC => return Err(corrupt("it is no SQLite database")),
+        Ok(_) => {}
+    }
+    let fault = |error: rusqlite::Error| from_sqlite(&error, path);
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(fault)?;
+    connection.busy_timeout(options.busy_timeout).map_err(fault)?;
+    let found: u32 = version(&connection).map_err(fault)?;
+    let owner: i32 =
+        connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(fault)?;
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(fault)?;
+    if owner != APPLICATION_ID && (owner != 0 || tables != 0) {
+        return Err(corrupt("it is a database of another program"));
+    }
+    if found > known {
+        return Err(StoreError::NewerSchema { path: path.to_owned(), found, known });
+    }
+    Ok(())
+}
+
+/// Makes an empty file, for its owner only; SQLite gives its log the same rights.
+fn make_file(path: &Path) -> Result<(), StoreError> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop).map_err(|error| from_io(&error, path))
+}
+
+/// The settings of a connection; those of the file before anything is in it.
+fn settle(connection: &Connection, options: &Options) -> rusqlite::Result<()> {
+    connection.busy_timeout(options.busy_timeout)?;
+    connection.pragma_update(None, "page_size", 8192)?;
+    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    let synchronous = match options.synchronous {
+        Synchronous::Full => "FULL",
+        Synchronous::Normal => "NORMAL",
+    };
+    connection.pragma_update(None, "synchronous", synchronous)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    // What is deleted is overwritten at once.
+    connection.pragma_update(None, "secure_delete", true)?;
+    // The log is cut back to this after a checkpoint.
+    connection.pragma_update(None, "journal_size_limit", 16 * 1024 * 1024)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(())
+}
+
+/// Brings the schema to the newest version, all steps in one transaction. What is in the file is copied first.
+fn migrate(connection: &mut Connection, path: &Path, migrations: &[&str]) -> rusqlite::Result<()> {
+    let found = version(connection)?;
+    let missing = migrations.get(found as usize..).unwrap_or_default();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if found > 0 {
+        back_up(connection, &back_up_path(path, found))?;
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for migration in missing {
+        transaction.execute_batch(migration)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", migrations.len())?;
+    transaction.commit()
+}
+
+/// A copy of the file, for its owner only. An older one is of an attempt that failed.
+fn back_up(connection: &Connection, copy: &Path) -> rusqlite::Result<()> {
+    let _ = fs::remove_file(copy);
+    // SQLite says what is wrong with the place, if anything is.
+    let _ = make_file(copy);
+    connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()]).map(drop)
+}
+
+/// Where the copy of a file of this schema lies.
+pub(super) fn back_up_path(path: &Path, schema: u32) -> PathBuf {
+    path.with_extension(format!("schema{schema}.db"))
+}
+
+/// The schema of an open database.
+pub(super) fn version(connection: &Connection) -> rusqlite::Result<u32> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}

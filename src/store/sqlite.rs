@@ -1,0 +1,318 @@
+//! The SQLite backend: one file for a workspace, write-ahead log, one connection. Here stand its life and its leases;
+//! rows are written in `write`, read in `read`, and what a column holds is told in `columns`.
+
+mod columns;
+mod read;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use super::error::{StoreError, from_sqlite};
+use super::lease::{self, HolderFile};
+use super::list::{ListQuery, Page};
+use super::place::{Options, Synchronous};
+use super::schema;
+use super::{Deleted, Fence, Store, StoreDiagnostics};
+use crate::engine::id::{SessionId, Time};
+use crate::engine::session::stored::{Stored, Write};
+use columns::{millis, time};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::Arc;
+
+/// A store in a file.
+#[derive(Debug)]
+pub struct SqliteStore {
+    /// Nothing once it is closed.
+    connection: Option<Connection>,
+    folder: PathBuf,
+    path: PathBuf,
+    synchronous: Synchronous,
+    /// Shared with the opener, so that a store that is opened again after a breakdown still holds its sessions.
+    holder: Arc<HolderFile>,
+}
+
+/// Opens one store, and the same one again after a breakdown. What it held stays held for as long as this value lives.
+#[derive(Debug)]
+pub struct Opener {
+    options: Options,
+    holder: Option<Arc<HolderFile>>,
+}
+
+impl Opener {
+    /// Nothing is touched before the first [`Opener::open`].
+    pub fn new(options: Options) -> Self {
+        Self { options, holder: None }
+    }
+
+    /// Opens the file; makes it, its folder and its tables where they are not there.
+    ///
+    /// # Errors
+    /// [`StoreError::NewerSchema`] and [`StoreError::Corrupt`], the file untouched; [`StoreError::ReadOnly`],
+    /// [`StoreError::Locked`], [`StoreError::Full`], [`StoreError::Io`].
+    pub fn open(&mut self) -> Result<SqliteStore, StoreError> {
+        let options = &self.options;
+        schema::make_folder(&options.folder)?;
+        let opening = lease::opening(&options.folder, options.busy_timeout)?;
+        let connection = schema::open(options, schema::MIGRATIONS)?;
+        drop(opening);
+        let holder = match &self.holder {
+            Some(holder) => Arc::clone(holder),
+            None => Arc::clone(self.holder.insert(Arc::new(HolderFile::create(&options.folder)?))),
+        };
+        let mut store = SqliteStore {
+            connection: Some(connection),
+            path: options.folder.join(schema::FILE),
+            folder: options.folder.clone(),
+            synchronous: options.synchronous,
+            holder,
+        };
+        match store.forget_the_dead() {
+            // It can wait: whoever asks for a session looks whether its holder lives.
+            Ok(()) | Err(StoreError::Locked { .. }) => Ok(store),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl SqliteStore {
+    /// A store in the options' folder.
+    ///
+    /// # Errors
+    /// As [`Opener::open`].
+    pub fn open(options: Options) -> Result<Self, StoreError> {
+        Opener::new(options).open()
+    }
+
+    /// Does the work in one transaction of its own: all of it, or nothing where it fails.
+    fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>) -> Result<T, StoreError> {
+        self.transact(TransactionBehavior::Immediate, work)
+    }
+
+    /// Does the work on one state of the file, whatever others write meanwhile.
+    fn read<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>) -> Result<T, StoreError> {
+        self.transact(TransactionBehavior::Deferred, work)
+    }
+
+    fn transact<T>(
+        &mut self,
+        behavior: TransactionBehavior,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        let connection = self.connection.as_mut().ok_or(StoreError::Closed)?;
+        let done = || -> Result<T, Fault> {
+            let transaction = connection.transaction_with_behavior(behavior)?;
+            let done = work(&transaction)?;
+            transaction.commit()?;
+            Ok(done)
+        };
+        done().map_err(|fault| fault.in_file(&self.path))
+    }
+
+    /// Takes holders out of the tables whose processes are gone, and their files out of the folder.
+    fn forget_the_dead(&mut self) -> Result<(), StoreError> {
+        let folder = self.folder.clone();
+        self.write(|tx| {
+            let mut known = tx.prepare("SELECT DISTINCT holder FROM leases WHERE holder IS NOT NULL")?;
+            let holders: Vec<String> = known.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+            for holder in holders.iter().filter(|holder| !lease::is_alive(&folder, holder)) {
+                let_go(tx, holder)?;
+            }
+            lease::sweep(&folder);
+            Ok(())
+        })
+    }
+}
+
+/// Frees what this holder holds. A session that was never written leaves no lease.
+fn let_go(tx: &Connection, holder: &str) -> rusqlite::Result<()> {
+    tx.execute(
+        "DELETE FROM leases WHERE holder = ?1 AND session NOT IN (SELECT id FROM chat_sessions)",
+        [holder],
+    )?;
+    tx.execute("UPDATE leases SET holder = NULL WHERE holder = ?1", [holder]).map(drop)
+}
+
+/// Bytes of a file; none where there is no file.
+fn bytes_of(path: &Path) -> u64 {
+    fs::metadata(path).map_or(0, |file| file.len())
+}
+
+/// A row of `leases`.
+struct Lease {
+    fence: u64,
+    holder: Option<String>,
+    pid: u32,
+    since: Time,
+}
+
+const LEASE: &str = "SELECT fence, holder, pid, since FROM leases WHERE session = ?1";
+
+fn lease_of(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<Option<Lease>> {
+    let mut statement = tx.prepare_cached(LEASE)?;
+    let row = |row: &rusqlite::Row<'_>| {
+        Ok(Lease { fence: row.get(0)?, holder: row.get(1)?, pid: row.get(2)?, since: time(row.get(3)?) })
+    };
+    statement.query_row([session.as_str()], row).optional()
+}
+
+/// Refuses while another holder lives. Gives the lease as it stands.
+fn free_for(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    own: &HolderFile,
+    folder: &Path,
+) -> Result<Option<Lease>, Fault> {
+    let lease = lease_of(tx, session)?;
+    if let Some(Lease { holder: Some(other), pid, since, .. }) = &lease
+        && other != own.id()
+        && lease::is_alive(folder, other)
+    {
+        return Err(StoreError::Held { session: session.clone(), pid: *pid, since: *since }.into());
+    }
+    Ok(lease)
+}
+
+impl Store for SqliteStore {
+    fn commit(&mut self, session: &SessionId, fence: Fence, writes: &[Write]) -> Result<(), StoreError> {
+        let own = Arc::clone(&self.holder);
+        self.write(|tx| {
+            let lease = lease_of(tx, session)?;
+            let is_ours = |lease: &Lease| lease.fence == fence.0 && lease.holder.as_deref() == Some(own.id());
+            if !lease.as_ref().is_some_and(is_ours) {
+                return Err(StoreError::FenceLost { session: session.clone() }.into());
+            }
+            writes.iter().try_for_each(|write| write::apply(tx, session, write))
+        })
+    }
+
+    fn load(&mut self, session: &SessionId) -> Result<Option<Stored>, StoreError> {
+        self.read(|tx| read::load(tx, session))
+    }
+
+    fn find(&mut self, external_ids: &[String], workspace: &str) -> Result<Option<SessionId>, StoreError> {
+        self.read(|tx| Ok(read::find(tx, external_ids, workspace)?))
+    }
+
+    fn list(&mut self, query: &ListQuery) -> Result<Page, StoreError> {
+        self.read(|tx| Ok(read::list(tx, query)?))
+    }
+
+    fn acquire(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError> {
+        let (own, folder) = (Arc::clone(&self.holder), self.folder.clone());
+        self.write(|tx| {
+            let lease = free_for(tx, session, &own, &folder)?;
+            if let Some(lease) = lease.as_ref().filter(|lease| lease.holder.as_deref() == Some(own.id())) {
+                return Ok(Fence(lease.fence));
+            }
+            let fence = lease.map_or(0, |lease| lease.fence) + 1;
+            let mut statement = tx.prepare_cached(
+                "INSERT INTO leases (session, fence, holder, pid, since) VALUES (?1, ?2, ?3, ?4, ?5)
+                 ON CONFLICT (session) DO UPDATE SET
+                     fence = excluded.fence, holder = excluded.holder, pid = excluded.pid, since = excluded.since",
+            )?;
+            statement.execute(params![session.as_str(), fence, own.id(), process::id(), millis(since)])?;
+            Ok(Fence(fence))
+        })
+    }
+
+    fn release(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError> {
+        let own = Arc::clone(&self.holder);
+        self.write(|tx| {
+            let mine = params![session.as_str(), fence.0, own.id()];
+            tx.execute(
+                "DELETE FROM leases WHERE session = ?1 AND fence = ?2 AND holder = ?3
+                 AND session NOT IN (SELECT id FROM chat_sessions)",
+                mine,
+            )?;
+            tx.execute(
+                "UPDATE leases SET holder = NULL WHERE session = ?1 AND fence = ?2 AND holder = ?3",
+                mine,
+            )?;
+            Ok(())
+        })
+    }
+
+    fn delete(&mut self, session: &SessionId) -> Result<Option<Deleted>, StoreError> {
+        let (own, folder) = (Arc::clone(&self.holder), self.folder.clone());
+        let deleted = self.write(|tx| {
+            free_for(tx, session, &own, &folder)?;
+            write::delete(tx, session)
+        })?;
+        let Some(deleted) = deleted else { return Ok(None) };
+        let connection = self.connection.as_ref().ok_or(StoreError::Closed)?;
+        // Rows that were moved between pages have left bytes behind which no deletion overwrites.
+        let scrubbed = connection.execute_batch("VACUUM").is_ok() && truncate_log(connection);
+        Ok(Some(Deleted { scrubbed, ..deleted }))
+    }
+
+    fn diagnostics(&mut self) -> Result<StoreDiagnostics, StoreError> {
+        let (sessions, messages, schema_version) = self.read(|tx| {
+            let counts = "SELECT count(*), coalesce(sum(messages), 0) FROM chat_activity";
+            let (sessions, messages) = tx.query_row(counts, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok((sessions, messages, schema::version(tx)?))
+        })?;
+        let log = |ending| self.folder.join(format!("{}{ending}", schema::FILE));
+        let synchronous = match self.synchronous {
+            Synchronous::Full => "full",
+            Synchronous::Normal => "normal",
+        };
+        Ok(StoreDiagnostics {
+            backend: "sqlite",
+            schema_version,
+            sessions,
+            messages,
+            bytes: bytes_of(&self.path) + bytes_of(&log("-wal")) + bytes_of(&log("-shm")),
+            path: Some(self.path.clone()),
+            journal: format!("wal, synchronous {synchronous}"),
+        })
+    }
+
+    fn close(&mut self) -> Result<(), StoreError> {
+        let Some(connection) = self.connection.take() else { return Ok(()) };
+        let put_in_order = || -> rusqlite::Result<()> {
+            let_go(&connection, self.holder.id())?;
+            connection.execute_batch("PRAGMA optimize")
+        };
+        let done = put_in_order();
+        truncate_log(&connection);
+        let closed = connection.close().map_err(|(_, error)| error);
+        done.and(closed).map_err(|error| from_sqlite(&error, &self.path))
+    }
+}
+
+/// Moves the log into the file and empties it; false where somebody still reads from it.
+fn truncate_log(connection: &Connection) -> bool {
+    let busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+    busy.is_ok_and(|busy| busy == 0)
+}
+
+/// What stops a piece of work, before the file's name is put to it.
+#[derive(Debug)]
+enum Fault {
+    Sqlite(rusqlite::Error),
+    Store(StoreError),
+}
+
+impl Fault {
+    fn in_file(self, path: &Path) -> StoreError {
+        match self {
+            Fault::Sqlite(error) => from_sqlite(&error, path),
+            Fault::Store(error) => error,
+        }
+    }
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Fault::Sqlite(error)
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Fault::Store(error)
+    }
+}

@@ -1,0 +1,173 @@
+//! What only the inside of the backend can show: plans of its statements, migrations, a full disk, a file in which bits
+//! flipped. What every backend does is in `tests/it/store`.
+
+use super::columns::MESSAGE_COLUMNS;
+use super::*;
+use crate::engine::message::{Body, NewMessage};
+use crate::engine::session::stored::{Driver, Prefix};
+use crate::engine::tokens::QuarterOfChars;
+use crate::engine::transcript::Transcript;
+use serde_json::json;
+use std::env;
+use std::fmt::Write as _;
+use uuid::Uuid;
+
+/// A folder that goes with the value.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        Self(env::temp_dir().join(format!("threadhold-{}", Uuid::now_v7())))
+    }
+
+    fn options(&self) -> Options {
+        Options::in_folder(&self.0)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn session() -> SessionId {
+    SessionId::new("s")
+}
+
+fn head() -> Write {
+    Write::Head(Box::new(crate::engine::session::stored::Head {
+        id: session(),
+        workspace: "w".into(),
+        title: None,
+        driver: Driver::Sidecar,
+        kind: None,
+        parent: None,
+        work_scope: None,
+        generation: Default::default(),
+        cuts: 0,
+        prefix: Prefix::default(),
+        settings: json!({}),
+        created_at: Time(1),
+        updated_at: Time(1),
+    }))
+}
+
+/// User messages of these texts, from an ordinal on.
+fn messages(texts: &[String]) -> Vec<Write> {
+    let mut transcript = Transcript::new(session());
+    for text in texts {
+        transcript.append(NewMessage::new(Body::assistant(text, Vec::new())), &QuarterOfChars);
+    }
+    transcript
+        .messages()
+        .iter()
+        .map(|message| Write::Message { turn: 0, message: Arc::clone(message) })
+        .collect()
+}
+
+/// A store with one session of these texts, and its fence.
+fn store_with(folder: &Folder, texts: &[String]) -> (SqliteStore, Fence) {
+    let mut store = SqliteStore::open(folder.options()).unwrap();
+    let fence = store.acquire(&session(), Time(1)).unwrap();
+    store.commit(&session(), fence, &[vec![head()], messages(texts)].concat()).unwrap();
+    (store, fence)
+}
+
+#[test]
+fn hot_statements_search_by_an_index_and_sort_nothing() {
+    let folder = Folder::new();
+    let (store, _) = store_with(&folder, &["a".to_owned()]);
+    let connection = store.connection.as_ref().unwrap();
+    let mut plans = String::new();
+    for sql in [
+        LEASE,
+        read::HEAD,
+        read::BLOB,
+        read::FIND,
+        write::PUT_BLOB,
+        write::DROP_BLOB,
+        &read::messages_sql("ASC"),
+        &read::messages_sql("DESC"),
+        &read::list_sql(true),
+    ] {
+        let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let nothing = vec![rusqlite::types::Null; statement.parameter_count()];
+        let mut rows = statement.query(rusqlite::params_from_iter(nothing)).unwrap();
+        while let Some(row) = rows.next().unwrap() {
+            writeln!(plans, "{}", row.get::<_, String>(3).unwrap()).unwrap();
+        }
+        plans.push('\n');
+    }
+    assert!(!plans.contains("SCAN"), "{plans}");
+    assert!(!plans.contains("TEMP B-TREE"), "{plans}");
+    assert!(plans.contains("chat_activity_recent"), "{plans}");
+    assert!(plans.contains("chat_messages_request"), "{plans}");
+}
+
+#[test]
+fn an_older_schema_is_migrated_in_one_piece_with_a_copy_before() {
+    let folder = Folder::new();
+    drop(store_with(&folder, &["a".to_owned()]));
+    let path = folder.0.join(schema::FILE);
+    let first = schema::MIGRATIONS[0];
+    let broken = [first, "CREATE TABLE more (x INTEGER)", "CREATE TABLE more (x INTEGER)"];
+    assert!(schema::open(&folder.options(), &broken).is_err());
+    let connection = schema::open(&folder.options(), &[first]).unwrap();
+    assert_eq!(schema::version(&connection), Ok(1));
+    drop(connection);
+    let two = [first, "CREATE TABLE more (x INTEGER)"];
+    let connection = schema::open(&folder.options(), &two).unwrap();
+    assert_eq!(schema::version(&connection), Ok(2));
+    drop(connection);
+    let copy = Connection::open(schema::back_up_path(&path, 1)).unwrap();
+    assert_eq!(schema::version(&copy), Ok(1));
+    let sessions: i64 = copy.query_row("SELECT count(*) FROM chat_sessions", [], |row| row.get(0)).unwrap();
+    assert_eq!(sessions, 1);
+    // The version that knows one schema only now refuses.
+    let refused = SqliteStore::open(folder.options()).unwrap_err();
+    assert!(matches!(refused, StoreError::NewerSchema { found: 2, known: 1, .. }), "{refused}");
+}
+
+#[test]
+fn a_full_disk_stops_a_step_whole_and_the_next_write_tries_again() {
+    let folder = Folder::new();
+    let (mut store, fence) = store_with(&folder, &["a".to_owned()]);
+    let before = store.load(&session()).unwrap();
+    let limit = |store: &SqliteStore, pages: u32| {
+        let pragma = format!("PRAGMA max_page_count = {pages}");
+        store.connection.as_ref().unwrap().query_row(&pragma, [], |_| Ok(())).unwrap();
+    };
+    limit(&store, 1);
+    let texts: Vec<String> = (0..100).map(|n| format!("{n} ").repeat(2000)).collect();
+    let step = messages(&texts).split_off(1);
+    let error = store.commit(&session(), fence, &step).unwrap_err();
+    assert!(matches!(error, StoreError::Full { .. }), "{error}");
+    assert_eq!(store.load(&session()).unwrap(), before);
+    limit(&store, 1_000_000);
+    store.commit(&session(), fence, &step).unwrap();
+    assert_eq!(store.load(&session()).unwrap().unwrap().messages.len(), 100);
+}
+
+#[test]
+fn a_row_in_which_a_bit_flipped_is_set_aside_and_the_rest_loads() {
+    let folder = Folder::new();
+    let texts: Vec<String> = (0..5).map(|n| format!("message number {n}")).collect();
+    let (mut store, _) = store_with(&folder, &texts);
+    let whole = store.load(&session()).unwrap().unwrap();
+    let run = |store: &SqliteStore, sql: &str| store.connection.as_ref().unwrap().execute_batch(sql).unwrap();
+    run(&store, "CREATE TEMP TABLE kept AS SELECT * FROM chat_messages WHERE ord = 2");
+    for column in MESSAGE_COLUMNS.split(", ").filter(|column| !["ord", "rev", "check_sum"].contains(column)) {
+        let other = match column {
+            "turn" | "visible" | "tokens" => format!("abs(1 - {column})"),
+            _ => format!("coalesce({column}, '') || 'x'"),
+        };
+        run(&store, &format!("UPDATE chat_messages SET {column} = {other} WHERE ord = 2"));
+        let found = store.load(&session()).unwrap().unwrap();
+        assert_eq!(found.messages.len(), 4, "{column}");
+        assert!(found.messages.iter().all(|message| whole.messages.contains(message)), "{column}");
+        assert_eq!(found.unreadable, [format!("message 2: {}", columns::CHANGED)], "{column}");
+        run(&store, "REPLACE INTO chat_messages SELECT * FROM kept");
+    }
+    assert_eq!(store.load(&session()).unwrap().unwrap(), whole);
+}
