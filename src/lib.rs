@@ -30,6 +30,7 @@
 //! 9. No prompt holds an unanswered call or an orphan result. Held by the same two.
 //! 10. User messages reach the model byte for byte or are reported. Held by the same two.
 //! 11. The ladder ends without a model. Held by `tests/it/invariants`.
+//! 14. Standard output belongs to the protocol. Held by `tests/it/wire/frames.rs`, and by clippy (`print_stdout`).
 
 pub mod commands;
 pub mod engine;
