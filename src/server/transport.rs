@@ -282,7 +282,10 @@ where
     }
 
     async fn end(mut self, ending: Ending, saving: impl AsyncFnOnce(&Ending)) -> Ending {
-        tracing::info!("ending: {ending}");
+        match &ending {
+            Ending::Unframeable(_) => tracing::error!("ending: {ending}"),
+            _ => tracing::info!("ending: {ending}"),
+        }
         let mut can_write = ending != Ending::OutputClosed;
         {
             let mut saving = pin!(saving(&ending));

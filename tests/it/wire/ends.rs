@@ -90,6 +90,10 @@ fn each_way_to_end_has_its_exit_code_over_each_wire() {
             end(&mut client);
             assert_eq!(client.wait_exit(), *code, "{way} over {wire:?}: {}", client.log());
             client.wait_end_of_output();
+            // Whoever looks for the reason of a failure finds it without asking for more log.
+            if *code == Some(2) {
+                client.wait_log("ERROR");
+            }
         }
     }
 }
