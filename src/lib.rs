@@ -32,6 +32,7 @@
 //! 10. User messages reach the model byte for byte or are reported. Held by the same two.
 //! 11. The ladder ends without a model. Held by `tests/it/invariants`.
 //! 13. What was acknowledged is on disk. Held by `tests/it/store`.
+//! 14. Standard output belongs to the protocol. Held by `tests/it/wire/frames.rs`, and by clippy (`print_stdout`).
 
 pub mod commands;
 pub mod engine;

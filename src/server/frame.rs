@@ -131,7 +131,7 @@ impl Decoder {
     ///
     /// # Errors
     /// When so much went by without a header that there is no hope for one.
-    pub fn next(&mut self) -> Result<Option<Frame>, Unframeable> {
+    pub fn piece(&mut self) -> Result<Option<Frame>, Unframeable> {
         loop {
             let rest = self.buffer.get(self.at..).unwrap_or_default();
             match self.state {
@@ -362,7 +362,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
     /// When the stream broke or cannot be framed any more.
     pub async fn next(&mut self) -> Result<Option<Frame>, ReadError> {
         loop {
-            if let Some(frame) = self.decoder.next()? {
+            if let Some(frame) = self.decoder.piece()? {
                 return Ok(Some(frame));
             }
             if self.input.read_buf(self.decoder.room()).await? == 0 {

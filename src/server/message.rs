@@ -6,8 +6,8 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Request};
 
-/// The code of `TooLarge`.
-pub const TOO_LARGE: i64 = -33013;
+/// The code of `TooLarge` in the protocol's table of errors, of which this is the only one that the edge makes itself.
+pub const TOO_LARGE: i64 = -33012;
 
 /// One message of the client.
 #[derive(Debug, PartialEq)]
@@ -67,7 +67,7 @@ pub fn of_fault(fault: Fault, bytes: &[u8]) -> Message {
             Error {
                 code: ErrorCode::ServerError(TOO_LARGE),
                 message: fault.to_string().into(),
-                data: Some(json!({ "kind": "TooLarge", "limit": limit, "actual": actual })),
+                data: Some(json!({ "kind": "TooLarge", "what": "body", "limit": limit, "actual": actual })),
             },
         ),
         _ => Message::Bad { id: Id::Null, error: parse_error(fault.to_string()) },

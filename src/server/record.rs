@@ -12,14 +12,14 @@ use std::time::Instant;
 
 /// Who sent a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum From {
+pub enum Side {
     /// The editor.
     Client,
     /// This process.
     Server,
 }
 
-impl From {
+impl Side {
     const fn name(self) -> &'static str {
         match self {
             Self::Client => "client",
@@ -50,20 +50,20 @@ impl Recorder {
     }
 
     /// Records a frame, whose body is JSON.
-    pub fn frame(&mut self, from: From, body: &[u8]) {
+    pub fn frame(&mut self, from: Side, body: &[u8]) {
         // A line's end inside JSON is a blank: in a string it is escaped.
         let text = String::from_utf8_lossy(body).replace(['\n', '\r'], " ");
         self.line(from, &format!("\"frame\":{text}"));
     }
 
     /// Records what was no frame.
-    pub fn bytes(&mut self, from: From, bytes: &[u8], note: &str) {
+    pub fn bytes(&mut self, from: Side, bytes: &[u8], note: &str) {
         let text = serde_json::Value::from(escape(bytes));
         let note = serde_json::Value::from(note);
         self.line(from, &format!("\"bytes\":{text},\"note\":{note}"));
     }
 
-    fn line(&mut self, from: From, rest: &str) {
+    fn line(&mut self, from: Side, rest: &str) {
         let Some(file) = &mut self.file else { return };
         let at = self.started.elapsed().as_millis();
         let line = format!("{{\"from\":\"{}\",\"at\":{at},{rest}}}\n", from.name());

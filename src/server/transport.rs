@@ -11,7 +11,7 @@ use super::ending::Ending;
 use super::frame::{Frame, FrameReader, ReadError};
 use super::message::{Answer, Message, decode, of_fault};
 use super::outgoing::{Item, Queue, Writer};
-use super::record::{From, Recorder};
+use super::record::{Recorder, Side};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,6 +28,9 @@ pub const BODY_LIMIT: u64 = 64 << 20;
 /// How long the end waits for a client that does not read.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// Says no to a request, given the number of calls that are not over yet.
+pub type Admit = Box<dyn FnMut(&Request, usize) -> Result<(), Error> + Send>;
+
 /// All that the transport needs.
 pub struct Transport<R, W, S> {
     /// Where frames come from.
@@ -42,9 +45,8 @@ pub struct Transport<R, W, S> {
     pub outgoing: Queue,
     /// Takes the client's answers, in the order of the stream.
     pub answers: Box<dyn FnMut(Answer) + Send>,
-    /// Says no to a request, given the number of requests that are not answered yet. Notifications and answers are
-    /// never asked about.
-    pub admit: Box<dyn FnMut(&Request, usize) -> Result<(), Error> + Send>,
+    /// Asked before each request; notifications and answers are always taken.
+    pub admit: Admit,
     /// The recording, if one was asked for.
     pub record: Option<Recorder>,
     /// The largest body that is taken. Bytes; [`BODY_LIMIT`] but in tests.
@@ -112,7 +114,7 @@ struct Edge<W, S: Service<Request>> {
     socket: ClientSocket,
     outgoing: Queue,
     answers: Box<dyn FnMut(Answer) + Send>,
-    admit: Box<dyn FnMut(&Request, usize) -> Result<(), Error> + Send>,
+    admit: Admit,
     record: Option<Recorder>,
     handlers: FuturesUnordered<Handler<S::Future>>,
     is_shut_down: bool,
@@ -131,13 +133,13 @@ where
                 let message = decode(&body);
                 if let Some(record) = &mut self.record {
                     match &message {
-                        Message::Bad { error, .. } => record.bytes(From::Client, &body, &error.message),
+                        Message::Bad { error, .. } => record.bytes(Side::Client, &body, &error.message),
                         Message::Answer(Answer { outcome: Err(error), .. })
                             if serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_err() =>
                         {
-                            record.bytes(From::Client, &body, &error.message);
+                            record.bytes(Side::Client, &body, &error.message);
                         }
-                        _ => record.frame(From::Client, &body),
+                        _ => record.frame(Side::Client, &body),
                     }
                 }
                 drop(body);
@@ -145,13 +147,13 @@ where
             }
             Frame::Bad { fault, bytes } => {
                 if let Some(record) = &mut self.record {
-                    record.bytes(From::Client, &bytes, &fault.to_string());
+                    record.bytes(Side::Client, &bytes, &fault.to_string());
                 }
                 self.message(of_fault(fault, &bytes)).await
             }
             Frame::Skipped(bytes) => {
                 if let Some(record) = &mut self.record {
-                    record.bytes(From::Client, &bytes, "Skipped on the way to the next header.");
+                    record.bytes(Side::Client, &bytes, "Skipped on the way to the next header.");
                 }
                 None
             }
@@ -275,12 +277,15 @@ where
 
     fn record_own(&mut self, body: &[u8]) {
         if let Some(record) = &mut self.record {
-            record.frame(From::Server, body);
+            record.frame(Side::Server, body);
         }
     }
 
     async fn end(mut self, ending: Ending, saving: impl AsyncFnOnce(&Ending)) -> Ending {
-        tracing::info!("ending: {ending}");
+        match &ending {
+            Ending::Unframeable(_) => tracing::error!("ending: {ending}"),
+            _ => tracing::info!("ending: {ending}"),
+        }
         let mut can_write = ending != Ending::OutputClosed;
         {
             let mut saving = pin!(saving(&ending));

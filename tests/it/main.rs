@@ -7,3 +7,5 @@ mod corpus;
 mod desk;
 mod import;
 mod invariants;
+#[cfg(unix)]
+mod wire;

@@ -12,7 +12,7 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Frame>, Result<(
     for piece in pieces {
         decoder.room().extend_from_slice(piece);
         loop {
-            match decoder.next() {
+            match decoder.piece() {
                 Ok(None) => break,
                 Err(error) => return (frames, Err(error)),
                 Ok(Some(Frame::Skipped(more))) => match frames.last_mut() {

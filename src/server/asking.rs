@@ -1,0 +1,422 @@
+//! What a client asks for becomes a command of a session, or a job of a store. Parameters are converted here and
+//! nowhere deeper; a session never sees the wire.
+
+use super::inbox::{Ask, Event};
+use super::main_loop::{MainLoop, Slot, Waiting, wire};
+use super::opening::{New, Opening, given_id, new_id, own_settings};
+use super::settings::model_facts;
+use super::{stores, wire_session};
+use crate::engine::id::SessionId;
+use crate::engine::message::Content;
+use crate::engine::session::history_turn::HistoryTurn;
+use crate::engine::session::input::{
+    Command, Configure, GivenPrefix, Open, Render, ReplyTo, StartTurn, Summarize,
+};
+use crate::engine::session::stored::{Driver, TurnStatus};
+use crate::protocol::convert::{self, ConvertError};
+use crate::protocol::error::{ErrorData, ProtocolError};
+use crate::protocol::prompt::{PromptRenderParams, RenderSummarize, Section};
+use crate::protocol::session::{
+    self, SessionCloseResult, SessionConfigureParams, SessionDeleteParams, SessionListParams,
+    SessionOpenParams,
+};
+use crate::protocol::tool::Tool;
+use crate::protocol::turn::{self, TurnOutcome, TurnStartParams};
+use crate::store::error::StoreError;
+use crate::store::list::ListQuery;
+
+/// Sessions of a page where nobody says how many.
+const PAGE: u32 = 50;
+/// The most that a page holds.
+const MOST_PAGE: u32 = 500;
+
+/// Carries out what a client asks for, or begins to.
+pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<(), ProtocolError> {
+    match ask {
+        Ask::Open(params) => open(main, to, params),
+        Ask::List(params) => list(main, to, &params),
+        Ask::Subscribe(params) => {
+            let since = params.stream.zip(params.since_seq);
+            command(main, to, &params.session_id, Command::Subscribe { since })
+        }
+        Ask::Close(params) => close(main, to, &params.session_id),
+        Ask::Delete(params) => delete(main, to, &params),
+        Ask::Configure(params) => configure(main, to, params),
+        Ask::StartTurn(params) => start_turn(main, to, params),
+        Ask::CancelTurn(params) => {
+            is_current(main, &params.session_id, params.turn_id.as_deref())?;
+            command(main, to, &params.session_id, Command::CancelTurn)
+        }
+        Ask::EndTurn(params) => {
+            is_current(main, &params.session_id, params.turn_id.as_deref())?;
+            let status = match params.status {
+                Some(TurnOutcome::Completed) | None => TurnStatus::Completed,
+                Some(TurnOutcome::Cancelled) => TurnStatus::Cancelled,
+                Some(TurnOutcome::Failed) => TurnStatus::Failed,
+            };
+            command(main, to, &params.session_id, Command::EndTurn(status))
+        }
+        Ask::AppendRound(params) => {
+            is_current(main, &params.session_id, params.turn_id.as_deref())?;
+            let round = convert::round(params.round).map_err(|error| bad("round", &error))?;
+            command(main, to, &params.session_id, Command::AppendRound(round))
+        }
+        Ask::Render(params) => render(main, to, params),
+        Ask::Decide(params) => {
+            let decisions = wire_session::decisions(&params.decisions);
+            command(main, to, &params.session_id, Command::Decide(decisions))
+        }
+        Ask::ToolResult(params) => {
+            let session = params.session_id.clone();
+            let result = convert::handed_in(params).map_err(|error| bad("", &error))?;
+            command(main, to, &session, Command::ToolResult(result))
+        }
+        Ask::Inspect(params) => command(main, to, &params.session_id, Command::Inspect),
+        Ask::Compact(params) => {
+            if let Some(waiting) = main.waiting.get_mut(&to) {
+                waiting.progress = params.work_done_token.map(|token| (token, false));
+            }
+            command(main, to, &params.session_id, Command::Compact { focus: params.focus })
+        }
+        Ask::Diagnostics(_) => super::diagnostics::answer(main, to),
+    }
+}
+
+fn bad(field: &str, error: &ConvertError) -> ProtocolError {
+    ProtocolError::invalid(convert::under(field, &error.field), error.reason.clone())
+}
+
+fn command(main: &mut MainLoop, to: ReplyTo, id: &str, command: Command) -> Result<(), ProtocolError> {
+    let id = given_id(id)?;
+    main.command(to, &id, command);
+    Ok(())
+}
+
+/// A turn that is named must be the newest one: nothing can be done about the others.
+fn is_current(main: &MainLoop, session: &str, turn: Option<&str>) -> Result<(), ProtocolError> {
+    let Some(turn) = turn else { return Ok(()) };
+    let Some(Slot::Live(live)) = main.sessions.get(&SessionId::new(session)) else { return Ok(()) };
+    let newest = live.session.transcript().turns().last();
+    if newest.is_some_and(|newest| newest.id.as_str() == turn) {
+        return Ok(());
+    }
+    let newest = newest.map_or("none", |newest| newest.id.as_str());
+    let data = ErrorData::StaleReference { field: "turnId".into(), id: turn.to_owned() };
+    Err(ProtocolError::new(data, format!("turn {turn} is not the newest turn, {newest} is; nothing was done")))
+}
+
+fn open(main: &mut MainLoop, to: ReplyTo, params: SessionOpenParams) -> Result<(), ProtocolError> {
+    let id = params.session_id.as_deref().map_or_else(|| Ok(new_id()), given_id)?;
+    // A value that cannot be used is said before anything is stored.
+    main.layers.effective(&params.settings.clone().unwrap_or_default())?;
+    let command = Command::Open(Box::new(Open {
+        history: params.history.map(|history| turns("history", history)).transpose()?,
+        prefix: prefix(params.sections, params.tools)?,
+        title: params.title,
+        settings: params.settings.as_ref().map(wire).transpose()?,
+    }));
+    let new = New {
+        driver: match params.driver {
+            Some(session::Driver::Editor) => Driver::Editor,
+            Some(session::Driver::Sidecar) | None => Driver::Sidecar,
+        },
+        kind: params.kind,
+        parent: params.parent_id.as_deref().map(given_id).transpose()?,
+        work_scope: params.work_scope,
+    };
+    let mut opening = Opening::made(to, command, Some(params.workspace_folder), new);
+    opening.settings = params.settings;
+    main.open(to, id, opening);
+    Ok(())
+}
+
+fn list(main: &mut MainLoop, to: ReplyTo, params: &SessionListParams) -> Result<(), ProtocolError> {
+    let after = params.cursor.as_deref().map(str::parse).transpose();
+    let after = after.map_err(|error: crate::store::list::NoCursor| {
+        ProtocolError::invalid("cursor", error.to_string())
+    })?;
+    let folder = params.workspace_folder.clone();
+    let query = ListQuery {
+        workspace: folder.clone(),
+        text: params.query.clone(),
+        after,
+        limit: params.limit.unwrap_or(PAGE).clamp(1, MOST_PAGE),
+    };
+    let store = main.stores.of(folder.as_deref())?;
+    let inbox = main.inbox.clone();
+    let home = folder.unwrap_or_else(|| main.stores.home().to_owned());
+    store.submit(
+        move |store| store.list(&query),
+        move |page| {
+            let value = page.map_err(|error| stores::error(&error)).and_then(|page| wire_session::page(&page, &home));
+            drop(inbox.send(Event::Ready(to, value)));
+        },
+    );
+    Ok(())
+}
+
+/// What runs is stopped, what is to be stored is stored, the lease is given back.
+fn close(main: &mut MainLoop, to: ReplyTo, id: &str) -> Result<(), ProtocolError> {
+    let id = given_id(id)?;
+    match main.sessions.get_mut(&id) {
+        Some(Slot::Live(live)) => {
+            live.is_closing = true;
+            main.run_input(&id, crate::engine::session::input::Input::Ending);
+            main.let_go_if_done(&id);
+        }
+        Some(Slot::Opening(_)) | None => {
+            let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
+            return Err(ProtocolError::new(data, format!("session {id} is not open here; nothing was done")));
+        }
+    }
+    let value = wire(&SessionCloseResult {});
+    main.answer(to, value);
+    Ok(())
+}
+
+fn delete(main: &mut MainLoop, to: ReplyTo, params: &SessionDeleteParams) -> Result<(), ProtocolError> {
+    let id = given_id(&params.session_id)?;
+    let handle = match main.sessions.get(&id) {
+        Some(Slot::Live(live)) => live.store.as_ref().map(|(store, _)| store.clone()),
+        Some(Slot::Opening(_)) | None => None,
+    };
+    let store = handle.map_or_else(|| main.stores.of(None), Ok)?;
+    let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
+    let gone = ProtocolError::new(data, format!("session {id} was deleted; nothing of it is left"));
+    main.let_go(&id);
+    main.fail_all(&id, &gone);
+    let (inbox, session) = (main.inbox.clone(), id.clone());
+    store.submit(
+        move |store| store.delete(&session),
+        move |deleted: Result<_, StoreError>| {
+            let value = deleted.map_err(|error| stores::error(&error)).and_then(|deleted| match deleted {
+                Some(deleted) => wire_session::deleted(&deleted),
+                None => {
+                    let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
+                    Err(ProtocolError::new(data, format!("no session {id} is stored here; nothing was deleted")))
+                }
+            });
+            drop(inbox.send(Event::Ready(to, value)));
+        },
+    );
+    Ok(())
+}
+
+fn configure(main: &mut MainLoop, to: ReplyTo, params: SessionConfigureParams) -> Result<(), ProtocolError> {
+    let id = given_id(&params.session_id)?;
+    let Some(Slot::Live(live)) = main.sessions.get(&id) else {
+        let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
+        return Err(ProtocolError::new(data, format!("session {id} is not open here; open it first")));
+    };
+    let mut own = live.session.head().settings.clone();
+    if let Some(settings) = &params.settings {
+        let set = wire(settings)?;
+        match (&mut own, set) {
+            (serde_json::Value::Object(own), serde_json::Value::Object(set)) => own.extend(set),
+            (own, set) => *own = set,
+        }
+    }
+    let settings = main.layers.effective(&own_settings(&own))?;
+    let configure = Configure { settings, own, title: params.title };
+    main.command(to, &id, Command::Configure(Box::new(configure)));
+    Ok(())
+}
+
+fn start_turn(main: &mut MainLoop, to: ReplyTo, params: TurnStartParams) -> Result<(), ProtocolError> {
+    let mut content = convert::contents(params.content).map_err(|error| bad("content", &error))?;
+    let files = params.context_files.into_iter().flatten();
+    content.extend(files.map(|file| Content::ContextFile { path: file.path, text: file.text.into() }));
+    let start = StartTurn {
+        content,
+        external_id: params.external_id,
+        prefix: prefix(params.sections, params.tools)?,
+        model: params.model.as_ref().map(model_facts),
+        key: params.idempotency_key,
+    };
+    command(main, to, &params.session_id, Command::StartTurn(Box::new(start)))
+}
+
+/// A render goes to the session that it names, else to the one that holds its history, else to none: then it is made
+/// for this answer and kept nowhere.
+fn render(main: &mut MainLoop, to: ReplyTo, mut params: PromptRenderParams) -> Result<(), ProtocolError> {
+    if let Some(waiting) = main.waiting.get_mut(&to) {
+        waiting.progress = params.work_done_token.take().map(|token| (token, false));
+    }
+    if let Some(id) = &params.session_id {
+        let id = given_id(id)?;
+        let folder = params.workspace_folder.clone();
+        let begins = params.history.is_some() || params.input.is_some();
+        let command = Command::Render(Box::new(render_of(params)?));
+        if begins && !main.sessions.contains_key(&id) {
+            let new = New { driver: Driver::Editor, ..New::default() };
+            main.open(to, id, Opening::made(to, command, folder, new));
+        } else {
+            main.command(to, &id, command);
+        }
+        return Ok(());
+    }
+    if params.history.is_none() && params.input.is_none() {
+        return Err(ProtocolError::invalid("sessionId", "either a session or a history with an input is needed"));
+    }
+    let ids: Vec<String> =
+        params.history.iter().flatten().filter_map(|turn| turn.external_id.clone()).collect();
+    if ids.is_empty() {
+        return passing(main, to, params);
+    }
+    let folder = params.workspace_folder.clone();
+    let store = main.stores.of(folder.as_deref())?;
+    let workspace = folder.unwrap_or_else(|| main.stores.home().to_owned());
+    let inbox = main.inbox.clone();
+    store.submit(
+        move |store| store.find(&ids, &workspace),
+        move |found| drop(inbox.send(Event::Found(to, Box::new(params), found))),
+    );
+    Ok(())
+}
+
+/// A prompt of a history that nobody keeps.
+fn passing(main: &mut MainLoop, to: ReplyTo, params: PromptRenderParams) -> Result<(), ProtocolError> {
+    let id = new_id();
+    let new = New { driver: Driver::Editor, ..New::default() };
+    let head = main.head(&id, params.workspace_folder.as_deref(), new);
+    let render = render_of(params)?;
+    main.begin(head, None, None, None)?;
+    main.command(to, &id, Command::Render(Box::new(render)));
+    Ok(())
+}
+
+impl MainLoop {
+    /// The store looked for the session of a history.
+    pub fn found(
+        &mut self,
+        to: ReplyTo,
+        mut params: PromptRenderParams,
+        found: Result<Option<SessionId>, StoreError>,
+    ) {
+        if !self.waiting.contains_key(&to) {
+            return;
+        }
+        let done = match found {
+            Ok(Some(id)) => {
+                params.session_id = Some(id.as_str().to_owned());
+                render_of(params).map(|render| {
+                    self.command(to, &id, Command::Render(Box::new(render)));
+                })
+            }
+            Ok(None) => passing(self, to, params),
+            // The history is all here: a store that fails is no reason to send no prompt.
+            Err(error) => {
+                self.log(format!("the store could not be asked for a session: {error}"));
+                passing(self, to, params)
+            }
+        };
+        if let Err(error) = done {
+            self.answer(to, Err(error));
+        }
+    }
+}
+
+fn turns(field: &str, turns: Vec<turn::Turn>) -> Result<Vec<HistoryTurn>, ProtocolError> {
+    let each = turns.into_iter().enumerate();
+    each.map(|(n, turn)| convert::history_turn(turn).map_err(|error| bad(&format!("{field}[{n}]"), &error))).collect()
+}
+
+fn prefix(sections: Option<Vec<Section>>, tools: Option<Vec<Tool>>) -> Result<GivenPrefix, ProtocolError> {
+    Ok(GivenPrefix {
+        sections: sections.map(|sections| sections.into_iter().map(convert::section).collect()),
+        tools: tools.map(|tools| tools.into_iter().map(convert::tool).collect()),
+    })
+}
+
+/// The running turn of a render: what the editor gives of it, results merged into the rounds that called (source: 003).
+fn render_of(params: PromptRenderParams) -> Result<Render, ProtocolError> {
+    let history = params.history.map(|history| turns("history", history)).transpose()?;
+    let has_rounds = params.rounds.is_some() || params.tool_results.is_some();
+    let current = match params.input {
+        Some(input) => {
+            let mut turn = convert::history_turn(turn::Turn {
+                external_id: input.external_id,
+                request: Some(input.content),
+                rounds: params.rounds,
+                ..turn::Turn::default()
+            })
+            .map_err(|error| bad("input", &error))?;
+            turn.detailed = has_rounds;
+            let beside = beside(params.variables, params.notebook)?;
+            if let Some(crate::engine::message::Body::User(parts)) =
+                turn.messages.first_mut().map(|message| &mut message.body)
+            {
+                parts.extend(beside);
+            }
+            for (n, result) in params.tool_results.into_iter().flatten().enumerate() {
+                let result = convert::tool_result(result).map_err(|error| bad(&format!("toolResults[{n}]"), &error))?;
+                merge_result(&mut turn, result);
+            }
+            Some(turn)
+        }
+        None if has_rounds => {
+            return Err(ProtocolError::invalid("input", "rounds and results belong to a request, which is missing"));
+        }
+        None => None,
+    };
+    Ok(Render {
+        history,
+        current,
+        prefix: prefix(params.sections, params.tools)?,
+        model: params.model.as_ref().map(model_facts),
+        ceiling: params.budget,
+        summarize: match params.summarize {
+            Some(RenderSummarize::Force) => Summarize::Force,
+            Some(RenderSummarize::Never) => Summarize::Never,
+            Some(RenderSummarize::Auto) | None => Summarize::Auto,
+        },
+        breakpoints: params.cache_breakpoints.unwrap_or(true),
+    })
+}
+
+/// Variables and notebook state stand with the request, after the user's words, captured when it is first rendered.
+fn beside(
+    variables: Option<Vec<crate::protocol::prompt::Variable>>,
+    notebook: Option<Vec<crate::protocol::prompt::Notebook>>,
+) -> Result<Vec<Content>, ProtocolError> {
+    let variables = variables.into_iter().flatten().map(|variable| (variable.name, variable.value, "variables"));
+    let cells = notebook.into_iter().flatten().map(|cell| (cell.uri, cell.content, "notebook"));
+    let mut beside = Vec::new();
+    for (uri, value, field) in variables.chain(cells) {
+        for part in convert::contents(value).map_err(|error| bad(field, &error))? {
+            beside.push(match part {
+                Content::Text(text) => Content::Resource { uri: uri.clone(), text },
+                other => other,
+            });
+        }
+    }
+    Ok(beside)
+}
+
+/// Puts a result behind the round that called, unless it is there. One that nobody called for stays last, and is
+/// reported as a stray.
+fn merge_result(turn: &mut HistoryTurn, result: crate::engine::message::ToolResult) {
+    use crate::engine::message::{Body, NewMessage};
+    let messages = &mut turn.messages;
+    let is_there = messages.iter().any(|m| matches!(&m.body, Body::Tool(known) if known.call == result.call));
+    if is_there {
+        return;
+    }
+    let called = messages.iter().rposition(|message| match &message.body {
+        Body::Assistant { calls, .. } => calls.iter().any(|call| call.id.as_str() == result.call),
+        Body::User(_) | Body::Tool(_) | Body::Event { .. } => false,
+    });
+    let after = called.map_or(messages.len(), |at| {
+        let results = messages.iter().skip(at + 1).take_while(|m| matches!(m.body, Body::Tool(_))).count();
+        at + 1 + results
+    });
+    messages.insert(after, NewMessage::new(Body::Tool(result)));
+}
+
+/// Somebody who waits for nothing in particular.
+impl Waiting {
+    /// Whether it is about this session.
+    pub fn is_about(&self, id: &SessionId) -> bool {
+        self.session.as_ref() == Some(id)
+    }
+}

@@ -1,0 +1,480 @@
+//! A client for tests: starts the built binary, talks to it over pipes or sockets, keeps what it says in order, and ends
+//! it. It waits for events, never for times; a wait that is in vain says what came instead. No assertions about methods.
+
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::{sleep, spawn};
+use std::time::{Duration, Instant};
+
+/// How long a test waits for what must come.
+pub const DEADLINE: Duration = Duration::from_secs(60);
+
+/// What stands between the client and the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wire {
+    /// As shells and most editors give.
+    Pipes,
+    /// A socket for each direction, as Node's `spawn` gives.
+    Sockets,
+    /// One socket for both directions.
+    OneSocket,
+}
+
+impl Wire {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Pipes, Self::Sockets, Self::OneSocket];
+}
+
+/// How a server is started.
+#[derive(Debug)]
+pub struct Start {
+    wire: Wire,
+    program: String,
+    arguments: Vec<String>,
+    variables: Vec<(String, String)>,
+    is_held: bool,
+    must_read: Vec<String>,
+}
+
+impl Start {
+    /// `threadhold serve` over this wire.
+    pub fn new(wire: Wire) -> Self {
+        Self {
+            wire,
+            program: env!("CARGO_BIN_EXE_threadhold").into(),
+            arguments: vec!["serve".into()],
+            variables: Vec::new(),
+            is_held: false,
+            must_read: Vec::new(),
+        }
+    }
+
+    /// One more argument.
+    pub fn argument(mut self, argument: &str) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    /// A variable of the environment.
+    pub fn variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.into(), value.into()));
+        self
+    }
+
+    /// Another program, with these arguments and no others; it starts the server.
+    pub fn program<const N: usize>(mut self, program: &str, arguments: [&str; N]) -> Self {
+        self.program = program.into();
+        self.arguments = arguments.map(str::to_owned).to_vec();
+        self
+    }
+
+    /// Reads neither output nor log before [`Client::read_on`].
+    pub fn held(mut self) -> Self {
+        self.is_held = true;
+        self
+    }
+
+    /// A frame of one of these methods that nobody read fails the test at its end.
+    pub fn must_read<const N: usize>(mut self, methods: [&str; N]) -> Self {
+        self.must_read = methods.map(str::to_owned).to_vec();
+        self
+    }
+
+    /// Starts it.
+    pub fn start(self) -> Client {
+        Client::start(self)
+    }
+}
+
+/// What came from the server.
+#[derive(Default)]
+struct Inbox {
+    /// In order, with whether a wait took it.
+    frames: Vec<(Value, bool)>,
+    /// Why there will be no more: the end, or bytes that are no frame.
+    end: Option<String>,
+    log: String,
+}
+
+#[derive(Default)]
+struct Shared {
+    inbox: Mutex<Inbox>,
+    changed: Condvar,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Inbox> {
+        self.inbox.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Inbox)) {
+        change(&mut self.lock());
+        self.changed.notify_all();
+    }
+}
+
+/// The client's end of the input.
+enum Input {
+    Stream(Box<dyn Write + Send>),
+    /// One socket for both directions is closed in one.
+    Socket(UnixStream),
+}
+
+/// A server and what it said. It ends with the test, in order if the test did not end it; no process is left.
+pub struct Client {
+    child: Child,
+    input: Option<Input>,
+    shared: Arc<Shared>,
+    go: Vec<Sender<()>>,
+    next: i64,
+    must_read: Vec<String>,
+    code: Option<Option<i32>>,
+}
+
+/// The end of a socket that a child is to have.
+fn stdio(socket: UnixStream) -> Stdio {
+    Stdio::from(OwnedFd::from(socket))
+}
+
+impl Client {
+    /// `threadhold serve` over this wire.
+    pub fn new(wire: Wire) -> Self {
+        Start::new(wire).start()
+    }
+
+    fn start(start: Start) -> Self {
+        let mut command = Command::new(&start.program);
+        command.args(&start.arguments).envs(start.variables).stderr(Stdio::piped());
+        let pair = || UnixStream::pair().expect("a pair of sockets");
+        let sockets = match start.wire {
+            Wire::Pipes => {
+                command.stdin(Stdio::piped()).stdout(Stdio::piped());
+                None
+            }
+            Wire::Sockets => {
+                let ((ours_in, its_in), (ours_out, its_out)) = (pair(), pair());
+                command.stdin(stdio(its_in)).stdout(stdio(its_out));
+                Some((Input::Stream(Box::new(ours_in)), ours_out))
+            }
+            Wire::OneSocket => {
+                let (ours, its) = pair();
+                let clone = |socket: &UnixStream| socket.try_clone().expect("a socket");
+                command.stdin(stdio(clone(&its))).stdout(stdio(its));
+                Some((Input::Socket(clone(&ours)), ours))
+            }
+        };
+        let mut child = command.spawn().expect("the binary starts");
+        // The command holds the child's ends: the input would never end.
+        drop(command);
+        let (input, output): (Input, Box<dyn Read + Send>) = match sockets {
+            Some((input, output)) => (input, Box::new(output)),
+            None => {
+                let input = child.stdin.take().expect("it is piped");
+                (Input::Stream(Box::new(input)), Box::new(child.stdout.take().expect("it is piped")))
+            }
+        };
+        let log = child.stderr.take().expect("it is piped");
+        let shared = Arc::new(Shared::default());
+        let ((go_output, may_output), (go_log, may_log)) = (channel(), channel());
+        let (for_output, for_log) = (Arc::clone(&shared), Arc::clone(&shared));
+        spawn(move || read_output(&may_output, output, &for_output));
+        spawn(move || read_log(&may_log, log, &for_log));
+        let mut client = Self {
+            child,
+            input: Some(input),
+            shared,
+            go: vec![go_output, go_log],
+            next: 1,
+            must_read: start.must_read,
+            code: None,
+        };
+        if !start.is_held {
+            client.read_on();
+        }
+        client
+    }
+
+    /// Begins to read what the server says.
+    pub fn read_on(&mut self) {
+        for go in self.go.drain(..) {
+            let _ = go.send(());
+        }
+    }
+
+    /// The process that was started.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends bytes as they are. It fails if the server is gone.
+    pub fn send_raw(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self.input.as_mut() {
+            Some(Input::Stream(input)) => input.write_all(bytes).and_then(|()| input.flush()),
+            Some(Input::Socket(input)) => input.write_all(bytes),
+            None => Err(io::ErrorKind::NotConnected.into()),
+        }
+    }
+
+    /// Sends a frame.
+    pub fn send(&mut self, message: &Value) {
+        let body = message.to_string();
+        let sent = self.send_raw(format!("Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes());
+        if let Err(error) = sent {
+            panic!("{message} was not sent: {error}\n{}", self.story());
+        }
+    }
+
+    /// Sends a request; its id.
+    pub fn request(&mut self, method: &str, params: Value) -> i64 {
+        let id = self.next;
+        self.next += 1;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        id
+    }
+
+    /// Sends a notification.
+    pub fn notify(&mut self, method: &str, params: Value) {
+        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    /// Answers a request of the server.
+    pub fn respond(&mut self, id: &Value, result: Value) {
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
+    }
+
+    /// Answers a request of the server with an error.
+    pub fn respond_error(&mut self, id: &Value, code: i64, message: &str) {
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }));
+    }
+
+    /// Takes the first frame that this holds of and that nobody took.
+    pub fn wait(&mut self, what: &str, mut is_it: impl FnMut(&Value) -> bool) -> Value {
+        self.until(what, |inbox| {
+            let (frame, is_read) =
+                inbox.frames.iter_mut().find(|(frame, is_read)| !is_read && is_it(frame))?;
+            *is_read = true;
+            Some(frame.clone())
+        })
+    }
+
+    /// The whole response to a request.
+    pub fn wait_response(&mut self, id: i64) -> Value {
+        self.wait(&format!("the response to request {id}"), |frame| {
+            frame.get("method").is_none() && frame["id"] == id
+        })
+    }
+
+    /// The next request of this method, whole.
+    pub fn wait_request(&mut self, method: &str) -> Value {
+        self.wait(&format!("a request {method}"), |frame| {
+            frame["method"] == method && frame.get("id").is_some()
+        })
+    }
+
+    /// The next notification of which this holds, whole.
+    pub fn wait_notification(&mut self, what: &str, mut is_it: impl FnMut(&Value) -> bool) -> Value {
+        self.wait(what, |frame| frame.get("method").is_some() && frame.get("id").is_none() && is_it(frame))
+    }
+
+    /// Sends a request and takes its result, or else its error.
+    pub fn call(&mut self, method: &str, params: Value) -> Result<Value, Value> {
+        let id = self.request(method, params);
+        let mut response = self.wait_response(id);
+        match response.get_mut("error") {
+            Some(error) => Err(error.take()),
+            None => Ok(response["result"].take()),
+        }
+    }
+
+    /// Goes through the handshake; the server's answer.
+    pub fn initialize(&mut self, params: Value) -> Value {
+        let answer = self.call("initialize", params);
+        let answer = answer.unwrap_or_else(|error| panic!("initialize: {error}\n{}", self.story()));
+        self.notify("initialized", json!({}));
+        answer
+    }
+
+    /// The parameters of each `session/event` that came so far, read or not.
+    pub fn events(&self) -> Vec<Value> {
+        let is_event = |frame: &&Value| frame["method"] == "session/event";
+        self.frames().iter().filter(is_event).map(|frame| frame["params"].clone()).collect()
+    }
+
+    /// All that came so far, read or not.
+    pub fn frames(&self) -> Vec<Value> {
+        self.shared.lock().frames.iter().map(|(frame, _)| frame.clone()).collect()
+    }
+
+    /// What it wrote on standard error so far.
+    pub fn log(&self) -> String {
+        self.shared.lock().log.clone()
+    }
+
+    /// Waits until standard error holds this.
+    pub fn wait_log(&mut self, text: &str) {
+        self.until(&format!("{text:?} in the log"), |inbox| inbox.log.contains(text).then_some(()));
+    }
+
+    /// Waits for the end of the output.
+    pub fn wait_end_of_output(&mut self) {
+        let end = self.until("the output's end", |inbox| inbox.end.clone());
+        assert_eq!(end, "it ended", "{}", self.story());
+    }
+
+    /// Ends the input.
+    pub fn close_input(&mut self) {
+        if let Some(Input::Socket(socket)) = self.input.take() {
+            let _ = socket.shutdown(Shutdown::Write);
+        }
+    }
+
+    /// Ends the process without a word (SIGKILL).
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+    }
+
+    /// Asks the process to end (SIGTERM, or another signal by its name).
+    pub fn signal(&mut self, name: &str) {
+        let pid = self.pid().to_string();
+        let done = Command::new("kill").args(["-s", name, &pid]).status().expect("there is a kill command");
+        assert!(done.success(), "kill -s {name} {pid}");
+    }
+
+    /// SIGTERM.
+    pub fn terminate(&mut self) {
+        self.signal("TERM");
+    }
+
+    /// Waits for the process's end; its exit code, or nothing if a signal ended it.
+    pub fn wait_exit(&mut self) -> Option<i32> {
+        match self.ended_before(Instant::now() + DEADLINE) {
+            Some(code) => code,
+            None => {
+                self.kill();
+                panic!("the process did not end\n{}", self.story());
+            }
+        }
+    }
+
+    fn ended_before(&mut self, deadline: Instant) -> Option<Option<i32>> {
+        while self.code.is_none() && Instant::now() < deadline {
+            match self.child.try_wait().expect("it is our child") {
+                Some(status) => self.code = Some(status.code()),
+                None => sleep(Duration::from_millis(5)),
+            }
+        }
+        self.code
+    }
+
+    fn until<T>(&mut self, what: &str, mut take: impl FnMut(&mut Inbox) -> Option<T>) -> T {
+        let deadline = Instant::now() + DEADLINE;
+        let shared = Arc::clone(&self.shared);
+        let mut inbox = shared.lock();
+        loop {
+            if let Some(found) = take(&mut inbox) {
+                return found;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() || inbox.end.is_some() && !what.contains("log") {
+                drop(inbox);
+                panic!("waited in vain for {what}\n{}", self.story());
+            }
+            inbox =
+                shared.changed.wait_timeout(inbox, left).unwrap_or_else(|poisoned| poisoned.into_inner()).0;
+        }
+    }
+
+    /// What happened so far, for the message of a test that fails.
+    fn story(&self) -> String {
+        let inbox = self.shared.lock();
+        let mut story = String::from("frames, + read, - not:\n");
+        for (frame, is_read) in &inbox.frames {
+            let text: String = frame.to_string().chars().take(500).collect();
+            let _ = writeln!(story, "{} {text}", if *is_read { '+' } else { '-' });
+        }
+        let _ = writeln!(story, "end of output: {:?}\nexit: {:?}\nlog:", inbox.end, self.code);
+        story + &inbox.log
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let is_failing = std::thread::panicking();
+        self.read_on();
+        if self.code.is_none() && !is_failing {
+            let exit = json!({ "jsonrpc": "2.0", "method": "exit" }).to_string();
+            let shutdown = json!({ "jsonrpc": "2.0", "id": 0, "method": "shutdown" }).to_string();
+            for body in [shutdown, exit] {
+                let _ = self.send_raw(format!("Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes());
+            }
+            self.close_input();
+            self.ended_before(Instant::now() + DEADLINE);
+        }
+        let is_stuck = self.code.is_none();
+        if is_stuck {
+            self.kill();
+            let _ = self.child.wait();
+        }
+        if is_failing {
+            return;
+        }
+        assert!(!is_stuck, "the process did not end\n{}", self.story());
+        let inbox = self.shared.lock();
+        let is_due = |frame: &Value| self.must_read.iter().any(|method| frame["method"] == **method);
+        let unread = inbox.frames.iter().filter(|(frame, is_read)| !is_read && is_due(frame)).count();
+        drop(inbox);
+        assert_eq!(unread, 0, "frames that nobody read\n{}", self.story());
+    }
+}
+
+/// Reads frames until the end. The server's framing is exact, so nothing but exact framing is taken.
+fn read_output(go: &Receiver<()>, output: impl Read, shared: &Shared) {
+    let _ = go.recv();
+    let mut output = io::BufReader::new(output);
+    let end = loop {
+        match read_frame(&mut output) {
+            Ok(Some(frame)) => shared.change(|inbox| inbox.frames.push((frame, false))),
+            Ok(None) => break "it ended".to_owned(),
+            Err(error) => break error,
+        }
+    };
+    shared.change(|inbox| inbox.end = Some(end));
+}
+
+fn read_frame(output: &mut impl Read) -> Result<Option<Value>, String> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        match output.read(&mut byte) {
+            Ok(1) => head.push(byte[0]),
+            // A process that was killed leaves a broken connection behind, or half a frame.
+            Ok(_) | Err(_) if head.is_empty() => return Ok(None),
+            _ => return Err(format!("the output ended in a header: {:?}", String::from_utf8_lossy(&head))),
+        }
+        let is_head = head.iter().zip(b"Content-Length: ").all(|(is, wanted)| is == wanted);
+        if !is_head || head.len() > 60 {
+            return Err(format!("no frame: {:?}", String::from_utf8_lossy(&head)));
+        }
+    }
+    let text = String::from_utf8_lossy(&head).into_owned();
+    let length = text.trim().trim_start_matches("Content-Length: ").parse();
+    let mut body = vec![0; length.map_err(|_| format!("no length: {text:?}"))?];
+    output.read_exact(&mut body).map_err(|error| format!("the output ended in a body: {error}"))?;
+    serde_json::from_slice(&body).map(Some).map_err(|error| format!("no JSON: {error}"))
+}
+
+fn read_log(go: &Receiver<()>, mut log: impl Read, shared: &Shared) {
+    let _ = go.recv();
+    let mut bytes = [0; 4096];
+    while let Ok(count @ 1..) = log.read(&mut bytes) {
+        let text = String::from_utf8_lossy(bytes.get(..count).unwrap_or_default()).into_owned();
+        shared.change(|inbox| inbox.log.push_str(&text));
+    }
+}

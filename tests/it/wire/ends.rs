@@ -1,0 +1,166 @@
+//! How the process ends: each way, over each wire, with its exit code, and nobody is left behind.
+
+use super::client::{Client, Start, Wire};
+use serde_json::{Value, json};
+use std::process::{Child, Command};
+
+/// A process that ends with its test.
+struct Standin(Child);
+
+impl Standin {
+    fn new() -> Self {
+        Self(Command::new("sleep").arg("1000").spawn().expect("there is a sleep command"))
+    }
+
+    fn end(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Standin {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn initialized(wire: Wire) -> Client {
+    let mut client = Client::new(wire);
+    client.initialize(json!({ "processId": std::process::id(), "capabilities": {} }));
+    client
+}
+
+/// A way to end, and the exit code that it leads to.
+type Way = (&'static str, fn(&mut Client), Option<i32>);
+
+const WAYS: &[Way] = &[
+    (
+        "shutdown and exit",
+        |client| {
+            assert_eq!(client.call("shutdown", Value::Null), Ok(Value::Null));
+            client.notify("exit", Value::Null);
+        },
+        Some(0),
+    ),
+    (
+        "shutdown and exit at once",
+        |client| {
+            client.request("shutdown", Value::Null);
+            client.notify("exit", Value::Null);
+        },
+        Some(0),
+    ),
+    ("exit alone", |client| client.notify("exit", Value::Null), Some(1)),
+    ("end of input", Client::close_input, Some(0)),
+    (
+        "end of input after shutdown",
+        |client| {
+            client.request("shutdown", Value::Null);
+            client.close_input();
+        },
+        Some(0),
+    ),
+    (
+        "end of input inside a frame",
+        |client| {
+            client.send_raw(b"Content-Length: 100\r\n\r\n{").expect("the server reads");
+            client.close_input();
+        },
+        Some(2),
+    ),
+    (
+        "too much that is no frame",
+        |client| {
+            // It may be gone before all is written.
+            let _ = client.send_raw(&vec![b'x'; 2 << 20]);
+        },
+        Some(2),
+    ),
+    ("SIGTERM", Client::terminate, Some(0)),
+    ("SIGINT", |client| client.signal("INT"), Some(0)),
+    ("SIGHUP", |client| client.signal("HUP"), Some(0)),
+    ("SIGKILL", Client::kill, None),
+];
+
+#[test]
+fn each_way_to_end_has_its_exit_code_over_each_wire() {
+    for wire in Wire::ALL {
+        for (way, end, code) in WAYS {
+            let mut client = initialized(wire);
+            end(&mut client);
+            assert_eq!(client.wait_exit(), *code, "{way} over {wire:?}: {}", client.log());
+            client.wait_end_of_output();
+            // Whoever looks for the reason of a failure finds it without asking for more log.
+            if *code == Some(2) {
+                client.wait_log("ERROR");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_was_asked_before_the_end_is_answered() {
+    for wire in Wire::ALL {
+        let mut client = initialized(wire);
+        let ids: Vec<i64> = (0..100).map(|_| client.request("no/suchMethod", json!({}))).collect();
+        client.close_input();
+        for id in ids {
+            assert_eq!(client.wait_response(id)["error"]["code"], -32601);
+        }
+        assert_eq!(client.wait_exit(), Some(0));
+    }
+}
+
+/// The input stays open, as it does when a sibling process holds its other end.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_death_of_the_process_that_initialize_names_ends_it() {
+    for wire in Wire::ALL {
+        let mut standin = Standin::new();
+        let mut client = Client::new(wire);
+        client.initialize(json!({ "processId": standin.0.id(), "capabilities": {} }));
+        standin.end();
+        assert_eq!(client.wait_exit(), Some(0), "{wire:?}: {}", client.log());
+        client.wait_end_of_output();
+    }
+}
+
+/// The shell stands for an editor that is killed while others hold its pipes.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_process_is_left_when_the_real_parent_is_killed() {
+    for wire in Wire::ALL {
+        let script = format!("exec 3<&0; '{}' serve <&3 3<&- & echo \"pid=$!;\" >&2; wait", binary());
+        let mut client = Start::new(wire).program("sh", ["-c", &script]).start();
+        client.initialize(json!({ "processId": client.pid(), "capabilities": {} }));
+        client.wait_log(";");
+        let log = client.log();
+        let pid = log.split(['=', ';']).nth(1).expect("the shell told the number");
+        let there = std::path::PathBuf::from(format!("/proc/{pid}/stat"));
+        assert!(there.exists(), "{log}");
+        client.kill();
+        assert_eq!(client.wait_exit(), None);
+        client.wait_end_of_output();
+        // Whoever takes in orphans waits for it, and that may take a moment.
+        let deadline = std::time::Instant::now() + super::client::DEADLINE;
+        while std::fs::read_to_string(&there).is_ok_and(|stat| !stat.contains(") Z ")) {
+            assert!(std::time::Instant::now() < deadline, "process {pid} is left");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+}
+
+const fn binary() -> &'static str {
+    env!("CARGO_BIN_EXE_threadhold")
+}
+
+/// A number that cannot be seen may belong to another container: it is no reason to end.
+#[test]
+fn a_parent_that_cannot_be_seen_is_not_taken_for_dead() {
+    let mut standin = Standin::new();
+    standin.end();
+    let mut client = Client::new(Wire::Pipes);
+    client.initialize(json!({ "processId": standin.0.id(), "capabilities": {} }));
+    client.wait_log("cannot be watched");
+    assert_eq!(client.call("shutdown", Value::Null), Ok(Value::Null));
+}
