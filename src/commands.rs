@@ -4,6 +4,7 @@
 mod files;
 mod measure;
 mod replay;
+mod schema;
 
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
@@ -24,6 +25,8 @@ enum Command {
     Replay(replay::Replay),
     /// Measure how many of the names that later tool calls needed a compaction keeps
     Measure(measure::MeasureCommand),
+    /// Print the protocol: its types, its methods, its errors
+    Schema(schema::SchemaCommand),
 }
 
 /// All went well.
@@ -45,6 +48,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let done = match &arguments.command {
         Command::Replay(replay) => replay.run(),
         Command::Measure(measure) => measure.run(),
+        Command::Schema(schema) => schema.run(),
     };
     match done {
         Ok(code) => ExitCode::from(code),

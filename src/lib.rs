@@ -9,6 +9,7 @@
 //! | [`engine`] | everything that decides: [`engine::message`], [`engine::transcript`], [`engine::prompt`], [`engine::compact`] | IO, time, randomness, threads |
 //! | [`tokenizer`] | exact token counts | know what a message is |
 //! | [`model`] | asking a model; [`model::scripted`] answers from a fixture | know where a request comes from |
+//! | [`protocol`] | what goes over the wire: types, methods, errors; [`protocol::schema`] writes its documents; [`protocol::convert`] turns it into the engine's values and back | act on a message |
 //! | [`transcript_io`] | foreign transcripts in, our own format in and out, one file per format | read a file |
 //! | [`replay`] | a transcript through the engine; reports, dumps, [`replay::measure`] | read or write a file |
 //! | [`commands`] | the command line: files, printing, exit codes | decide anything about a prompt |
@@ -33,6 +34,7 @@
 pub mod commands;
 pub mod engine;
 pub mod model;
+pub mod protocol;
 pub mod replay;
 pub mod tokenizer;
 pub mod transcript_io;
