@@ -4,6 +4,7 @@
 mod files;
 mod measure;
 mod replay;
+mod schema;
 mod serve;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -28,6 +29,8 @@ enum Command {
     Measure(measure::MeasureCommand),
     /// Serve an editor on standard input and output; this is what happens without a command
     Serve(serve::Serve),
+    /// Print the protocol: its types, its methods, its errors
+    Schema(schema::SchemaCommand),
 }
 
 /// All went well.
@@ -50,6 +53,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Replay(replay)) => replay.run(),
         Some(Command::Measure(measure)) => measure.run(),
         Some(Command::Serve(serve)) => serve.run(),
+        Some(Command::Schema(schema)) => schema.run(),
         None if std::io::stdin().is_terminal() => {
             let _ = write!(std::io::stderr(), "{}", Arguments::command().render_help());
             Ok(BAD)

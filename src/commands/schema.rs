@@ -1,0 +1,34 @@
+//! `threadhold schema`: the protocol as JSON Schema, as a document, as TypeScript.
+
+use super::files::print;
+use super::{Failure, SUCCESS};
+use crate::protocol::schema::{json, markdown::markdown, typescript::typescript};
+use clap::{Args, ValueEnum};
+
+#[derive(Debug, Args)]
+pub(super) struct SchemaCommand {
+    /// What to print
+    #[arg(long, default_value = "json", value_name = "NAME")]
+    format: SchemaFormat,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum SchemaFormat {
+    /// JSON Schema of every type, with tables of methods, events, states and errors
+    Json,
+    /// The protocol's document
+    Markdown,
+    /// The types of the TypeScript client
+    Typescript,
+}
+
+impl SchemaCommand {
+    pub(super) fn run(&self) -> Result<u8, Failure> {
+        print(&match self.format {
+            SchemaFormat::Json => json(),
+            SchemaFormat::Markdown => markdown(),
+            SchemaFormat::Typescript => typescript(),
+        })?;
+        Ok(SUCCESS)
+    }
+}

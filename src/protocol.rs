@@ -1,0 +1,27 @@
+//! The protocol, version 1: what goes over the wire between an editor and the sidecar. Wire types with serde and
+//! schemars, one file per resource; `README.md` beside them is made from them. They name nothing of ours: values are
+//! turned into the engine's and back in `convert`, by hand.
+
+pub mod check;
+pub mod context;
+pub mod convert;
+pub mod error;
+pub mod event;
+pub mod message;
+pub mod methods;
+pub mod model;
+pub mod prompt;
+pub mod restore;
+pub mod schema;
+pub mod server;
+pub mod session;
+pub mod settings;
+pub mod tool;
+pub mod turn;
+mod unknown;
+
+/// The version of the protocol. It changes only when something breaks.
+pub const VERSION: u32 = 1;
+
+/// The versions that this build speaks.
+pub const SUPPORTED_VERSIONS: [u32; 1] = [VERSION];

@@ -1,0 +1,215 @@
+//! What a session's prompt is made of and how far it is from a compaction, and compactions as clients see them.
+
+use super::prompt::Channel;
+use super::restore::{SummaryMetadata, TurnMetadata};
+use super::server::ProgressToken;
+use super::settings::{SettingInForce, SummaryMode};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How a compaction was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CompactionMode {
+    /// Old tool results were shortened; no model was asked.
+    LimitHistory,
+    /// A model summed up the conversation as it was sent.
+    Full,
+    /// A model summed up a text made of the conversation.
+    Simple,
+    /// What was done and which names were used, without a model.
+    Ledger,
+    /// Whole old rounds were dropped, without a model.
+    Dropped,
+}
+
+/// What started a compaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CompactionTrigger {
+    /// A prompt was over its limit.
+    BudgetExceeded,
+    /// Somebody asked for it.
+    Manual,
+    /// A client's history brought a summary that says no more than a round and a text.
+    Restored,
+    /// The source of an import had compacted here.
+    Recorded,
+}
+
+/// How far the deterministic steps of a compaction went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Strength {
+    /// They did nothing.
+    Absent,
+    /// Repeated content was folded.
+    Low,
+    /// Old tool results were shortened.
+    Medium,
+    /// History was limited.
+    High,
+}
+
+/// Whether a compaction is obeyed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CompactionStatus {
+    /// The prompt obeys it, unless a newer one is in force.
+    InForce,
+    /// What it stands for is no longer in the session.
+    Void,
+    /// It was found in an import; the prompt starts from the originals.
+    Recorded,
+}
+
+/// A way of compacting that did not serve.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Fallback {
+    /// The way.
+    pub mode: CompactionMode,
+    /// Why, for people and logs.
+    pub reason: String,
+}
+
+/// A compaction.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CompactionView {
+    /// Its id.
+    pub id: String,
+    /// Whether it is obeyed.
+    pub status: CompactionStatus,
+    /// How it was made.
+    pub mode: CompactionMode,
+    /// What was asked for.
+    pub mode_requested: SummaryMode,
+    /// What started it.
+    pub trigger: CompactionTrigger,
+    /// The round that carries it as its `summary`.
+    pub anchor_round_id: String,
+    /// The first message that its block stands for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub covers_from_ord: Option<u32>,
+    /// The last message that its block stands for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub covers_to_ord: Option<u32>,
+    /// The exact text that stands in the prompt; may be empty where results were only shortened.
+    pub block: String,
+    /// Tokens of the prompt before.
+    pub tokens_before: u32,
+    /// Tokens of the same prompt afterwards.
+    pub tokens_after: u32,
+    /// Who counted.
+    pub estimator: String,
+    /// Rounds that its block stands for.
+    pub num_rounds: u32,
+    /// The model that wrote the summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Ways that did not serve, in their order.
+    pub fallbacks: Vec<Fallback>,
+    /// How far the deterministic steps went.
+    pub strength: Strength,
+    /// When it was made, ISO-8601, UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<String>,
+    /// From the overflow to the acceptance, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// The turn that ran when it was made; its metadata belongs to that turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<String>,
+    /// What a client persists of it.
+    pub metadata: SummaryMetadata,
+}
+
+/// The size of a section of a prompt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SectionTokens {
+    /// How it reaches the model.
+    pub channel: Channel,
+    /// Its name.
+    pub name: String,
+    /// Its size in tokens.
+    pub tokens: u32,
+}
+
+/// Numbers of messages by what became of them in the prompt. Together they are all messages of the session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Coverage {
+    /// Shown whole.
+    pub raw: u32,
+    /// Shown in part.
+    pub shortened: u32,
+    /// The block of the compaction in force stands for them.
+    pub covered: u32,
+    /// Left out and reported.
+    pub dropped: u32,
+    /// Not for the model.
+    pub hidden: u32,
+}
+
+/// Parameters of `context/inspect`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextInspectParams {
+    /// The session.
+    pub session_id: String,
+}
+
+/// Result of `context/inspect`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextInspectResult {
+    /// The prompt's size in tokens.
+    pub tokens: u32,
+    /// The most it may weigh, in tokens.
+    pub limit: u32,
+    /// The model's window in tokens.
+    pub window: u32,
+    /// Who counted.
+    pub estimator: String,
+    /// What it is made of, in order.
+    pub sections: Vec<SectionTokens>,
+    /// New tokens that fit before a compaction is needed.
+    pub tokens_until_compaction: u32,
+    /// All compactions, oldest first.
+    pub compactions: Vec<CompactionView>,
+    /// What became of the session's messages.
+    pub coverage: Coverage,
+    /// Each setting with its value and who set it.
+    pub settings: Vec<SettingInForce>,
+}
+
+/// Parameters of `context/compact`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextCompactParams {
+    /// The session.
+    pub session_id: String,
+    /// What the summary should not lose, in the user's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub focus: Option<String>,
+    /// Reports progress with `$/progress`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_done_token: Option<ProgressToken>,
+}
+
+/// Result of `context/compact`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextCompactResult {
+    /// The compaction that was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<CompactionView>,
+    /// The metadata that is new: persist it with the turn and hand it back unchanged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<TurnMetadata>,
+    /// Why nothing was compacted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}

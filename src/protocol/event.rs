@@ -1,0 +1,215 @@
+//! Events: what a client is told about a session while it goes on.
+
+use super::context::{CompactionMode, CompactionTrigger, CompactionView, SectionTokens};
+use super::error::ErrorData;
+use super::message::Message;
+use super::model::{DeltaOp, StopReason};
+use super::restore::{RestoreReport, TurnMetadata};
+use super::session::{SessionSummary, Snapshot, State};
+use super::settings::Settings;
+use super::tool::PauseReason;
+use super::turn::TurnStatus;
+use super::unknown::unknown;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Parameters of `session/event`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionEvent {
+    /// The session.
+    pub session_id: String,
+    /// Names the numbering; a new process is a new stream.
+    pub stream: String,
+    /// One more than the number of the event before, in this session and stream.
+    pub seq: u64,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// The types of [`Event`].
+pub const EVENTS: &[&str] = &[
+    "snapshot",
+    "streamStarted",
+    "streamDelta",
+    "streamFinished",
+    "messageAdded",
+    "messagesTruncated",
+    "threadUpdated",
+    "runtimeUpdated",
+    "pauseRequired",
+    "pauseCleared",
+    "compactionUpdated",
+    "contextUpdated",
+    "restoreReported",
+    "sessionTakenOver",
+];
+
+/// What happened in a session. A receiver ignores types that it does not know.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Event {
+    /// The session as it stands; everything from before is out of date.
+    Snapshot {
+        /// The session, whole.
+        snapshot: Box<Snapshot>,
+    },
+    /// An answer begins.
+    StreamStarted {
+        /// The message that it will be.
+        message_id: String,
+        /// Its turn.
+        turn_id: String,
+    },
+    /// An answer goes on.
+    StreamDelta {
+        /// The message that it will be.
+        message_id: String,
+        /// What was added, in order.
+        ops: Vec<DeltaOp>,
+    },
+    /// An answer ended. Its message follows as `messageAdded`, with the same id.
+    StreamFinished {
+        /// The message that it will be.
+        message_id: String,
+        /// Why it ended; missing where it was cancelled or failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stop_reason: Option<StopReason>,
+    },
+    /// A message is in the session and on disk.
+    MessageAdded {
+        /// The message.
+        message: Message,
+    },
+    /// Messages left the session, because the client's history no longer has them.
+    MessagesTruncated {
+        /// The position of the first one that went.
+        from_ord: u32,
+        /// The session that keeps them.
+        fork: String,
+    },
+    /// Title or settings changed.
+    ThreadUpdated {
+        /// The title.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+        /// The settings in force.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        settings: Option<Settings>,
+    },
+    /// The state changed.
+    RuntimeUpdated {
+        /// The state.
+        state: State,
+        /// The turn that it is about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn_id: Option<String>,
+        /// How that turn stands.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<TurnStatus>,
+        /// Why the state is `error`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<EventError>,
+        /// At a turn's end, all its summaries: persist them with the turn and hand them back unchanged.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        metadata: Option<TurnMetadata>,
+    },
+    /// Calls wait for a decision of the user.
+    PauseRequired {
+        /// The calls.
+        reasons: Vec<PauseReason>,
+    },
+    /// All of them are decided, or the turn was cancelled.
+    PauseCleared {},
+    /// A compaction goes on.
+    CompactionUpdated {
+        /// How far it is.
+        phase: CompactionPhase,
+        /// The way that is tried, or that served.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mode: Option<CompactionMode>,
+        /// What started it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        trigger: Option<CompactionTrigger>,
+        /// Why the way did not serve, for people.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        /// The compaction, once it is accepted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        compaction: Option<Box<CompactionView>>,
+        /// What is new to persist, once it is accepted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        metadata: Option<TurnMetadata>,
+    },
+    /// The prompt's size changed.
+    ContextUpdated {
+        /// Its size in tokens.
+        tokens: u32,
+        /// The most it may weigh, in tokens.
+        limit: u32,
+        /// New tokens that fit before a compaction is needed.
+        tokens_until_compaction: u32,
+        /// What it is made of, in order.
+        sections: Vec<SectionTokens>,
+    },
+    /// The client's history was matched with the session after it was opened.
+    RestoreReported {
+        /// What was found, brought back, refused.
+        report: RestoreReport,
+    },
+    /// Another process holds the session now; this one can only read it.
+    SessionTakenOver {},
+    /// A type that is not known here.
+    #[serde(untagged)]
+    Unknown(UnknownEvent),
+}
+
+unknown! {
+    /// An event of a type that is not known here, as it came.
+    UnknownEvent, "type", EVENTS
+}
+
+/// How far a compaction is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CompactionPhase {
+    /// A prompt is too large, or somebody asked.
+    Started,
+    /// A model is asked for a summary.
+    Summarizing,
+    /// It is done, on disk, and the prompt obeys it.
+    Accepted,
+    /// A model's summary was refused.
+    Refused,
+    /// The next way is tried.
+    FellBack,
+    /// It was cancelled; everything is as before.
+    Cancelled,
+    /// Nothing makes the prompt fit; everything is as before.
+    CannotFit,
+}
+
+/// The error that ended a turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EventError {
+    /// Its number.
+    pub code: i32,
+    /// What happened, what was kept, what to do.
+    pub message: String,
+    /// Its kind, with what belongs to that kind.
+    pub data: ErrorData,
+}
+
+/// Parameters of `sessions/changed`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionsChangedParams {
+    /// Sessions that are new.
+    pub created: Vec<SessionSummary>,
+    /// Sessions that look different in a list.
+    pub updated: Vec<SessionSummary>,
+    /// Sessions that are gone, by id.
+    pub deleted: Vec<String>,
+}

@@ -1,0 +1,244 @@
+//! The list of methods: their names, who sends them, what they carry. The answer to `initialize`, the schema, the
+//! documents and the TypeScript are made from it. What a method does stands where it is handled.
+
+use super::check::fault;
+use super::context::{
+    ContextCompactParams, ContextCompactResult, ContextInspectParams, ContextInspectResult,
+};
+use super::error::ProtocolError;
+use super::event::{SessionEvent, SessionsChangedParams};
+use super::model::{
+    ModelCompleteParams, ModelCompleteResult, ModelCountTokensParams, ModelCountTokensResult,
+    ModelDeltaParams, ModelUsageParams,
+};
+use super::prompt::{PromptRenderParams, PromptRenderResult};
+use super::server::{ServerDiagnosticsParams, ServerDiagnosticsResult};
+use super::session::{
+    SessionCloseParams, SessionCloseResult, SessionConfigureParams, SessionConfigureResult,
+    SessionDeleteParams, SessionDeleteResult, SessionListParams, SessionListResult, SessionOpenParams,
+    SessionOpenResult, SessionSubscribeParams, SessionSubscribeResult,
+};
+use super::tool::{
+    RequestPermissionParams, RequestPermissionResult, ToolDecideParams, ToolDecideResult, ToolInvokeParams,
+    ToolInvokeResult, ToolResultParams, ToolResultResult,
+};
+use super::turn::{
+    RoundAppendParams, RoundAppendResult, TurnCancelParams, TurnCancelResult, TurnEndParams, TurnEndResult,
+    TurnStartParams, TurnStartResult,
+};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+/// Who sends a method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// The client.
+    ToSidecar,
+    /// The sidecar.
+    ToClient,
+}
+
+/// Who needs a method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Every client; a small one needs no other.
+    Core,
+    /// A client that shows what the prompt is made of.
+    Context,
+    /// Whoever likes.
+    Extras,
+}
+
+impl Level {
+    /// Its name in documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Core => "core",
+            Self::Context => "context",
+            Self::Extras => "extras",
+        }
+    }
+}
+
+/// What a method and a notification have in common.
+pub trait Named {
+    /// Its name on the wire.
+    const NAME: &'static str;
+    /// Who sends it.
+    const DIRECTION: Direction;
+    /// Who needs it.
+    const LEVEL: Level;
+    /// What it does, in one sentence.
+    const DOES: &'static str;
+    /// What it carries.
+    type Params: Serialize + DeserializeOwned + JsonSchema;
+}
+
+/// A request: it gets exactly one answer.
+pub trait Method: Named {
+    /// Its answer.
+    type Result: Serialize + DeserializeOwned + JsonSchema;
+}
+
+/// A notification: it gets no answer.
+pub trait NotificationMethod: Named {}
+
+/// A method as data.
+#[derive(Debug, Clone, Copy)]
+pub struct MethodInfo {
+    /// Its name on the wire.
+    pub name: &'static str,
+    /// Who sends it.
+    pub direction: Direction,
+    /// Who needs it.
+    pub level: Level,
+    /// What it does, in one sentence.
+    pub does: &'static str,
+    /// The schema of what it carries.
+    pub params: fn(&mut SchemaGenerator) -> Schema,
+    /// The schema of its answer; nothing for a notification.
+    pub result: Option<fn(&mut SchemaGenerator) -> Schema>,
+}
+
+macro_rules! methods {
+    ($($marker:ident = $name:literal, $direction:ident, $level:ident, $does:literal,
+        $params:ty $(=> $result:ty)?;)*) => {
+        $(
+            #[doc = concat!("`", $name, "`: ", $does)]
+            #[derive(Debug, Clone, Copy)]
+            pub enum $marker {}
+
+            impl Named for $marker {
+                const NAME: &'static str = $name;
+                const DIRECTION: Direction = Direction::$direction;
+                const LEVEL: Level = Level::$level;
+                const DOES: &'static str = $does;
+                type Params = $params;
+            }
+
+            methods!(@kind $marker $($result)?);
+        )*
+
+        /// All methods and notifications, those of the client first, each level in the order in which a client needs it.
+        pub const METHODS: &[MethodInfo] = &[$(MethodInfo {
+            name: $marker::NAME,
+            direction: $marker::DIRECTION,
+            level: $marker::LEVEL,
+            does: $marker::DOES,
+            params: |generator| generator.subschema_for::<$params>(),
+            result: methods!(@result $($result)?),
+        }),*];
+    };
+    (@kind $marker:ident $result:ty) => {
+        impl Method for $marker {
+            type Result = $result;
+        }
+    };
+    (@kind $marker:ident) => {
+        impl NotificationMethod for $marker {}
+    };
+    (@result $result:ty) => {
+        Some(|generator| generator.subschema_for::<$result>())
+    };
+    (@result) => {
+        None
+    };
+}
+
+methods! {
+    SessionOpen = "session/open", ToSidecar, Core,
+        "Creates a session, resumes one, or restores one from the client's history; subscribes to its events.",
+        SessionOpenParams => SessionOpenResult;
+    SessionList = "session/list", ToSidecar, Core,
+        "Lists sessions, newest first, a page at a time.",
+        SessionListParams => SessionListResult;
+    SessionSubscribe = "session/subscribe", ToSidecar, Core,
+        "Asks for the events since one that the client has; answers a snapshot where they are gone.",
+        SessionSubscribeParams => SessionSubscribeResult;
+    TurnStart = "turn/start", ToSidecar, Core,
+        "Takes a request of the user. With the driver `sidecar` the turn runs; with `editor` it is only recorded.",
+        TurnStartParams => TurnStartResult;
+    TurnCancel = "turn/cancel", ToSidecar, Core,
+        "Stops a turn. What was said so far stays; open calls are answered as cancelled.",
+        TurnCancelParams => TurnCancelResult;
+    TurnEnd = "turn/end", ToSidecar, Core,
+        "Driver `editor`: says that the turn is over, and gets all its summaries.",
+        TurnEndParams => TurnEndResult;
+    RoundAppend = "round/append", ToSidecar, Core,
+        "Driver `editor`: records a model's answer with the results of its calls.",
+        RoundAppendParams => RoundAppendResult;
+    PromptRender = "prompt/render", ToSidecar, Core,
+        "Makes the messages to send to a model, and compacts where they would be too large.",
+        PromptRenderParams => PromptRenderResult;
+    ToolDecide = "tool/decide", ToSidecar, Core,
+        "Decides about calls that wait for the user.",
+        ToolDecideParams => ToolDecideResult;
+    ContextInspect = "context/inspect", ToSidecar, Context,
+        "Shows what the prompt is made of, how near a compaction is, and who set each setting.",
+        ContextInspectParams => ContextInspectResult;
+    ContextCompact = "context/compact", ToSidecar, Context,
+        "Compacts now.",
+        ContextCompactParams => ContextCompactResult;
+    ToolResult = "tool/result", ToSidecar, Extras,
+        "Brings the result of a call that was answered with `pending`, or that a restart left open.",
+        ToolResultParams => ToolResultResult;
+    SessionConfigure = "session/configure", ToSidecar, Extras,
+        "Changes settings or the title of a session.",
+        SessionConfigureParams => SessionConfigureResult;
+    SessionClose = "session/close", ToSidecar, Extras,
+        "Closes a session; it stays on disk.",
+        SessionCloseParams => SessionCloseResult;
+    SessionDelete = "session/delete", ToSidecar, Extras,
+        "Deletes a session for good.",
+        SessionDeleteParams => SessionDeleteResult;
+    ServerDiagnostics = "server/diagnostics", ToSidecar, Extras,
+        "Shows versions, stores, open sessions and what is under way.",
+        ServerDiagnosticsParams => ServerDiagnosticsResult;
+    ModelDelta = "model/delta", ToSidecar, Core,
+        "Streams an answer to `model/complete`.",
+        ModelDeltaParams;
+    ModelComplete = "model/complete", ToClient, Core,
+        "Asks the client's model. The client streams with `model/delta` and then answers.",
+        ModelCompleteParams => ModelCompleteResult;
+    ToolInvoke = "tool/invoke", ToClient, Core,
+        "Has a tool run.",
+        ToolInvokeParams => ToolInvokeResult;
+    RequestPermission = "tool/requestPermission", ToClient, Core,
+        "Asks the user about calls. Without an answer the session pauses until `tool/decide`.",
+        RequestPermissionParams => Option<RequestPermissionResult>;
+    ModelCountTokens = "model/countTokens", ToClient, Extras,
+        "Has texts counted by the client's model.",
+        ModelCountTokensParams => ModelCountTokensResult;
+    SessionEventSent = "session/event", ToClient, Core,
+        "Tells what happened in a session.",
+        SessionEvent;
+    SessionsChanged = "sessions/changed", ToClient, Extras,
+        "Tells that the list of sessions changed.",
+        SessionsChangedParams;
+    ModelUsage = "model/usage", ToClient, Extras,
+        "Tells what a model used.",
+        ModelUsageParams;
+}
+
+/// Reads the parameters of a method. An error names the field. Missing parameters are an empty object.
+pub fn read_params<M: Named>(params: Value) -> Result<M::Params, ProtocolError> {
+    read(if params.is_null() { Value::Object(Map::new()) } else { params })
+}
+
+/// Reads an answer to a method. An error names the field.
+pub fn read_result<M: Method>(result: Value) -> Result<M::Result, ProtocolError> {
+    read(result)
+}
+
+/// Reads any value of the protocol. An error names the field.
+pub fn read<T: DeserializeOwned + JsonSchema>(value: Value) -> Result<T, ProtocolError> {
+    T::deserialize(&value).map_err(|error| {
+        let root = SchemaGenerator::default().into_root_schema_for::<T>();
+        match fault(root.as_value(), &value) {
+            Some(fault) => ProtocolError::invalid(fault.field, fault.reason),
+            None => ProtocolError::invalid("", error.to_string()),
+        }
+    })
+}

@@ -1,0 +1,213 @@
+//! The client's model: what it is asked, how it streams, what it answers.
+
+use super::message::{Arguments, Content};
+use super::prompt::PromptMessage;
+use super::tool::Tool;
+use super::unknown::unknown;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a model is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ModelPurpose {
+    /// The next answer of a turn.
+    Turn,
+    /// A summary. It is not shown to the user.
+    Summary,
+}
+
+/// Whether a model may use the tools that it is told of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ToolChoice {
+    /// As it likes.
+    Auto,
+    /// Not at all. The tools are still sent, because a provider's cache depends on them.
+    None,
+}
+
+/// How a model is to answer.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelOptions {
+    /// The temperature; the model's own where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// The most that it may answer, in tokens; the model's own limit where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output_tokens: Option<u32>,
+}
+
+/// Parameters of `model/complete`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelCompleteParams {
+    /// Names the request in `model/delta`.
+    pub request_id: String,
+    /// The session.
+    pub session_id: String,
+    /// The turn that runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<String>,
+    /// What it is for.
+    pub purpose: ModelPurpose,
+    /// The model's name, as the client gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What it reads, in this order.
+    pub messages: Vec<PromptMessage>,
+    /// The tools that it is told of.
+    pub tools: Vec<Tool>,
+    /// Whether it may use them.
+    pub tool_choice: ToolChoice,
+    /// How it is to answer.
+    pub options: ModelOptions,
+}
+
+/// Why an answer ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum StopReason {
+    /// It was finished.
+    End,
+    /// It reached a length limit.
+    Length,
+    /// It waits for the results of its tool calls.
+    ToolUse,
+    /// The provider or the model would not answer.
+    Refused,
+}
+
+/// What a model used, in tokens, as its provider reported it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    /// Tokens read, those from a cache included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u32>,
+    /// Tokens written, thinking included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u32>,
+    /// Tokens of the input that came from a cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_input_tokens: Option<u32>,
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCall {
+    /// Its id.
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments, as JSON text.
+    pub arguments: Arguments,
+}
+
+/// Result of `model/complete`. A client that streamed everything answers `{}`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelCompleteResult {
+    /// What the model said; may hold `toolCall` parts. Where it is missing, the deltas are what it said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Content>,
+    /// Its calls. Where neither these nor `toolCall` parts are there, the deltas' calls are its calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_calls: Option<Vec<ToolCall>>,
+    /// Why it ended. Default: `toolUse` where there are calls, else `end`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<StopReason>,
+    /// What it used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+/// Parameters of `model/delta`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelDeltaParams {
+    /// The request that is answered.
+    pub request_id: String,
+    /// What was added, in order.
+    pub ops: Vec<DeltaOp>,
+}
+
+/// The operations of [`DeltaOp`] that have a meaning in this version.
+pub const DELTA_OPS: &[&str] = &["appendContent", "appendReasoning", "setToolCalls", "appendToolArguments"];
+
+/// A change of an answer that is being written. Operations that a receiver does not know are ignored; reserved for
+/// later versions are setThinkingBlocks, addCitation, addServerContentBlock, setUsage and mergeExtra.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "op", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum DeltaOp {
+    /// Text goes on.
+    AppendContent {
+        /// What is added.
+        text: String,
+    },
+    /// Thinking goes on.
+    AppendReasoning {
+        /// What is added.
+        text: String,
+    },
+    /// These are the calls, in the place of those before.
+    SetToolCalls {
+        /// All calls so far.
+        tool_calls: Vec<ToolCall>,
+    },
+    /// The arguments of a call go on.
+    AppendToolArguments {
+        /// The call; it must have been set before.
+        call_id: String,
+        /// What is added.
+        text: String,
+    },
+    /// An operation that is not known here.
+    #[serde(untagged)]
+    Unknown(UnknownDelta),
+}
+
+unknown! {
+    /// An operation that is not known here, as it came.
+    UnknownDelta, "op", DELTA_OPS
+}
+
+/// Parameters of `model/countTokens`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelCountTokensParams {
+    /// The texts.
+    pub texts: Vec<String>,
+    /// The model's name, as the client gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+/// Result of `model/countTokens`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelCountTokensResult {
+    /// A count for each text, in their order.
+    pub tokens: Vec<u32>,
+}
+
+/// Parameters of `model/usage`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelUsageParams {
+    /// The session.
+    pub session_id: String,
+    /// The turn that ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<String>,
+    /// What the model was asked for.
+    pub purpose: ModelPurpose,
+    /// What it used, as its provider reported it.
+    pub usage: Usage,
+    /// The sidecar's own estimate of the input, in tokens.
+    pub estimated_tokens: u32,
+    /// Who estimated.
+    pub estimator: String,
+}

@@ -1,0 +1,299 @@
+//! Prompts: what a client brings to one, and what it is made of.
+
+use super::context::{CompactionMode, Strength};
+use super::message::{Content, Part};
+use super::restore::{Diagnostic, TurnMetadata};
+use super::server::ProgressToken;
+use super::settings::Model;
+use super::tool::{Tool, ToolResult};
+use super::turn::{Round, Turn};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A section that the caller brings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Section {
+    /// Where it stands. Default: `system`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<SectionChannel>,
+    /// Its name in plans and reports.
+    pub name: String,
+    /// Its text.
+    pub content: String,
+    /// The lowest goes first. Without one it is never given up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u32>,
+    /// Its own ceiling in tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+    /// What happens above that ceiling. Default: `keep`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_overflow: Option<OnOverflow>,
+}
+
+/// Where a caller's section stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum SectionChannel {
+    /// In the system message.
+    System,
+    /// A message of its own after it.
+    Memory,
+}
+
+/// What happens to a section above its ceiling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum OnOverflow {
+    /// It stays whole.
+    Keep,
+    /// Its beginning and its end stay.
+    Shrink,
+    /// It is left out.
+    Drop,
+}
+
+/// A file given as context.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextFile {
+    /// Its path, as the editor names it.
+    pub path: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// A named value that belongs to a request, such as a selection.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: Content,
+}
+
+/// The state of a notebook.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Notebook {
+    /// Its address.
+    pub uri: String,
+    /// What it shows.
+    pub content: Content,
+}
+
+/// The user's current request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Input {
+    /// The client's id of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_id: Option<String>,
+    /// What the user asks.
+    pub content: Content,
+}
+
+/// When a render compacts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum RenderSummarize {
+    /// When the prompt is too large.
+    Auto,
+    /// In any case.
+    Force,
+    /// Never: a prompt that is too large is the error BudgetExceeded.
+    Never,
+}
+
+/// Parameters of `prompt/render`. Either `sessionId` or `history` must be there.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PromptRenderParams {
+    /// The session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// The folder; where a history without a session is looked for, and kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace_folder: Option<String>,
+    /// The client's own copy of the turns so far. It is matched with the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history: Option<Vec<Turn>>,
+    /// The current request. Missing where it is in the session already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Input>,
+    /// The rounds of the current turn, all of them or those that the session has not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<Vec<Round>>,
+    /// Results of the rounds' calls that are not in their round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_results: Option<Vec<ToolResult>>,
+    /// The tools from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<Tool>>,
+    /// The caller's sections from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sections: Option<Vec<Section>>,
+    /// Values that belong to the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variables: Option<Vec<Variable>>,
+    /// Notebooks as they stand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notebook: Option<Vec<Notebook>>,
+    /// The model that the prompt is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<Model>,
+    /// The most that the prompt may weigh, in tokens, below what the model allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<u32>,
+    /// When it compacts. Default: `auto`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summarize: Option<RenderSummarize>,
+    /// Whether cache breakpoints are marked. Default: true. After a failed summary they never are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_breakpoints: Option<bool>,
+    /// Reports progress with `$/progress` while a summary is made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_done_token: Option<ProgressToken>,
+}
+
+/// Result of `prompt/render`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PromptRenderResult {
+    /// The session that keeps what was rendered.
+    pub session_id: String,
+    /// What to send, in this order. Neighbours of one role are never joined here.
+    pub messages: Vec<PromptMessage>,
+    /// The tools to send, sorted by name.
+    pub tools: Vec<Tool>,
+    /// What the prompt is made of, in order.
+    pub plan: Vec<PlanSection>,
+    /// Its size in tokens, tools included.
+    pub tokens: u32,
+    /// The most it was allowed to weigh, in tokens.
+    pub limit: u32,
+    /// The model's window in tokens.
+    pub window: u32,
+    /// Who counted.
+    pub estimator: String,
+    /// What is not in it as it was said.
+    pub cuts: Vec<Cut>,
+    /// The summaries that are new: persist them with the turn and hand them back unchanged.
+    pub metadata: TurnMetadata,
+    /// The compaction that the prompt obeys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compaction_id: Option<String>,
+    /// How that compaction was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<CompactionMode>,
+    /// How far its deterministic steps went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strength: Option<Strength>,
+    /// What went otherwise than asked.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The session that keeps what the client's history no longer has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fork: Option<String>,
+}
+
+/// The role of a message of a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum PromptRole {
+    /// The one system message.
+    System,
+    /// The user, memories, and the summary.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool: exactly one `toolResult`.
+    Tool,
+}
+
+/// A message of a prompt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PromptMessage {
+    /// Its role.
+    pub role: PromptRole,
+    /// What it says. In the system message each section is a part.
+    pub parts: Vec<Part>,
+    /// Whether a provider's cache may keep the prompt up to the end of this message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_breakpoint: Option<bool>,
+}
+
+/// The five channels through which anything reaches a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Channel {
+    /// System text and tools.
+    System,
+    /// Memories.
+    Memory,
+    /// The block of a compaction.
+    Summary,
+    /// Messages of the past, and user messages kept of what was compacted.
+    History,
+    /// The current request and its rounds.
+    Input,
+}
+
+/// A section of a prompt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanSection {
+    /// How it reaches the model.
+    pub channel: Channel,
+    /// Its name, such as `system`, `keptUserMessages`, `history`.
+    pub name: String,
+    /// Its messages: the index of the first, and the index after the last. Both are equal for tools; sections of the
+    /// system text share one message.
+    pub messages: [u32; 2],
+    /// Its size in tokens.
+    pub tokens: u32,
+    /// The lowest would go first. Missing where it is never given up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u32>,
+    /// Whether a provider's cache may keep the prompt up to its end.
+    pub cache_breakpoint: bool,
+}
+
+/// Something that the session or the caller has and the prompt has not, or not whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Cut {
+    /// The position of the message, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ord: Option<u32>,
+    /// Why.
+    pub reason: CutReason,
+    /// Bytes of the original.
+    pub original_bytes: u64,
+    /// Bytes of it that the prompt still shows.
+    pub kept_bytes: u64,
+}
+
+/// Why something was cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CutReason {
+    /// A system message of the history; a prompt has one system message only.
+    SystemInHistory,
+    /// A tool result that answers no call of its round.
+    StrayResult,
+    /// A tool result, shortened to its beginning and its end.
+    Shortened,
+    /// A file's content that a newer result shows again.
+    Repeated,
+    /// A round that was dropped without a summary.
+    Dropped,
+    /// A user message over the budget for user messages.
+    UserMessage,
+    /// A call without a result; a stand-in that says so answers it.
+    UnansweredCall,
+    /// A section of the caller over its own ceiling.
+    Section,
+}

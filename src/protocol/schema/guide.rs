@@ -1,0 +1,213 @@
+//! The prose of the protocol's document. Tables and reference are made from the types, in `markdown`; a test reads
+//! every example in here as the types read it.
+
+pub(super) const START: &str = r#"# The protocol of threadhold
+
+<!-- Made by `threadhold schema --format markdown` from the types beside this file and the prose in schema/guide.rs. -->
+
+How an editor talks to the sidecar. This page is enough to write a client; the same types stand as JSON Schema in
+`schema.json` and as TypeScript in `editors/client/src/protocol.ts`.
+
+1. Start `threadhold serve` and talk JSON-RPC 2.0 over its standard input and output, framed as in the Language Server
+   Protocol. Any LSP library will do. Standard error holds log lines; never parse them.
+2. Send `initialize`, then `initialized`, then `session/open`.
+3. Either the **sidecar runs the loop** (driver `sidecar`): send `turn/start`, answer `model/complete` and `tool/invoke`,
+   show the events. Or **you run it** (driver `editor`): ask `prompt/render` for the messages to send, tell what came of it
+   with `round/append` and `turn/end`.
+4. Persist the `metadata` that you are given with each turn, and hand it back in `history`. That is all a session needs to
+   go on with the same bytes, even where the sidecar's own store is gone.
+
+## Frames
+
+A header with the length of the body in bytes, an empty line, the body in UTF-8:
+
+"#;
+
+pub(super) const LIFE: &str = r#"
+Every message has `"jsonrpc": "2.0"`. A request has an `id` (a number or a text) and gets exactly one response; a
+notification has none. A body that is no JSON is answered with the id null, and the stream goes on with the next frame; so
+is a body over 64 MiB, which is skipped. Names are in camelCase; ids are texts; times are ISO-8601 in UTC; a size says its
+unit in its name; `seq` is a whole number below 2^53. Where a field may be missing, null is the same as missing.
+
+**Unknown things are ignored, in both directions**: fields, kinds of parts, types of events, operations of deltas. That is how
+the protocol grows; its version changes only when something breaks.
+
+## Life cycle
+
+| message | meaning |
+|---|---|
+| `initialize` | the first request. What is ours is in `initializationOptions.threadhold` and in the answer's `capabilities.experimental.threadhold`. It is answered before any history is read |
+| `initialized` | a notification; from now on everything else is taken |
+| `workspace/didChangeConfiguration` | new settings, under `settings.threadhold` |
+| `workspace/didChangeWorkspaceFolders` | folders that come and go |
+| `$/cancelRequest` | takes a request back, in both directions; it is answered with the error Cancelled |
+| `$/progress`, `window/logMessage` | the sidecar reports long work under your `workDoneToken`, and what a person may want to read |
+| `shutdown`, `exit` | the end: exit code 0 after `shutdown`, 1 without. The end of its input and the death of its parent end it too. Everything acknowledged is on disk in every case |
+
+```json
+{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+  "processId": 4242, "rootUri": null, "capabilities": {},
+  "initializationOptions": {"threadhold": {
+    "protocolVersion": 1,
+    "client": {"name": "my-editor", "version": "0.1"},
+    "capabilities": {"modelComplete": true, "toolInvoke": true, "requestPermission": true},
+    "settings": {"model": {"name": "m", "window": 128000}}
+  }}
+}}
+```
+
+A version that is not known is the error UnsupportedVersion, with those that are. A client is never asked for what it did not
+list in `capabilities`.
+
+## A turn that the sidecar runs
+
+```json
+{"jsonrpc": "2.0", "id": 2, "method": "session/open", "params": {
+  "workspaceFolder": "/work/parser",
+  "sections": [{"name": "identity", "content": "You are a careful programmer."}],
+  "tools": [{"name": "read", "kind": "read", "inputSchema": {"type": "object", "properties": {"path": {"type": "string"}}}}]
+}}
+```
+
+```json
+{"jsonrpc": "2.0", "id": 3, "method": "turn/start", "params": {"sessionId": "s", "content": "Say what is in a.txt"}}
+```
+
+The answer comes at once; what follows comes as events. The sidecar asks your model:
+
+```json
+{"jsonrpc": "2.0", "id": 7, "method": "model/complete", "params": {
+  "requestId": "s/q0", "sessionId": "s", "turnId": "s/t0", "purpose": "turn",
+  "messages": [
+    {"role": "system", "parts": [{"type": "text", "text": "You are a careful programmer."}], "cacheBreakpoint": true},
+    {"role": "user", "parts": [{"type": "text", "text": "Say what is in a.txt"}], "cacheBreakpoint": true}
+  ],
+  "tools": [{"name": "read", "description": "", "inputSchema": {"type": "object", "properties": {"path": {"type": "string"}}}, "kind": "read", "policy": "allow"}],
+  "toolChoice": "auto", "options": {}
+}}
+```
+
+Stream with as many `model/delta` as you like, then answer the request. An answer without `content` is what was streamed:
+
+```json
+{"jsonrpc": "2.0", "method": "model/delta", "params": {
+  "requestId": "s/q0",
+  "ops": [
+    {"op": "appendContent", "text": "Let me look."},
+    {"op": "setToolCalls", "toolCalls": [{"id": "c1", "name": "read", "arguments": "{\"path\":\"a.txt\"}"}]}
+  ]
+}}
+```
+
+```json
+{"jsonrpc": "2.0", "id": 7, "result": {"stopReason": "toolUse", "usage": {"inputTokens": 60, "outputTokens": 12}}}
+```
+
+Then it has the tool run. Answer with what it said, or with `{"pending": true}` and later with `tool/result`:
+
+```json
+{"jsonrpc": "2.0", "id": 8, "method": "tool/invoke", "params": {
+  "sessionId": "s", "turnId": "s/t0", "toolCallId": "c1", "name": "read", "arguments": "{\"path\":\"a.txt\"}"
+}}
+```
+
+```json
+{"jsonrpc": "2.0", "id": 8, "result": {"content": "hello"}}
+```
+
+This goes on until the model calls no tool. At the end `runtimeUpdated` says how the turn stands and brings its metadata.
+A `model/complete` counts as failed when 60 seconds pass without a delta, a `tool/invoke` after 30 minutes; both are
+settings. An answer after that is dropped.
+
+## A turn that you run
+
+```json
+{"jsonrpc": "2.0", "id": 4, "method": "prompt/render", "params": {
+  "sessionId": "s",
+  "model": {"window": 128000},
+  "input": {"externalId": "request-2", "content": "Use nom, not regex."},
+  "rounds": [{
+    "id": "round-5",
+    "assistant": {"parts": [{"type": "toolCall", "id": "c2", "name": "read", "arguments": {"path": "Cargo.toml"}}]},
+    "results": [{"toolCallId": "c2", "content": "[package]"}]
+  }]
+}}
+```
+
+The answer has `messages` and `tools` to send as they are. Where they would be over the limit, the sidecar compacts first,
+with your model (`model/complete`, purpose `summary`) if it may, and without a model if it must. No tool runs twice for it:
+results that you gave are kept. `metadata` is what is new; `turn/end` gives all of the turn:
+
+```json
+{"jsonrpc": "2.0", "id": 5, "method": "turn/end", "params": {"sessionId": "s", "status": "completed"}}
+```
+
+A history is matched with the session by `externalId`, else by position and content. What is missing at its head stays; what
+is missing at its tail leaves the session and is kept as a fork, which the answer names. Give `rounds` where you have them, or
+`messages` for a whole turn in its order; `response` is for a client that has only the final answer.
+
+```json
+{"jsonrpc": "2.0", "id": 6, "method": "session/open", "params": {
+  "workspaceFolder": "/work/parser", "sessionId": "s", "driver": "editor",
+  "history": [{
+    "externalId": "request-1",
+    "request": "Fix the parser.",
+    "rounds": [{"id": "round-1", "assistant": {"parts": "The parser is fixed."}}],
+    "metadata": {"summaries": [{"toolCallRoundId": "round-1", "text": "…", "threadhold": "{…}"}]}
+  }]
+}}
+```
+
+## Content
+
+Wherever you give content, a text stands for a list of one text part. The sidecar always gives lists. `arguments` of a call are
+JSON text as the model wrote it; an object is taken too. `content` is taken as another name of a message's `parts`.
+"#;
+
+pub(super) const STATES: &str = r#"
+## States
+
+A session is always in one of these. `runtimeUpdated` tells when it changes.
+
+"#;
+
+pub(super) const EVENTS: &str = r#"
+## Events
+
+`session/event` carries `sessionId`, `stream`, `seq`, `type` and what belongs to the type. In a stream each event has the
+`seq` of the one before plus one. Keep the last one that you have: drop an event that is not newer; where one is missing, or
+`stream` changed, ask `session/subscribe`. A snapshot has the `seq` of the last event that is in it.
+
+A normal turn: `messageAdded` (the user), `runtimeUpdated` (generating), `streamStarted`, `streamDelta`…, `streamFinished`,
+`messageAdded` (same id), `runtimeUpdated`. Where a prompt is too large, `compactionUpdated` comes before `streamStarted`.
+
+```json
+{"jsonrpc": "2.0", "method": "session/event", "params": {
+  "sessionId": "s", "stream": "p1", "seq": 12, "type": "runtimeUpdated", "state": "executingTools", "turnId": "s/t0"
+}}
+```
+
+"#;
+
+pub(super) const ERRORS: &str = r#"
+## Errors
+
+An error has a `code`, a `message` for people that says what happened, what was kept and what to do, and `data` for programs:
+always an object with `kind`.
+
+```json
+{"jsonrpc": "2.0", "id": 4, "error": {
+  "code": -33002, "message": "there is no session s; nothing was done",
+  "data": {"kind": "UnknownSession", "sessionId": "s"}
+}}
+```
+
+"#;
+
+pub(super) const METHODS: &str = r#"
+## Methods
+
+A small client needs the level **core** only: with the driver `editor` just `session/open`, `prompt/render`, `turn/end`. At
+most 256 requests may be without an answer; the next one is the error Overloaded. Cancels, responses, `tool/result` and
+`model/delta` are always read.
+"#;

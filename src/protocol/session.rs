@@ -1,0 +1,402 @@
+//! Sessions: opening, listing, following, closing and deleting them, and the snapshot that shows one whole.
+
+use super::context::CompactionView;
+use super::event::SessionEvent;
+use super::message::{Message, Part};
+use super::model::Usage;
+use super::prompt::Section;
+use super::restore::{RestoreReport, TurnMetadata};
+use super::settings::Settings;
+use super::tool::{PauseReason, PendingCall, Tool};
+use super::turn::{Turn, TurnStatus};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The state of a session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum State {
+    /// Nothing runs.
+    #[default]
+    Idle,
+    /// A model is asked, or a prompt is made for it.
+    Generating,
+    /// Tools run.
+    ExecutingTools,
+    /// A call waits for a decision of the user.
+    Paused,
+    /// A call waits for the editor's result, which may come much later.
+    WaitingIde,
+    /// The turn ended with a question to the user.
+    WaitingUserInput,
+    /// The turn ended and its work is done.
+    Completed,
+    /// The turn ended with an error.
+    Error,
+}
+
+impl State {
+    /// All states.
+    pub const ALL: [Self; 8] = [
+        Self::Idle,
+        Self::Generating,
+        Self::ExecutingTools,
+        Self::Paused,
+        Self::WaitingIde,
+        Self::WaitingUserInput,
+        Self::Completed,
+        Self::Error,
+    ];
+
+    /// Its name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Generating => "generating",
+            Self::ExecutingTools => "executingTools",
+            Self::Paused => "paused",
+            Self::WaitingIde => "waitingIde",
+            Self::WaitingUserInput => "waitingUserInput",
+            Self::Completed => "completed",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// Who runs the loop of a session. A session keeps its driver for life.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Driver {
+    /// The sidecar: it asks the model and has the tools run.
+    #[default]
+    Sidecar,
+    /// The editor: it asks the sidecar for prompts only.
+    Editor,
+}
+
+/// Parameters of `session/open`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionOpenParams {
+    /// The folder that the session belongs to, as a path or a `file:` address.
+    pub workspace_folder: String,
+    /// The session to resume, or the id that a new one gets. Without it a new session gets a new id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// Who runs the loop. Default: `sidecar`. Not read where the session exists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<Driver>,
+    /// Its title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is for, in the client's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// The session that started it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<String>,
+    /// What background sessions share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_scope: Option<String>,
+    /// Settings of this session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Settings>,
+    /// The tools that the model is told of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<Tool>>,
+    /// What stands before the messages, in this order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sections: Option<Vec<Section>>,
+    /// The client's own copy of the turns so far, with the metadata that it persisted. It is matched with the store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history: Option<Vec<Turn>>,
+}
+
+/// Result of `session/open`. It subscribes the client to the session's events.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionOpenResult {
+    /// The session as it stands.
+    pub snapshot: Snapshot,
+    /// What was found, brought back, refused.
+    pub restore: RestoreReport,
+}
+
+/// A session as it stands, whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Snapshot {
+    /// The session.
+    pub session_id: String,
+    /// Names the numbering of its events; a new process is a new stream.
+    pub stream: String,
+    /// The number of the last event that is in here.
+    pub seq: u64,
+    /// Its state.
+    pub state: State,
+    /// Who runs its loop.
+    pub driver: Driver,
+    /// Its title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Its messages, in order.
+    pub messages: Vec<Message>,
+    /// Its turns, in order.
+    pub turns: Vec<TurnView>,
+    /// Requests that wait.
+    pub queue: Vec<QueueItem>,
+    /// Whether it is being compacted.
+    pub compression: Compression,
+    /// The answer that is being written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streaming: Option<Streaming>,
+    /// The user's unsent text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draft: Option<String>,
+    /// What waits for a decision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<Pause>,
+    /// Calls without a result.
+    pub pending_calls: Vec<PendingCall>,
+    /// All compactions, oldest first.
+    pub compactions: Vec<CompactionView>,
+    /// The text of the compaction in force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Messages that the compaction in force stands for.
+    pub summarized_count: u32,
+    /// The settings in force.
+    pub settings: Settings,
+    /// What the model reported last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+/// A turn in a snapshot.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnView {
+    /// The sidecar's id.
+    pub id: String,
+    /// The client's id of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_id: Option<String>,
+    /// How it stands.
+    pub status: TurnStatus,
+    /// Its rounds, in order.
+    pub rounds: Vec<RoundView>,
+    /// All summaries of the turn: persist it with the turn and hand it back unchanged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<TurnMetadata>,
+}
+
+/// A round in a snapshot.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RoundView {
+    /// The sidecar's id.
+    pub id: String,
+    /// The client's id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_id: Option<String>,
+    /// The id of its assistant message.
+    pub assistant: String,
+    /// The ids of its results, in the order of the calls.
+    pub results: Vec<String>,
+    /// What stands in the prompt for this round and everything before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+}
+
+/// A request that waits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct QueueItem {
+    /// Its id.
+    pub item_id: String,
+    /// The turn that it will be.
+    pub turn_id: String,
+    /// What the user asks.
+    pub content: Vec<Part>,
+}
+
+/// Whether a session is being compacted.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Compression {
+    /// Whether it is.
+    pub running: bool,
+    /// How far it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<super::event::CompactionPhase>,
+    /// The kind of compaction that is tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<super::context::CompactionMode>,
+}
+
+/// An answer that is being written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Streaming {
+    /// The message that it will be.
+    pub message_id: String,
+    /// What is there of it.
+    pub parts: Vec<Part>,
+}
+
+/// What a session waits for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Pause {
+    /// The calls that wait for a decision.
+    pub reasons: Vec<PauseReason>,
+}
+
+/// Parameters of `session/list`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionListParams {
+    /// Only sessions of this folder. Default: of all that are known to this process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace_folder: Option<String>,
+    /// Only sessions whose title, summary or first request has these words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query: Option<String>,
+    /// Where the last page ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// The most that a page holds. Default: 50.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+/// Result of `session/list`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionListResult {
+    /// The newest first.
+    pub sessions: Vec<SessionSummary>,
+    /// Asks for the next page; missing at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// A session in a list.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionSummary {
+    /// The session.
+    pub session_id: String,
+    /// The folder that it belongs to.
+    pub workspace_folder: String,
+    /// Who runs its loop.
+    pub driver: Driver,
+    /// Its title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is for, in the client's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// The session that it was started or forked from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<String>,
+    /// Its state, where it is open in this process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<State>,
+    /// Number of messages.
+    pub messages: u32,
+    /// Number of turns.
+    pub turns: u32,
+    /// The text of the compaction in force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Messages that the compaction in force stands for.
+    pub summarized_count: u32,
+    /// When it was made, ISO-8601, UTC.
+    pub created_at: String,
+    /// When something was last said in it, ISO-8601, UTC.
+    pub updated_at: String,
+}
+
+/// Parameters of `session/subscribe`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionSubscribeParams {
+    /// The session.
+    pub session_id: String,
+    /// The stream of the last event that the client has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<String>,
+    /// The number of that event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since_seq: Option<u64>,
+}
+
+/// Result of `session/subscribe`: either the events since then, or a snapshot where they are no longer kept.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionSubscribeResult {
+    /// The events since then, in order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<Vec<SessionEvent>>,
+    /// The session as it stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<Box<Snapshot>>,
+}
+
+/// Parameters of `session/close`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionCloseParams {
+    /// The session.
+    pub session_id: String,
+}
+
+/// Result of `session/close`: everything is on disk and another process may hold the session.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionCloseResult {}
+
+/// Parameters of `session/delete`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionDeleteParams {
+    /// The session.
+    pub session_id: String,
+}
+
+/// Result of `session/delete`: what is gone for good.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionDeleteResult {
+    /// Messages.
+    pub deleted_messages: u32,
+    /// Compaction records.
+    pub deleted_compactions: u32,
+    /// Large results and pictures that nothing else refers to.
+    pub deleted_blobs: u32,
+    /// Their size in bytes.
+    pub deleted_blob_bytes: u64,
+}
+
+/// Parameters of `session/configure`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionConfigureParams {
+    /// The session.
+    pub session_id: String,
+    /// Settings to change; those that are missing stay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Settings>,
+    /// Its new title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+/// Result of `session/configure`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionConfigureResult {
+    /// The settings in force.
+    pub settings: Settings,
+}
