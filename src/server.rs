@@ -1,24 +1,41 @@
 //! The sidecar: what an editor spawns and talks to over standard input and output. [`transport`] is the edge, with
-//! [`frame`], [`message`] and [`outgoing`] under it; nothing in here decides anything about a prompt.
+//! [`frame`], [`message`] and [`outgoing`] under it; `backend` forwards to `main_loop`, the one task that owns every
+//! session; nothing in here decides anything about a prompt.
 
+mod asking;
 mod backend;
+mod diagnostics;
 pub mod ending;
 pub mod frame;
+mod inbox;
+mod live;
 mod log;
+mod main_loop;
 pub mod message;
+mod opening;
 pub mod outgoing;
 mod parent;
+mod perform;
 pub mod record;
+mod settings;
 mod stdio;
+mod stores;
 pub mod transport;
+mod wire_event;
+mod wire_session;
 
+use crate::protocol::error::{ErrorData, ProtocolError};
+use crate::tokenizer::O200k;
 use backend::Backend;
+use diagnostics::REQUEST_LIMIT;
 use ending::{Ending, from_outside};
+use inbox::Event;
+use main_loop::MainLoop;
 use outgoing::outgoing;
 use record::Recorder;
 use std::path::PathBuf;
-use tokio::sync::mpsc;
-use tower_lsp::LspService;
+use std::sync::atomic::AtomicU64;
+use tokio::sync::{mpsc, oneshot};
 use transport::{BODY_LIMIT, Transport};
 
 /// What the command line says about the server.
@@ -38,20 +55,35 @@ pub fn serve(options: &Options) -> std::io::Result<u8> {
     let ending = runtime.block_on(async {
         let stdio = stdio::open()?;
         let (parents, watched) = mpsc::unbounded_channel();
-        let (_outgoing, queue) = outgoing();
-        let (service, socket) = LspService::new(|_| Backend { parents });
+        let (outgoing, queue) = outgoing();
+        let (events, inbox) = mpsc::unbounded_channel();
+        let to_loop = events.clone();
+        let (service, socket) =
+            backend::service(|_| Backend { events: to_loop, parents, asked: AtomicU64::new(0) });
+        let answers = events.clone();
         let transport = Transport {
             input: stdio.input,
             output: stdio.output,
             service,
             socket,
             outgoing: queue,
-            answers: Box::new(|answer| tracing::debug!(id = %answer.id, "nobody waits for this answer")),
-            admit: Box::new(|_, _| Ok(())),
+            answers: Box::new(move |answer| drop(answers.send(Event::Answered(answer)))),
+            admit: Box::new(|request, open| admit(request.method(), open)),
             record: options.record.as_deref().and_then(recorder),
             body_limit: BODY_LIMIT,
         };
-        let ending = transport::run(transport, from_outside(watched), async |_: &Ending| {}).await;
+        let owner = MainLoop::new(outgoing, events.clone(), Box::new(O200k)).run(inbox);
+        let saving = async |_: &Ending| {
+            let (done, saved) = oneshot::channel();
+            drop(events.send(Event::Ending(done)));
+            drop(saved.await);
+        };
+        let serving = transport::run(transport, from_outside(watched), saving);
+        // The loop ends with the transport; it never ends before it.
+        let ending = tokio::select! {
+            ending = serving => ending,
+            () = owner => Ending::EndOfInput,
+        };
         // Inside the runtime, and after the last byte was written.
         drop(stdio.undo);
         Ok::<_, std::io::Error>(ending)
@@ -60,6 +92,18 @@ pub fn serve(options: &Options) -> std::io::Result<u8> {
     runtime.shutdown_background();
     log.finish();
     ending.map(|ending| ending.code())
+}
+
+/// Says no to a request when too many wait. What ends the process is always taken.
+fn admit(method: &str, open: usize) -> Result<(), tower_lsp::jsonrpc::Error> {
+    if open < REQUEST_LIMIT || matches!(method, "initialize" | "shutdown") {
+        return Ok(());
+    }
+    let limit = u32::try_from(REQUEST_LIMIT).unwrap_or(u32::MAX);
+    let message = format!(
+        "{open} requests wait for an answer; nothing was done. Send this one again when some are answered"
+    );
+    Err(backend::jsonrpc(&ProtocolError::new(ErrorData::Overloaded { limit }, message)))
 }
 
 /// The recorder of a file. A recording that cannot be made is no reason not to serve.

@@ -20,6 +20,7 @@ pub mod history_turn;
 pub mod input;
 pub mod reconcile;
 mod render;
+pub use render::diagnostics;
 pub mod settings;
 pub mod snapshot;
 pub mod state;
@@ -60,6 +61,8 @@ pub struct Session {
     renders: VecDeque<(ReplyTo, Render)>,
     /// Whether its own row was written.
     is_stored: bool,
+    /// Whether the store had it.
+    was_stored: bool,
     /// Rows of the store that could not be read.
     unreadable: Vec<String>,
 }
@@ -124,6 +127,7 @@ impl Session {
             asked: 0,
             renders: VecDeque::new(),
             is_stored,
+            was_stored: is_stored,
             unreadable,
         };
         session.state = session.state_found();
@@ -184,6 +188,11 @@ impl Session {
     /// The name of this numbering of events.
     pub fn stream(&self) -> &str {
         &self.stream
+    }
+
+    /// Whether the store had something of it when it was opened.
+    pub fn was_stored(&self) -> bool {
+        self.was_stored
     }
 
     /// Where it stands.

@@ -77,6 +77,10 @@ pub enum StopReason {
     ToolUse,
     /// The provider or the model would not answer.
     Refused,
+    /// Somebody stopped it; what is there was shown.
+    Cancelled,
+    /// The call broke off; what is there was shown.
+    Failed,
 }
 
 /// What a model used, in tokens, as its provider reported it.

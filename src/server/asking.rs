@@ -2,18 +2,18 @@
 //! nowhere deeper; a session never sees the wire.
 
 use super::inbox::{Ask, Event};
-use super::main_loop::{MainLoop, Slot, Waiting, wire};
+use super::main_loop::{MainLoop, Slot, wire};
 use super::opening::{New, Opening, given_id, new_id, own_settings};
 use super::settings::model_facts;
 use super::{stores, wire_session};
 use crate::engine::id::SessionId;
-use crate::engine::message::Content;
+use crate::engine::message::{Body, Content, NewMessage, ToolResult};
 use crate::engine::session::history_turn::HistoryTurn;
 use crate::engine::session::input::{
     Command, Configure, GivenPrefix, Open, Render, ReplyTo, StartTurn, Summarize,
 };
 use crate::engine::session::stored::{Driver, TurnStatus};
-use crate::protocol::convert::{self, ConvertError};
+use crate::protocol::convert::Reading;
 use crate::protocol::error::{ErrorData, ProtocolError};
 use crate::protocol::prompt::{PromptRenderParams, RenderSummarize, Section};
 use crate::protocol::session::{
@@ -58,7 +58,7 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<(), Prot
         }
         Ask::AppendRound(params) => {
             is_current(main, &params.session_id, params.turn_id.as_deref())?;
-            let round = convert::round(params.round).map_err(|error| bad("round", &error))?;
+            let round = Reading::new().field("round", |reading| reading.round(&params.round))?;
             command(main, to, &params.session_id, Command::AppendRound(round))
         }
         Ask::Render(params) => render(main, to, params),
@@ -68,7 +68,7 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<(), Prot
         }
         Ask::ToolResult(params) => {
             let session = params.session_id.clone();
-            let result = convert::handed_in(params).map_err(|error| bad("", &error))?;
+            let result = Reading::new().late_result(&params)?;
             command(main, to, &session, Command::ToolResult(result))
         }
         Ask::Inspect(params) => command(main, to, &params.session_id, Command::Inspect),
@@ -80,10 +80,6 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<(), Prot
         }
         Ask::Diagnostics(_) => super::diagnostics::answer(main, to),
     }
-}
-
-fn bad(field: &str, error: &ConvertError) -> ProtocolError {
-    ProtocolError::invalid(convert::under(field, &error.field), error.reason.clone())
 }
 
 fn command(main: &mut MainLoop, to: ReplyTo, id: &str, command: Command) -> Result<(), ProtocolError> {
@@ -102,7 +98,10 @@ fn is_current(main: &MainLoop, session: &str, turn: Option<&str>) -> Result<(), 
     }
     let newest = newest.map_or("none", |newest| newest.id.as_str());
     let data = ErrorData::StaleReference { field: "turnId".into(), id: turn.to_owned() };
-    Err(ProtocolError::new(data, format!("turn {turn} is not the newest turn, {newest} is; nothing was done")))
+    Err(ProtocolError::new(
+        data,
+        format!("turn {turn} is not the newest turn, {newest} is; nothing was done"),
+    ))
 }
 
 fn open(main: &mut MainLoop, to: ReplyTo, params: SessionOpenParams) -> Result<(), ProtocolError> {
@@ -110,10 +109,9 @@ fn open(main: &mut MainLoop, to: ReplyTo, params: SessionOpenParams) -> Result<(
     // A value that cannot be used is said before anything is stored.
     main.layers.effective(&params.settings.clone().unwrap_or_default())?;
     let command = Command::Open(Box::new(Open {
-        history: params.history.map(|history| turns("history", history)).transpose()?,
-        prefix: prefix(params.sections, params.tools)?,
+        history: turns(params.history.as_deref())?,
+        prefix: prefix(params.sections.as_deref(), params.tools.as_deref())?,
         title: params.title,
-        settings: params.settings.as_ref().map(wire).transpose()?,
     }));
     let new = New {
         driver: match params.driver {
@@ -132,9 +130,8 @@ fn open(main: &mut MainLoop, to: ReplyTo, params: SessionOpenParams) -> Result<(
 
 fn list(main: &mut MainLoop, to: ReplyTo, params: &SessionListParams) -> Result<(), ProtocolError> {
     let after = params.cursor.as_deref().map(str::parse).transpose();
-    let after = after.map_err(|error: crate::store::list::NoCursor| {
-        ProtocolError::invalid("cursor", error.to_string())
-    })?;
+    let after = after
+        .map_err(|error: crate::store::list::NoCursor| ProtocolError::invalid("cursor", error.to_string()))?;
     let folder = params.workspace_folder.clone();
     let query = ListQuery {
         workspace: folder.clone(),
@@ -148,7 +145,8 @@ fn list(main: &mut MainLoop, to: ReplyTo, params: &SessionListParams) -> Result<
     store.submit(
         move |store| store.list(&query),
         move |page| {
-            let value = page.map_err(|error| stores::error(&error)).and_then(|page| wire_session::page(&page, &home));
+            let value =
+                page.map_err(|error| stores::error(&error)).and_then(|page| wire_session::page(&page, &home));
             drop(inbox.send(Event::Ready(to, value)));
         },
     );
@@ -193,7 +191,10 @@ fn delete(main: &mut MainLoop, to: ReplyTo, params: &SessionDeleteParams) -> Res
                 Some(deleted) => wire_session::deleted(&deleted),
                 None => {
                     let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
-                    Err(ProtocolError::new(data, format!("no session {id} is stored here; nothing was deleted")))
+                    Err(ProtocolError::new(
+                        data,
+                        format!("no session {id} is stored here; nothing was deleted"),
+                    ))
                 }
             });
             drop(inbox.send(Event::Ready(to, value)));
@@ -223,15 +224,14 @@ fn configure(main: &mut MainLoop, to: ReplyTo, params: SessionConfigureParams) -
 }
 
 fn start_turn(main: &mut MainLoop, to: ReplyTo, params: TurnStartParams) -> Result<(), ProtocolError> {
-    let mut content = convert::contents(params.content).map_err(|error| bad("content", &error))?;
+    let mut content = Reading::new().field("content", |reading| reading.content(&params.content))?;
     let files = params.context_files.into_iter().flatten();
     content.extend(files.map(|file| Content::ContextFile { path: file.path, text: file.text.into() }));
     let start = StartTurn {
         content,
         external_id: params.external_id,
-        prefix: prefix(params.sections, params.tools)?,
+        prefix: prefix(params.sections.as_deref(), params.tools.as_deref())?,
         model: params.model.as_ref().map(model_facts),
-        key: params.idempotency_key,
     };
     command(main, to, &params.session_id, Command::StartTurn(Box::new(start)))
 }
@@ -256,7 +256,10 @@ fn render(main: &mut MainLoop, to: ReplyTo, mut params: PromptRenderParams) -> R
         return Ok(());
     }
     if params.history.is_none() && params.input.is_none() {
-        return Err(ProtocolError::invalid("sessionId", "either a session or a history with an input is needed"));
+        return Err(ProtocolError::invalid(
+            "sessionId",
+            "either a session or a history with an input is needed",
+        ));
     }
     let ids: Vec<String> =
         params.history.iter().flatten().filter_map(|turn| turn.external_id.clone()).collect();
@@ -316,53 +319,59 @@ impl MainLoop {
     }
 }
 
-fn turns(field: &str, turns: Vec<turn::Turn>) -> Result<Vec<HistoryTurn>, ProtocolError> {
-    let each = turns.into_iter().enumerate();
-    each.map(|(n, turn)| convert::history_turn(turn).map_err(|error| bad(&format!("{field}[{n}]"), &error))).collect()
+fn turns(history: Option<&[turn::Turn]>) -> Result<Option<Vec<HistoryTurn>>, ProtocolError> {
+    let read = |history| Reading::new().field("history", |reading| reading.history(history));
+    Ok(history.map(read).transpose()?)
 }
 
-fn prefix(sections: Option<Vec<Section>>, tools: Option<Vec<Tool>>) -> Result<GivenPrefix, ProtocolError> {
+fn prefix(sections: Option<&[Section]>, tools: Option<&[Tool]>) -> Result<GivenPrefix, ProtocolError> {
+    let mut reading = Reading::new();
     Ok(GivenPrefix {
-        sections: sections.map(|sections| sections.into_iter().map(convert::section).collect()),
-        tools: tools.map(|tools| tools.into_iter().map(convert::tool).collect()),
+        sections: sections
+            .map(|sections| reading.field("sections", |reading| reading.sections(sections)))
+            .transpose()?,
+        tools: tools.map(|tools| reading.field("tools", |reading| reading.tools(tools))).transpose()?,
     })
 }
 
 /// The running turn of a render: what the editor gives of it, results merged into the rounds that called (source: 003).
 fn render_of(params: PromptRenderParams) -> Result<Render, ProtocolError> {
-    let history = params.history.map(|history| turns("history", history)).transpose()?;
+    let history = turns(params.history.as_deref())?;
     let has_rounds = params.rounds.is_some() || params.tool_results.is_some();
+    let mut reading = Reading::new();
     let current = match params.input {
         Some(input) => {
-            let mut turn = convert::history_turn(turn::Turn {
+            let given = turn::Turn {
                 external_id: input.external_id,
                 request: Some(input.content),
                 rounds: params.rounds,
                 ..turn::Turn::default()
-            })
-            .map_err(|error| bad("input", &error))?;
+            };
+            let mut turn = reading.current(&given)?;
             turn.detailed = has_rounds;
-            let beside = beside(params.variables, params.notebook)?;
-            if let Some(crate::engine::message::Body::User(parts)) =
-                turn.messages.first_mut().map(|message| &mut message.body)
-            {
+            let beside = reading.beside(params.variables.as_deref(), params.notebook.as_deref())?;
+            if let Some(Body::User(parts)) = turn.messages.first_mut().map(|message| &mut message.body) {
                 parts.extend(beside);
             }
-            for (n, result) in params.tool_results.into_iter().flatten().enumerate() {
-                let result = convert::tool_result(result).map_err(|error| bad(&format!("toolResults[{n}]"), &error))?;
-                merge_result(&mut turn, result);
-            }
+            let results = params.tool_results.unwrap_or_default();
+            let results = reading.field("toolResults", |reading| {
+                reading.each(&results, |reading, result| reading.result(result))
+            })?;
+            results.into_iter().for_each(|result| merge_result(&mut turn, result));
             Some(turn)
         }
         None if has_rounds => {
-            return Err(ProtocolError::invalid("input", "rounds and results belong to a request, which is missing"));
+            return Err(ProtocolError::invalid(
+                "input",
+                "rounds and results belong to a request, which is missing",
+            ));
         }
         None => None,
     };
     Ok(Render {
         history,
         current,
-        prefix: prefix(params.sections, params.tools)?,
+        prefix: prefix(params.sections.as_deref(), params.tools.as_deref())?,
         model: params.model.as_ref().map(model_facts),
         ceiling: params.budget,
         summarize: match params.summarize {
@@ -374,29 +383,9 @@ fn render_of(params: PromptRenderParams) -> Result<Render, ProtocolError> {
     })
 }
 
-/// Variables and notebook state stand with the request, after the user's words, captured when it is first rendered.
-fn beside(
-    variables: Option<Vec<crate::protocol::prompt::Variable>>,
-    notebook: Option<Vec<crate::protocol::prompt::Notebook>>,
-) -> Result<Vec<Content>, ProtocolError> {
-    let variables = variables.into_iter().flatten().map(|variable| (variable.name, variable.value, "variables"));
-    let cells = notebook.into_iter().flatten().map(|cell| (cell.uri, cell.content, "notebook"));
-    let mut beside = Vec::new();
-    for (uri, value, field) in variables.chain(cells) {
-        for part in convert::contents(value).map_err(|error| bad(field, &error))? {
-            beside.push(match part {
-                Content::Text(text) => Content::Resource { uri: uri.clone(), text },
-                other => other,
-            });
-        }
-    }
-    Ok(beside)
-}
-
 /// Puts a result behind the round that called, unless it is there. One that nobody called for stays last, and is
 /// reported as a stray.
-fn merge_result(turn: &mut HistoryTurn, result: crate::engine::message::ToolResult) {
-    use crate::engine::message::{Body, NewMessage};
+fn merge_result(turn: &mut HistoryTurn, result: ToolResult) {
     let messages = &mut turn.messages;
     let is_there = messages.iter().any(|m| matches!(&m.body, Body::Tool(known) if known.call == result.call));
     if is_there {
@@ -411,12 +400,4 @@ fn merge_result(turn: &mut HistoryTurn, result: crate::engine::message::ToolResu
         at + 1 + results
     });
     messages.insert(after, NewMessage::new(Body::Tool(result)));
-}
-
-/// Somebody who waits for nothing in particular.
-impl Waiting {
-    /// Whether it is about this session.
-    pub fn is_about(&self, id: &SessionId) -> bool {
-        self.session.as_ref() == Some(id)
-    }
 }

@@ -8,7 +8,7 @@ use crate::protocol::methods::{self, Named, read, read_params};
 use crate::protocol::model::ModelDeltaParams;
 use crate::protocol::server::{InitializeOptions, ServerCapabilities};
 use crate::protocol::settings::Settings;
-use crate::protocol::{SUPPORTED, VERSION};
+use crate::protocol::{SUPPORTED_VERSIONS as SUPPORTED, VERSION};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{mpsc, oneshot};
@@ -103,7 +103,13 @@ impl LanguageServer for Backend {
                 read(options.clone()).map_err(|error| jsonrpc(&error))?
             }
             // Any client of the base protocol may spawn it.
-            None => InitializeOptions { protocol_version: VERSION, ..InitializeOptions::default() },
+            None => InitializeOptions {
+                protocol_version: VERSION,
+                storage: None,
+                client: None,
+                capabilities: None,
+                settings: None,
+            },
         };
         if let Some(pid) = params.process_id {
             drop(self.parents.send(pid));
@@ -137,7 +143,11 @@ impl LanguageServer for Backend {
 
     async fn did_change_workspace_folders(&self, params: DidChangeWorkspaceFoldersParams) {
         // Sessions name their folder; nothing follows from a folder's coming or going.
-        tracing::info!(added = params.event.added.len(), removed = params.event.removed.len(), "folders changed");
+        tracing::info!(
+            added = params.event.added.len(),
+            removed = params.event.removed.len(),
+            "folders changed"
+        );
     }
 
     async fn shutdown(&self) -> Result<()> {

@@ -67,6 +67,27 @@ pub(super) struct Waiting {
 }
 
 impl MainLoop {
+    /// A loop that knows nothing yet.
+    pub fn new(
+        outgoing: Outgoing,
+        inbox: mpsc::UnboundedSender<Event>,
+        counter: Box<dyn TokenCount>,
+    ) -> Self {
+        Self {
+            outgoing,
+            inbox,
+            counter,
+            layers: Layers::default(),
+            stores: Stores::default(),
+            sessions: HashMap::new(),
+            waiting: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            last_asked: 0,
+            timers: 0,
+            ending: None,
+        }
+    }
+
     /// Runs until nobody can reach it any more.
     pub async fn run(mut self, mut events: mpsc::UnboundedReceiver<Event>) {
         while let Some(event) = events.recv().await {
@@ -157,7 +178,8 @@ impl MainLoop {
             "session {id} met a defect and was closed; what was acknowledged is stored, open it again to go on"
         ));
         self.let_go(id);
-        let message = "the session met a defect and was closed. What was acknowledged is stored; open it again";
+        let message =
+            "the session met a defect and was closed. What was acknowledged is stored; open it again";
         self.fail_all(id, &ProtocolError::new(ErrorData::InternalError {}, message));
     }
 

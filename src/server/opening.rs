@@ -96,7 +96,9 @@ impl MainLoop {
             let given_back = id.clone();
             store.submit(move |store| store.release(&given_back, fence), |_| ());
             let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
-            let message = format!("no session {id} is stored here; open one with session/open, with the editor's history where there is one");
+            let message = format!(
+                "no session {id} is stored here; open one with session/open, with the editor's history where there is one"
+            );
             return self.refuse(&commands, &ProtocolError::new(data, message));
         }
         let head = match &stored {

@@ -10,10 +10,9 @@ use crate::engine::id::{CallId, SessionId};
 use crate::engine::session::effect::{AskModel, Effect, InvokeTool, Purpose, Reason};
 use crate::engine::session::event::{EventBody, Phase};
 use crate::engine::session::input::{Input, ModelCallId, Timer, ToolOutcome};
-use crate::engine::prompt::request::{Answer as Said, StopReason, ToolChoice};
-use crate::protocol::convert;
+use crate::protocol::convert::{self, Reading};
 use crate::protocol::methods::{self, Named, read_result};
-use crate::protocol::model::{self, ModelCompleteParams, ModelDeltaParams, ModelOptions, ModelPurpose};
+use crate::protocol::model::{ModelCompleteParams, ModelDeltaParams, ModelPurpose};
 use crate::protocol::tool::{RequestPermissionParams, ToolInvokeParams};
 use crate::store::error::StoreError;
 use serde_json::json;
@@ -93,9 +92,15 @@ impl MainLoop {
         for effect in effects {
             match effect {
                 Effect::Reply(to, _) => self.answer(to, Err(failure.clone())),
-                Effect::Emit(_) | Effect::CancelModel(_) | Effect::CancelTool(_) | Effect::Stop(_)
+                Effect::Emit(_)
+                | Effect::CancelModel(_)
+                | Effect::CancelTool(_)
+                | Effect::Stop(_)
                 | Effect::Trace(_) => self.perform(id, effect),
-                Effect::Write(_) | Effect::AskModel(_) | Effect::InvokeTool(_) | Effect::AskPermission(_)
+                Effect::Write(_)
+                | Effect::AskModel(_)
+                | Effect::InvokeTool(_)
+                | Effect::AskPermission(_)
                 | Effect::Start(..) => {}
             }
         }
@@ -162,7 +167,9 @@ impl MainLoop {
         let mut values = Vec::new();
         for (token, begun) in told.filter_map(|waiting| waiting.progress.as_mut()) {
             let value = match std::mem::replace(begun, true) {
-                false => json!({ "kind": "begin", "title": "threadhold", "message": message, "cancellable": true }),
+                false => {
+                    json!({ "kind": "begin", "title": "threadhold", "message": message, "cancellable": true })
+                }
                 true => json!({ "kind": "report", "message": message }),
             };
             values.push((token.clone(), value));
@@ -182,25 +189,15 @@ impl MainLoop {
         let number = self.ask_client(id, What::Model(call));
         let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return };
         live.models.insert(call, number);
+        let purpose = match purpose {
+            Purpose::Turn => ModelPurpose::Turn,
+            Purpose::Summary => ModelPurpose::Summary,
+        };
         let params = ModelCompleteParams {
             request_id: number.to_string(),
             session_id: id.as_str().to_owned(),
             turn_id: turn.map(|turn| turn.as_str().to_owned()),
-            purpose: match purpose {
-                Purpose::Turn => ModelPurpose::Turn,
-                Purpose::Summary => ModelPurpose::Summary,
-            },
-            model: model.name,
-            messages: convert::prompt_messages(&request.items, &request.cache_breakpoints),
-            tools: convert::tools(&request.tools),
-            tool_choice: match request.tool_choice {
-                ToolChoice::Auto => model::ToolChoice::Auto,
-                ToolChoice::None => model::ToolChoice::None,
-            },
-            options: ModelOptions {
-                temperature: request.temperature_zero.then_some(0.0),
-                max_output_tokens: request.max_output,
-            },
+            ..convert::complete_params(&request, purpose, model.name.as_deref())
         };
         self.outgoing.request(number, methods::ModelComplete::NAME, &params);
     }
@@ -301,7 +298,8 @@ impl MainLoop {
                     read.map_err(|error| format!("the answer to model/complete cannot be read: {error}"))
                 });
                 let said = outcome.and_then(|result| {
-                    said(result).map_err(|error| format!("the answer to model/complete cannot be read: {error}"))
+                    let said = Reading::new().answer(&result);
+                    said.map_err(|error| format!("the answer to model/complete cannot be read: {error}"))
                 });
                 self.run_input(&session, Input::ModelDone(call, said));
             }
@@ -310,9 +308,9 @@ impl MainLoop {
                 let outcome = match answer.outcome {
                     Err(error) => ToolOutcome::Failed(error.message.into_owned()),
                     Ok(value) => match read_result::<methods::ToolInvoke>(value) {
-                        Ok(result) if result.pending == Some(true) => ToolOutcome::Pending,
-                        Ok(result) => match convert::invoked(&call, result) {
-                            Ok(result) => ToolOutcome::Answered(result),
+                        Ok(result) => match Reading::new().invoked(call.as_str(), &result) {
+                            Ok(Some(result)) => ToolOutcome::Answered(result),
+                            Ok(None) => ToolOutcome::Pending,
                             Err(error) => ToolOutcome::Failed(error.to_string()),
                         },
                         Err(error) => ToolOutcome::Failed(error.to_string()),
@@ -322,9 +320,10 @@ impl MainLoop {
             }
             What::Permission => {
                 live.permission = None;
-                let decisions = answer.outcome.ok().and_then(|value| {
-                    read_result::<methods::RequestPermission>(value).ok().flatten()
-                });
+                let decisions = answer
+                    .outcome
+                    .ok()
+                    .and_then(|value| read_result::<methods::RequestPermission>(value).ok().flatten());
                 // No answer: the pause stays until somebody decides.
                 if let Some(decisions) = decisions {
                     let decisions = wire_session::decisions(&decisions.decisions);
@@ -343,22 +342,4 @@ impl MainLoop {
             self.let_go(id);
         }
     }
-}
-
-/// What a model answered.
-fn said(result: model::ModelCompleteResult) -> Result<Said, convert::ConvertError> {
-    let output_tokens = result.usage.and_then(|usage| usage.output_tokens);
-    let stop_reason = result.stop_reason;
-    let said = convert::said(result.content, result.tool_calls)?;
-    let stop = match stop_reason {
-        Some(model::StopReason::End) => StopReason::End,
-        Some(model::StopReason::Length) => StopReason::Length,
-        Some(model::StopReason::ToolUse) => StopReason::ToolUse,
-        Some(model::StopReason::Refused) => StopReason::Refused,
-        Some(model::StopReason::Cancelled) => StopReason::Cancelled,
-        Some(model::StopReason::Failed) => StopReason::Failed,
-        None if said.as_ref().is_some_and(|said| !said.calls.is_empty()) => StopReason::ToolUse,
-        None => StopReason::End,
-    };
-    Ok(Said { said, stop, output_tokens })
 }

@@ -26,10 +26,11 @@ pub(super) struct Layers {
 impl Layers {
     /// What a session runs under; `own` is its own layer.
     pub fn effective(&self, own: &Settings) -> Result<Effective, ProtocolError> {
-        let merged = [&self.initialize, &self.changed, own].into_iter().fold(Map::new(), |mut merged, layer| {
-            merged.extend(values(layer));
-            merged
-        });
+        let merged =
+            [&self.initialize, &self.changed, own].into_iter().fold(Map::new(), |mut merged, layer| {
+                merged.extend(values(layer));
+                merged
+            });
         let settings: Settings = crate::protocol::methods::read(Value::Object(merged))?;
         let client = Client {
             completes: self.client.model_complete,

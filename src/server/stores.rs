@@ -1,7 +1,6 @@
 //! Which store holds the sessions of which folder. A store is opened by its own thread, at its first job, so nothing
 //! waits for a disk here.
 
-use super::main_loop::wire;
 use crate::protocol::error::{ErrorData, ProtocolError, StorageCause};
 use crate::protocol::server::{StorageBackend, StorageOptions};
 use crate::protocol::settings::Synchronous as Asked;
@@ -53,7 +52,10 @@ impl Stores {
         }
         let handle = Handle::start(self.opener(folder)?).map_err(|error| {
             let data = ErrorData::StorageError { cause: StorageCause::Unavailable, path: None };
-            ProtocolError::new(data, format!("the store's thread cannot be started: {error}. Nothing was done"))
+            ProtocolError::new(
+                data,
+                format!("the store's thread cannot be started: {error}. Nothing was done"),
+            )
         })?;
         self.handles.insert(key, handle.clone());
         Ok(handle)
@@ -134,10 +136,9 @@ pub(super) fn error(error: &StoreError) -> ProtocolError {
             pid: *pid,
             since: crate::protocol::convert::iso(*since),
         },
-        StoreError::FenceLost { session } => ErrorData::StaleReference {
-            field: "sessionId".into(),
-            id: session.as_str().to_owned(),
-        },
+        StoreError::FenceLost { session } => {
+            ErrorData::StaleReference { field: "sessionId".into(), id: session.as_str().to_owned() }
+        }
         StoreError::NewerSchema { path, .. } => storage(StorageCause::NewerSchema, Some(path)),
         StoreError::Corrupt { path, .. } => storage(StorageCause::Corrupt, Some(path)),
         StoreError::ReadOnly { path, .. } => storage(StorageCause::ReadOnly, Some(path)),

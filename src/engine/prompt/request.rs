@@ -3,7 +3,7 @@
 
 use super::item::{Item, Tool};
 use crate::engine::delta::Draft;
-use crate::engine::message::AssistantPart;
+use crate::engine::message::{AssistantPart, ToolCall};
 use std::sync::Arc;
 
 /// One call of a model.
@@ -36,8 +36,10 @@ pub enum ToolChoice {
 /// A whole answer of a model to a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// Text and thinking in their order, then the calls. Nothing where the deltas before it were the answer.
-    pub said: Option<Draft>,
+    /// Text and thinking in their order. Nothing where the deltas before it said it.
+    pub parts: Option<Vec<AssistantPart>>,
+    /// The calls. Nothing where the deltas before it set them.
+    pub calls: Option<Vec<ToolCall>>,
     /// Why it ended.
     pub stop: StopReason,
     /// Tokens of the answer as the provider reported them.
@@ -76,17 +78,18 @@ pub enum StopReason {
 
 impl Answer {
     /// The answer as text, with the number of its calls. `streamed` is what came before it.
-    pub fn completion(self, streamed: Draft) -> Completion {
-        let said = self.said.unwrap_or(streamed);
-        let text = said.parts.iter().filter_map(|part| match part {
+    pub fn completion(self, streamed: &Draft) -> Completion {
+        let (stop, output_tokens) = (self.stop, self.output_tokens);
+        let (parts, calls) = self.said(streamed);
+        let text = parts.iter().filter_map(|part| match part {
             AssistantPart::Text(text) => Some(&**text),
             AssistantPart::Reasoning { .. } => None,
         });
-        Completion {
-            text: text.collect(),
-            calls: said.calls.len(),
-            stop: self.stop,
-            output_tokens: self.output_tokens,
-        }
+        Completion { text: text.collect(), calls: calls.len(), stop, output_tokens }
+    }
+
+    /// What was said and what was asked for, with what was streamed before.
+    pub fn said(self, streamed: &Draft) -> (Vec<AssistantPart>, Vec<ToolCall>) {
+        (self.parts.unwrap_or_else(|| streamed.said()), self.calls.unwrap_or_else(|| streamed.asked()))
     }
 }

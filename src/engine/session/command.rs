@@ -98,7 +98,7 @@ impl Step<'_> {
         self.write_head();
         let title = self.session.head.title.clone();
         self.emit(EventBody::ThreadUpdated { title });
-        self.reply(reply, Ok(Answer::Done(self.session.state.name())));
+        self.reply(reply, Ok(Answer::Configured));
     }
 
     fn subscribe(&mut self, reply: ReplyTo, since: Option<(String, u64)>) {

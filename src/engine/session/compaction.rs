@@ -146,7 +146,7 @@ impl Step<'_> {
 
     pub(super) fn summarized(&mut self, outcome: Result<request::Answer, String>) {
         self.resume(|draft| match outcome {
-            Ok(answer) => Outcome::Answered(answer.completion(draft)),
+            Ok(answer) => Outcome::Answered(answer.completion(&draft)),
             Err(why) => Outcome::Failed(why),
         });
     }

@@ -131,6 +131,8 @@ pub enum Answer {
     Rendered(Box<Rendered>),
     /// A compaction was made, or there was nothing to do and why.
     Compacted(Result<Box<(Compaction, SummaryMetadata)>, String>),
+    /// The settings hold from now on.
+    Configured,
     /// Done; the state that follows.
     Done(StateName),
     /// What the context is made of.

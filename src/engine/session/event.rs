@@ -10,6 +10,7 @@ use crate::engine::compact::record::{Compaction, Mode, Trigger};
 use crate::engine::delta::Delta;
 use crate::engine::id::{MessageId, Ordinal, SessionId, TurnId};
 use crate::engine::message::Message;
+use crate::engine::prompt::item::{Channel, SectionSize};
 use crate::engine::prompt::request::StopReason;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -82,6 +83,8 @@ pub enum EventBody {
         tokens: u32,
         /// Its limit.
         limit: u32,
+        /// Its sections, each with the channel that it comes through.
+        sections: Vec<(Channel, SectionSize)>,
     },
     /// What became of a history that an editor brought.
     RestoreReported(Box<Report>),
@@ -177,9 +180,12 @@ impl Ring {
 /// About as many bytes as its text has.
 fn weight(body: &EventBody) -> usize {
     64 + match body {
-        EventBody::StreamDelta { delta: Delta::AppendContent { text }, .. }
-        | EventBody::StreamDelta { delta: Delta::AppendReasoning { text, .. }, .. }
-        | EventBody::StreamDelta { delta: Delta::AppendToolArguments { text, .. }, .. } => text.len(),
+        EventBody::StreamDelta { delta, .. } => match delta {
+            Delta::AppendContent(text)
+            | Delta::AppendReasoning(text)
+            | Delta::AppendToolArguments { text, .. } => text.len(),
+            Delta::SetToolCalls(calls) => calls.iter().map(|call| call.arguments.len()).sum(),
+        },
         EventBody::MessageAdded(message) => message.body.texts().iter().map(|text| text.len()).sum(),
         EventBody::CompactionUpdated(update) => update
             .record
@@ -218,7 +224,7 @@ mod tests {
     fn large_events_push_older_ones_out() {
         let mut ring = Ring::default();
         for _ in 0..10 {
-            let delta = Delta::AppendContent { text: "x".repeat(300_000) };
+            let delta = Delta::AppendContent("x".repeat(300_000));
             ring.push(EventBody::StreamDelta { message: MessageId::new("m"), delta });
         }
         assert_eq!(ring.since(0), None);

@@ -6,7 +6,7 @@ use super::settings::{ModelFacts, Settings};
 use super::stored::TurnStatus;
 use crate::engine::delta::Delta;
 use crate::engine::id::CallId;
-use crate::engine::message::{Body, Content, NewMessage, ToolResult};
+use crate::engine::message::{Content, NewMessage, ToolResult};
 use crate::engine::prompt::item::Tool;
 use crate::engine::prompt::request::Answer;
 use crate::engine::prompt::system::CallerSection;
@@ -57,7 +57,9 @@ pub enum Command {
     /// The editor's loop is done with its turn.
     EndTurn(TurnStatus),
     /// The editor's loop ran a round.
-    AppendRound(Round),
+    ///
+    /// The assistant message first, which bears the editor's id of the round; 003's `toolCallRoundId`. Then its results.
+    AppendRound(Vec<NewMessage>),
     /// The editor wants a prompt (source: 003).
     Render(Box<Render>),
     /// Somebody wants a compaction now.
@@ -111,17 +113,6 @@ pub struct StartTurn {
     pub prefix: GivenPrefix,
     /// The model, where another one is chosen.
     pub model: Option<ModelFacts>,
-}
-
-/// A round as an editor's loop ran it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Round {
-    /// The editor's id; 003's `toolCallRoundId`.
-    pub id: Option<String>,
-    /// The assistant message.
-    pub assistant: Body,
-    /// The results that are there.
-    pub results: Vec<ToolResult>,
 }
 
 /// See [`Command::Render`].
@@ -195,13 +186,4 @@ pub enum Timer {
     Model(ModelCallId),
     /// A tool may run for this long.
     Tool(CallId),
-}
-
-impl Round {
-    /// Its messages, the assistant's first.
-    pub fn into_messages(self) -> Vec<NewMessage> {
-        let assistant = NewMessage { external_id: self.id, ..NewMessage::new(self.assistant) };
-        let results = self.results.into_iter().map(|result| NewMessage::new(Body::Tool(result)));
-        std::iter::once(assistant).chain(results).collect()
-    }
 }

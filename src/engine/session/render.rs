@@ -6,7 +6,7 @@ use super::compaction::Begin;
 use super::effect::{Answer, Diagnostic, Refusal, Rendered};
 use super::event::EventBody;
 use super::history_turn::HistoryTurn;
-use super::input::{Render, ReplyTo, Round, Summarize};
+use super::input::{Render, ReplyTo, Summarize};
 use super::reconcile::{self, Reach, Report};
 use super::state::{Rendering, Rest, State, Then};
 use super::stored::{TurnRow, TurnStatus, Write};
@@ -14,8 +14,8 @@ use super::turn::summary_failed;
 use crate::engine::compact::metadata::metadata;
 use crate::engine::compact::record::{Compaction, Trigger};
 use crate::engine::compact::restore::{Restoring, Verdict, restore};
-use crate::engine::id::SessionId;
-use crate::engine::message::Body;
+use crate::engine::id::{CallId, SessionId};
+use crate::engine::message::{Body, NewMessage};
 use crate::engine::prompt::{self, Source};
 use crate::engine::settings::{Budget, SettingsError, Threshold};
 
@@ -98,7 +98,7 @@ impl Step<'_> {
             let metadata = metadata(&self.session.transcript, &record);
             (record, metadata)
         });
-        self.emit(EventBody::ContextUpdated { tokens: prompt.tokens, limit: prompt.limit });
+        self.tell_context(&prompt);
         let rendered = Rendered {
             prompt,
             window: budget.window,
@@ -128,22 +128,27 @@ impl Step<'_> {
     }
 
     /// The editor's loop ran a round. The same round again only adds the results that are new.
-    pub(super) fn append_round(&mut self, reply: ReplyTo, round: Round) {
+    pub(super) fn append_round(&mut self, reply: ReplyTo, round: Vec<NewMessage>) {
         if self.session.transcript.turns().is_empty() {
             let why = "there is no turn that a round could belong to; begin one with turn/start";
             return self.reply(reply, Err(Refusal::Empty(why)));
         }
+        let id = round.first().and_then(|message| message.external_id.as_deref());
         let newest = self.session.transcript.rounds().last();
-        let is_known = newest.is_some_and(|known| round.id.as_deref() == Some(known.id.as_str()));
-        let calls = match (is_known, &round.assistant) {
-            (true, _) => self.session.unanswered().iter().map(|call| self.source_of(call)).collect(),
-            (false, Body::Assistant { calls, .. }) => {
-                calls.iter().map(|call| call.id.as_str().to_owned()).collect::<Vec<_>>()
+        let is_known = newest.is_some_and(|known| id == Some(known.id.as_str()));
+        let calls: Vec<String> = match round.first().map(|message| &message.body) {
+            _ if is_known => self.session.unanswered().iter().map(|call| self.source_of(call)).collect(),
+            Some(Body::Assistant { calls, .. }) => {
+                calls.iter().map(|call| call.id.as_str().to_owned()).collect()
             }
-            (false, _) => Vec::new(),
+            _ => Vec::new(),
         };
-        if let Some(stray) = round.results.iter().find(|result| !calls.contains(&result.call)) {
-            let id = stray.call.clone();
+        let mut answered = round.iter().filter_map(|message| match &message.body {
+            Body::Tool(result) => Some(&result.call),
+            Body::User(_) | Body::Assistant { .. } | Body::Event { .. } => None,
+        });
+        if let Some(stray) = answered.find(|call| !calls.contains(call)) {
+            let id = stray.clone();
             let refusal = match is_known {
                 true => Refusal::Settled { what: "tool call", id },
                 false => Refusal::Unknown { what: "tool call", id },
@@ -151,10 +156,9 @@ impl Step<'_> {
             return self.reply(reply, Err(refusal));
         }
         let mut messages = Vec::new();
-        for new in round.into_messages().into_iter().skip(usize::from(is_known)) {
-            let new =
-                crate::engine::message::NewMessage { created_at: Some(self.around.stamp.to_owned()), ..new };
-            let ord = self.append(new);
+        for new in round.into_iter().skip(usize::from(is_known)) {
+            let stamp = new.created_at.unwrap_or_else(|| self.around.stamp.to_owned());
+            let ord = self.append(NewMessage { created_at: Some(stamp), ..new });
             messages.extend(self.session.transcript.message(ord).map(|message| message.id.clone()));
         }
         self.write_head();
@@ -162,7 +166,7 @@ impl Step<'_> {
         self.reply(reply, Ok(Answer::RoundAppended { round, messages }));
     }
 
-    fn source_of(&self, call: &crate::engine::id::CallId) -> String {
+    fn source_of(&self, call: &CallId) -> String {
         self.session.transcript.source_id(call).unwrap_or_else(|| call.as_str().to_owned())
     }
 
@@ -270,7 +274,7 @@ impl Step<'_> {
 }
 
 /// What a caller should know of what was taken in.
-fn diagnostics(report: &Report) -> Vec<Diagnostic> {
+pub fn diagnostics(report: &Report) -> Vec<Diagnostic> {
     let mut all = Vec::new();
     let mut say = |kind: &'static str, message: String| all.push(Diagnostic { kind, message });
     if let Some(fork) = &report.fork {

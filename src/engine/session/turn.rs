@@ -10,7 +10,8 @@ use super::stored::{Driver, TurnStatus};
 use crate::engine::compact::record::{Compaction, Mode, Trigger};
 use crate::engine::delta::{Delta, Draft};
 use crate::engine::id::MessageId;
-use crate::engine::message::{Body, NewMessage};
+use crate::engine::message::{AssistantPart, Body, NewMessage, ToolCall};
+use crate::engine::prompt::item::SectionSize;
 use crate::engine::prompt::request::{self, Request, StopReason, ToolChoice};
 use crate::engine::prompt::{self, Prompt, Source};
 
@@ -103,24 +104,38 @@ impl Step<'_> {
             cache_breakpoints: if breakpoints { prompt.plan.breakpoints().collect() } else { Vec::new() },
         };
         let (model, deadline) = (settings.model.clone(), settings.model_deadline_ms);
-        let (tokens, limit) = (prompt.tokens, prompt.limit);
         self.enter(State::Streaming(Streaming { call, message: message.clone(), draft: Draft::default() }));
-        self.emit(EventBody::ContextUpdated { tokens, limit });
+        self.tell_context(prompt);
         self.emit(EventBody::StreamStarted { message, turn: turn.clone() });
         let ask = AskModel { call, turn: Some(turn), purpose: Purpose::Turn, model, request };
         self.effects.push(Effect::AskModel(Box::new(ask)));
         self.effects.push(Effect::Start(Timer::Model(call), deadline));
     }
 
+    /// Says what a prompt weighs.
+    pub(super) fn tell_context(&mut self, prompt: &Prompt) {
+        let sections = prompt.plan.sections.iter().map(|section| {
+            (section.channel, SectionSize { name: section.name.clone(), tokens: section.tokens })
+        });
+        let sections = sections.collect();
+        self.emit(EventBody::ContextUpdated { tokens: prompt.tokens, limit: prompt.limit, sections });
+    }
+
     pub(super) fn model_delta(&mut self, from: ModelCallId, delta: Delta) {
         let deadline = self.session.settings.model_deadline_ms;
         match &mut self.session.state {
             State::Streaming(Streaming { call, message, draft }) if *call == from => {
-                draft.fold(&delta);
+                if let Err(error) = draft.fold(delta.clone()) {
+                    return self.trace(error.to_string());
+                }
                 let message = message.clone();
                 self.emit(EventBody::StreamDelta { message, delta });
             }
-            State::Compacting(running) if running.call == from => running.draft.fold(&delta),
+            State::Compacting(running) if running.call == from => {
+                if let Err(error) = running.draft.fold(delta) {
+                    return self.trace(error.to_string());
+                }
+            }
             _ => return self.trace(format!("a delta of call {} came late and was dropped", from.0)),
         }
         self.effects.push(Effect::Start(Timer::Model(from), deadline));
@@ -163,11 +178,15 @@ impl Step<'_> {
         else {
             return;
         };
-        let (said, stop, error) = match outcome {
-            Ok(answer) => (answer.said.unwrap_or(draft), answer.stop, None),
-            Err(why) => (draft, StopReason::Failed, Some(why)),
+        let (stop, error) = match &outcome {
+            Ok(answer) => (answer.stop, None),
+            Err(why) => (StopReason::Failed, Some(why.clone())),
         };
-        let calls = self.keep_answer(message, said, stop);
+        let (parts, calls) = match outcome {
+            Ok(answer) => answer.said(&draft),
+            Err(_) => (draft.said(), Vec::new()),
+        };
+        let calls = self.keep_answer(message, parts, calls, stop);
         match (error, stop) {
             (Some(why), _) => self.fail(why),
             (None, StopReason::Refused) => self.fail("the model refused to answer".to_owned()),
@@ -180,12 +199,18 @@ impl Step<'_> {
     }
 
     /// Stores an answer; whether it asks for tools. A call that may be cut is never run, so it is not kept either.
-    fn keep_answer(&mut self, message: MessageId, said: Draft, stop: StopReason) -> bool {
+    fn keep_answer(
+        &mut self,
+        message: MessageId,
+        parts: Vec<AssistantPart>,
+        calls: Vec<ToolCall>,
+        stop: StopReason,
+    ) -> bool {
         self.emit(EventBody::StreamFinished { message, stop });
         let whole = matches!(stop, StopReason::End | StopReason::ToolUse);
-        let calls = if whole { said.calls } else { Vec::new() };
+        let calls = if whole { calls } else { Vec::new() };
         let has_calls = !calls.is_empty();
-        let body = Body::Assistant { parts: said.parts, calls };
+        let body = Body::Assistant { parts, calls };
         if !body.is_empty() {
             let new = self.stamped(body);
             self.append(new);
@@ -229,7 +254,7 @@ impl Step<'_> {
             State::Streaming(Streaming { call, message, draft }) => {
                 self.effects.push(Effect::CancelModel(call));
                 self.effects.push(Effect::Stop(Timer::Model(call)));
-                self.keep_answer(message, draft, StopReason::Cancelled);
+                self.keep_answer(message, draft.said(), Vec::new(), StopReason::Cancelled);
             }
             State::Compacting(running) => self.stop_compacting(*running),
             State::Paused(pause) => {

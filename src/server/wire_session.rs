@@ -1,0 +1,400 @@
+//! What a session answers, as a client reads it. Values are turned around by `protocol::convert`; here they are put
+//! together into results.
+
+use super::main_loop::wire;
+use super::settings::{Layers, shown};
+use crate::engine::compact::metadata::SummaryMetadata;
+use crate::engine::compact::record::Compaction;
+use crate::engine::compact::restore::Verdict;
+use crate::engine::id::CallId;
+use crate::engine::session::Session;
+use crate::engine::session::effect::{Answer, Diagnostic, Reason, Refusal, Rendered};
+use crate::engine::session::input;
+use crate::engine::session::reconcile::Report;
+use crate::engine::session::settings::Settings;
+use crate::engine::session::snapshot::{Inspection, Snapshot, TurnSnapshot};
+use crate::engine::session::state::StateName;
+use crate::engine::session::stored::{Driver, TurnStatus};
+use crate::engine::transcript::Transcript;
+use crate::protocol::context::{CompactionView, ContextCompactResult, ContextInspectResult, SectionTokens};
+use crate::protocol::convert;
+use crate::protocol::error::{ErrorData, ProtocolError};
+use crate::protocol::message::Arguments;
+use crate::protocol::prompt::PromptRenderResult;
+use crate::protocol::restore::{self, RestoreEntry, RestoreReport, RestoreSource};
+use crate::protocol::session::{
+    self, Compression, Pause, RoundView, SessionConfigureResult, SessionDeleteResult, SessionListResult,
+    SessionOpenResult, SessionSubscribeResult, SessionSummary, State, TurnView,
+};
+use crate::protocol::tool::{Decision, PauseReason, PendingCall, ToolDecideResult, Verdict as Decided};
+use crate::protocol::turn::{self, RoundAppendResult, TurnCancelResult, TurnEndResult, TurnStartResult};
+use crate::store::Deleted;
+use crate::store::list::{Page, SessionRow};
+use serde_json::Value;
+
+/// An answer as a result or an error.
+pub(super) fn answer(
+    session: &Session,
+    layers: &Layers,
+    answer: Result<Answer, Refusal>,
+) -> Result<Value, ProtocolError> {
+    match answer.map_err(|refusal| refused(&refusal))? {
+        Answer::Opened(opened) => {
+            let (snapshot, report) = *opened;
+            wire(&SessionOpenResult {
+                restore: restored(session, &report),
+                snapshot: whole(session, snapshot),
+            })
+        }
+        Answer::Snapshot(snapshot) => wire(&SessionSubscribeResult {
+            events: None,
+            snapshot: Some(Box::new(whole(session, *snapshot))),
+        }),
+        Answer::Events(events) => {
+            let events = events.iter().map(|event| super::wire_event::event(session, event)).collect();
+            wire(&SessionSubscribeResult { events: Some(events), snapshot: None })
+        }
+        Answer::TurnStarted { turn, message } => wire(&TurnStartResult {
+            turn_id: turn.as_str().to_owned(),
+            message_id: message.as_str().to_owned(),
+            queued_position: None,
+        }),
+        Answer::TurnCancelled(turn) => wire(&TurnCancelResult {
+            turn_id: turn.map(|turn| turn.as_str().to_owned()),
+            state: state(session.state().name()),
+        }),
+        Answer::TurnEnded { turn, summaries } => wire(&TurnEndResult {
+            turn_id: turn.as_str().to_owned(),
+            metadata: convert::turn_metadata(&summaries),
+        }),
+        Answer::RoundAppended { round, messages } => wire(&RoundAppendResult {
+            round_id: round.map(|round| round.as_str().to_owned()).unwrap_or_default(),
+            message_ids: messages.iter().map(|message| message.as_str().to_owned()).collect(),
+        }),
+        Answer::Rendered(rendered) => wire(&prompt(session, *rendered)),
+        Answer::Compacted(Ok(made)) => wire(&ContextCompactResult {
+            compaction: Some(view(session.transcript(), &made.0)),
+            metadata: Some(convert::turn_metadata(std::slice::from_ref(&made.1))),
+            reason: None,
+        }),
+        Answer::Compacted(Err(reason)) => {
+            wire(&ContextCompactResult { reason: Some(reason), ..ContextCompactResult::default() })
+        }
+        Answer::Configured => wire(&SessionConfigureResult { settings: shown(session.settings()) }),
+        Answer::Done(now) => wire(&ToolDecideResult { state: state(now) }),
+        Answer::Inspected(inspection) => wire(&inspected(session, layers, *inspection)),
+    }
+}
+
+/// Why a session did not do it.
+fn refused(refusal: &Refusal) -> ProtocolError {
+    let data = match refusal {
+        Refusal::InvalidState { state: now, accepts } => ErrorData::InvalidState {
+            state: state(*now),
+            accepts: accepts.iter().map(|method| (*method).to_owned()).collect(),
+        },
+        Refusal::OtherDriver(_) | Refusal::Empty(_) => {
+            return ProtocolError::new(
+                ErrorData::InvalidParams { field: String::new(), reason: refusal.to_string() },
+                format!("{refusal}; nothing was done"),
+            );
+        }
+        Refusal::Unknown { what, id } | Refusal::Settled { what, id } => {
+            ErrorData::StaleReference { field: (*what).to_owned(), id: id.clone() }
+        }
+        Refusal::BudgetExceeded(exceeded) => exceeded.into(),
+        Refusal::CannotFit(sizes) => sizes.into(),
+        Refusal::Settings(error) => {
+            ErrorData::InvalidParams { field: "settings".into(), reason: error.to_string() }
+        }
+        Refusal::Cancelled => ErrorData::Cancelled {},
+    };
+    let message = match refusal {
+        Refusal::BudgetExceeded(exceeded) => format!(
+            "{exceeded}. Nothing was sent and nothing is lost. Allow summarize, or choose a model with a larger window"
+        ),
+        Refusal::CannotFit(sizes) => format!(
+            "{sizes}. Nothing was sent and nothing is lost. Offer fewer tools, shorten the system text or the request, \
+             or choose a model with a larger window"
+        ),
+        other => other.to_string(),
+    };
+    ProtocolError::new(data, message)
+}
+
+/// A state as clients know it.
+pub(super) fn state(state: StateName) -> State {
+    match state {
+        StateName::Idle => State::Idle,
+        StateName::Generating => State::Generating,
+        StateName::ExecutingTools => State::ExecutingTools,
+        StateName::Paused => State::Paused,
+        StateName::WaitingIde => State::WaitingIde,
+        StateName::WaitingUserInput => State::WaitingUserInput,
+        StateName::Completed => State::Completed,
+        StateName::Error => State::Error,
+    }
+}
+
+fn driver(driver: Driver) -> session::Driver {
+    match driver {
+        Driver::Sidecar => session::Driver::Sidecar,
+        Driver::Editor => session::Driver::Editor,
+    }
+}
+
+/// How a turn ended.
+pub(super) fn status(status: TurnStatus) -> turn::TurnStatus {
+    match status {
+        TurnStatus::Running => turn::TurnStatus::Running,
+        TurnStatus::Completed => turn::TurnStatus::Completed,
+        TurnStatus::Cancelled => turn::TurnStatus::Cancelled,
+        TurnStatus::Failed => turn::TurnStatus::Failed,
+    }
+}
+
+/// A record with its metadata.
+pub(super) fn view(transcript: &Transcript, record: &Compaction) -> CompactionView {
+    convert::compaction_view(transcript, record)
+}
+
+/// Calls that wait for the user.
+pub(super) fn reasons(reasons: &[Reason]) -> Vec<PauseReason> {
+    let each = reasons.iter().map(|reason| PauseReason {
+        tool_call_id: reason.call.as_str().to_owned(),
+        name: reason.name.to_string(),
+        arguments: Arguments(reason.arguments.to_string()),
+        reason: reason.reason.clone(),
+    });
+    each.collect()
+}
+
+/// What the user decided.
+pub(super) fn decisions(decisions: &[Decision]) -> Vec<input::Decision> {
+    let each = decisions.iter().map(|decision| input::Decision {
+        call: CallId::new(&decision.tool_call_id),
+        approved: decision.decision == Decided::Approve,
+        note: decision.note.clone(),
+    });
+    each.collect()
+}
+
+/// A session as a whole.
+pub(super) fn whole(session: &Session, snapshot: Snapshot) -> session::Snapshot {
+    let transcript = session.transcript();
+    let in_force = transcript.in_force();
+    let turn_id = snapshot.turns.last().map(|turn| turn.id.clone()).unwrap_or_default();
+    session::Snapshot {
+        session_id: snapshot.head.id.as_str().to_owned(),
+        stream: snapshot.stream,
+        seq: snapshot.seq,
+        state: state(snapshot.state),
+        driver: driver(snapshot.head.driver),
+        title: snapshot.head.title,
+        messages: snapshot.messages.iter().map(|message| convert::message(message)).collect(),
+        turns: snapshot.turns.iter().map(|turn| turn_view(transcript, turn)).collect(),
+        queue: Vec::new(),
+        compression: Compression {
+            running: snapshot.compacting.is_some(),
+            phase: snapshot.compacting.map(|_| crate::protocol::event::CompactionPhase::Summarizing),
+            mode: snapshot.compacting.map(Into::into),
+        },
+        streaming: snapshot.streaming.map(|(message, draft)| convert::streaming(message.as_str(), &draft)),
+        draft: None,
+        pause: (!snapshot.pause.is_empty()).then(|| Pause { reasons: reasons(&snapshot.pause) }),
+        pending_calls: snapshot.pending.iter().map(|call| pending(call, &turn_id)).collect(),
+        compactions: snapshot.compactions.iter().map(|(record, _)| view(transcript, record)).collect(),
+        summary: in_force.map(|record| record.block.to_string()).filter(|block| !block.is_empty()),
+        summarized_count: in_force.map_or(0, |record| record.resume_at().0),
+        settings: shown(&snapshot.settings),
+        usage: None,
+    }
+}
+
+fn pending(call: &Reason, turn: &str) -> PendingCall {
+    PendingCall {
+        tool_call_id: call.call.as_str().to_owned(),
+        turn_id: turn.to_owned(),
+        name: call.name.to_string(),
+        arguments: Arguments(call.arguments.to_string()),
+    }
+}
+
+fn turn_view(transcript: &Transcript, turn: &TurnSnapshot) -> TurnView {
+    let id_at = |ord| transcript.message(ord).map(|message| message.id.as_str().to_owned());
+    let rounds = turn.rounds.iter().map(|(round, summary)| RoundView {
+        id: round.id.as_str().to_owned(),
+        external_id: transcript.message(round.assistant).and_then(|message| message.external_id.clone()),
+        assistant: id_at(round.assistant).unwrap_or_default(),
+        results: round.results.iter().flatten().filter_map(|ord| id_at(*ord)).collect(),
+        summary: summary.clone(),
+    });
+    TurnView {
+        id: turn.id.clone(),
+        external_id: turn.external_id.clone(),
+        status: status(turn.status),
+        rounds: rounds.collect(),
+        metadata: metadata(&turn.summaries),
+    }
+}
+
+/// Metadata of a turn, where it has any.
+pub(super) fn metadata(summaries: &[SummaryMetadata]) -> Option<restore::TurnMetadata> {
+    (!summaries.is_empty()).then(|| convert::turn_metadata(summaries))
+}
+
+/// What became of a history.
+pub(super) fn restored(session: &Session, report: &Report) -> RestoreReport {
+    let mut out = RestoreReport {
+        source: match (session.was_stored(), report.appended > 0) {
+            (true, true) => RestoreSource::Both,
+            (true, false) => RestoreSource::Store,
+            (false, true) => RestoreSource::History,
+            (false, false) => RestoreSource::New,
+        },
+        restored: Vec::new(),
+        already: Vec::new(),
+        stale: Vec::new(),
+        orphans: Vec::new(),
+        duplicates: Vec::new(),
+        failures: Vec::new(),
+        fork: report.fork.as_ref().map(|fork| fork.as_str().to_owned()),
+        truncated_messages: report.truncated,
+        appended_messages: report.appended,
+        unreadable: report.unreadable.clone(),
+        diagnostics: diagnostics(&crate::engine::session::diagnostics(report)),
+    };
+    for restored in &report.summaries {
+        let entry = |reason: &str| RestoreEntry {
+            tool_call_round_id: restored.round_id.clone(),
+            reason: reason.to_owned(),
+        };
+        match &restored.verdict {
+            Verdict::Restored(id) => out.restored.push(id.as_str().to_owned()),
+            Verdict::Already(id) => out.already.push(id.as_str().to_owned()),
+            Verdict::Stale(why) => out.stale.push(entry(why)),
+            Verdict::Orphan => out.orphans.push(entry("no round of the session has this id")),
+            Verdict::Duplicate => {
+                out.duplicates.push(entry("it is there, or a newer one stands for all of it"))
+            }
+            Verdict::Failure(why) => out.failures.push(entry(why)),
+        }
+    }
+    out
+}
+
+fn diagnostics(diagnostics: &[Diagnostic]) -> Vec<restore::Diagnostic> {
+    let each = diagnostics.iter();
+    each.map(|d| restore::Diagnostic { kind: d.kind.to_owned(), message: d.message.clone() }).collect()
+}
+
+/// A prompt with everything there is to say about it.
+fn prompt(session: &Session, rendered: Rendered) -> PromptRenderResult {
+    let Rendered { prompt, window, estimator, breakpoints, made, fork, diagnostics: said } = rendered;
+    let marks: Vec<usize> = if breakpoints { convert::breakpoints(&prompt) } else { Vec::new() };
+    let summaries: Vec<SummaryMetadata> = made.iter().map(|(_, metadata)| metadata.clone()).collect();
+    let obeyed = session
+        .transcript()
+        .compactions()
+        .iter()
+        .find(|record| Some(&record.id) == prompt.compaction.as_ref());
+    PromptRenderResult {
+        session_id: session.id().as_str().to_owned(),
+        messages: convert::prompt_messages(&prompt.items, &marks),
+        tools: prompt.tools.iter().map(convert::tool).collect(),
+        plan: convert::plan(&prompt.plan, breakpoints),
+        tokens: prompt.tokens,
+        limit: prompt.limit,
+        window,
+        estimator,
+        cuts: convert::cuts(&prompt.cuts),
+        metadata: convert::turn_metadata(&summaries),
+        compaction_id: prompt.compaction.as_ref().map(|id| id.as_str().to_owned()),
+        mode: obeyed.map(|record| record.mode.into()),
+        strength: obeyed.map(|record| record.strength.into()),
+        diagnostics: diagnostics(&said),
+        fork: fork.map(|fork| fork.as_str().to_owned()),
+    }
+}
+
+fn inspected(session: &Session, layers: &Layers, inspection: Inspection) -> ContextInspectResult {
+    let own = super::opening::own_settings(&session.head().settings);
+    let settings: &Settings = session.settings();
+    let sections = inspection.sections.into_iter();
+    ContextInspectResult {
+        tokens: inspection.tokens,
+        limit: inspection.limit,
+        window: inspection.window,
+        estimator: inspection.estimator,
+        sections: sections
+            .map(|(channel, name, tokens)| SectionTokens { channel: channel.into(), name, tokens })
+            .collect(),
+        tokens_until_compaction: inspection.limit.saturating_sub(inspection.tokens),
+        compactions: inspection
+            .compactions
+            .iter()
+            .map(|(record, _)| view(session.transcript(), record))
+            .collect(),
+        coverage: convert::coverage(&inspection.coverage),
+        settings: layers.sources(&own, settings),
+    }
+}
+
+/// A page of sessions.
+pub(super) fn page(page: &Page, folder: &str) -> Result<Value, ProtocolError> {
+    wire(&SessionListResult {
+        sessions: page.sessions.iter().map(|row| listed(row, folder)).collect(),
+        next_cursor: page.next.as_ref().map(ToString::to_string),
+    })
+}
+
+fn listed(row: &SessionRow, folder: &str) -> SessionSummary {
+    SessionSummary {
+        session_id: row.id.as_str().to_owned(),
+        workspace_folder: folder.to_owned(),
+        driver: driver(row.driver),
+        title: row.title.clone().or_else(|| row.first_request.clone()),
+        kind: row.kind.clone(),
+        parent_id: row.parent.as_ref().map(|parent| parent.as_str().to_owned()),
+        state: None,
+        messages: row.messages,
+        turns: row.turns,
+        summary: row.summary.clone(),
+        summarized_count: row.summarized_count,
+        created_at: convert::iso(row.created_at),
+        updated_at: convert::iso(row.updated_at),
+    }
+}
+
+/// What a session is now, for a list.
+pub(super) fn summary(session: &Session) -> SessionSummary {
+    let head = session.head();
+    let transcript = session.transcript();
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let in_force = transcript.in_force();
+    SessionSummary {
+        session_id: head.id.as_str().to_owned(),
+        workspace_folder: head.workspace.clone(),
+        driver: driver(head.driver),
+        title: head.title.clone(),
+        kind: head.kind.clone(),
+        parent_id: head.parent.as_ref().map(|parent| parent.as_str().to_owned()),
+        state: Some(state(session.state().name())),
+        messages: count(transcript.messages().len()),
+        turns: count(transcript.turns().len()),
+        summary: in_force.map(|record| record.block.to_string()),
+        summarized_count: in_force.map_or(0, |record| record.resume_at().0),
+        created_at: convert::iso(head.created_at),
+        updated_at: convert::iso(head.updated_at),
+    }
+}
+
+/// What was deleted.
+pub(super) fn deleted(deleted: &Deleted) -> Result<Value, ProtocolError> {
+    wire(&SessionDeleteResult {
+        deleted_messages: deleted.messages,
+        deleted_compactions: deleted.compactions,
+        deleted_blobs: deleted.blobs,
+        deleted_blob_bytes: deleted.blob_bytes,
+    })
+}
