@@ -1,6 +1,8 @@
 //! What every store does, run over each backend: what comes back, what a step is, lists, leases, deletion. What only a
 //! file can do or suffer is in the files below. Each test says with `on_each` that it holds for all.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
 mod cases;
 mod damage;
 mod lease;
