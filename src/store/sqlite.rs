@@ -88,27 +88,27 @@ impl SqliteStore {
 
     /// Does the work in one transaction of its own: all of it, or nothing where it fails.
     fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>) -> Result<T, StoreError> {
-        self.transact(TransactionBehavior::Immediate, work)
+        self.transact(TransactionBehavior::Immediate, |transaction| {
+            let done = work(&transaction)?;
+            transaction.commit()?;
+            Ok(done)
+        })
     }
 
-    /// Does the work on one state of the file, whatever others write meanwhile.
+    /// Does the work on one state of the file, whatever others write meanwhile. Nothing is committed: in a damaged
+    /// file not even a transaction without writes could be.
     fn read<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>) -> Result<T, StoreError> {
-        self.transact(TransactionBehavior::Deferred, work)
+        self.transact(TransactionBehavior::Deferred, |transaction| work(&transaction))
     }
 
     fn transact<T>(
         &mut self,
         behavior: TransactionBehavior,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>,
+        work: impl FnOnce(Transaction<'_>) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
         let connection = self.connection.as_mut().ok_or(StoreError::Closed)?;
-        let done = || -> Result<T, Fault> {
-            let transaction = connection.transaction_with_behavior(behavior)?;
-            let done = work(&transaction)?;
-            transaction.commit()?;
-            Ok(done)
-        };
-        done().map_err(|fault| fault.in_file(&self.path))
+        let transaction = connection.transaction_with_behavior(behavior).map_err(Fault::from);
+        transaction.and_then(work).map_err(|fault| fault.in_file(&self.path))
     }
 
     /// Takes holders out of the tables whose processes are gone, and their files out of the folder.

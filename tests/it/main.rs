@@ -7,5 +7,6 @@ mod corpus;
 mod desk;
 mod import;
 mod invariants;
+mod store;
 #[cfg(unix)]
 mod wire;

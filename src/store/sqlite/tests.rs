@@ -171,3 +171,19 @@ fn a_row_in_which_a_bit_flipped_is_set_aside_and_the_rest_loads() {
     }
     assert_eq!(store.load(&session()).unwrap().unwrap(), whole);
 }
+
+#[test]
+fn the_file_and_its_connection_are_set_as_promised() {
+    let folder = Folder::new();
+    let normal = Options { synchronous: Synchronous::Normal, ..folder.options() };
+    for (options, synchronous) in [(folder.options(), 2), (normal, 1)] {
+        let mut store = SqliteStore::open(options).unwrap();
+        let connection = store.connection.as_ref().unwrap();
+        let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
+        let found = ["page_size", "synchronous", "foreign_keys", "secure_delete"].map(number);
+        assert_eq!(found, [8192, synchronous, 1, 1]);
+        let journal: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+        assert_eq!(journal, "wal");
+        store.close().unwrap();
+    }
+}

@@ -1,0 +1,305 @@
+//! What the store's tests share: a bench with a store on it, and sessions to put there. No assertions about stores.
+
+use std::env;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use threadhold::engine::compact::record::{
+    Anchor, Compaction, Fallback, Mode, ModeRequested, Span, Status, Strength, Trigger,
+};
+use threadhold::engine::id::{
+    CompactionId, Generation, MessageId, Ordinal, RoundId, SessionId, Time, TurnId,
+};
+use threadhold::engine::message::{
+    AssistantPart, Body, Content, Effect, Image, Message, NewMessage, ToolCall, ToolResult,
+};
+use threadhold::engine::session::stored::{Driver, Head, Prefix, Stored, TurnRow, TurnStatus, Write};
+use threadhold::engine::tokens::QuarterOfChars;
+use threadhold::engine::transcript::Transcript;
+use threadhold::store::error::StoreError;
+use threadhold::store::list::{ListQuery, Page, SessionRow};
+use threadhold::store::memory::World;
+use threadhold::store::place::Options;
+use threadhold::store::sqlite::SqliteStore;
+use threadhold::store::{Deleted, Store};
+use uuid::Uuid;
+
+/// A backend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backend {
+    Sqlite,
+    Memory,
+}
+
+/// A folder below the system's one for such things; goes with the value.
+#[derive(Debug)]
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new() -> Self {
+        Self(env::temp_dir().join(format!("threadhold-{}", Uuid::now_v7())))
+    }
+
+    pub fn options(&self) -> Options {
+        Options::in_folder(&self.0)
+    }
+
+    pub fn open(&self) -> SqliteStore {
+        SqliteStore::open(self.options()).expect("a store")
+    }
+
+    pub fn file(&self) -> PathBuf {
+        self.0.join("threadhold.db")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A store and where it lies.
+#[derive(Debug)]
+pub struct Bench {
+    kind: Backend,
+    folder: Folder,
+    world: World,
+    store: Option<Box<dyn Store>>,
+}
+
+/// Runs a test on each backend, each with an empty store.
+pub fn on_each(test: impl Fn(&mut Bench)) {
+    for kind in [Backend::Sqlite, Backend::Memory] {
+        test(&mut Bench::new(kind));
+    }
+}
+
+impl Bench {
+    pub fn new(kind: Backend) -> Self {
+        let mut bench = Self { kind, folder: Folder::new(), world: World::default(), store: None };
+        bench.store = Some(bench.another());
+        bench
+    }
+
+    pub fn kind(&self) -> Backend {
+        self.kind
+    }
+
+    pub fn file(&self) -> Option<PathBuf> {
+        (self.kind == Backend::Sqlite).then(|| self.folder.file())
+    }
+
+    pub fn store(&mut self) -> &mut dyn Store {
+        &mut **self.store.as_mut().expect("an open store")
+    }
+
+    /// A second store on the same ground, as another process has it.
+    pub fn another(&self) -> Box<dyn Store> {
+        match self.kind {
+            Backend::Sqlite => Box::new(self.folder.open()),
+            Backend::Memory => Box::new(self.world.open()),
+        }
+    }
+
+    /// The store goes without a word, as in a crash, and is opened anew.
+    pub fn reopen(&mut self) {
+        self.store = None;
+        self.store = Some(self.another());
+    }
+
+    pub fn try_write(&mut self, id: &str, writes: &[Write]) -> Result<(), StoreError> {
+        let fence = self.store().acquire(&session(id), Time(1))?;
+        self.store().commit(&session(id), fence, writes)
+    }
+
+    pub fn write(&mut self, id: &str, writes: &[Write]) {
+        self.try_write(id, writes).expect("a write");
+    }
+
+    pub fn load(&mut self, id: &str) -> Option<Stored> {
+        self.store().load(&session(id)).expect("a load")
+    }
+
+    pub fn list(&mut self, query: &ListQuery) -> Page {
+        self.store().list(query).expect("a list")
+    }
+
+    pub fn row(&mut self, id: &str) -> SessionRow {
+        let all = self.list(&ListQuery { limit: 1000, ..ListQuery::default() });
+        all.sessions.into_iter().find(|row| row.id == session(id)).expect("a row")
+    }
+
+    pub fn delete(&mut self, id: &str) -> Option<Deleted> {
+        self.store().delete(&session(id)).expect("a deletion")
+    }
+}
+
+pub fn session(id: &str) -> SessionId {
+    SessionId::new(id)
+}
+
+pub fn user(text: &str) -> Body {
+    Body::User(vec![Content::Text(text.into())])
+}
+
+pub fn head(id: &str) -> Head {
+    Head {
+        id: session(id),
+        workspace: "w".into(),
+        title: None,
+        driver: Driver::Sidecar,
+        kind: None,
+        parent: None,
+        work_scope: None,
+        generation: Generation(0),
+        cuts: 0,
+        prefix: Prefix::default(),
+        settings: serde_json::json!({}),
+        created_at: Time(10),
+        updated_at: Time(20),
+    }
+}
+
+/// A message of session `s` at this position.
+pub fn message(ord: u32, body: Body) -> Message {
+    let mut transcript = Transcript::new(session("s"));
+    transcript.append(NewMessage::new(body), &QuarterOfChars);
+    let mut message = (*transcript.messages()[0]).clone();
+    message.id = MessageId::new(format!("s/m{ord}"));
+    message.ord = Ordinal(ord);
+    message
+}
+
+/// A head, and so many messages from a position on: requests and answers in turn, two to a turn, each known to the
+/// editor by the session's name and its position.
+pub fn step(id: &str, from: u32, messages: u32) -> Vec<Write> {
+    let mut writes = vec![Write::Head(Box::new(head(id)))];
+    for ord in from..from + messages {
+        let text = format!("{id} says {ord}: é漢🙂");
+        let body = if ord % 2 == 0 { user(&text) } else { Body::assistant(&text, Vec::new()) };
+        let mut message = message(ord, body);
+        message.external_id = Some(format!("{id}-{ord}"));
+        let turn = ord / 2;
+        message.turn = TurnId::new(format!("{id}/t{turn}"));
+        let row = TurnRow { index: turn, id: message.turn.clone(), status: TurnStatus::Completed };
+        writes.push(Write::Turn(row));
+        writes.push(Write::Message { turn, message: Arc::new(message) });
+    }
+    writes
+}
+
+/// What a new session of these writes holds; of writes that only add.
+pub fn expected(writes: &[Write]) -> Stored {
+    let mut stored = Stored {
+        head: head("s"),
+        turns: Vec::new(),
+        messages: Vec::new(),
+        compactions: Vec::new(),
+        unreadable: Vec::new(),
+    };
+    for write in writes {
+        match write {
+            Write::Head(head) => stored.head = (**head).clone(),
+            Write::Message { turn, message } => stored.messages.push((*turn, Arc::clone(message))),
+            Write::Turn(turn) => stored.turns.push(turn.clone()),
+            Write::Compaction(record) => stored.compactions.push((**record).clone()),
+            other => panic!("not only added: {other:?}"),
+        }
+    }
+    stored
+}
+
+/// A record that covers the messages up to this one.
+pub fn compaction(id: &str, to: u32) -> Compaction {
+    Compaction {
+        id: CompactionId::new(id),
+        generation: Generation(1),
+        anchor: Anchor { round_id: RoundId::new("s/r0"), ord: Ordinal(to), hash: "h".into() },
+        covers: Some(Span { from: Ordinal(0), to: Ordinal(to) }),
+        dropped: None,
+        source_hash: "h".into(),
+        block: format!("<conversation-summary>\nblock of {id} 漢\n</conversation-summary>").into(),
+        block_tokens: 7,
+        narrative: None,
+        actions: [(
+            Ordinal(9),
+            threadhold::engine::compact::record::Action::Repeat { newer: Ordinal(11), tokens: 3 },
+        )]
+        .into(),
+        kept_users: vec![Ordinal(0)],
+        reported_users: Vec::new(),
+        open_requests: vec![Ordinal(2)],
+        tokens_before: 100,
+        tokens_after: 50,
+        estimator: "chars/4".into(),
+        trigger: Trigger::BudgetExceeded,
+        mode_requested: ModeRequested::Auto,
+        mode: Mode::Full,
+        strength: Strength::Low,
+        fallbacks: vec![Fallback { mode: Mode::Full, reason: "empty".into() }],
+        model: Some("m".into()),
+        input_truncated: false,
+        num_rounds: 2,
+        previous: None,
+        turn: Some(TurnId::new("s/t0")),
+        created_at: Some(Time(30)),
+        duration_ms: Some(5),
+        status: Status::InForce,
+    }
+}
+
+/// Texts as bad as they get.
+pub fn texts() -> Vec<String> {
+    let controls: String =
+        (0..32).map(char::from).chain(['\u{7f}', '\u{85}', '\u{2028}', '\u{feff}']).collect();
+    vec![
+        String::new(),
+        "plain".into(),
+        "é漢🙂👩‍👩‍👧‍👦e\u{301}".into(),
+        "\u{0}".into(),
+        "a\u{0}b\u{0}".into(),
+        controls,
+        "\u{fffd}\u{10ffff}".into(),
+        r#"{"$blob":"0000000000000000000000000000000000000000000000000000000000000000"}"#.into(),
+        "$blob\"".into(),
+        "x".repeat(16 * 1024),
+        "x".repeat(16 * 1024 + 1),
+        "漢\u{0}\"\\".repeat(1024 * 1024 / 6),
+    ]
+}
+
+/// Every kind of body with each of these texts.
+pub fn bodies() -> Vec<Body> {
+    let mut bodies = Vec::new();
+    for text in texts() {
+        let content = vec![
+            Content::Text(text.as_str().into()),
+            Content::Image(Image { media_type: "image/png".into(), data: text.as_str().into() }),
+            Content::Resource { uri: text.clone(), text: text.as_str().into() },
+            Content::ContextFile { path: text.clone(), text: "t".into() },
+        ];
+        bodies.push(Body::User(content.clone()));
+        let mut call = ToolCall::new("c", "tool", &text);
+        call.source_id = Some(text.clone());
+        bodies.push(Body::Assistant {
+            parts: vec![
+                AssistantPart::Text(text.as_str().into()),
+                AssistantPart::Reasoning {
+                    text: text.as_str().into(),
+                    signature: Some(text.as_str().into()),
+                },
+            ],
+            calls: vec![call],
+        });
+        bodies.push(Body::Tool(ToolResult {
+            call: text.clone(),
+            content,
+            is_error: true,
+            exit_code: Some(-1),
+            effects: vec![Effect { path: text.clone(), sha256: text.clone() }],
+        }));
+        bodies.push(Body::Event { kind: "notice".into(), text: text.as_str().into() });
+    }
+    bodies
+}

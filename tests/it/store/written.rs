@@ -1,0 +1,175 @@
+//! What reaches the disk: how much a commit writes, that large contents are there once, that what was deleted is gone.
+//! Counts of bytes, never times.
+
+use super::cases::{Folder, compaction, head, message, session, step, user};
+use rusqlite::Connection;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use threadhold::engine::id::{Ordinal, Time};
+use threadhold::engine::message::Body;
+use threadhold::engine::prompt::system::{CallerSection, OnOverflow, Place};
+use threadhold::engine::session::stored::{Head, Write};
+use threadhold::store::sqlite::SqliteStore;
+use threadhold::store::{Fence, Store};
+
+/// A head with a large prefix, as an editor with many tools gives it.
+fn heavy(updated_at: u64) -> Head {
+    let mut heavy = head("s");
+    heavy.updated_at = Time(updated_at);
+    heavy.prefix.sections = vec![CallerSection {
+        place: Place::System,
+        name: "system".into(),
+        content: "You are an agent. ".repeat(6_000),
+        priority: 0,
+        max_tokens: None,
+        on_overflow: OnOverflow::Keep,
+    }];
+    heavy
+}
+
+/// Bytes that this step writes into the log.
+fn written(folder: &Folder, store: &mut SqliteStore, fence: Fence, writes: &[Write]) -> u64 {
+    let other = Connection::open(folder.file()).unwrap();
+    other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    let log = folder.0.join("threadhold.db-wal");
+    assert_eq!(fs::metadata(&log).unwrap().len(), 0);
+    store.commit(&session("s"), fence, writes).unwrap();
+    fs::metadata(&log).unwrap().len()
+}
+
+/// A message with its turn and the head, as a step of a session writes them.
+fn one(ord: u32) -> Vec<Write> {
+    let mut writes = step("s", ord, 1);
+    writes[0] = Write::Head(Box::new(heavy(u64::from(ord) + 100)));
+    writes
+}
+
+#[test]
+fn what_a_commit_writes_does_not_grow_with_the_session() {
+    let folder = Folder::new();
+    let mut store = folder.open();
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    let fill = |store: &mut SqliteStore, from: u32, to: u32| {
+        for ord in from..to {
+            store.commit(&session("s"), fence, &one(ord)).unwrap();
+        }
+        let sizes: Vec<u64> = (to..to + 200).map(|ord| written(&folder, store, fence, &one(ord))).collect();
+        (sizes.iter().sum::<u64>() / 200, sizes.into_iter().max().unwrap())
+    };
+    let (early, most_early) = fill(&mut store, 0, 10);
+    let record = compaction("s/c0", 5);
+    store.commit(&session("s"), fence, &[Write::Compaction(Box::new(record))]).unwrap();
+    let (late, most_late) = fill(&mut store, 210, 1000);
+    let page = 8192 + 24;
+    assert!(late <= early + page, "{early} bytes at 10 messages, {late} at 1,000");
+    assert!(late <= 64 * 1024, "{late} bytes");
+    // Where pages are split, in the most trees at once that a step touches.
+    assert!(most_early.max(most_late) <= 14 * page, "{most_early} and {most_late} bytes at most");
+}
+
+fn count(folder: &Folder, sql: &str) -> (u64, u64) {
+    let other = Connection::open(folder.file()).unwrap();
+    other.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
+}
+
+#[test]
+fn a_large_content_is_stored_once_and_goes_with_its_last_mention() {
+    let folder = Folder::new();
+    let mut store = folder.open();
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    let large = "output ".repeat(10_000);
+    let result =
+        |ord: u32| Write::Message { turn: 0, message: Arc::new(message(ord, Body::result("call", &large))) };
+    let blobs = |folder: &Folder| count(folder, "SELECT count(*), sum(size) FROM blobs");
+    store.commit(&session("s"), fence, &[Write::Head(Box::new(heavy(1))), result(0), result(1)]).unwrap();
+    let (contents, bytes) = blobs(&folder);
+    assert_eq!(contents, 2, "the result and the prefix");
+    assert!(bytes > large.len() as u64 && bytes < 3 * large.len() as u64);
+    let in_rows = count(&folder, "SELECT count(*), sum(length(body)) FROM chat_messages");
+    assert!(in_rows.1 < 2000, "{in_rows:?}");
+    // The prefix of before goes with the change, unless a fork has it.
+    store.commit(&session("s"), fence, &[Write::Head(Box::new(head("s")))]).unwrap();
+    assert_eq!(blobs(&folder).0, 2);
+    store.commit(&session("s"), fence, &[Write::Truncate { from: Ordinal(1), turns: 1 }]).unwrap();
+    assert_eq!(blobs(&folder).0, 2);
+    store.commit(&session("s"), fence, &[Write::Fork { to: session("f") }]).unwrap();
+    store.commit(&session("s"), fence, &[Write::Truncate { from: Ordinal(0), turns: 0 }]).unwrap();
+    assert_eq!(blobs(&folder).0, 2);
+    let deleted = store.delete(&session("f")).unwrap().unwrap();
+    assert_eq!((deleted.blobs, deleted.blob_bytes), (1, large.len() as u64));
+    assert_eq!(blobs(&folder).0, 1);
+    let deleted = store.delete(&session("s")).unwrap().unwrap();
+    assert_eq!(deleted.blobs, 1);
+    assert_eq!(count(&folder, "SELECT count(*), 0 FROM blobs").0, 0);
+}
+
+/// Every file of a folder, those below it too, as one.
+fn everything(folder: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        if entry.path().is_dir() {
+            bytes.extend(everything(&entry.path()));
+        } else {
+            bytes.extend(fs::read(entry.path()).unwrap());
+        }
+    }
+    bytes
+}
+
+fn holds(folder: &Folder, text: &str) -> bool {
+    everything(&folder.0).windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+#[test]
+fn what_is_deleted_is_in_no_file() {
+    const SECRET: &str = "hunter2-secret";
+    let folder = Folder::new();
+    let mut store = folder.open();
+    let [gone, stays] = [session(SECRET), session("stays")];
+    let fences = [&gone, &stays].map(|id| store.acquire(id, Time(1)).unwrap());
+    let mut first = head(SECRET);
+    first.title = Some(format!("title {SECRET}"));
+    first.settings = serde_json::json!({ "key": SECRET });
+    store.commit(&gone, fences[0], &[Write::Head(Box::new(first))]).unwrap();
+    store.commit(&stays, fences[1], &step("stays", 0, 0)).unwrap();
+    // In turn and of many sizes, so that rows share pages and are moved between them.
+    for n in 0..300_u32 {
+        let size = [1, 30, 150, 3000][n as usize % 4];
+        let text = format!("{SECRET} {n} ").repeat(size);
+        let mut secret = message(n, if n % 2 == 0 { user(&text) } else { Body::result("c", &text) });
+        secret.external_id = Some(format!("{SECRET}-{n}"));
+        let write = Write::Message { turn: 0, message: Arc::new(secret) };
+        store.commit(&gone, fences[0], &[write]).unwrap();
+        let other = message(n, user(&"harmless ".repeat(size)));
+        store.commit(&stays, fences[1], &[Write::Message { turn: 0, message: Arc::new(other) }]).unwrap();
+    }
+    let mut record = compaction(SECRET, 3);
+    record.narrative = Some(SECRET.repeat(2000).into());
+    store.commit(&gone, fences[0], &[Write::Compaction(Box::new(record))]).unwrap();
+    assert!(holds(&folder, SECRET));
+    let deleted = store.delete(&gone).unwrap().unwrap();
+    assert!(deleted.scrubbed);
+    assert_eq!((deleted.messages, deleted.compactions), (300, 1));
+    assert!(!holds(&folder, SECRET));
+    assert!(holds(&folder, "harmless"));
+    let stored = store.load(&stays).unwrap().unwrap();
+    assert_eq!((stored.messages.len(), stored.unreadable.len()), (300, 0));
+    // Its writer learns that it is gone.
+    assert!(store.commit(&gone, fences[0], &step(SECRET, 0, 1)).is_err());
+}
+
+#[test]
+fn where_somebody_still_reads_the_deletion_says_that_traces_may_last() {
+    let folder = Folder::new();
+    let mut options = folder.options();
+    options.busy_timeout = std::time::Duration::from_millis(20);
+    let mut store = SqliteStore::open(options).unwrap();
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    store.commit(&session("s"), fence, &step("s", 0, 2)).unwrap();
+    let other = Connection::open(folder.file()).unwrap();
+    other.execute_batch("BEGIN; SELECT count(*) FROM chat_messages").unwrap();
+    let deleted = store.delete(&session("s")).unwrap().unwrap();
+    assert!(!deleted.scrubbed);
+    assert_eq!(store.load(&session("s")), Ok(None));
+}
