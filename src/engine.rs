@@ -8,6 +8,7 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod compact;
+pub mod delta;
 pub mod id;
 pub mod message;
 pub mod prompt;

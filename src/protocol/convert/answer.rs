@@ -1,0 +1,137 @@
+//! What a client's model is asked and what it answers, streamed or whole.
+
+use super::message::{body_parts, wire_call};
+use super::prompt::prompt_messages;
+use super::tool::tool;
+use super::{ConvertError, Reading};
+use crate::engine::delta::{Delta, Draft};
+use crate::engine::message::{AssistantPart, Body, ToolCall};
+use crate::engine::prompt::request::{Completion, Request, StopReason};
+use crate::protocol::model::{
+    DeltaOp, ModelCompleteParams, ModelCompleteResult, ModelOptions, ModelPurpose, ToolCall as WireCall,
+    Usage,
+};
+use crate::protocol::session::Streaming;
+
+/// A whole answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// What was said.
+    pub parts: Vec<AssistantPart>,
+    /// What was asked for.
+    pub calls: Vec<ToolCall>,
+    /// Why it ended.
+    pub stop: StopReason,
+    /// What it used, where the client says so.
+    pub usage: Usage,
+}
+
+impl Answer {
+    /// What a message holds of it.
+    pub fn body(&self) -> Body {
+        Body::Assistant { parts: self.parts.clone(), calls: self.calls.clone() }
+    }
+
+    /// As the answer to a request for a summary.
+    pub fn completion(&self) -> Completion {
+        let texts = self.parts.iter().filter_map(|part| match part {
+            AssistantPart::Text(text) => Some(&**text),
+            AssistantPart::Reasoning { .. } => None,
+        });
+        Completion {
+            text: texts.collect(),
+            calls: self.calls.len(),
+            stop: self.stop,
+            output_tokens: self.usage.output_tokens,
+        }
+    }
+}
+
+impl Reading {
+    /// The answer to `model/complete` after these deltas. Words and calls that it does not state are the deltas'.
+    pub fn answer(&mut self, result: &ModelCompleteResult, draft: &Draft) -> Result<Answer, ConvertError> {
+        let (parts, mut calls) = match &result.content {
+            Some(content) => self.field("content", |reading| reading.said(content))?,
+            None => (draft.said(), Vec::new()),
+        };
+        match &result.tool_calls {
+            Some(stated) => {
+                let stated = self.field("toolCalls", |reading| {
+                    reading.each(stated, |reading, call| match call.id.as_str() {
+                        "" => Err(reading.field("id", |reading| reading.fail("must not be empty"))),
+                        _ => Ok(our_call(call)),
+                    })
+                })?;
+                // A call may stand in the content and in the list; it is one call then.
+                let more: Vec<ToolCall> =
+                    stated.into_iter().filter(|call| calls.iter().all(|known| known.id != call.id)).collect();
+                calls.extend(more);
+            }
+            None if calls.is_empty() => calls = draft.asked(),
+            None => {}
+        }
+        let default = if calls.is_empty() { StopReason::End } else { StopReason::ToolUse };
+        Ok(Answer {
+            parts,
+            calls,
+            stop: result.stop_reason.map_or(default, StopReason::from),
+            usage: result.usage.unwrap_or_default(),
+        })
+    }
+}
+
+fn our_call(call: &WireCall) -> ToolCall {
+    ToolCall::new(&call.id, &call.name, &call.arguments.0)
+}
+
+/// The engine's addition; nothing for an operation that this version does not know.
+pub fn delta(op: &DeltaOp) -> Option<Delta> {
+    Some(match op {
+        DeltaOp::AppendContent { text } => Delta::AppendContent(text.clone()),
+        DeltaOp::AppendReasoning { text } => Delta::AppendReasoning(text.clone()),
+        DeltaOp::SetToolCalls { tool_calls } => {
+            Delta::SetToolCalls(tool_calls.iter().map(our_call).collect())
+        }
+        DeltaOp::AppendToolArguments { call_id, text } => {
+            Delta::AppendToolArguments { call: call_id.clone(), text: text.clone() }
+        }
+        DeltaOp::Unknown(_) => return None,
+    })
+}
+
+/// An addition as it is sent on.
+pub fn delta_op(delta: &Delta) -> DeltaOp {
+    match delta {
+        Delta::AppendContent(text) => DeltaOp::AppendContent { text: text.clone() },
+        Delta::AppendReasoning(text) => DeltaOp::AppendReasoning { text: text.clone() },
+        Delta::SetToolCalls(calls) => {
+            DeltaOp::SetToolCalls { tool_calls: calls.iter().map(wire_call).collect() }
+        }
+        Delta::AppendToolArguments { call, text } => {
+            DeltaOp::AppendToolArguments { call_id: call.clone(), text: text.clone() }
+        }
+    }
+}
+
+/// An answer that is being written, for a snapshot.
+pub fn streaming(message_id: &str, draft: &Draft) -> Streaming {
+    Streaming { message_id: message_id.to_owned(), parts: body_parts(&draft.body()) }
+}
+
+/// A request to the client's model; who asks for what stays to be filled in: `requestId`, `sessionId`, `turnId`.
+pub fn complete_params(request: &Request, purpose: ModelPurpose, model: Option<&str>) -> ModelCompleteParams {
+    ModelCompleteParams {
+        request_id: String::new(),
+        session_id: String::new(),
+        turn_id: None,
+        purpose,
+        model: model.map(str::to_owned),
+        messages: prompt_messages(&request.items, &request.cache_breakpoints),
+        tools: request.tools.iter().map(tool).collect(),
+        tool_choice: request.tool_choice.into(),
+        options: ModelOptions {
+            temperature: request.temperature_zero.then_some(0.0),
+            max_output_tokens: request.max_output,
+        },
+    }
+}

@@ -1,0 +1,71 @@
+//! Compactions and coverage as clients see them, and the metadata that they persist.
+
+use super::iso;
+use crate::engine::compact::metadata;
+use crate::engine::compact::record::Compaction;
+use crate::engine::prompt::coverage as ours;
+use crate::engine::transcript::Transcript;
+use crate::protocol::context::{CompactionView, Coverage, Fallback};
+use crate::protocol::restore::{SummaryMetadata, TurnMetadata};
+
+/// A record, with what a client persists of it.
+pub fn compaction_view(transcript: &Transcript, record: &Compaction) -> CompactionView {
+    CompactionView {
+        id: record.id.as_str().to_owned(),
+        status: record.status.into(),
+        mode: record.mode.into(),
+        mode_requested: record.mode_requested.into(),
+        trigger: record.trigger.into(),
+        anchor_round_id: record.anchor.round_id.as_str().to_owned(),
+        covers_from_ord: record.covers.map(|span| span.from.0),
+        covers_to_ord: record.covers.map(|span| span.to.0),
+        block: record.block.to_string(),
+        tokens_before: record.tokens_before,
+        tokens_after: record.tokens_after,
+        estimator: record.estimator.clone(),
+        num_rounds: record.num_rounds,
+        model: record.model.clone(),
+        fallbacks: record
+            .fallbacks
+            .iter()
+            .map(|fallback| Fallback { mode: fallback.mode.into(), reason: fallback.reason.clone() })
+            .collect(),
+        strength: record.strength.into(),
+        created_at: record.created_at.map(iso),
+        duration_ms: record.duration_ms,
+        turn_id: record.turn.as_ref().map(|turn| turn.as_str().to_owned()),
+        metadata: summary_metadata(&metadata::metadata(transcript, record)),
+    }
+}
+
+/// What a client persists of one record.
+pub fn summary_metadata(metadata: &metadata::SummaryMetadata) -> SummaryMetadata {
+    SummaryMetadata {
+        tool_call_round_id: metadata.tool_call_round_id.as_str().to_owned(),
+        text: metadata.text.clone(),
+        threadhold: Some(metadata.threadhold.clone()),
+        ..SummaryMetadata::default()
+    }
+}
+
+/// What a client persists of a turn: `summary` the newest of these, `summaries` all, oldest first. Nothing of both
+/// where there are none.
+pub fn turn_metadata(all: &[metadata::SummaryMetadata]) -> TurnMetadata {
+    let all: Vec<SummaryMetadata> = all.iter().map(summary_metadata).collect();
+    TurnMetadata {
+        summary: all.last().cloned(),
+        summaries: (!all.is_empty()).then_some(all),
+        ..TurnMetadata::default()
+    }
+}
+
+/// What became of a session's messages.
+pub fn coverage(coverage: &ours::Coverage) -> Coverage {
+    Coverage {
+        raw: coverage.raw,
+        shortened: coverage.shortened,
+        covered: coverage.covered,
+        dropped: coverage.dropped,
+        hidden: coverage.hidden,
+    }
+}

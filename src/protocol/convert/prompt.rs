@@ -1,0 +1,114 @@
+//! Prompts as they are sent: items, plan, sizes, cuts. Nothing is joined here.
+
+use super::message::content_parts;
+use crate::engine::prompt as ours;
+use crate::engine::prompt::item::{Item, ItemPart};
+use crate::engine::prompt::system::CallerSection;
+use crate::engine::prompt::{KEEP, Prompt, PromptPlan};
+use crate::protocol::context::SectionTokens;
+use crate::protocol::message::{Arguments, Content, Part};
+use crate::protocol::prompt::{Cut, PlanSection, PromptMessage, Section};
+
+/// Indexes of the messages after which a provider's cache may keep a prompt.
+pub fn breakpoints(prompt: &Prompt) -> Vec<usize> {
+    let marked = prompt.plan.sections.iter().filter(|section| section.cache_breakpoint);
+    let mut ends: Vec<usize> = marked
+        .filter(|section| !section.items.is_empty())
+        .filter_map(|section| section.items.end.checked_sub(1))
+        .collect();
+    ends.dedup();
+    ends
+}
+
+/// Items as messages, in their order, with these breakpoints.
+pub fn prompt_messages(items: &[Item], breakpoints: &[usize]) -> Vec<PromptMessage> {
+    let items = items.iter().enumerate();
+    items
+        .map(|(at, item)| PromptMessage {
+            role: item.role.into(),
+            parts: item_parts(item),
+            cache_breakpoint: breakpoints.contains(&at).then_some(true),
+        })
+        .collect()
+}
+
+fn item_parts(item: &Item) -> Vec<Part> {
+    let said = item.parts.iter().flat_map(|part| match part {
+        ItemPart::Content(content) => content_parts(std::slice::from_ref(content)),
+        ItemPart::Reasoning { text, signature } => vec![Part::Reasoning {
+            text: text.to_string(),
+            signature: signature.as_ref().map(|signature| signature.to_string()),
+        }],
+    });
+    if let Some(call) = &item.call_id {
+        return vec![Part::ToolResult {
+            tool_call_id: call.as_str().to_owned(),
+            content: Content(said.collect()),
+            is_error: None,
+            exit_code: None,
+            effects: None,
+        }];
+    }
+    let calls = item.calls.iter().map(|call| Part::ToolCall {
+        id: call.id.as_str().to_owned(),
+        name: call.name.to_string(),
+        arguments: Arguments(call.arguments.to_string()),
+        source_id: None,
+    });
+    said.chain(calls).collect()
+}
+
+/// A plan. `marked` is false where no breakpoints are wanted.
+pub fn plan(plan: &PromptPlan, marked: bool) -> Vec<PlanSection> {
+    let sections = plan.sections.iter();
+    sections
+        .map(|section| PlanSection {
+            channel: section.channel.into(),
+            name: section.name.clone(),
+            messages: [index(section.items.start), index(section.items.end)],
+            tokens: section.tokens,
+            priority: (section.priority != KEEP).then_some(section.priority),
+            cache_breakpoint: marked && section.cache_breakpoint,
+        })
+        .collect()
+}
+
+fn index(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+/// The sizes of a plan's sections.
+pub fn section_tokens(plan: &PromptPlan) -> Vec<SectionTokens> {
+    let sections = plan.sections.iter();
+    sections
+        .map(|section| SectionTokens {
+            channel: section.channel.into(),
+            name: section.name.clone(),
+            tokens: section.tokens,
+        })
+        .collect()
+}
+
+/// What a prompt does not show as it was said.
+pub fn cuts(cuts: &[ours::Cut]) -> Vec<Cut> {
+    cuts.iter()
+        .map(|cut| Cut {
+            ord: cut.ord.map(|ord| ord.0),
+            reason: cut.reason.into(),
+            original_bytes: cut.original_bytes as u64,
+            kept_bytes: cut.kept_bytes as u64,
+        })
+        .collect()
+}
+
+/// A caller's section as it was given.
+pub fn section(section: &CallerSection) -> Section {
+    Section {
+        channel: Some(section.place.into()),
+        name: section.name.clone(),
+        content: section.content.clone(),
+        priority: (section.priority != KEEP).then_some(section.priority),
+        max_tokens: section.max_tokens,
+        on_overflow: Some(section.on_overflow.into()),
+    }
+}

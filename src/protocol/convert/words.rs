@@ -1,0 +1,53 @@
+//! Words that mean the same on both sides. A new word on either side does not compile before it has its partner.
+
+use crate::engine::compact::record as ours;
+use crate::engine::prompt as prompts;
+use crate::engine::prompt::{item, request, system};
+use crate::engine::session::stored;
+use crate::protocol::{context, model, prompt, session, settings, tool, turn};
+
+macro_rules! same {
+    ($($ours:ty = $wire:ty: $($word:ident)*;)*) => {$(
+        impl From<$ours> for $wire {
+            fn from(word: $ours) -> Self {
+                match word { $(<$ours>::$word => <$wire>::$word,)* }
+            }
+        }
+
+        impl From<$wire> for $ours {
+            fn from(word: $wire) -> Self {
+                match word { $(<$wire>::$word => <$ours>::$word,)* }
+            }
+        }
+    )*};
+}
+
+same! {
+    ours::Mode = context::CompactionMode: LimitHistory Full Simple Ledger Dropped;
+    ours::ModeRequested = settings::SummaryMode: Auto Full Simple;
+    ours::Trigger = context::CompactionTrigger: BudgetExceeded Manual Restored Recorded;
+    ours::Strength = context::Strength: Absent Low Medium High;
+    ours::Status = context::CompactionStatus: InForce Void Recorded;
+    item::Channel = prompt::Channel: System Memory Summary History Input;
+    item::Role = prompt::PromptRole: System User Assistant Tool;
+    item::ToolKind = tool::ToolKind: Read Write Run Search Todo Ask Other;
+    item::Approval = tool::ToolPolicy: Allow Ask Deny;
+    prompts::CutReason = prompt::CutReason:
+        SystemInHistory StrayResult Shortened Repeated Dropped UserMessage UnansweredCall Section;
+    request::ToolChoice = model::ToolChoice: Auto None;
+    request::StopReason = model::StopReason: End Length ToolUse Refused;
+    system::Place = prompt::SectionChannel: System Memory;
+    system::OnOverflow = prompt::OnOverflow: Keep Shrink Drop;
+    stored::Driver = session::Driver: Sidecar Editor;
+    stored::TurnStatus = turn::TurnStatus: Running Completed Cancelled Failed;
+}
+
+impl From<turn::TurnOutcome> for stored::TurnStatus {
+    fn from(outcome: turn::TurnOutcome) -> Self {
+        match outcome {
+            turn::TurnOutcome::Completed => Self::Completed,
+            turn::TurnOutcome::Cancelled => Self::Cancelled,
+            turn::TurnOutcome::Failed => Self::Failed,
+        }
+    }
+}
