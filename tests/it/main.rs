@@ -7,3 +7,4 @@ mod corpus;
 mod desk;
 mod import;
 mod invariants;
+mod protocol;
