@@ -41,6 +41,8 @@ const ENGINE: &[(&str, &[&str])] = &[
     ("tokens", &[]),
     ("message", &["id", "text", "tokens"]),
     ("compact::record", &["id", "message"]),
+    ("delta", &["message"]),
+    ("session", &["compact::record", "id", "message", "prompt"]),
     ("transcript", &["compact::record", "id", "message", "text", "tokens"]),
     ("prompt", &["compact::record", "id", "message", "settings", "text", "tokens", "transcript"]),
     ("compact", &["compact::record", "id", "message", "prompt", "settings", "text", "tokens", "transcript"]),

@@ -101,10 +101,7 @@ impl Checker<'_> {
                 }
             }
             if !fits {
-                let Some((place, reason)) = meant else {
-                    let names: Vec<String> = list.iter().map(|one| self.describe(one)).collect();
-                    return Some(format!("must be {}, and is {}", names.join(" or "), kind_of(value)));
-                };
+                let Some((place, reason)) = meant else { return Some(self.none_of(list, value)) };
                 *path = place;
                 return Some(reason);
             }
@@ -130,14 +127,35 @@ impl Checker<'_> {
             })
     }
 
-    fn describe(&self, schema: &Value) -> String {
-        let schema = self.resolve(schema);
-        if let Some(constant) = schema.get("const") {
-            return constant.to_string();
+    /// What a value must be that fits no alternative. Null is not offered: it only stands for an absent field.
+    fn none_of(&self, list: &[Value], value: &Value) -> String {
+        let mut names = Vec::new();
+        self.describe(list, &mut names);
+        let is = kind_of(value);
+        match names.as_slice() {
+            [one] if one == is => "is of a kind that is not known".to_owned(),
+            _ if value.is_string() && names.iter().all(|name| name.starts_with('"')) => {
+                format!("must be {}", names.join(" or "))
+            }
+            _ => format!("must be {}, and is {is}", names.join(" or ")),
         }
-        match schema.get("type").and_then(Value::as_str) {
-            Some(name) => with_article(name),
-            None => "another form".to_owned(),
+    }
+
+    fn describe(&self, list: &[Value], names: &mut Vec<String>) {
+        for schema in list.iter().map(|schema| self.resolve(schema)) {
+            let nested = schema.get("oneOf").or_else(|| schema.get("anyOf")).and_then(Value::as_array);
+            let name = match (nested, schema.get("const"), schema.get("type").and_then(Value::as_str)) {
+                (Some(nested), ..) => {
+                    self.describe(nested, names);
+                    continue;
+                }
+                (_, Some(constant), _) => constant.to_string(),
+                (_, _, Some("null")) | (None, None, None) => continue,
+                (_, _, Some(name)) => with_article(name),
+            };
+            if !names.contains(&name) {
+                names.push(name);
+            }
         }
     }
 }

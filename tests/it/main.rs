@@ -7,6 +7,7 @@ mod corpus;
 mod desk;
 mod import;
 mod invariants;
+mod protocol;
 mod store;
 #[cfg(unix)]
 mod wire;

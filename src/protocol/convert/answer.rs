@@ -31,7 +31,7 @@ impl Reading {
                 calls.push(our_call(call));
             }
         }
-        let states_calls = result.content.is_some() || result.tool_calls.is_some();
+        let states_calls = !calls.is_empty() || result.tool_calls.is_some();
         let default = if calls.is_empty() { StopReason::End } else { StopReason::ToolUse };
         Ok(Answer {
             parts,
