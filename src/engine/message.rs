@@ -101,6 +101,9 @@ pub enum Body {
 /// The kind of [`Body::Event`] under which system messages of a loaded history are stored (source: 000).
 pub const SYSTEM_IN_HISTORY: &str = "system";
 
+/// The kind of [`Body::Event`] that stands where a store lost a message.
+pub const UNREADABLE: &str = "unreadable";
+
 /// What a user message or a tool result can hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -3,7 +3,7 @@
 
 use super::compact::record::{Compaction, Status};
 use super::id::{CallId, CompactionId, Generation, MessageId, Ordinal, RoundId, SessionId, TurnId};
-use super::message::{Body, Message, NewMessage, ToolCall};
+use super::message::{Body, Message, NewMessage, ToolCall, UNREADABLE};
 use super::text::sha256_hex;
 use super::tokens::TokenCount;
 use std::collections::BTreeSet;
@@ -183,6 +183,23 @@ impl Transcript {
 
     /// Puts a message of a store back: counted, hashed and named long ago. `turn` is its turn's place.
     pub fn put_back(&mut self, turn: usize, message: Arc<Message>) {
+        // A store that lost a row leaves a gap: a position must never mean another message than before.
+        while self.messages.len() < message.ord.index() {
+            let ord = Ordinal(u32::try_from(self.messages.len()).unwrap_or(u32::MAX));
+            self.messages.push(Arc::new(Message {
+                id: MessageId::new(self.derived('m', ord.index())),
+                external_id: None,
+                ord,
+                rev: self.cuts,
+                turn: message.turn.clone(),
+                body: Body::Event { kind: UNREADABLE.into(), text: "".into() },
+                visible_to_model: false,
+                created_at: None,
+                tokens: 0,
+                hash: String::new(),
+                mentions: OnceLock::new(),
+            }));
+        }
         while self.turns.len() <= turn {
             self.turns.push(Turn {
                 id: message.turn.clone(),

@@ -112,7 +112,7 @@ impl LanguageServer for Backend {
             },
         };
         if let Some(pid) = params.process_id {
-            drop(self.parents.send(pid));
+            let _ = self.parents.send(pid);
         }
         let named = params.workspace_folders.into_iter().flatten().map(|folder| folder.uri.to_string());
         let mut folders: Vec<String> = named.collect();

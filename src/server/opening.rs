@@ -6,7 +6,7 @@ use super::live::Live;
 use super::main_loop::{MainLoop, Slot, now};
 use super::stores;
 use crate::engine::id::{Generation, SessionId};
-use crate::engine::session::input::{Command, Input, Open, ReplyTo};
+use crate::engine::session::input::{Command, Input, ReplyTo};
 use crate::engine::session::stored::{Driver, Head, Prefix, Stored};
 use crate::engine::session::{Opening as Begin, Session};
 use crate::protocol::error::{ErrorData, ProtocolError};
@@ -189,9 +189,4 @@ pub(super) fn given_id(id: &str) -> Result<SessionId, ProtocolError> {
     }
     let reason = "an id has 1 to 128 characters out of letters, digits and - _ . ~ :";
     Err(ProtocolError::invalid("sessionId", reason))
-}
-
-/// A command that opens and brings nothing.
-pub(super) fn plain_open() -> Command {
-    Command::Open(Box::new(Open::default()))
 }

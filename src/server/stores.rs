@@ -104,7 +104,7 @@ impl Stores {
         let done = Arc::new(std::sync::Mutex::new(Some(done)));
         let say = |done: &std::sync::Mutex<Option<oneshot::Sender<()>>>| {
             if let Some(done) = done.lock().ok().and_then(|mut done| done.take()) {
-                drop(done.send(()));
+                let _ = done.send(());
             }
         };
         if handles.is_empty() {

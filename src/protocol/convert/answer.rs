@@ -22,10 +22,14 @@ impl Reading {
             }
             None => (None, Vec::new()),
         };
-        for call in result.tool_calls.iter().flatten() {
-            if call.id.is_empty() {
-                return Err(self.field("toolCalls", |reading| reading.fail("a call without an id")));
-            }
+        let stated = result.tool_calls.as_deref().unwrap_or_default();
+        self.field("toolCalls", |reading| {
+            reading.each(stated, |reading, call| match call.id.as_str() {
+                "" => Err(reading.field("id", |reading| reading.fail("must not be empty"))),
+                _ => Ok(()),
+            })
+        })?;
+        for call in stated {
             // A call may stand in the content and in the list; it is one call then.
             if calls.iter().all(|known: &ToolCall| known.id.as_str() != call.id) {
                 calls.push(our_call(call));

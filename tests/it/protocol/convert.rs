@@ -285,11 +285,13 @@ fn an_answer_is_what_it_states_and_the_deltas_for_the_rest() {
     draft.fold(Delta::SetToolCalls(vec![ToolCall::new("d", "read", "{}")])).unwrap();
     let answer = |result: Value| {
         let result: ModelCompleteResult = serde_json::from_value(result).unwrap();
-        let answer = Reading::new().answer(&result, &draft).unwrap();
-        let ids: Vec<String> = answer.calls.iter().map(|call| call.id.to_string()).collect();
-        (answer.completion().text, ids.join(" "), answer.stop)
+        let answer = Reading::new().answer(&result).unwrap();
+        let (stop, text) = (answer.stop, answer.clone().completion(&draft).text);
+        let (_, calls) = answer.said(&draft);
+        let ids: Vec<String> = calls.iter().map(|call| call.id.to_string()).collect();
+        (text, ids.join(" "), stop)
     };
-    assert_eq!(answer(json!({})), ("streamed".into(), "d".into(), StopReason::ToolUse));
+    assert_eq!(answer(json!({})), ("streamed".into(), "d".into(), StopReason::End));
     assert_eq!(answer(json!({"toolCalls": []})), ("streamed".into(), String::new(), StopReason::End));
     let stated = json!({"content": "whole", "stopReason": "length", "toolCalls": [{"id": "e", "name": "n", "arguments": "{}"}]});
     assert_eq!(answer(stated), ("whole".into(), "e".into(), StopReason::Length));
@@ -299,7 +301,7 @@ fn an_answer_is_what_it_states_and_the_deltas_for_the_rest() {
     });
     assert_eq!(answer(both), ("a".into(), "f g".into(), StopReason::ToolUse));
     let nameless = json!({"toolCalls": [{"id": "", "name": "n", "arguments": "{}"}]});
-    let error = Reading::new().answer(&serde_json::from_value(nameless).unwrap(), &draft).unwrap_err();
+    let error = Reading::new().answer(&serde_json::from_value(nameless).unwrap()).unwrap_err();
     assert_eq!(error.to_string(), "toolCalls[0].id: must not be empty");
 }
 
