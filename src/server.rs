@@ -67,7 +67,7 @@ pub fn serve(options: &Options) -> std::io::Result<u8> {
             service,
             socket,
             outgoing: queue,
-            answers: Box::new(move |answer| drop(answers.send(Event::Answered(answer)))),
+            answers: Box::new(move |answer| drop(answers.send(Event::Answered(Box::new(answer))))),
             admit: Box::new(|request, open| admit(request.method(), open)),
             record: options.record.as_deref().and_then(recorder),
             body_limit: BODY_LIMIT,

@@ -42,10 +42,23 @@ const ENGINE: &[(&str, &[&str])] = &[
     ("message", &["id", "text", "tokens"]),
     ("compact::record", &["id", "message"]),
     ("delta", &["message"]),
-    ("session", &["compact::record", "id", "message", "prompt"]),
     ("transcript", &["compact::record", "id", "message", "text", "tokens"]),
-    ("prompt", &["compact::record", "id", "message", "settings", "text", "tokens", "transcript"]),
+    ("prompt", &["compact::record", "delta", "id", "message", "settings", "text", "tokens", "transcript"]),
     ("compact", &["compact::record", "id", "message", "prompt", "settings", "text", "tokens", "transcript"]),
+    (
+        "session",
+        &[
+            "compact",
+            "compact::record",
+            "delta",
+            "id",
+            "message",
+            "prompt",
+            "settings",
+            "tokens",
+            "transcript",
+        ],
+    ),
 ];
 
 /// Edges that should not be there, with the reason why they still are. Whoever pays one takes the line out.

@@ -38,9 +38,9 @@ pub(super) enum Event {
     /// The client's model said a little more.
     Delta(ModelDeltaParams),
     /// The client answered something that we asked.
-    Answered(Answer),
+    Answered(Box<Answer>),
     /// The store has a session, or has none of that id.
-    Loaded(SessionId, Result<(Fence, Option<Stored>), StoreError>),
+    Loaded(SessionId, Box<Result<(Fence, Option<Stored>), StoreError>>),
     /// The store looked for the session of a history.
     Found(ReplyTo, Box<PromptRenderParams>, Result<Option<SessionId>, StoreError>),
     /// The store took a batch, or did not.

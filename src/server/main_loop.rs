@@ -4,7 +4,7 @@
 
 use super::inbox::{Ask, Event, Hello, Reply};
 use super::live::{Done, Live};
-use super::opening::Opening;
+use super::opening::{Opening, own_settings};
 use super::outgoing::Outgoing;
 use super::settings::Layers;
 use super::stores::Stores;
@@ -15,6 +15,7 @@ use crate::engine::tokens::TokenCount;
 use crate::protocol::convert;
 use crate::protocol::error::{ErrorData, ProtocolError};
 use crate::protocol::server::ProgressToken;
+use crate::protocol::settings::Settings;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -107,8 +108,8 @@ impl MainLoop {
             }
             Event::Abandoned(to) => self.abandoned(to),
             Event::Delta(delta) => self.delta(delta),
-            Event::Answered(answer) => self.answered(answer),
-            Event::Loaded(id, loaded) => self.loaded(&id, loaded),
+            Event::Answered(answer) => self.answered(*answer),
+            Event::Loaded(id, loaded) => self.loaded(&id, *loaded),
             Event::Found(to, params, found) => self.found(to, *params, found),
             Event::Committed(id, committed) => self.committed(&id, committed),
             Event::Ready(to, value) => self.answer(to, value),
@@ -125,20 +126,25 @@ impl MainLoop {
         self.stores.configure(options.storage.unwrap_or_default(), synchronous, folders);
     }
 
-    /// Settings of open sessions follow the client's. One that cannot be used changes nothing, and the log says so.
-    fn configured(&mut self, settings: crate::protocol::settings::Settings) {
-        let before = std::mem::replace(&mut self.layers.changed, settings);
-        let ids: Vec<SessionId> = self.sessions.keys().cloned().collect();
-        for id in ids {
-            let Some(Slot::Live(live)) = self.sessions.get(&id) else { continue };
-            let own = super::opening::own_settings(&live.session.head().settings);
-            match self.layers.effective(&own) {
-                Ok(settings) => self.run_input(&id, Input::Settings(Box::new(settings))),
-                Err(error) => {
-                    self.log(format!("the new configuration cannot be used, the old one stays: {error}"));
-                    self.layers.changed = before;
-                    return;
+    /// Settings of open sessions follow the client's. A configuration that one of them cannot use changes none, and the
+    /// log says so.
+    fn configured(&mut self, settings: Settings) {
+        let layers = Layers { changed: settings, ..self.layers.clone() };
+        let live = self.sessions.iter().filter_map(|(id, slot)| match slot {
+            Slot::Live(live) => Some((id.clone(), own_settings(&live.session.head().settings))),
+            Slot::Opening(_) => None,
+        });
+        let effective: Result<Vec<_>, ProtocolError> =
+            live.map(|(id, own)| Ok((id, layers.effective(&own)?))).collect();
+        match effective {
+            Ok(effective) => {
+                self.layers = layers;
+                for (id, settings) in effective {
+                    self.run_input(&id, Input::Settings(Box::new(settings)));
                 }
+            }
+            Err(error) => {
+                self.log(format!("the new configuration cannot be used, the old one stays: {error}"));
             }
         }
     }

@@ -71,7 +71,7 @@ impl MainLoop {
                     }
                 }
             },
-            move |loaded| drop(inbox.send(Event::Loaded(answered, loaded))),
+            move |loaded| drop(inbox.send(Event::Loaded(answered, Box::new(loaded)))),
         );
         opening.store = Some(store);
         self.sessions.insert(id.clone(), Slot::Opening(Box::new(opening)));

@@ -42,8 +42,7 @@ pub(super) enum What {
 impl MainLoop {
     /// Goes on with a session's steps until one must be stored first.
     pub fn pump(&mut self, id: &SessionId) {
-        loop {
-            let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { break };
+        while let Some(Slot::Live(live)) = self.sessions.get_mut(id) {
             if live.is_writing {
                 return;
             }

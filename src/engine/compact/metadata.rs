@@ -18,6 +18,17 @@ pub struct SummaryMetadata {
     pub threadhold: String,
 }
 
+/// A summary as an editor kept it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SummaryEntry {
+    /// 003's `toolCallRoundId`; `previous` in an older form; empty in the mark of a failed summary.
+    pub round_id: String,
+    /// The exact block.
+    pub text: String,
+    /// Our own part, one JSON string; nothing in a summary that others wrote.
+    pub own: Option<String>,
+}
+
 /// What we need beside 003's fields to render the same bytes again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

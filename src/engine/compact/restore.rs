@@ -2,12 +2,11 @@
 //! not. Nothing is skipped in silence, and restoring twice changes nothing. What is matched against what is here; who
 //! brings the metadata is not.
 
-use super::metadata::own_part;
+use super::metadata::{SummaryEntry, own_part};
 use super::plan::{self, Keep};
 use super::record::{Action, Anchor, Compaction, Mode, ModeRequested, Span, Status, Strength, Trigger};
 use super::template::{BLOCK_CLOSE, BLOCK_OPEN, escape};
 use crate::engine::id::{CompactionId, Ordinal, RoundId};
-use crate::engine::session::history_turn::SummaryEntry;
 use crate::engine::tokens::{PER_MESSAGE, TokenCount};
 use crate::engine::transcript::Transcript;
 use std::collections::{BTreeMap, BTreeSet};

@@ -60,7 +60,7 @@ impl Step<'_> {
         let Begin { trigger, focus, exceeded, then } = begin;
         let job = Job { trigger, focus, since: self.around.now, exceeded, then };
         self.tell(Phase::Started, &job, None, None);
-        let step = self.at_desk(&job, |desk, model| ladder::start(desk, model));
+        let step = self.at_desk(&job, ladder::start);
         self.descend(step, job);
     }
 
@@ -114,7 +114,7 @@ impl Step<'_> {
             }
             Ok(ladder::Step::Stale) => {
                 self.trace("a summary's source changed while it was made; it was dropped");
-                let step = self.at_desk(&job, |desk, model| ladder::start(desk, model));
+                let step = self.at_desk(&job, ladder::start);
                 self.descend(step, job);
             }
         }
@@ -224,14 +224,14 @@ impl Step<'_> {
             }
             (Then::Report(reply), End::Nothing(why)) => self.reply(reply, Ok(Answer::Compacted(Err(why)))),
             (Then::Report(reply), End::CannotFit(sizes)) => self.reply(reply, Err(sizes.into())),
-            (Then::Render(rendering), End::Made(record)) => self.rendered(rendering, Some(*record), None),
+            (Then::Render(rendering), End::Made(record)) => self.rendered(*rendering, Some(*record), None),
             (Then::Render(rendering), End::Nothing(why)) => match job.exceeded {
                 Some(exceeded) => self.reply(rendering.reply, Err(exceeded.into())),
-                None => self.rendered(rendering, None, Some(why)),
+                None => self.rendered(*rendering, None, Some(why)),
             },
             (Then::Render(rendering), End::CannotFit(sizes)) => match job.exceeded {
                 Some(_) => self.reply(rendering.reply, Err(sizes.into())),
-                None => self.rendered(rendering, None, Some(sizes.to_string())),
+                None => self.rendered(*rendering, None, Some(sizes.to_string())),
             },
         }
         if !was_generating {

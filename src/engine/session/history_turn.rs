@@ -1,5 +1,6 @@
 //! A turn as an editor hands it back: what was said, and the metadata of the summaries that hung in it. Values only.
 
+use crate::engine::compact::metadata::SummaryEntry;
 use crate::engine::message::NewMessage;
 
 /// One turn of an editor's history, oldest first.
@@ -13,15 +14,4 @@ pub struct HistoryTurn {
     pub messages: Vec<NewMessage>,
     /// The summaries that the editor kept with it (source: 003).
     pub metadata: Vec<SummaryEntry>,
-}
-
-/// A summary as an editor kept it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SummaryEntry {
-    /// 003's `toolCallRoundId`; `previous` in an older form; empty in the mark of a failed summary.
-    pub round_id: String,
-    /// The exact block.
-    pub text: String,
-    /// Our own part, one JSON string; nothing in a summary that others wrote.
-    pub own: Option<String>,
 }

@@ -59,7 +59,7 @@ impl Step<'_> {
                     trigger,
                     focus: None,
                     exceeded,
-                    then: Then::Render(rendering),
+                    then: Then::Render(Box::new(rendering)),
                 });
             }
         }

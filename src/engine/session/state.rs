@@ -85,7 +85,7 @@ pub enum Then {
     /// The turn goes on.
     Generate,
     /// The editor gets its prompt.
-    Render(Rendering),
+    Render(Box<Rendering>),
     /// Who asked for it is told.
     Report(ReplyTo),
 }

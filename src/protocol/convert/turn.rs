@@ -1,8 +1,9 @@
 //! Turns of a client's history: their messages in order, and the summaries that the client persisted with them.
 
 use super::{ConvertError, Reading};
+use crate::engine::compact::metadata::SummaryEntry;
 use crate::engine::message::{Body, NewMessage};
-use crate::engine::session::history_turn::{HistoryTurn, SummaryEntry};
+use crate::engine::session::history_turn::HistoryTurn;
 use crate::protocol::restore::{SummaryMetadata, TurnMetadata};
 use crate::protocol::turn::{Round, Turn};
 

@@ -4,6 +4,7 @@
 use crate::desk::{SUMMARY, answered, overflowing};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use threadhold::engine::compact::metadata::SummaryEntry;
 use threadhold::engine::delta::{Delta, Draft};
 use threadhold::engine::id::{SessionId, Time};
 use threadhold::engine::message::{
@@ -13,7 +14,7 @@ use threadhold::engine::prompt::item::{Approval, Tool, ToolKind};
 use threadhold::engine::prompt::request::{Request, StopReason};
 use threadhold::engine::prompt::system::{CallerSection, OnOverflow, Place};
 use threadhold::engine::prompt::{BudgetExceeded, KEEP};
-use threadhold::engine::session::history_turn::{HistoryTurn, SummaryEntry};
+use threadhold::engine::session::history_turn::HistoryTurn;
 use threadhold::engine::tokens::QuarterOfChars;
 use threadhold::engine::transcript::Transcript;
 use threadhold::protocol as wire;
