@@ -105,9 +105,6 @@ pub struct TurnStartParams {
     /// The model from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
-    /// A request with a key that was seen before gets the first one's answer and starts nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub idempotency_key: Option<String>,
 }
 
 /// Result of `turn/start`. It comes as soon as the request is on disk; everything else comes as events.

@@ -10,15 +10,16 @@ use crate::engine::id::SessionId;
 use crate::engine::message::{Body, Content, NewMessage, ToolResult};
 use crate::engine::session::history_turn::HistoryTurn;
 use crate::engine::session::input::{
-    Command, Configure, GivenPrefix, Open, Render, ReplyTo, StartTurn, Summarize,
+    Command, Configure, GivenPrefix, Input, Open, Render, ReplyTo, StartTurn, Summarize,
 };
 use crate::engine::session::stored::{Driver, TurnStatus};
 use crate::protocol::convert::Reading;
 use crate::protocol::error::{ErrorData, ProtocolError};
+use crate::protocol::event::SessionsChangedParams;
+use crate::protocol::methods::{self, Named};
 use crate::protocol::prompt::{PromptRenderParams, RenderSummarize, Section};
 use crate::protocol::session::{
-    self, SessionCloseResult, SessionConfigureParams, SessionDeleteParams, SessionListParams,
-    SessionOpenParams,
+    self, SessionConfigureParams, SessionDeleteParams, SessionListParams, SessionOpenParams,
 };
 use crate::protocol::tool::Tool;
 use crate::protocol::turn::{self, TurnOutcome, TurnStartParams};
@@ -158,18 +159,16 @@ fn close(main: &mut MainLoop, to: ReplyTo, id: &str) -> Result<(), ProtocolError
     let id = given_id(id)?;
     match main.sessions.get_mut(&id) {
         Some(Slot::Live(live)) => {
-            live.is_closing = true;
-            main.run_input(&id, crate::engine::session::input::Input::Ending);
+            live.closing = Some(to);
+            main.run_input(&id, Input::Ending);
             main.let_go_if_done(&id);
+            Ok(())
         }
         Some(Slot::Opening(_)) | None => {
             let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
-            return Err(ProtocolError::new(data, format!("session {id} is not open here; nothing was done")));
+            Err(ProtocolError::new(data, format!("session {id} is not open here; nothing was done")))
         }
     }
-    let value = wire(&SessionCloseResult {});
-    main.answer(to, value);
-    Ok(())
 }
 
 fn delete(main: &mut MainLoop, to: ReplyTo, params: &SessionDeleteParams) -> Result<(), ProtocolError> {
@@ -183,12 +182,19 @@ fn delete(main: &mut MainLoop, to: ReplyTo, params: &SessionDeleteParams) -> Res
     let gone = ProtocolError::new(data, format!("session {id} was deleted; nothing of it is left"));
     main.let_go(&id);
     main.fail_all(&id, &gone);
-    let (inbox, session) = (main.inbox.clone(), id.clone());
+    let (inbox, session, outgoing) = (main.inbox.clone(), id.clone(), main.outgoing.clone());
     store.submit(
         move |store| store.delete(&session),
         move |deleted: Result<_, StoreError>| {
             let value = deleted.map_err(|error| stores::error(&error)).and_then(|deleted| match deleted {
-                Some(deleted) => wire_session::deleted(&deleted),
+                Some(deleted) => {
+                    let changed = SessionsChangedParams {
+                        deleted: vec![id.as_str().to_owned()],
+                        ..SessionsChangedParams::default()
+                    };
+                    outgoing.notification(methods::SessionsChanged::NAME, &changed);
+                    wire_session::deleted(&deleted)
+                }
                 None => {
                     let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
                     Err(ProtocolError::new(

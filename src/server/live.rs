@@ -4,7 +4,7 @@
 use crate::engine::id::CallId;
 use crate::engine::session::Session;
 use crate::engine::session::effect::Effect;
-use crate::engine::session::input::{ModelCallId, Timer};
+use crate::engine::session::input::{ModelCallId, ReplyTo, Timer};
 use crate::engine::session::stored::Write;
 use crate::store::Fence;
 use crate::store::worker::Handle;
@@ -34,8 +34,8 @@ pub(super) struct Live {
     pub permission: Option<i64>,
     /// Deadlines that run.
     pub timers: BTreeMap<Timer, (u64, AbortHandle)>,
-    /// It is to be let go when all is stored.
-    pub is_closing: bool,
+    /// Who is told that it is closed, once all is stored. Nobody waits for that in a session that stays.
+    pub closing: Option<ReplyTo>,
 }
 
 /// A step that was taken.
@@ -75,7 +75,7 @@ impl Live {
             tools: BTreeMap::new(),
             permission: None,
             timers: BTreeMap::new(),
-            is_closing: false,
+            closing: None,
         }
     }
 

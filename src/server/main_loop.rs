@@ -15,6 +15,7 @@ use crate::engine::tokens::TokenCount;
 use crate::protocol::convert;
 use crate::protocol::error::{ErrorData, ProtocolError};
 use crate::protocol::server::ProgressToken;
+use crate::protocol::session::SessionCloseResult;
 use crate::protocol::settings::Settings;
 use serde::Serialize;
 use serde_json::Value;
@@ -242,12 +243,15 @@ impl MainLoop {
             self.outgoing.cancel(*request);
         }
         if let Some((store, fence)) = live.store.clone() {
-            let id = id.clone();
+            let (id, inbox, closing) = (id.clone(), self.inbox.clone(), live.closing);
             store.submit(
                 move |store| store.release(&id, fence),
-                |released| {
+                move |released| {
                     if let Err(error) = released {
                         tracing::warn!(%error, "a lease could not be given back");
+                    }
+                    if let Some(to) = closing {
+                        drop(inbox.send(Event::Ready(to, wire(&SessionCloseResult {}))));
                     }
                 },
             );

@@ -5,11 +5,14 @@ use super::inbox::Event;
 use super::live::Live;
 use super::main_loop::{MainLoop, Slot, now};
 use super::stores;
+use super::wire_session::summary;
 use crate::engine::id::{Generation, SessionId};
-use crate::engine::session::input::{Command, Input, ReplyTo};
+use crate::engine::session::input::{Command, Configure, Input, ReplyTo};
 use crate::engine::session::stored::{Driver, Head, Prefix, Stored};
 use crate::engine::session::{Opening as Begin, Session};
 use crate::protocol::error::{ErrorData, ProtocolError};
+use crate::protocol::event::SessionsChangedParams;
+use crate::protocol::methods::{self, Named};
 use crate::protocol::settings::Settings;
 use crate::store::Fence;
 use crate::store::error::StoreError;
@@ -101,6 +104,7 @@ impl MainLoop {
             );
             return self.refuse(&commands, &ProtocolError::new(data, message));
         }
+        let is_new = stored.is_none();
         let head = match &stored {
             Some(stored) => stored.head.clone(),
             None => self.head(id, folder.as_deref(), new.unwrap_or_default()),
@@ -112,6 +116,11 @@ impl MainLoop {
         }
         for (to, command) in commands {
             self.run_input(id, Input::Command(to, command));
+        }
+        if is_new && let Some(Slot::Live(live)) = self.sessions.get(id) {
+            let created = vec![summary(&live.session)];
+            let changed = SessionsChangedParams { created, ..SessionsChangedParams::default() };
+            self.outgoing.notification(methods::SessionsChanged::NAME, &changed);
         }
     }
 
@@ -162,7 +171,16 @@ impl MainLoop {
         match self.sessions.get_mut(&id) {
             None => self.open_slot(&id, opening),
             Some(Slot::Opening(before)) => before.commands.extend(opening.commands),
-            Some(Slot::Live(_)) => {
+            Some(Slot::Live(live)) => {
+                if let Some(settings) = &opening.settings
+                    && let Ok(own) = super::main_loop::wire(settings)
+                    && let Ok(settings) = self.layers.effective(settings)
+                {
+                    let title = live.session.head().title.clone();
+                    let configure = Command::Configure(Box::new(Configure { settings, own, title }));
+                    // Nobody waits for this one's answer.
+                    self.run_input(&id, Input::Command(ReplyTo(u64::MAX), configure));
+                }
                 for (to, command) in opening.commands {
                     self.run_input(&id, Input::Command(to, command));
                 }

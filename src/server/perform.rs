@@ -2,17 +2,19 @@
 //! events, answers and requests go to the client. And the way back: what the client answered becomes an input.
 
 use super::inbox::Event;
-use super::live::Done;
+use super::live::{Done, Live};
 use super::main_loop::{MainLoop, Slot};
 use super::message::Answer;
 use super::{stores, wire_event, wire_session};
-use crate::engine::id::{CallId, SessionId};
+use crate::engine::id::{CallId, SessionId, TurnId};
 use crate::engine::session::effect::{AskModel, Effect, InvokeTool, Purpose, Reason};
 use crate::engine::session::event::{EventBody, Phase};
 use crate::engine::session::input::{Input, ModelCallId, Timer, ToolOutcome};
 use crate::protocol::convert::{self, Reading};
+use crate::protocol::event::SessionsChangedParams;
 use crate::protocol::methods::{self, Named, read_result};
-use crate::protocol::model::{ModelCompleteParams, ModelDeltaParams, ModelPurpose};
+use crate::protocol::model::{ModelCompleteParams, ModelDeltaParams, ModelPurpose, ModelUsageParams, Usage};
+use crate::protocol::session::SessionSummary;
 use crate::protocol::tool::{RequestPermissionParams, ToolInvokeParams};
 use crate::store::error::StoreError;
 use serde_json::json;
@@ -31,8 +33,8 @@ pub(super) struct Asked {
 /// See [`Asked`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum What {
-    /// `model/complete`.
-    Model(ModelCallId),
+    /// `model/complete`, with the turn, the purpose and our own count of the request.
+    Model(ModelCallId, Option<TurnId>, ModelPurpose, u32),
     /// `tool/invoke`.
     Tool(CallId),
     /// `tool/requestPermission`.
@@ -122,9 +124,15 @@ impl MainLoop {
                 self.answer(to, value);
             }
             Effect::AskModel(ask) => self.ask_model(id, *ask),
-            Effect::CancelModel(call) => self.cancel(id, &What::Model(call)),
+            Effect::CancelModel(call) => {
+                let number = self.live(id).and_then(|live| live.models.remove(&call));
+                self.cancel(number);
+            }
             Effect::InvokeTool(call) => self.invoke(id, call),
-            Effect::CancelTool(call) => self.cancel(id, &What::Tool(call)),
+            Effect::CancelTool(call) => {
+                let number = self.live(id).and_then(|live| live.tools.remove(&call));
+                self.cancel(number);
+            }
             Effect::AskPermission(reasons) => self.ask_permission(id, &reasons),
             Effect::Start(timer, ms) => self.start_timer(id, timer, ms),
             Effect::Stop(timer) => {
@@ -150,7 +158,33 @@ impl MainLoop {
             let params = wire_event::event(&live.session, &event);
             self.outgoing.notification(methods::SessionEventSent::NAME, &params);
         }
+        self.tell_list(id, &event.body);
         self.tell_progress(id, &event.body);
+    }
+
+    /// What an event changes in the list of sessions.
+    fn tell_list(&self, id: &SessionId, body: &EventBody) {
+        let Some(Slot::Live(live)) = self.sessions.get(id).filter(|_| self.is_kept(id)) else { return };
+        let now = wire_session::summary(&live.session);
+        let mut changed = SessionsChangedParams::default();
+        match body {
+            EventBody::MessagesTruncated { fork: Some(fork), .. } => {
+                let parent_id = Some(now.session_id.clone());
+                let session_id = fork.as_str().to_owned();
+                changed.created.push(SessionSummary { session_id, parent_id, ..now.clone() });
+                changed.updated.push(now);
+            }
+            EventBody::ThreadUpdated { .. } | EventBody::RuntimeUpdated { ended: Some(_), .. } => {
+                changed.updated.push(now);
+            }
+            _ => return,
+        }
+        self.outgoing.notification(methods::SessionsChanged::NAME, &changed);
+    }
+
+    /// Whether a session is stored, and not only there for one answer.
+    fn is_kept(&self, id: &SessionId) -> bool {
+        matches!(self.sessions.get(id), Some(Slot::Live(live)) if live.store.is_some())
     }
 
     /// A compaction as progress of the request that waits for it.
@@ -184,14 +218,14 @@ impl MainLoop {
     }
 
     fn ask_model(&mut self, id: &SessionId, ask: AskModel) {
-        let AskModel { call, turn, purpose, model, request } = ask;
-        let number = self.ask_client(id, What::Model(call));
-        let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return };
-        live.models.insert(call, number);
+        let AskModel { call, turn, purpose, model, tokens, request } = ask;
         let purpose = match purpose {
             Purpose::Turn => ModelPurpose::Turn,
             Purpose::Summary => ModelPurpose::Summary,
         };
+        let number = self.ask_client(id, What::Model(call, turn.clone(), purpose, tokens));
+        let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return };
+        live.models.insert(call, number);
         let params = ModelCompleteParams {
             request_id: number.to_string(),
             session_id: id.as_str().to_owned(),
@@ -228,18 +262,39 @@ impl MainLoop {
         self.outgoing.request(number, methods::RequestPermission::NAME, &params);
     }
 
+    fn live(&mut self, id: &SessionId) -> Option<&mut Live> {
+        match self.sessions.get_mut(id) {
+            Some(Slot::Live(live)) => Some(live),
+            Some(Slot::Opening(_)) | None => None,
+        }
+    }
+
     /// Tells the client that an answer is not wanted any more. One that comes all the same is dropped.
-    fn cancel(&mut self, id: &SessionId, what: &What) {
-        let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return };
-        let number = match what {
-            What::Model(call) => live.models.remove(call),
-            What::Tool(call) => live.tools.remove(call),
-            What::Permission => live.permission.take(),
-        };
+    fn cancel(&mut self, number: Option<i64>) {
         if let Some(number) = number {
             self.asked.remove(&number);
             self.outgoing.cancel(number);
         }
+    }
+
+    /// What a model used, beside our own count of it.
+    fn tell_usage(
+        &self,
+        id: &SessionId,
+        turn: Option<TurnId>,
+        purpose: ModelPurpose,
+        usage: Usage,
+        estimated_tokens: u32,
+    ) {
+        let params = ModelUsageParams {
+            session_id: id.as_str().to_owned(),
+            turn_id: turn.map(|turn| turn.as_str().to_owned()),
+            purpose,
+            usage,
+            estimated_tokens,
+            estimator: self.counter.name().to_owned(),
+        };
+        self.outgoing.notification(methods::ModelUsage::NAME, &params);
     }
 
     fn start_timer(&mut self, id: &SessionId, timer: Timer, ms: u64) {
@@ -269,7 +324,7 @@ impl MainLoop {
     pub fn delta(&mut self, delta: ModelDeltaParams) {
         let number = delta.request_id.parse::<i64>().ok();
         let asked = number.and_then(|number| self.asked.get(&number)).cloned();
-        let Some(Asked { session, what: What::Model(call) }) = asked else {
+        let Some(Asked { session, what: What::Model(call, ..) }) = asked else {
             return tracing::info!(request = delta.request_id, "a delta came for no request and was dropped");
         };
         for delta in delta.ops.iter().filter_map(convert::delta) {
@@ -289,13 +344,16 @@ impl MainLoop {
         };
         let Some(Slot::Live(live)) = self.sessions.get_mut(&session) else { return };
         match what {
-            What::Model(call) => {
+            What::Model(call, turn, purpose, tokens) => {
                 live.models.remove(&call);
                 let outcome = answer.outcome.map_err(|error| error.message.into_owned());
                 let outcome = outcome.and_then(|value| {
                     let read = read_result::<methods::ModelComplete>(value);
                     read.map_err(|error| format!("the answer to model/complete cannot be read: {error}"))
                 });
+                if let Ok(Some(usage)) = outcome.as_ref().map(|result| result.usage) {
+                    self.tell_usage(&session, turn, purpose, usage, tokens);
+                }
                 let said = outcome.and_then(|result| {
                     let said = Reading::new().answer(&result);
                     said.map_err(|error| format!("the answer to model/complete cannot be read: {error}"))
@@ -336,7 +394,7 @@ impl MainLoop {
     pub fn let_go_if_done(&mut self, id: &SessionId) {
         let Some(Slot::Live(live)) = self.sessions.get(id) else { return };
         let is_awaited = self.waiting.values().any(|waiting| waiting.session.as_ref() == Some(id));
-        let is_passing = live.store.is_none() || live.is_closing;
+        let is_passing = live.store.is_none() || live.closing.is_some();
         if is_passing && live.is_settled() && !is_awaited {
             self.let_go(id);
         }

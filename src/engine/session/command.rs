@@ -131,13 +131,12 @@ impl Step<'_> {
     /// What was written could not be stored: nothing goes on that nobody could find again. It is still here, and is
     /// stored with what comes next.
     pub(super) fn not_written(&mut self, why: String) {
-        self.stop_running();
-        if matches!(self.session.state, State::Resting(_)) {
-            return self.enter(State::Resting(Rest::Failed(why)));
+        // Where nothing ran nothing is written here either: a disk that stays full must not be asked for ever.
+        if !self.is_resting() {
+            self.stop_running();
+            let last = self.session.turns.len().saturating_sub(1);
+            self.set_turn(last, TurnStatus::Failed);
         }
-        self.session.state = State::Resting(Rest::Failed(why.clone()));
-        let last = self.session.turns.len().saturating_sub(1);
-        self.set_turn(last, TurnStatus::Failed);
         self.enter(State::Resting(Rest::Failed(why)));
     }
 }

@@ -124,22 +124,29 @@ impl Step<'_> {
         let Ask { mut request, mode, waiting } = ask;
         let call = self.next_call();
         let settings = &self.session.settings;
-        let (model, deadline) = (settings.model.clone(), settings.model_deadline_ms);
+        let own = match &job.then {
+            Then::Render(rendering) => rendering.render.model.as_ref(),
+            Then::Generate | Then::Report(_) => None,
+        };
+        let (model, deadline) = (own.unwrap_or(&settings.model).clone(), settings.model_deadline_ms);
         if !model.tool_choice_none && request.tool_choice == ToolChoice::None {
             // A model that cannot be told to use no tools is told of none; its cached prefix is lost.
             request.tools = std::sync::Arc::default();
             request.tool_choice = ToolChoice::Auto;
         }
+        let tools = if request.tools.is_empty() { 0 } else { self.session.fixed.tool_tokens() };
+        let tokens = tools + request.items.iter().map(|item| item.tokens).sum::<u32>();
         let turn = self.turn_id();
         self.tell(Phase::Summarizing, &job, Some(mode), None);
         let was = self.session.state.name();
-        let compacting = Compacting { call, mode, draft: Draft::default(), waiting, job };
+        let compacting =
+            Compacting { call, mode, model: model.clone(), draft: Draft::default(), waiting, job };
         self.session.state = State::Compacting(Box::new(compacting));
         let state = self.session.state.name();
         if was != state {
             self.emit(EventBody::RuntimeUpdated { state, turn: turn.clone(), ended: None });
         }
-        let ask = AskModel { call, turn, purpose: Purpose::Summary, model, request };
+        let ask = AskModel { call, turn, purpose: Purpose::Summary, model, tokens, request };
         self.effects.push(Effect::AskModel(Box::new(ask)));
         self.effects.push(Effect::Start(Timer::Model(call), deadline));
     }
@@ -163,7 +170,7 @@ impl Step<'_> {
             return;
         };
         let Compacting { draft, waiting, job, mode, .. } = *running;
-        let model = self.session.settings.model.name.clone().unwrap_or_else(|| "editor".to_owned());
+        let model = running.model.name.clone().unwrap_or_else(|| "editor".to_owned());
         let before = waiting.fallbacks().len();
         let outcome = outcome(draft);
         let step = self.at_desk(&job, |desk, _| Waiting::answer(waiting, desk, &model, outcome));

@@ -56,6 +56,8 @@ pub struct AskModel {
     pub purpose: Purpose,
     /// Which one.
     pub model: ModelFacts,
+    /// What the request weighs by our own count, in tokens.
+    pub tokens: u32,
     /// What to send.
     pub request: Request,
 }

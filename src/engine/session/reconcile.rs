@@ -35,8 +35,18 @@ struct Parting {
     first: usize,
     /// Ours from here on is not theirs.
     cut: Option<Ordinal>,
-    /// Their turn from which on messages are taken in, and how many of it we have.
-    append: (usize, usize),
+    /// Their turn from which on messages are taken in.
+    turn: usize,
+    /// Which messages of that turn; all of those after it.
+    missing: Vec<usize>,
+}
+
+impl Parting {
+    /// Whole turns of theirs, from this one on.
+    fn turns(first: usize, cut: Option<Ordinal>, theirs: &[HistoryTurn], turn: usize) -> Self {
+        let missing = theirs.get(turn).map_or(0, |turn| turn.messages.len());
+        Self { first, cut, turn, missing: (0..missing).collect() }
+    }
 }
 
 /// Whether the list ends with the newest turn, or may go on.
@@ -63,44 +73,61 @@ pub(super) struct Merge {
 
 /// Compares. Nothing is changed.
 pub(super) fn merge(transcript: &Transcript, theirs: &[HistoryTurn], reach: Reach) -> Merge {
-    let Parting { first, cut, append: (turn, have) } = part(transcript, theirs, reach);
-    let mut append = Vec::new();
-    for (at, history) in theirs.iter().enumerate().skip(turn) {
-        let skip = if at == turn { have } else { 0 };
-        for (n, message) in history.messages.iter().enumerate().skip(skip) {
-            append.push((n == 0, message.clone()));
-        }
+    let Parting { first, cut, turn, missing } = part(transcript, theirs, reach);
+    let of_first = theirs
+        .get(turn)
+        .into_iter()
+        .flat_map(|turn| missing.iter().filter_map(|at| Some((*at == 0, turn.messages.get(*at)?.clone()))));
+    let of_later = theirs
+        .iter()
+        .skip(turn + 1)
+        .flat_map(|turn| turn.messages.iter().enumerate().map(|(at, message)| (at == 0, message.clone())));
+    Merge { first, cut, append: of_first.chain(of_later).collect() }
+}
+
+/// All of theirs after all of ours: the running turn of an editor whose last one is over.
+pub(super) fn after(transcript: &Transcript, theirs: &[HistoryTurn]) -> Merge {
+    let messages = theirs.iter().flat_map(|turn| turn.messages.iter().enumerate());
+    Merge {
+        first: transcript.turns().len(),
+        cut: None,
+        append: messages.map(|(at, message)| (at == 0, message.clone())).collect(),
     }
-    Merge { first, cut, append }
 }
 
 fn part(transcript: &Transcript, theirs: &[HistoryTurn], reach: Reach) -> Parting {
     let ours = transcript.turns().len();
+    let begin = |at: usize| transcript.turns().get(at).map(|turn| turn.first);
     let Some(start) = theirs.first() else {
-        let cut = (reach == Reach::Whole && ours > 0).then_some(Ordinal(0));
-        return Parting { first: 0, cut, append: (0, 0) };
+        let cut = if reach == Reach::Whole { begin(0) } else { None };
+        return Parting::turns(0, cut, theirs, 0);
     };
     let Some(first) = aligned(transcript, start, reach) else {
-        let cut = (reach != Reach::Running && ours > 0).then_some(Ordinal(0));
-        return Parting { first: if cut.is_some() { 0 } else { ours }, cut, append: (0, 0) };
+        return match reach {
+            Reach::Running => Parting::turns(ours, None, theirs, 0),
+            Reach::Whole | Reach::Older => Parting::turns(0, begin(0), theirs, 0),
+        };
     };
-    let begin = |at: usize| transcript.turns().get(at).map(|turn| turn.first);
     for (n, history) in theirs.iter().enumerate() {
         let at = first + n;
         if at >= ours {
-            return Parting { first, cut: None, append: (n, 0) };
+            return Parting::turns(first, None, theirs, n);
         }
         let is_last = n + 1 == theirs.len() && reach != Reach::Older;
         match inside(transcript, at, history, is_last) {
             Inside::Same => {}
-            Inside::More(have) if at + 1 == ours => return Parting { first, cut: None, append: (n, have) },
-            // Turns of ours follow: they follow something else than theirs do.
-            Inside::More(have) => return Parting { first, cut: begin(at + 1), append: (n, have) },
-            Inside::Parts(ord, have) => return Parting { first, cut: Some(ord), append: (n, have) },
+            // Where turns of ours follow, they follow something else than theirs do.
+            Inside::More(missing) => {
+                return Parting { first, cut: begin(at + 1), turn: n, missing };
+            }
+            Inside::Parts(ord, have) => {
+                let missing = (have..history.messages.len()).collect();
+                return Parting { first, cut: Some(ord), turn: n, missing };
+            }
         }
     }
     let cut = if reach == Reach::Older { None } else { begin(first + theirs.len()) };
-    Parting { first, cut, append: (theirs.len(), 0) }
+    Parting { first, cut, turn: theirs.len(), missing: Vec::new() }
 }
 
 /// Our turn that is their first one. By the editor's id wherever it stands; without ids the words must be the same.
@@ -123,18 +150,20 @@ fn aligned(transcript: &Transcript, start: &HistoryTurn, reach: Reach) -> Option
 enum Inside {
     /// Ours has it all.
     Same,
-    /// Theirs goes on after this many of its messages.
-    More(usize),
+    /// These of their messages are missing at the end of ours.
+    More(Vec<usize>),
     /// Ours is another one from here on; this many of theirs are ours too.
     Parts(Ordinal, usize),
 }
 
 fn inside(transcript: &Transcript, at: usize, history: &HistoryTurn, is_last: bool) -> Inside {
-    let Some(turn) = transcript.turns().get(at) else { return Inside::More(0) };
-    let Some(last) = transcript.last_of_turn(at) else { return Inside::More(0) };
+    let Some(turn) = transcript.turns().get(at) else { return Inside::Same };
+    let Some(last) = transcript.last_of_turn(at) else { return Inside::Same };
     let said = transcript.range(turn.first, last).iter().map(|message| &**message);
     let mut ours: Vec<&Message> = said.filter(|message| !is_hidden(message)).collect();
     ours.reverse();
+    let is_result = |message: &&Message| matches!(message.body, Body::Tool(_));
+    let mut missing = Vec::new();
     for (n, theirs) in history.messages.iter().enumerate() {
         if n > 0 && !history.detailed {
             return Inside::Same;
@@ -144,35 +173,42 @@ fn inside(transcript: &Transcript, at: usize, history: &HistoryTurn, is_last: bo
         }
         if let Body::Tool(result) = &theirs.body {
             // Results come in any order: each is looked for among those that stand together.
-            let together = ours.iter().rev().take_while(|message| matches!(message.body, Body::Tool(_)));
-            let at = together
-                .enumerate()
-                .find(|(_, m)| matches!(&m.body, Body::Tool(known) if known.call == result.call))
-                .map(|(at, _)| ours.len() - 1 - at);
-            match at {
-                Some(at) if same(ours[at], theirs) => drop(ours.remove(at)),
-                Some(at) => return Inside::Parts(ours[at].ord, n),
-                None if ours.is_empty() => return Inside::More(n),
-                // A result that never reached us before the model went on: it cannot be taken in any more.
-                None => {}
+            let together = ours.iter().rev().take_while(|message| is_result(message)).count();
+            let known =
+                |message: &&Message| matches!(&message.body, Body::Tool(known) if known.call == result.call);
+            match ours.iter().skip(ours.len() - together).position(known) {
+                Some(at) => {
+                    let at = ours.len() - together + at;
+                    if !same(ours[at], theirs) {
+                        return Inside::Parts(ours[at].ord, n);
+                    }
+                    ours.remove(at);
+                }
+                None => missing.push(n),
             }
             continue;
         }
-        while matches!(ours.last().map(|message| &message.body), Some(Body::Tool(_))) {
+        while ours.last().is_some_and(is_result) {
             ours.pop();
         }
         match ours.last() {
-            None => return Inside::More(n),
-            Some(message) if same(message, theirs) => drop(ours.pop()),
+            None => {
+                missing.extend(n..history.messages.len());
+                return Inside::More(missing);
+            }
+            Some(message) if same(message, theirs) => {
+                ours.pop();
+                // The model went on without them: they cannot be taken in any more.
+                missing.clear();
+            }
             Some(message) => return Inside::Parts(message.ord, n),
         }
     }
-    let results_only = ours.iter().all(|message| matches!(message.body, Body::Tool(_)));
-    match ours.last() {
-        Some(message) if is_last && history.detailed && !results_only => {
-            Inside::Parts(message.ord, history.messages.len())
-        }
-        _ => Inside::Same,
+    match ours.iter().rfind(|message| !is_result(message)) {
+        Some(message) if is_last && history.detailed => Inside::Parts(message.ord, history.messages.len()),
+        Some(_) => Inside::Same,
+        None if missing.is_empty() => Inside::Same,
+        None => Inside::More(missing),
     }
 }
 

@@ -178,7 +178,13 @@ impl Step<'_> {
     /// Compares a history with ours, and brings both and the store to the same. `names_current`: the last of it is the
     /// running turn; where it is not named, ours stays.
     fn take(&mut self, theirs: Vec<HistoryTurn>, reach: Reach, names_current: bool) -> Report {
-        let mut merge = reconcile::merge(&self.session.transcript, &theirs, reach);
+        let is_over = self.session.turns.last().is_some_and(|row| row.status != TurnStatus::Running);
+        let has_id = theirs.first().is_some_and(|turn| turn.external_id.is_some());
+        let mut merge = match reach {
+            // Without an id the same words are another request once the turn is over.
+            Reach::Running if is_over && !has_id => reconcile::after(&self.session.transcript, &theirs),
+            _ => reconcile::merge(&self.session.transcript, &theirs, reach),
+        };
         let last = self.session.transcript.turns().last().map(|turn| turn.first);
         let runs = self.session.turns.last().is_some_and(|row| row.status == TurnStatus::Running);
         if !names_current && runs && merge.cut.is_some() && merge.cut == last && merge.append.is_empty() {

@@ -3,6 +3,7 @@
 
 use super::effect::Diagnostic;
 use super::input::{ModelCallId, Render, ReplyTo};
+use super::settings::ModelFacts;
 use crate::engine::compact::ladder::Waiting;
 use crate::engine::compact::record::{Mode, Trigger};
 use crate::engine::delta::Draft;
@@ -56,6 +57,8 @@ pub struct Compacting {
     pub call: ModelCallId,
     /// The rung that asked.
     pub mode: Mode,
+    /// The model that was asked.
+    pub model: ModelFacts,
     /// What the model said so far.
     pub draft: Draft,
     /// How the compaction goes on with its answer.

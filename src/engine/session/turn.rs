@@ -103,11 +103,12 @@ impl Step<'_> {
             max_output: settings.model.max_output,
             cache_breakpoints: if breakpoints { prompt.plan.breakpoints().collect() } else { Vec::new() },
         };
+        let tokens = prompt.tokens;
         let (model, deadline) = (settings.model.clone(), settings.model_deadline_ms);
         self.enter(State::Streaming(Streaming { call, message: message.clone(), draft: Draft::default() }));
         self.tell_context(prompt);
         self.emit(EventBody::StreamStarted { message, turn: turn.clone() });
-        let ask = AskModel { call, turn: Some(turn), purpose: Purpose::Turn, model, request };
+        let ask = AskModel { call, turn: Some(turn), purpose: Purpose::Turn, model, tokens, request };
         self.effects.push(Effect::AskModel(Box::new(ask)));
         self.effects.push(Effect::Start(Timer::Model(call), deadline));
     }
@@ -240,8 +241,16 @@ impl Step<'_> {
 
     /// The process is about to end: what a model said so far is kept, for the user saw it. Waits stay as they are.
     pub(super) fn ending(&mut self) {
-        if matches!(self.session.state, State::Streaming(_)) {
-            self.stop_running();
+        for (reply, _) in std::mem::take(&mut self.session.renders) {
+            self.reply(reply, Err(Refusal::Cancelled));
+        }
+        let is_turn = match &self.session.state {
+            State::Streaming(_) => true,
+            State::Compacting(running) => running.job.then == Then::Generate,
+            State::Resting(_) | State::Paused(_) | State::WaitingIde(_) => return,
+        };
+        self.stop_running();
+        if is_turn {
             self.end_turn(TurnStatus::Cancelled, Rest::Idle);
         }
     }
