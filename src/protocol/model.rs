@@ -77,9 +77,9 @@ pub enum StopReason {
     ToolUse,
     /// The provider or the model would not answer.
     Refused,
-    /// Somebody stopped it; what is there was shown.
+    /// Somebody stopped it; what is there was shown. Only the sidecar says this.
     Cancelled,
-    /// The call broke off; what is there was shown.
+    /// The call broke off; what is there was shown. Only the sidecar says this: a client answers with an error.
     Failed,
 }
 

@@ -1698,7 +1698,14 @@ export type StopReason =
   /** It waits for the results of its tool calls. */
   | "toolUse"
   /** The provider or the model would not answer. */
-  | "refused";
+  | "refused"
+  /** Somebody stopped it; what is there was shown. Only the sidecar says this. */
+  | "cancelled"
+  /**
+   * The call broke off; what is there was shown. Only the sidecar says this: a client answers with an
+   * error.
+   */
+  | "failed";
 
 /** How sessions are kept. */
 export type StorageBackend =

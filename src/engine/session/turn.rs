@@ -207,6 +207,8 @@ impl Step<'_> {
         calls: Vec<ToolCall>,
         stop: StopReason,
     ) -> bool {
+        // Calls that were streamed are not seen by who reads the answer: without a word of its own it says `end`.
+        let stop = if stop == StopReason::End && !calls.is_empty() { StopReason::ToolUse } else { stop };
         self.emit(EventBody::StreamFinished { message, stop });
         let whole = matches!(stop, StopReason::End | StopReason::ToolUse);
         let calls = if whole { calls } else { Vec::new() };

@@ -101,7 +101,7 @@ fn numbered() -> Vec<Value> {
     events
         .map(|(at, event)| {
             let mut whole = json!({"sessionId": "s", "stream": "p1", "seq": at + 1});
-            whole.as_object_mut().unwrap().extend(event.as_object().unwrap().clone());
+            whole.as_object_mut().expect("an object").extend(event.as_object().expect("an object").clone());
             whole
         })
         .collect()
