@@ -197,6 +197,16 @@ pub struct ModelCountTokensResult {
     pub tokens: Vec<u32>,
 }
 
+/// Who says what a model used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum UsageSource {
+    /// The model's provider, in the answer.
+    Provider,
+    /// The client counted the request, for its provider says nothing.
+    CountTokens,
+}
+
 /// Parameters of `model/usage`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -208,8 +218,10 @@ pub struct ModelUsageParams {
     pub turn_id: Option<String>,
     /// What the model was asked for.
     pub purpose: ModelPurpose,
-    /// What it used, as its provider reported it.
+    /// What it used.
     pub usage: Usage,
+    /// Who says so.
+    pub source: UsageSource,
     /// The sidecar's own estimate of the input, in tokens.
     pub estimated_tokens: u32,
     /// Who estimated.

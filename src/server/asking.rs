@@ -8,12 +8,13 @@ use super::settings::model_facts;
 use super::{stores, wire_session};
 use crate::engine::id::SessionId;
 use crate::engine::message::{Body, Content, NewMessage, ToolResult};
+use crate::engine::session::effect::Diagnostic;
 use crate::engine::session::history_turn::HistoryTurn;
 use crate::engine::session::input::{
     Command, Configure, GivenPrefix, Input, Open, Render, ReplyTo, StartTurn, Summarize,
 };
 use crate::engine::session::stored::{Driver, TurnStatus};
-use crate::protocol::convert::Reading;
+use crate::protocol::convert::{self, Reading};
 use crate::protocol::error::{ErrorData, ProtocolError};
 use crate::protocol::event::SessionsChangedParams;
 use crate::protocol::methods::{self, Named};
@@ -342,9 +343,11 @@ fn prefix(sections: Option<&[Section]>, tools: Option<&[Tool]>) -> Result<GivenP
 
 /// The running turn of a render: what the editor gives of it, results merged into the rounds that called (source: 003).
 fn render_of(params: PromptRenderParams) -> Result<Render, ProtocolError> {
-    let history = turns(params.history.as_deref())?;
-    let has_rounds = params.rounds.is_some() || params.tool_results.is_some();
     let mut reading = Reading::new();
+    let history = params.history.as_deref();
+    let history =
+        history.map(|history| reading.field("history", |reading| reading.history(history))).transpose()?;
+    let has_rounds = params.rounds.is_some() || params.tool_results.is_some();
     let current = match params.input {
         Some(input) => {
             let given = turn::Turn {
@@ -386,6 +389,11 @@ fn render_of(params: PromptRenderParams) -> Result<Render, ProtocolError> {
             Some(RenderSummarize::Auto) | None => Summarize::Auto,
         },
         breakpoints: params.cache_breakpoints.unwrap_or(true),
+        left_out: reading
+            .ignored
+            .into_iter()
+            .map(|ignored| Diagnostic { kind: convert::IGNORED_PART, message: ignored.message })
+            .collect(),
     })
 }
 

@@ -13,7 +13,10 @@ use crate::engine::session::input::{Input, ModelCallId, Timer, ToolOutcome};
 use crate::protocol::convert::{self, Reading};
 use crate::protocol::event::SessionsChangedParams;
 use crate::protocol::methods::{self, Named, read_result};
-use crate::protocol::model::{ModelCompleteParams, ModelDeltaParams, ModelPurpose, ModelUsageParams, Usage};
+use crate::protocol::model::{
+    ModelCompleteParams, ModelCountTokensParams, ModelDeltaParams, ModelPurpose, ModelUsageParams, Usage,
+    UsageSource,
+};
 use crate::protocol::session::SessionSummary;
 use crate::protocol::tool::{RequestPermissionParams, ToolInvokeParams};
 use crate::store::error::StoreError;
@@ -34,11 +37,24 @@ pub(super) struct Asked {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum What {
     /// `model/complete`, with the turn, the purpose and our own count of the request.
-    Model(ModelCallId, Option<TurnId>, ModelPurpose, u32),
+    Model(ModelCallId, Used),
+    /// `model/countTokens`.
+    Count(Used),
     /// `tool/invoke`.
     Tool(CallId),
     /// `tool/requestPermission`.
     Permission,
+}
+
+/// A request whose use is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Used {
+    /// The turn that it is for.
+    turn: Option<TurnId>,
+    /// Why the model was asked.
+    purpose: ModelPurpose,
+    /// Our own count of it, in tokens.
+    tokens: u32,
 }
 
 impl MainLoop {
@@ -223,7 +239,14 @@ impl MainLoop {
             Purpose::Turn => ModelPurpose::Turn,
             Purpose::Summary => ModelPurpose::Summary,
         };
-        let number = self.ask_client(id, What::Model(call, turn.clone(), purpose, tokens));
+        let used = Used { turn: turn.clone(), purpose, tokens };
+        if self.layers.client.count_tokens && model.counts_tokens {
+            let texts = request.items.iter().flat_map(|item| item.texts()).map(|text| text.to_string());
+            let params = ModelCountTokensParams { texts: texts.collect(), model: model.name.clone() };
+            let number = self.ask_client(id, What::Count(used.clone()));
+            self.outgoing.request(number, methods::ModelCountTokens::NAME, &params);
+        }
+        let number = self.ask_client(id, What::Model(call, used));
         let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return };
         live.models.insert(call, number);
         let params = ModelCompleteParams {
@@ -278,20 +301,14 @@ impl MainLoop {
     }
 
     /// What a model used, beside our own count of it.
-    fn tell_usage(
-        &self,
-        id: &SessionId,
-        turn: Option<TurnId>,
-        purpose: ModelPurpose,
-        usage: Usage,
-        estimated_tokens: u32,
-    ) {
+    fn tell_usage(&self, id: &SessionId, used: Used, usage: Usage, source: UsageSource) {
         let params = ModelUsageParams {
             session_id: id.as_str().to_owned(),
-            turn_id: turn.map(|turn| turn.as_str().to_owned()),
-            purpose,
+            turn_id: used.turn.map(|turn| turn.as_str().to_owned()),
+            purpose: used.purpose,
             usage,
-            estimated_tokens,
+            source,
+            estimated_tokens: used.tokens,
             estimator: self.counter.name().to_owned(),
         };
         self.outgoing.notification(methods::ModelUsage::NAME, &params);
@@ -344,7 +361,15 @@ impl MainLoop {
         };
         let Some(Slot::Live(live)) = self.sessions.get_mut(&session) else { return };
         match what {
-            What::Model(call, turn, purpose, tokens) => {
+            What::Count(used) => {
+                let counted = answer.outcome.ok().map(read_result::<methods::ModelCountTokens>);
+                if let Some(Ok(counted)) = counted {
+                    let tokens = counted.tokens.iter().fold(0u32, |sum, tokens| sum.saturating_add(*tokens));
+                    let usage = Usage { input_tokens: Some(tokens), ..Usage::default() };
+                    self.tell_usage(&session, used, usage, UsageSource::CountTokens);
+                }
+            }
+            What::Model(call, used) => {
                 live.models.remove(&call);
                 let outcome = answer.outcome.map_err(|error| error.message.into_owned());
                 let outcome = outcome.and_then(|value| {
@@ -352,7 +377,7 @@ impl MainLoop {
                     read.map_err(|error| format!("the answer to model/complete cannot be read: {error}"))
                 });
                 if let Ok(Some(usage)) = outcome.as_ref().map(|result| result.usage) {
-                    self.tell_usage(&session, turn, purpose, usage, tokens);
+                    self.tell_usage(&session, used, usage, UsageSource::Provider);
                 }
                 let said = outcome.and_then(|result| {
                     let said = Reading::new().answer(&result);

@@ -120,6 +120,7 @@ pub(super) fn model_facts(model: &Model) -> ModelFacts {
         window: model.window,
         max_output: model.max_output,
         tool_choice_none: model.tool_choice_none.unwrap_or(true),
+        counts_tokens: model.count_tokens == Some(true) && model.usage != Some(true),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Everything that can happen to a session, as values: commands of a client, what a model and tools did, deadlines.
 //! Where they came from on a wire is not told here.
 
+use super::effect::Diagnostic;
 use super::history_turn::HistoryTurn;
 use super::settings::{ModelFacts, Settings};
 use super::stored::TurnStatus;
@@ -132,6 +133,8 @@ pub struct Render {
     pub summarize: Summarize,
     /// Whether the prompt marks where a provider's cache may keep it.
     pub breakpoints: bool,
+    /// What of the request could not be taken in.
+    pub left_out: Vec<Diagnostic>,
 }
 
 /// Whether a render may compact.

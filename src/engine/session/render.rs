@@ -40,8 +40,9 @@ impl Step<'_> {
             let why = "there is nothing to render: neither the session nor the request has a message";
             return self.reply(reply, Err(Refusal::Empty(why)));
         }
-        let rendering =
-            Rendering { reply, render, fork: report.fork.clone(), diagnostics: diagnostics(&report) };
+        let mut diagnostics = diagnostics(&report);
+        diagnostics.append(&mut render.left_out);
+        let rendering = Rendering { reply, render, fork: report.fork.clone(), diagnostics };
         let budget = match self.budget_of(&rendering.render) {
             Ok(budget) => budget,
             Err(error) => return self.reply(reply, Err(error.into())),

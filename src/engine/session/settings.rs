@@ -34,6 +34,8 @@ pub struct ModelFacts {
     pub max_output: Option<u32>,
     /// Whether it can be told of tools and told to use none.
     pub tool_choice_none: bool,
+    /// Whether the client is asked to count a request, because its provider does not say what one used.
+    pub counts_tokens: bool,
 }
 
 /// What a client said that it can do. It is never asked for anything else.
@@ -58,6 +60,7 @@ impl Default for Settings {
                 window: DEFAULT_WINDOW,
                 max_output: None,
                 tool_choice_none: true,
+                counts_tokens: false,
             },
             budget: BudgetSettings::default(),
             policy: policy::DEFAULT,

@@ -194,6 +194,9 @@ impl Step<'_> {
             (None, StopReason::Length) => {
                 self.fail("the answer reached its length limit; what was said is kept".to_owned());
             }
+            (None, StopReason::Cancelled | StopReason::Failed) => {
+                self.fail("the client says that the answer broke off; what was said is kept".to_owned());
+            }
             (None, _) if calls => self.run_calls(),
             (None, _) => self.end_turn(TurnStatus::Completed, Rest::Completed),
         }
