@@ -147,7 +147,8 @@ impl Session {
         if open.is_empty() {
             return State::Resting(rest);
         }
-        let asks = self.waiting_for_user(&open);
+        let newest = self.transcript.rounds().last().map(|round| round.assistant);
+        let asks = if last.started == newest { BTreeSet::new() } else { self.waiting_for_user(&open) };
         if asks.is_empty() {
             State::WaitingIde(open)
         } else {
@@ -301,7 +302,8 @@ impl Step<'_> {
         let at = transcript.turn_at(ord).unwrap_or_default();
         let turn = u32::try_from(at).unwrap_or(u32::MAX);
         if let Some(known) = transcript.turns().get(at).filter(|_| at >= self.session.turns.len()) {
-            let row = TurnRow { index: turn, id: known.id.clone(), status: TurnStatus::Running };
+            let row =
+                TurnRow { index: turn, id: known.id.clone(), status: TurnStatus::Running, started: None };
             self.session.turns.push(row.clone());
             self.write(Write::Turn(row));
         }

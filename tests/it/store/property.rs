@@ -59,7 +59,12 @@ fn write(own: &'static str) -> impl Strategy<Value = Write> {
         });
     let turn = (0..4_u32, any::<bool>()).prop_map(|(index, runs)| {
         let status = if runs { TurnStatus::Running } else { TurnStatus::Completed };
-        Write::Turn(TurnRow { index, id: TurnId::new(format!("t{index}")), status })
+        Write::Turn(TurnRow {
+            index,
+            id: TurnId::new(format!("t{index}")),
+            status,
+            started: (index % 2 == 1).then_some(Ordinal(index)),
+        })
     });
     let record = (0..3_u32, 0..6_u32, proptest::option::of(text())).prop_map(|(id, to, narrative)| {
         let mut record = compaction(&format!("c{id}"), to);
