@@ -304,7 +304,7 @@ fn happens(bench: &mut Bench, happening: Happening) {
             bench.command(Command::Render(Box::new(render)));
         }
         Happening::Abandons => {
-            if let Some(open) = bench.open_replies.pop_last() {
+            if let Some(open) = bench.open_replies.last().copied() {
                 bench.step(Input::Abandoned(ReplyTo(open)));
                 // What is abandoned may be answered with a cancellation, or not at all.
                 bench.open_replies.remove(&open);

@@ -794,8 +794,10 @@ export interface ModelUsageParams {
   turnId?: string;
   /** What the model was asked for. */
   purpose: ModelPurpose;
-  /** What it used, as its provider reported it. */
+  /** What it used. */
   usage: Usage;
+  /** Who says so. */
+  source: UsageSource;
   /** The sidecar's own estimate of the input, in tokens. */
   estimatedTokens: number;
   /** Who estimated. */
@@ -2056,8 +2058,6 @@ export interface TurnStartParams {
   sections?: Section[];
   /** The model from now on. */
   model?: Model;
-  /** A request with a key that was seen before gets the first one's answer and starts nothing. */
-  idempotencyKey?: string;
 }
 
 /** Result of `turn/start`. It comes as soon as the request is on disk; everything else comes as events. */
@@ -2104,6 +2104,13 @@ export interface Usage {
   /** Tokens of the input that came from a cache. */
   cachedInputTokens?: number;
 }
+
+/** Who says what a model used. */
+export type UsageSource =
+  /** The model's provider, in the answer. */
+  | "provider"
+  /** The client counted the request, for its provider says nothing. */
+  | "countTokens";
 
 /** A named value that belongs to a request, such as a selection. */
 export interface Variable {
