@@ -6,25 +6,30 @@
 //!
 //! | where | what it is for | what it never does |
 //! |---|---|---|
-//! | [`engine`] | everything that decides: [`engine::message`], [`engine::transcript`], [`engine::prompt`], [`engine::compact`] | IO, time, randomness, threads |
+//! | [`engine`] | everything that decides: [`engine::message`], [`engine::transcript`], [`engine::prompt`], [`engine::compact`], [`engine::session`] | IO, time, randomness, threads |
 //! | [`tokenizer`] | exact token counts | know what a message is |
 //! | [`model`] | asking a model; [`model::scripted`] answers from a fixture | know where a request comes from |
 //! | [`store`] | sessions on disk, one writer each; [`store::worker`] owns the thread | decide what is written, or show a prompt |
 //! | [`protocol`] | what goes over the wire: types, methods, errors; [`protocol::schema`] writes its documents; [`protocol::convert`] turns it into the engine's values and back | act on a message |
 //! | [`transcript_io`] | foreign transcripts in, our own format in and out, one file per format | read a file |
 //! | [`replay`] | a transcript through the engine; reports, dumps, [`replay::measure`] | read or write a file |
-//! | [`server`] | the sidecar's edge: framing, routing, the process's end | decide anything about a prompt |
+//! | [`server`] | the sidecar: framing, routing, the one loop that owns the sessions, the process's end | decide anything about a prompt |
 //! | [`commands`] | the command line: files, printing, exit codes | decide anything about a prompt |
 //!
-//! Start with [`engine::compact`]: its header tells the story of a compaction in one paragraph.
+//! Start with [`engine::compact`], whose header tells the story of a compaction in one paragraph, and
+//! [`engine::session`], whose header has the table of what happens in a session.
 //!
 //! # Invariants
 //!
-//! The number is the name under which tests and reviews speak of it. Numbers that are missing belong to parts that are
-//! not built yet: the server, the session machine.
+//! The number is the name under which tests and reviews speak of it.
 //!
 //! 1. The engine does no IO; its errors are values of the domain. Held by clippy (`.clippy.toml`) and `tests/tidy.rs`.
+//! 2. One loop owns all sessions; there is no lock around one, and a panic ends only the session that it happened in.
+//!    Held by `src/server/main_loop`.
 //! 3. Same inputs, same prompts and records, byte for byte. Held by `tests/it/invariants`.
+//! 4. Each event of a stream has the number after the one before it. Held by `tests/it/session.rs`.
+//! 5. A result is applied only where the state waits for its call; anything else is traced and dropped. Held by
+//!    `tests/it/session.rs`.
 //! 6. Rendering never changes the transcript. Held by `tests/it/invariants`.
 //! 7. Between reported prefix breaks each prompt's items are a strict prefix of the next one's. Held by
 //!    `tests/it/invariants` and, on real transcripts, by `tests/it/checker.rs`.
@@ -32,8 +37,12 @@
 //! 9. No prompt holds an unanswered call or an orphan result. Held by the same two.
 //! 10. User messages reach the model byte for byte or are reported. Held by the same two.
 //! 11. The ladder ends without a model. Held by `tests/it/invariants`.
-//! 13. What was acknowledged is on disk. Held by `tests/it/store`.
+//! 12. A restored session renders the same bytes in a fresh process. Held by `tests/it/wire/restore.rs`.
+//! 13. What was acknowledged is on disk. Held by `tests/it/store` and `tests/it/wire/ends.rs`.
 //! 14. Standard output belongs to the protocol. Held by `tests/it/wire/frames.rs`, and by clippy (`print_stdout`).
+//! 15. Every request gets exactly one response; a handler awaits its own reply at most. Held by `tests/it/session.rs`
+//!     and `tests/it/wire/load.rs`.
+//! 16. No key and no secret is logged, stored or put into an error. Held by `tests/it/wire/secrets.rs`.
 
 pub mod commands;
 pub mod engine;

@@ -369,15 +369,16 @@ fn node(path: &[&str]) -> String {
     }
 }
 
-/// The rows of the issue's table, each a promise that a test holds.
+/// The rows of the parts that are built, each a promise that a test holds.
 const ROWS: &[&str] = &[
-    "V1", "V2", "V3", "V5", "V6", "V8", "V10", "V11", "V12", "V13", "V14", "V15", "V16", "V21", "V22", "V29",
-    "V31", "V34", "C2", "C15", "C16", "C24", "C25", "C26", "R17", "R40", "R41", "R42", "R43", "R44", "M20",
-    "M22", "N7", "N8",
+    "V1", "V2", "V3", "V4", "V5", "V6", "V7", "V8", "V9", "V10", "V11", "V12", "V13", "V14", "V15", "V16",
+    "V17", "V20", "V21", "V22", "V23", "V24", "V25", "V26", "V27", "V28", "V29", "V31", "V34", "V37", "C2",
+    "C14", "C15", "C16", "C17", "C24", "C25", "C26", "R17", "R25", "R26", "R27", "R29", "R40", "R41", "R42",
+    "R43", "R44", "M1", "M10", "M20", "M22", "N5", "N6", "N7", "N8",
 ];
 
 #[test]
-fn every_row_of_this_issue_is_named_in_a_test() {
+fn every_row_of_a_part_that_is_built_is_named_in_a_test() {
     let mut named = BTreeSet::new();
     for file in rust_files("src").iter().chain(&rust_files("tests")) {
         for comment in file.text.lines().filter_map(|line| line.split_once("//")?.1.split_once("rows:")) {

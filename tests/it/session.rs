@@ -328,7 +328,7 @@ fn happens(bench: &mut Bench, happening: Happening) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
 
     /// rows: R27
     #[test]
