@@ -38,7 +38,7 @@ pub(super) fn answer(
     layers: &Layers,
     answer: Result<Answer, Refusal>,
 ) -> Result<Value, ProtocolError> {
-    match answer.map_err(|refusal| refused(&refusal))? {
+    match answer.map_err(|refusal| refused(session, &refusal))? {
         Answer::Opened(opened) => {
             let (snapshot, report) = *opened;
             wire(&SessionOpenResult {
@@ -87,13 +87,17 @@ pub(super) fn answer(
 }
 
 /// Why a session did not do it.
-fn refused(refusal: &Refusal) -> ProtocolError {
+fn refused(session: &Session, refusal: &Refusal) -> ProtocolError {
     let data = match refusal {
-        Refusal::InvalidState { state: now, accepts } => ErrorData::InvalidState {
+        Refusal::InvalidState { state: now, .. } => ErrorData::InvalidState {
             state: state(*now),
-            accepts: accepts.iter().map(|method| (*method).to_owned()).collect(),
+            accepts: accepted(session).iter().map(|method| (*method).to_owned()).collect(),
         },
-        Refusal::OtherDriver(_) | Refusal::Empty(_) => {
+        Refusal::OtherDriver(_) => ErrorData::InvalidState {
+            state: state(session.state().name()),
+            accepts: accepted(session).iter().map(|method| (*method).to_owned()).collect(),
+        },
+        Refusal::Empty(_) => {
             return ProtocolError::new(
                 ErrorData::InvalidParams { field: String::new(), reason: refusal.to_string() },
                 format!("{refusal}; nothing was done"),
@@ -120,6 +124,16 @@ fn refused(refusal: &Refusal) -> ProtocolError {
         other => other.to_string(),
     };
     ProtocolError::new(data, message)
+}
+
+/// The methods that a session takes now, by its driver.
+fn accepted(session: &Session) -> Vec<&'static str> {
+    let other: &[&str] = match session.head().driver {
+        Driver::Sidecar => &["turn/end", "round/append", "prompt/render"],
+        Driver::Editor => &["tool/decide", "tool/result"],
+    };
+    let all = session.state().name().accepts().iter().copied();
+    all.filter(|method| !other.contains(method)).collect()
 }
 
 /// A state as clients know it.

@@ -135,7 +135,9 @@ impl Step<'_> {
             return self.reply(reply, Err(Refusal::Empty(why)));
         }
         let id = round.first().and_then(|message| message.external_id.as_deref());
-        let newest = self.session.transcript.rounds().last();
+        // An editor may count its rounds anew in each turn.
+        let turn = self.session.transcript.turns().len() - 1;
+        let newest = self.session.transcript.rounds().last().filter(|round| round.turn == turn);
         let is_known = newest.is_some_and(|known| id == Some(known.id.as_str()));
         let calls: Vec<String> = match round.first().map(|message| &message.body) {
             _ if is_known => self.session.unanswered().iter().map(|call| self.source_of(call)).collect(),
