@@ -38,7 +38,7 @@ pub(super) fn answer(
     layers: &Layers,
     answer: Result<Answer, Refusal>,
 ) -> Result<Value, ProtocolError> {
-    match answer.map_err(|refusal| refused(&refusal))? {
+    match answer.map_err(|refusal| refused(session, &refusal))? {
         Answer::Opened(opened) => {
             let (snapshot, report) = *opened;
             wire(&SessionOpenResult {
@@ -87,13 +87,16 @@ pub(super) fn answer(
 }
 
 /// Why a session did not do it.
-fn refused(refusal: &Refusal) -> ProtocolError {
+pub(super) fn refused(session: &Session, refusal: &Refusal) -> ProtocolError {
+    // What the other driver's sessions take is no way on.
+    let accepts = |now: StateName| -> Vec<String> {
+        now.accepted_by(session.head().driver).map(str::to_owned).collect()
+    };
+    let taken = |now| ErrorData::InvalidState { state: state(now), accepts: accepts(now) };
     let data = match refusal {
-        Refusal::InvalidState { state: now, accepts } => ErrorData::InvalidState {
-            state: state(*now),
-            accepts: accepts.iter().map(|method| (*method).to_owned()).collect(),
-        },
-        Refusal::OtherDriver(_) | Refusal::Empty(_) => {
+        Refusal::InvalidState { state: now, .. } => taken(*now),
+        Refusal::OtherDriver(_) => taken(session.state().name()),
+        Refusal::Empty(_) => {
             return ProtocolError::new(
                 ErrorData::InvalidParams { field: String::new(), reason: refusal.to_string() },
                 format!("{refusal}; nothing was done"),
@@ -108,8 +111,18 @@ fn refused(refusal: &Refusal) -> ProtocolError {
             ErrorData::InvalidParams { field: "settings".into(), reason: error.to_string() }
         }
         Refusal::Cancelled => ErrorData::Cancelled {},
+        Refusal::Provider { cause, .. } => ErrorData::ProviderError {
+            provider: "editor".into(),
+            status: None,
+            cause: (*cause).to_owned(),
+            retry_after_ms: None,
+            excerpt: None,
+        },
     };
     let message = match refusal {
+        Refusal::InvalidState { state: now, .. } => {
+            format!("the session is {}; it takes {} now", now.name(), accepts(*now).join(", "))
+        }
         Refusal::BudgetExceeded(exceeded) => format!(
             "{exceeded}. Nothing was sent and nothing is lost. Allow summarize, or choose a model with a larger window"
         ),
