@@ -320,12 +320,19 @@ impl Step<'_> {
         }
     }
 
-    /// Ends the newest turn and says so, with the summaries that were made in it.
+    /// The turn cannot go on.
+    fn fail(&mut self, why: impl Into<Refusal>) {
+        let why = why.into();
+        self.turn_ended(TurnStatus::Failed, Rest::Failed(why.to_string()), Some(why));
+    }
+
+    /// Ends the newest turn and says so.
     fn end_turn(&mut self, status: TurnStatus, rest: Rest) {
-        let error = match &rest {
-            Rest::Failed(why) => Some(why.clone()),
-            Rest::Idle | Rest::Completed | Rest::WaitingUserInput => None,
-        };
+        self.turn_ended(status, rest, None);
+    }
+
+    /// Ends the newest turn and says so, with the summaries that were made in it.
+    fn turn_ended(&mut self, status: TurnStatus, rest: Rest, error: Option<Refusal>) {
         let last = self.session.turns.len().saturating_sub(1);
         self.set_turn(last, status);
         self.session.state = State::Resting(rest);

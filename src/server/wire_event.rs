@@ -1,11 +1,10 @@
 //! Events as a client reads them. What happens when is the session's.
 
-use super::wire_session::{metadata, reasons, restored, state, status, view};
+use super::wire_session::{metadata, reasons, refused, restored, state, status, view};
 use crate::engine::session::Session;
 use crate::engine::session::event::{self, EventBody, Phase};
 use crate::protocol::context::SectionTokens;
 use crate::protocol::convert;
-use crate::protocol::error::ErrorData;
 use crate::protocol::event::{CompactionPhase, Event, EventError, SessionEvent};
 
 /// An event of this session.
@@ -46,14 +45,8 @@ fn body(session: &Session, body: &EventBody) -> Event {
             turn_id: turn.as_ref().map(|turn| turn.as_str().to_owned()),
             status: ended.as_ref().map(|ended| status(ended.status)),
             error: ended.as_ref().and_then(|ended| ended.error.as_ref()).map(|why| {
-                let data = ErrorData::ProviderError {
-                    provider: "editor".into(),
-                    status: None,
-                    cause: why.clone(),
-                    retry_after_ms: None,
-                    excerpt: None,
-                };
-                EventError { code: data.kind().code(), message: why.clone(), data }
+                let error = refused(session, why);
+                EventError { code: error.code(), message: error.message, data: error.data }
             }),
             metadata: ended.as_ref().and_then(|ended| metadata(&ended.summaries)),
         },

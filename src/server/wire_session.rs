@@ -87,16 +87,15 @@ pub(super) fn answer(
 }
 
 /// Why a session did not do it.
-fn refused(session: &Session, refusal: &Refusal) -> ProtocolError {
+pub(super) fn refused(session: &Session, refusal: &Refusal) -> ProtocolError {
+    // What the other driver's sessions take is no way on.
+    let accepts = |now: StateName| -> Vec<String> {
+        now.accepted_by(session.head().driver).map(str::to_owned).collect()
+    };
+    let taken = |now| ErrorData::InvalidState { state: state(now), accepts: accepts(now) };
     let data = match refusal {
-        Refusal::InvalidState { state: now, .. } => ErrorData::InvalidState {
-            state: state(*now),
-            accepts: accepted(session).iter().map(|method| (*method).to_owned()).collect(),
-        },
-        Refusal::OtherDriver(_) => ErrorData::InvalidState {
-            state: state(session.state().name()),
-            accepts: accepted(session).iter().map(|method| (*method).to_owned()).collect(),
-        },
+        Refusal::InvalidState { state: now, .. } => taken(*now),
+        Refusal::OtherDriver(_) => taken(session.state().name()),
         Refusal::Empty(_) => {
             return ProtocolError::new(
                 ErrorData::InvalidParams { field: String::new(), reason: refusal.to_string() },
@@ -112,8 +111,18 @@ fn refused(session: &Session, refusal: &Refusal) -> ProtocolError {
             ErrorData::InvalidParams { field: "settings".into(), reason: error.to_string() }
         }
         Refusal::Cancelled => ErrorData::Cancelled {},
+        Refusal::Provider { cause, .. } => ErrorData::ProviderError {
+            provider: "editor".into(),
+            status: None,
+            cause: (*cause).to_owned(),
+            retry_after_ms: None,
+            excerpt: None,
+        },
     };
     let message = match refusal {
+        Refusal::InvalidState { state: now, .. } => {
+            format!("the session is {}; it takes {} now", now.name(), accepts(*now).join(", "))
+        }
         Refusal::BudgetExceeded(exceeded) => format!(
             "{exceeded}. Nothing was sent and nothing is lost. Allow summarize, or choose a model with a larger window"
         ),
@@ -124,16 +133,6 @@ fn refused(session: &Session, refusal: &Refusal) -> ProtocolError {
         other => other.to_string(),
     };
     ProtocolError::new(data, message)
-}
-
-/// The methods that a session takes now, by its driver.
-fn accepted(session: &Session) -> Vec<&'static str> {
-    let other: &[&str] = match session.head().driver {
-        Driver::Sidecar => &["turn/end", "round/append", "prompt/render"],
-        Driver::Editor => &["tool/decide", "tool/result"],
-    };
-    let all = session.state().name().accepts().iter().copied();
-    all.filter(|method| !other.contains(method)).collect()
 }
 
 /// A state as clients know it.

@@ -57,7 +57,12 @@ pub fn restore(
     let mut restored = Vec::new();
     for (turn, entry) in entries {
         let key = (entry.round_id.clone(), entry.text.clone(), entry.own.clone());
-        let verdict = if seen.insert(key) { one(transcript, *turn, entry, with) } else { Verdict::Duplicate };
+        // The marks of two failures are alike, and neither is a copy of a summary.
+        let is_failure = entry.round_id.is_empty() && entry.text.is_empty();
+        let verdict = match is_failure || seen.insert(key) {
+            true => one(transcript, *turn, entry, with),
+            false => Verdict::Duplicate,
+        };
         restored.push(Restored { round_id: entry.round_id.clone(), verdict });
     }
     restored

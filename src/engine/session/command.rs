@@ -118,12 +118,11 @@ impl Step<'_> {
         let Some(turn) = self.turn_id() else {
             return self.reply(reply, Err(Refusal::Empty("there is no turn that could end")));
         };
-        let rest = match status {
-            TurnStatus::Completed => Rest::Completed,
-            TurnStatus::Running | TurnStatus::Cancelled => Rest::Idle,
-            TurnStatus::Failed => Rest::Failed("the editor says that the turn failed".into()),
-        };
-        self.end_turn(status, rest);
+        match status {
+            TurnStatus::Completed => self.end_turn(status, Rest::Completed),
+            TurnStatus::Running | TurnStatus::Cancelled => self.end_turn(status, Rest::Idle),
+            TurnStatus::Failed => self.fail("the editor says that the turn failed".to_owned()),
+        }
         let summaries = self.session.summaries_of(self.session.turns.len().saturating_sub(1));
         self.reply(reply, Ok(Answer::TurnEnded { turn, summaries }));
     }

@@ -223,8 +223,11 @@ impl Step<'_> {
         }
         match (job.then, end) {
             (Then::Generate, End::Made(record)) => self.generate(Some(&record)),
-            (Then::Generate, End::Nothing(why)) => self.fail(why),
-            (Then::Generate, End::CannotFit(sizes)) => self.fail(sizes.to_string()),
+            (Then::Generate, End::Nothing(why)) => match job.exceeded {
+                Some(exceeded) => self.fail(exceeded),
+                None => self.fail(why),
+            },
+            (Then::Generate, End::CannotFit(sizes)) => self.fail(sizes),
             (Then::Report(reply), End::Made(record)) => {
                 let metadata: SummaryMetadata = metadata(&self.session.transcript, &record);
                 self.reply(reply, Ok(Answer::Compacted(Ok(Box::new((*record, metadata))))));

@@ -214,4 +214,19 @@ pub enum Refusal {
     /// It was cancelled.
     #[error("cancelled; what was said is kept")]
     Cancelled,
+    /// The model, or the client that asks it for us, failed.
+    #[error("{why}")]
+    Provider {
+        /// For programs.
+        cause: &'static str,
+        /// For people, without secrets.
+        why: String,
+    },
+}
+
+impl From<String> for Refusal {
+    /// What a client says about its model.
+    fn from(why: String) -> Self {
+        Self::Provider { cause: "client", why }
+    }
 }

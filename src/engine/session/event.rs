@@ -1,7 +1,7 @@
 //! What a session tells whoever follows it: numbered events and the ring that keeps the newest of them for a follower
 //! that missed some (source: 001). Their form on a wire is the protocol's.
 
-use super::effect::Reason;
+use super::effect::{Reason, Refusal};
 use super::reconcile::Report;
 use super::state::StateName;
 use super::stored::TurnStatus;
@@ -96,7 +96,7 @@ pub struct TurnEnd {
     /// How.
     pub status: TurnStatus,
     /// Why it failed.
-    pub error: Option<String>,
+    pub error: Option<Refusal>,
     /// The summaries that were made in it, oldest first (source: 003).
     pub summaries: Vec<SummaryMetadata>,
 }

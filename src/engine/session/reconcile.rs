@@ -213,7 +213,8 @@ fn inside(transcript: &Transcript, at: usize, history: &HistoryTurn, is_last: bo
 }
 
 /// Whether they are the same message. With ids on both sides the ids decide first: an editor sends the same words
-/// again under a new one. What was put beside a request when it was first rendered need not come again.
+/// again under a new one. What was put beside a request is captured when it is first rendered: it need not come again,
+/// and under the same id it may come in another state, which changes nothing.
 fn same(ours: &Message, theirs: &NewMessage) -> bool {
     if let (Some(a), Some(b)) = (&ours.external_id, &theirs.external_id)
         && a != b
@@ -224,7 +225,12 @@ fn same(ours: &Message, theirs: &NewMessage) -> bool {
         (Body::User(all), Body::User(said)) => {
             let beside =
                 |part: &Content| matches!(part, Content::Resource { .. } | Content::ContextFile { .. });
-            all.starts_with(said) && all.iter().skip(said.len()).all(beside)
+            let has_id = ours.external_id.is_some() && theirs.external_id.is_some();
+            let words = |parts: &'_ [Content]| -> Vec<Content> {
+                parts.iter().filter(|part| !beside(part)).cloned().collect()
+            };
+            let same_words = || !words(all).is_empty() && words(all) == words(said);
+            all.starts_with(said) && all.iter().skip(said.len()).all(beside) || has_id && same_words()
         }
         (_, body) => ours.hash == body.hash(),
     }

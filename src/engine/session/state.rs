@@ -4,6 +4,7 @@
 use super::effect::Diagnostic;
 use super::input::{ModelCallId, Render, ReplyTo};
 use super::settings::ModelFacts;
+use super::stored::Driver;
 use crate::engine::compact::ladder::Waiting;
 use crate::engine::compact::record::{Mode, Trigger};
 use crate::engine::delta::Draft;
@@ -161,6 +162,15 @@ impl StateName {
             StateName::Paused => &["tool/decide", "turn/cancel", "session/configure"],
             StateName::WaitingIde => &["tool/result", "turn/cancel", "session/configure"],
         }
+    }
+
+    /// The same for the sessions of one driver.
+    pub fn accepted_by(self, driver: Driver) -> impl Iterator<Item = &'static str> {
+        let of_other: &[&str] = match driver {
+            Driver::Sidecar => &["turn/end", "round/append", "prompt/render"],
+            Driver::Editor => &["tool/decide", "tool/result"],
+        };
+        self.accepts().iter().copied().filter(|method| !of_other.contains(method))
     }
 }
 

@@ -68,7 +68,7 @@ impl Step<'_> {
     pub(super) fn generate(&mut self, made: Option<&Compaction>) {
         let budget = match self.session.settings.budget() {
             Ok(budget) => budget,
-            Err(error) => return self.fail(error.to_string()),
+            Err(error) => return self.fail(error),
         };
         if !self.session.settings.client.completes {
             return self.fail(
@@ -79,7 +79,7 @@ impl Step<'_> {
         match prompt::render(source) {
             Ok(prompt) => self.ask_for_answer(&prompt, !summary_failed(made)),
             Err(exceeded) if !self.session.settings.policy.enabled || made.is_some() => {
-                self.fail(exceeded.to_string());
+                self.fail(exceeded);
             }
             Err(exceeded) => self.begin_compaction(Begin {
                 trigger: Trigger::BudgetExceeded,
@@ -146,7 +146,7 @@ impl Step<'_> {
         match &self.session.state {
             State::Streaming(running) if running.call == from => {
                 self.effects.push(Effect::Stop(Timer::Model(from)));
-                self.answered(outcome);
+                self.answered(outcome.map_err(Refusal::from));
             }
             State::Compacting(running) if running.call == from => {
                 self.effects.push(Effect::Stop(Timer::Model(from)));
@@ -162,7 +162,8 @@ impl Step<'_> {
             State::Streaming(running) if running.call == from => {
                 self.effects.push(Effect::CancelModel(from));
                 let ms = self.session.settings.model_deadline_ms;
-                self.answered(Err(format!("the model said nothing for {ms} ms")));
+                let why = format!("the model said nothing for {ms} ms");
+                self.answered(Err(Refusal::Provider { cause: "timeout", why }));
             }
             State::Compacting(running) if running.call == from => {
                 self.effects.push(Effect::CancelModel(from));
@@ -173,7 +174,7 @@ impl Step<'_> {
     }
 
     /// What a model answered to a turn. What was streamed is kept, whatever became of the call: the user saw it.
-    fn answered(&mut self, outcome: Result<request::Answer, String>) {
+    fn answered(&mut self, outcome: Result<request::Answer, Refusal>) {
         let State::Streaming(Streaming { message, draft, .. }) =
             std::mem::replace(&mut self.session.state, State::Resting(Rest::Idle))
         else {
@@ -222,11 +223,6 @@ impl Step<'_> {
             self.append(new);
         }
         has_calls
-    }
-
-    /// The turn cannot go on.
-    pub(super) fn fail(&mut self, why: String) {
-        self.end_turn(TurnStatus::Failed, Rest::Failed(why));
     }
 
     /// Somebody stops the turn (source: 001). What the user saw is kept, open calls are answered.

@@ -1,0 +1,303 @@
+//! An editor's history that is not ours (source: 003): older, cut, changed, kept nowhere; and its summaries in every
+//! shape that was ever written. Nothing of it fails in silence.
+
+use super::editor_driven::{Turn, long_turn, next};
+use super::script::{Editor, Folder, NARRATIVE, bytes, says};
+use serde_json::{Value, json};
+
+/// The second turn as an editor persists it.
+fn second_turn() -> Turn {
+    let mut turn = Turn::new("request-2", "And now the docs.");
+    turn.goes_on(&says("They are written."));
+    turn
+}
+
+/// Renders with these fields in the place of the usual ones; null takes one away.
+fn render(editor: &mut Editor, turn: &Turn, fields: &Value) -> Value {
+    let mut params = turn.params();
+    let all = params.as_object_mut().expect("an object");
+    for (name, value) in fields.as_object().expect("an object") {
+        if value.is_null() { drop(all.remove(name)) } else { drop(all.insert(name.clone(), value.clone())) }
+    }
+    editor.call("prompt/render", params)
+}
+
+/// The kinds of an answer's diagnostics.
+fn kinds(rendered: &Value) -> Vec<&str> {
+    let all = rendered["diagnostics"].as_array().expect("diagnostics");
+    all.iter().filter_map(|diagnostic| diagnostic["kind"].as_str()).collect()
+}
+
+fn listed(editor: &mut Editor) -> Vec<String> {
+    let page = editor.call("session/list", json!({ "workspaceFolder": "/work/parser" }));
+    let sessions = page["sessions"].as_array().expect("sessions");
+    sessions.iter().filter_map(|session| session["sessionId"].as_str().map(str::to_owned)).collect()
+}
+
+#[test]
+fn a_history_without_a_session_is_rendered_and_kept_nowhere() {
+    let folder = Folder::new("histories-nowhere");
+    let mut editor = Editor::start(&folder, Value::Null);
+    let history = json!([{ "externalId": "old-1", "request": "Hello.", "response": "Hello to you." }]);
+    let turn = Turn::new("request-2", "And now the docs.");
+    let fields = json!({ "sessionId": null, "history": history });
+    let first = render(&mut editor, &turn, &fields);
+    let messages = bytes(&first["messages"]);
+    assert!(messages.contains("Hello to you.") && messages.contains("And now the docs."));
+    assert_eq!(listed(&mut editor), [""; 0]);
+    assert!(editor.client.events().is_empty(), "nobody follows what is kept nowhere");
+    let again = render(&mut editor, &turn, &fields);
+    assert_eq!(bytes(&again["messages"]), messages);
+    let unknown = editor.refused("context/inspect", json!({ "sessionId": first["sessionId"] }));
+    assert_eq!(unknown["data"]["kind"], "UnknownSession");
+    // Without ids, nothing is looked for.
+    let nameless = json!({ "sessionId": null, "input": { "content": "Alone." }, "history": [] });
+    assert!(bytes(&render(&mut editor, &turn, &nameless)["messages"]).contains("Alone."));
+    // One that is stored is found by its ids.
+    long_turn(&mut editor);
+    let known = json!({ "sessionId": null, "history": [{ "externalId": "request-1", "request": "Make the parser work." }] });
+    let found = render(&mut editor, &turn, &known);
+    assert_eq!(found["sessionId"], "e");
+    assert_eq!(bytes(&found["messages"]), next(&mut editor, json!({})));
+}
+
+/// VS Code gives a participant only its newest turns: what is older stays ours.
+///
+/// rows: V24
+#[test]
+fn what_is_missing_at_the_head_of_a_history_stays() {
+    let folder = Folder::new("histories-head");
+    let mut editor = Editor::start(&folder, Value::Null);
+    long_turn(&mut editor);
+    let second = second_turn();
+    next(&mut editor, json!({}));
+    editor.call("round/append", json!({ "sessionId": "e", "round": second.rounds[0] }));
+    editor.call("turn/end", json!({ "sessionId": "e" }));
+    let third = Turn::new("request-3", "And the changelog.");
+    let all = render(&mut editor, &third, &json!({}));
+    assert!(all["messages"].to_string().contains("<conversation-summary>"));
+    let newest = render(&mut editor, &third, &json!({ "history": [second.persisted(None)] }));
+    assert_eq!(bytes(&newest["messages"]), bytes(&all["messages"]));
+    assert_eq!(kinds(&newest), [""; 0]);
+    // A client that shows no rounds has only the answer.
+    let answer =
+        json!({ "externalId": "request-2", "request": "And now the docs.", "response": "They are written." });
+    let short = render(&mut editor, &third, &json!({ "history": [answer] }));
+    assert_eq!(bytes(&short["messages"]), bytes(&all["messages"]));
+}
+
+/// VS Code drops all later turns when an earlier request is sent again.
+///
+/// rows: V24
+#[test]
+fn an_earlier_request_sent_again_leaves_a_fork_behind() {
+    let folder = Folder::new("histories-again");
+    let mut editor = Editor::start(&folder, Value::Null);
+    let mut first = Turn::new("request-0", "What is this?");
+    editor.call("prompt/render", first.params());
+    first.goes_on(&says("A parser."));
+    editor.call("round/append", json!({ "sessionId": "e", "round": first.rounds[0] }));
+    editor.call("turn/end", json!({ "sessionId": "e" }));
+    let (_, metadata) = long_turn(&mut editor);
+    let before = editor.call("session/subscribe", json!({ "sessionId": "e" }))["snapshot"].take();
+    assert_eq!(before["turns"].as_array().map(Vec::len), Some(2));
+
+    let again = Turn::new("request-1b", "Make the parser work.");
+    let rendered = render(&mut editor, &again, &json!({ "history": [first.persisted(None)] }));
+    let messages = bytes(&rendered["messages"]);
+    assert!(messages.contains("A parser.") && messages.contains("Make the parser work."), "{messages}");
+    assert!(!messages.contains("first answer") && !messages.contains("<conversation-summary>"), "{messages}");
+    let mut said = kinds(&rendered);
+    said.sort_unstable();
+    assert_eq!(said, ["forked", "voidSummary"]);
+    let fork = rendered["fork"].as_str().expect("a fork").to_owned();
+    let cut = editor.events("messagesTruncated");
+    assert_eq!((cut.len(), &cut[0]["fork"], &cut[0]["fromOrd"]), (1, &json!(fork), &json!(2)));
+    let now = editor.call("session/subscribe", json!({ "sessionId": "e" }))["snapshot"].take();
+    assert_eq!(now["compactions"][0]["status"], "void");
+    assert_eq!((&now["summary"], &now["summarizedCount"]), (&Value::Null, &json!(0)));
+    // The fork has all of it, the summary too.
+    let opened = editor.open_with(&fork, "editor", None);
+    let kept = &opened["snapshot"];
+    let parts = |snapshot: &Value| {
+        let messages = snapshot["messages"].as_array().expect("messages");
+        messages.iter().map(|message| message["parts"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(parts(kept), parts(&before));
+    assert_eq!(kept["summary"], before["summary"]);
+    assert_eq!(kept["compactions"][0]["status"], "inForce");
+    // The void summary does not come back with an editor that still has it.
+    let mut stale = first.persisted(Some(&metadata));
+    stale["externalId"] = json!("request-0");
+    let brought = render(&mut editor, &again, &json!({ "history": [stale] }));
+    assert_eq!(kinds(&brought), ["staleSummary"]);
+    assert_eq!(bytes(&brought["messages"]), messages);
+    // All of this is on disk.
+    editor.kill();
+    let mut editor = Editor::start(&folder, Value::Null);
+    assert_eq!(bytes(&render(&mut editor, &again, &json!({}))["messages"]), messages);
+    assert_eq!(listed(&mut editor).len(), 2);
+}
+
+#[test]
+fn restoring_twice_is_restoring_once() {
+    let folder = Folder::new("histories-twice");
+    let mut editor = Editor::start(&folder, Value::Null);
+    let (turn, metadata) = long_turn(&mut editor);
+    let history = vec![turn.persisted(Some(&metadata))];
+    editor.kill();
+    let nowhere = Folder::new("histories-twice-anew");
+    let mut editor = Editor::start(&nowhere, Value::Null);
+    let first = editor.open_with("e", "editor", Some(history.clone()));
+    assert_eq!(first["restore"]["restored"], json!(["e/c0"]), "{}", first["restore"]);
+    let once = next(&mut editor, json!({ "history": history }));
+    let again = editor.open_with("e", "editor", Some(history.clone()));
+    assert_eq!((&again["restore"]["restored"], &again["restore"]["already"]), (&json!([]), &json!(["e/c0"])));
+    assert_eq!(again["restore"]["appendedMessages"], 0);
+    assert_eq!(again["snapshot"]["compactions"].as_array().map(Vec::len), Some(1));
+    assert_eq!(next(&mut editor, json!({ "history": history })), once);
+    let reports = editor.events("restoreReported");
+    assert_eq!((&reports[0]["report"], &reports[1]["report"]), (&first["restore"], &again["restore"]));
+}
+
+/// rows: V24
+#[test]
+fn a_summary_whose_source_was_changed_is_reported_and_not_applied() {
+    let folder = Folder::new("histories-stale");
+    let mut editor = Editor::start(&folder, Value::Null);
+    let (turn, metadata) = long_turn(&mut editor);
+    editor.kill();
+    let mut changed = turn.persisted(Some(&metadata));
+    changed["request"] = json!("Make the lexer work.");
+    let nowhere = Folder::new("histories-stale-anew");
+    let mut editor = Editor::start(&nowhere, Value::Null);
+    let opened = editor.open_with("e", "editor", Some(vec![changed]));
+    let restore = &opened["restore"];
+    assert_eq!(restore["stale"][0]["toolCallRoundId"], "request-1-round-1", "{restore}");
+    assert_eq!(restore["diagnostics"][0]["kind"], "staleSummary");
+    assert_eq!(opened["snapshot"]["compactions"], json!([]));
+    let rendered = render(
+        &mut editor,
+        &Turn::new("request-2", "And now the docs."),
+        &json!({ "model": { "window": 64000 }, "summarize": "never" }),
+    );
+    let messages = bytes(&rendered["messages"]);
+    assert!(messages.contains("Make the lexer work.") && messages.contains("first answer"));
+    assert!(!messages.contains("<conversation-summary>"));
+}
+
+/// One shape of metadata, what the report calls it, and whether the prompt then shows its text.
+type Shape = (&'static str, fn(&Value) -> Value, &'static str, bool);
+
+const SHAPES: &[Shape] = &[
+    ("current", |whole| whole.clone(), "restored", true),
+    ("summary only", |whole| json!({ "summary": whole["summary"] }), "restored", true),
+    (
+        "without our part",
+        |whole| json!({ "summary": { "toolCallRoundId": "request-1-round-1", "text": whole["summary"]["text"] } }),
+        "restored",
+        true,
+    ),
+    (
+        "plain words",
+        |_| json!({ "summaries": [{ "toolCallRoundId": "request-1-round-1", "text": NARRATIVE }] }),
+        "restored",
+        true,
+    ),
+    (
+        "a turn's id",
+        |_| json!({ "summary": { "toolCallRoundId": "request-1", "text": NARRATIVE } }),
+        "restored",
+        true,
+    ),
+    (
+        "an orphan",
+        |_| json!({ "summary": { "toolCallRoundId": "nowhere", "text": NARRATIVE } }),
+        "orphans",
+        false,
+    ),
+    (
+        "previous of the first turn",
+        |_| json!({ "summary": { "toolCallRoundId": "previous", "text": NARRATIVE } }),
+        "orphans",
+        false,
+    ),
+    ("a failure's mark", |_| json!({ "summary": { "toolCallRoundId": "", "text": "" } }), "failures", false),
+    (
+        "our part damaged",
+        |whole| {
+            let mut damaged = whole["summary"].clone();
+            damaged["threadhold"] = json!("{\"sessionId\":");
+            json!({ "summary": damaged })
+        },
+        "failures",
+        false,
+    ),
+    ("of another kind", |_| json!({ "summary": 7 }), "failures", false),
+    ("a list that is none", |_| json!({ "summaries": "gone" }), "failures", false),
+];
+
+/// rows: V24 V25
+#[test]
+fn summaries_are_taken_in_every_shape_that_was_ever_written() {
+    let folder = Folder::new("histories-shapes");
+    let mut editor = Editor::start(&folder, Value::Null);
+    let (turn, metadata) = long_turn(&mut editor);
+    let expected = next(&mut editor, json!({}));
+    for (n, (what, shape, verdict, is_shown)) in SHAPES.iter().enumerate() {
+        let id = format!("shape-{n}");
+        let opened = editor.open_with(&id, "editor", Some(vec![turn.persisted(Some(&shape(&metadata)))]));
+        let restore = &opened["restore"];
+        for word in ["restored", "already", "stale", "orphans", "duplicates", "failures"] {
+            let count = restore[word].as_array().map(Vec::len);
+            assert_eq!(count, Some(usize::from(word == *verdict)), "{what}: {word}: {restore}");
+        }
+        let fields = json!({ "sessionId": id, "model": { "window": 64000 } });
+        let rendered = render(&mut editor, &Turn::new("request-2", "And now the docs."), &fields);
+        let messages = bytes(&rendered["messages"]);
+        assert_eq!(messages.contains("A table, for it is short."), *is_shown, "{what}");
+        assert_eq!(messages.contains("first answer"), !is_shown, "{what}: covered or shown");
+        if n < 2 {
+            assert_eq!(messages, expected, "{what}");
+        }
+    }
+    assert_eq!(editor.asked_for("summary").len(), 1, "no shape leads to another summary");
+}
+
+/// rows: V24
+#[test]
+fn a_failure_hides_no_summary_and_a_second_copy_is_a_duplicate() {
+    let folder = Folder::new("histories-failure");
+    let mut editor = Editor::start(&folder, Value::Null);
+    let (turn, metadata) = long_turn(&mut editor);
+    let expected = next(&mut editor, json!({}));
+    let good = &metadata["summary"];
+    let failed = json!({ "toolCallRoundId": "", "text": "" });
+    let both =
+        json!({ "summary": failed, "summaries": [failed, good, good, failed], "other": { "kept": true } });
+    let mut second = second_turn().persisted(Some(&json!({ "summary": failed })));
+    second["externalId"] = json!("request-1z");
+    let opened = editor.open_with("again", "editor", Some(vec![turn.persisted(Some(&both)), second]));
+    let restore = &opened["restore"];
+    assert_eq!(restore["restored"].as_array().map(Vec::len), Some(1), "{restore}");
+    assert_eq!(restore["duplicates"].as_array().map(Vec::len), Some(1), "{restore}");
+    assert_eq!(restore["failures"].as_array().map(Vec::len), Some(3), "{restore}");
+    let fields = json!({ "sessionId": "again", "history": [turn.persisted(Some(&both))] });
+    let rendered = render(&mut editor, &Turn::new("request-2", "And now the docs."), &fields);
+    assert_eq!(bytes(&rendered["messages"]), expected);
+    // The older form: it names the turn before the one that carries it.
+    let legacy = json!({ "summary": { "toolCallRoundId": "previous", "text": NARRATIVE } });
+    let history = vec![turn.persisted(None), second_turn().persisted(Some(&legacy))];
+    let opened = editor.open_with("legacy", "editor", Some(history));
+    assert_eq!(opened["restore"]["restored"].as_array().map(Vec::len), Some(1), "{}", opened["restore"]);
+    let rendered = render(&mut editor, &Turn::new("request-3", "More."), &json!({ "sessionId": "legacy" }));
+    let messages = bytes(&rendered["messages"]);
+    assert!(messages.contains("A table, for it is short.") && messages.contains("They are written."));
+    assert!(!messages.contains("first answer"));
+    // Or it stands in the round itself.
+    let mut of_round = turn.persisted(None);
+    of_round["rounds"][0]["summary"] = good["text"].clone();
+    let opened = editor.open_with("of-round", "editor", Some(vec![of_round]));
+    assert_eq!(opened["restore"]["restored"].as_array().map(Vec::len), Some(1), "{}", opened["restore"]);
+    assert_eq!(opened["snapshot"]["turns"][0]["rounds"][0]["summary"], good["text"]);
+}

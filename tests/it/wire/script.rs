@@ -1,0 +1,316 @@
+//! A client that plays the editor's part: its model answers by a script, its tools count how often they ran, and what
+//! was asked of either is kept in order. What should come of it stands in the tests.
+
+use super::client::{Client, Start, Wire};
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A folder of one test, gone when the test is.
+#[derive(Debug)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// A folder of this name that is not there yet.
+    pub fn new(name: &str) -> Self {
+        let name = format!("wire-{name}-{}", std::process::id());
+        let folder = Self(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name));
+        drop(fs::remove_dir_all(&folder.0));
+        folder
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Another folder with the same files.
+    pub fn copy(&self, name: &str) -> Self {
+        let copy = Self::new(name);
+        copy_all(&self.0, &copy.0);
+        copy
+    }
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("the folder can be made");
+    for file in fs::read_dir(from).expect("the folder is there") {
+        let file = file.expect("the folder can be read");
+        let (from, to) = (file.path(), to.join(file.file_name()));
+        if from.is_dir() {
+            copy_all(&from, &to);
+        } else {
+            fs::copy(from, to).expect("the file can be copied");
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+/// What the client's model does when it is asked for a summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Summaries {
+    /// It writes one.
+    Good,
+    /// It fails.
+    Failing,
+    /// It writes one that nobody can use.
+    TooLong,
+}
+
+/// An editor.
+pub struct Editor {
+    /// The server and what it said.
+    pub client: Client,
+    /// What the model says next, oldest first: text and calls. Afterwards it says that it is done.
+    pub answers: VecDeque<Value>,
+    /// What it does when it is asked for a summary.
+    pub summaries: Summaries,
+    /// The parameters of each `model/complete`, in order.
+    pub asked: Vec<Value>,
+    /// The calls that tools ran for, in order.
+    pub ran: Vec<String>,
+}
+
+/// A narrative as it is accepted.
+pub const NARRATIVE: &str = "## Goal\nThe parser works.\n## Decisions\nA table, for it is short.\n## State\nHalf of it \
+                             is done.\n## Next steps\nThe other half.\n## Open questions\nNone.";
+
+/// Lines about something, about 20 tokens each.
+pub fn prose(name: &str, lines: usize) -> String {
+    (0..lines).fold(String::new(), |mut text, n| {
+        let _ = writeln!(text, "The {name} goes on with line {n} of what it has to say about the parser.");
+        text
+    })
+}
+
+/// An answer without calls.
+pub fn says(text: &str) -> Value {
+    json!([{ "type": "text", "text": text }])
+}
+
+/// An answer with calls of `read`.
+pub fn calls<const N: usize>(text: &str, ids: [&str; N]) -> Value {
+    let call = |id: &str| json!({ "type": "toolCall", "id": id, "name": "read", "arguments": { "path": format!("src/{id}.rs") } });
+    let mut parts = vec![json!({ "type": "text", "text": text })];
+    parts.extend(ids.map(call));
+    Value::Array(parts)
+}
+
+/// What the tool says for a call.
+pub fn read_by(call: &str) -> String {
+    prose(&format!("file of {call}"), 30)
+}
+
+/// Messages as they go over the wire.
+pub fn bytes(messages: &Value) -> String {
+    assert!(messages.as_array().is_some_and(|messages| !messages.is_empty()), "no messages: {messages}");
+    messages.to_string()
+}
+
+/// The tools of every session here.
+pub fn tools() -> Value {
+    let schema = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
+    json!([{ "name": "read", "description": "Shows a file.", "kind": "read", "inputSchema": schema }])
+}
+
+/// The caller's sections of every session here.
+pub fn sections() -> Value {
+    json!([{ "name": "identity", "content": "You are a careful programmer." }])
+}
+
+/// Whether a frame is a request of the server, perhaps of this method.
+pub fn is_request(frame: &Value, method: &str) -> bool {
+    frame["method"] == method && frame.get("id").is_some()
+}
+
+/// Whether a frame asks for a summary.
+pub fn asks_for_summary(frame: &Value) -> bool {
+    is_request(frame, "model/complete") && frame["params"]["purpose"] == "summary"
+}
+
+impl Editor {
+    /// An editor whose sessions are kept in this folder, with these settings.
+    pub fn start(folder: &Folder, settings: Value) -> Self {
+        Self::over(Client::new(Wire::Pipes), folder, settings)
+    }
+
+    /// The same, with a log of what is done.
+    pub fn logged(folder: &Folder, settings: Value) -> Self {
+        Self::over(Start::new(Wire::Pipes).variable("RUST_LOG", "info").start(), folder, settings)
+    }
+
+    fn over(mut client: Client, folder: &Folder, settings: Value) -> Self {
+        client.initialize(json!({
+            "capabilities": {},
+            "initializationOptions": { "threadhold": {
+                "protocolVersion": 1,
+                "storage": { "path": folder.path() },
+                "capabilities": { "modelComplete": true, "toolInvoke": true },
+                "settings": settings,
+            } },
+        }));
+        let (answers, asked, ran) = (VecDeque::new(), Vec::new(), Vec::new());
+        Self { client, answers, summaries: Summaries::Good, asked, ran }
+    }
+
+    /// Opens a session of the sidecar's loop; with a history, where one is given.
+    pub fn open(&mut self, session: &str, history: Option<Vec<Value>>) -> Value {
+        self.open_with(session, "sidecar", history)
+    }
+
+    /// Opens a session of this driver.
+    pub fn open_with(&mut self, session: &str, driver: &str, history: Option<Vec<Value>>) -> Value {
+        self.call(
+            "session/open",
+            json!({
+                "workspaceFolder": "/work/parser", "sessionId": session, "driver": driver,
+                "tools": tools(), "sections": sections(), "history": history,
+            }),
+        )
+    }
+
+    /// Sends a request and answers what the server asks meanwhile; the result.
+    pub fn call(&mut self, method: &str, params: Value) -> Value {
+        let mut response = self.response(method, params);
+        assert!(response.get("error").is_none(), "{method}: {response}");
+        response["result"].take()
+    }
+
+    /// The same for a request that is refused; the error.
+    pub fn refused(&mut self, method: &str, params: Value) -> Value {
+        let mut response = self.response(method, params);
+        assert!(response.get("error").is_some(), "{method} was not refused: {response}");
+        response["error"].take()
+    }
+
+    fn response(&mut self, method: &str, params: Value) -> Value {
+        let id = self.client.request(method, params);
+        self.until(method, |frame| frame.get("method").is_none() && frame["id"] == id)
+    }
+
+    /// Runs a turn; the event that ends it.
+    pub fn turn(&mut self, params: Value) -> Value {
+        let turn = self.call("turn/start", params)["turnId"].take();
+        self.ended(&turn)
+    }
+
+    /// The event that ends a turn.
+    pub fn ended(&mut self, turn: &Value) -> Value {
+        self.event("the turn's end", |event| {
+            event["type"] == "runtimeUpdated" && event["turnId"] == *turn && event.get("status").is_some()
+        })
+    }
+
+    /// The next event that this holds of.
+    pub fn event(&mut self, what: &str, mut is_it: impl FnMut(&Value) -> bool) -> Value {
+        let mut frame =
+            self.until(what, |frame| frame["method"] == "session/event" && is_it(&frame["params"]));
+        frame["params"].take()
+    }
+
+    /// Answers what the server asks until this holds of a frame, which is not answered.
+    pub fn until(&mut self, what: &str, mut is_it: impl FnMut(&Value) -> bool) -> Value {
+        loop {
+            let frame = self.client.wait(what, |frame| {
+                is_it(frame) || is_request(frame, "model/complete") || is_request(frame, "tool/invoke")
+            });
+            if is_it(&frame) {
+                return frame;
+            }
+            self.answer(&frame);
+        }
+    }
+
+    /// Answers a request of the server.
+    pub fn answer(&mut self, frame: &Value) {
+        let (id, params) = (&frame["id"], &frame["params"]);
+        if frame["method"] == "tool/invoke" {
+            let call = params["toolCallId"].as_str().expect("a call has an id").to_owned();
+            self.client.respond(id, json!({ "content": read_by(&call) }));
+            return self.ran.push(call);
+        }
+        self.asked.push(params.clone());
+        if params["purpose"] == "summary" {
+            return match self.summaries {
+                Summaries::Good => self.stream(frame, &says(&format!("<summary>\n{NARRATIVE}\n</summary>"))),
+                Summaries::Failing => self.client.respond_error(id, -32000, "the model is out of order"),
+                Summaries::TooLong => {
+                    let long = prose("summary", 200);
+                    self.stream(frame, &says(&format!("<summary>\n{NARRATIVE}\n{long}</summary>")));
+                }
+            };
+        }
+        let answer = self.answers.pop_front().unwrap_or_else(|| says("It is done."));
+        self.stream(frame, &answer);
+    }
+
+    /// Streams an answer to `model/complete` in pieces, and ends it.
+    fn stream(&mut self, frame: &Value, answer: &Value) {
+        let request = &frame["params"]["requestId"];
+        let of_kind = |kind: &'static str| {
+            answer.as_array().into_iter().flatten().filter(move |part| part["type"] == kind)
+        };
+        for part in of_kind("text") {
+            let text: Vec<char> = part["text"].as_str().unwrap_or_default().chars().collect();
+            for piece in text.chunks(text.len() / 3 + 1) {
+                let piece: String = piece.iter().collect();
+                let ops = json!([{ "op": "appendContent", "text": piece }]);
+                self.client.notify("model/delta", json!({ "requestId": request, "ops": ops }));
+            }
+        }
+        let calls: Vec<&Value> = of_kind("toolCall").collect();
+        if !calls.is_empty() {
+            let ops = json!([{ "op": "setToolCalls", "toolCalls": calls }]);
+            self.client.notify("model/delta", json!({ "requestId": request, "ops": ops }));
+        }
+        self.client.respond(&frame["id"], json!({ "usage": { "inputTokens": 10, "outputTokens": 5 } }));
+    }
+
+    /// What was asked of the model for this purpose.
+    pub fn asked_for(&self, purpose: &str) -> Vec<&Value> {
+        self.asked.iter().filter(|asked| asked["purpose"] == purpose).collect()
+    }
+
+    /// Ends the server without a word.
+    pub fn kill(mut self) {
+        self.client.kill();
+        self.client.wait_exit();
+    }
+
+    /// Events of this type that came so far.
+    pub fn events(&self, kind: &str) -> Vec<Value> {
+        self.client.events().into_iter().filter(|event| event["type"] == kind).collect()
+    }
+
+    /// The editor's own copy: what it was told of each turn, with the metadata that it was given for it.
+    pub fn history(&self) -> Vec<Value> {
+        let mut turns: Vec<Value> = Vec::new();
+        for event in self.client.events() {
+            let turn = match event["type"].as_str() {
+                Some("messageAdded") => event["message"]["turnId"].clone(),
+                Some("runtimeUpdated") if event.get("metadata").is_some() => event["turnId"].clone(),
+                _ => continue,
+            };
+            if turns.last().is_none_or(|last| last["id"] != turn) {
+                turns.push(json!({ "id": turn, "messages": [] }));
+            }
+            let last = turns.last_mut().expect("one was pushed");
+            if event["type"] == "runtimeUpdated" {
+                last["metadata"] = event["metadata"].clone();
+                continue;
+            }
+            if event["message"]["role"] == "user" {
+                last["externalId"] = event["message"]["externalId"].clone();
+            }
+            last["messages"].as_array_mut().expect("a list").push(event["message"].clone());
+        }
+        turns
+    }
+}

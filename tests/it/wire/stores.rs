@@ -1,0 +1,129 @@
+//! What a store can do to a client: it is opened late, it cannot be opened at all, it was written by somebody newer.
+
+use super::client::{Client, Wire};
+use super::script::{Editor, Folder, says};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn open() -> Value {
+    json!({ "workspaceFolder": "/work/parser", "sessionId": "s" })
+}
+
+/// Every file below a folder with its content.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.path().is_dir() {
+            found.extend(files(&entry.path()));
+        } else {
+            found.insert(entry.path(), fs::read(entry.path()).expect("the file can be read"));
+        }
+    }
+    found
+}
+
+/// A server whose store is in this place.
+fn start(place: &Path) -> Client {
+    let mut client = Client::new(Wire::Pipes);
+    client.initialize(json!({
+        "capabilities": {},
+        "initializationOptions": { "threadhold": {
+            "protocolVersion": 1, "storage": { "path": place }, "capabilities": { "modelComplete": true },
+        } },
+    }));
+    client
+}
+
+/// `initialize` is answered before any file of a store is looked at: one that is not there is not made, one that is
+/// large is not read, one that cannot be opened is no error yet. The first method of a session opens it.
+#[test]
+fn p11_initialize_waits_for_no_history() {
+    let folder = Folder::new("stores-late");
+    let mut client = start(folder.path());
+    assert!(client.call("server/diagnostics", json!({})).is_ok_and(|told| told["storage"] == json!([])));
+    assert!(!folder.path().exists(), "no file before the first session");
+    client.call("session/open", open()).expect("a session opens");
+    assert!(folder.path().join("threadhold.db").exists());
+    drop(client);
+
+    // A history of some size, left by a process that was killed: nothing of it is read, mended or cleared away.
+    let mut editor = Editor::start(&folder, Value::Null);
+    for n in 0..20 {
+        editor.answers.push_back(says(&"word ".repeat(4000)));
+        editor.open(&format!("s{n}"), None);
+        editor.turn(json!({ "sessionId": format!("s{n}"), "content": "Say much." }));
+    }
+    editor.kill();
+    let before = files(folder.path());
+    let mut client = start(folder.path());
+    client.call("server/diagnostics", json!({})).expect("it answers");
+    assert!(files(folder.path()) == before, "no storage file is touched before the first session method");
+    let listed = client.call("session/list", json!({})).expect("the store opens");
+    assert_eq!(listed["sessions"].as_array().map(Vec::len), Some(21));
+    drop(client);
+
+    fs::write(folder.path().join("threadhold.db"), "no database").expect("the file can be written");
+    let mut client = start(folder.path());
+    let error = client.call("session/open", open()).expect_err("it is no database");
+    assert_eq!((&error["code"], &error["data"]["cause"]), (&json!(-33010), &json!("corrupt")));
+    assert_eq!(fs::read(folder.path().join("threadhold.db")).ok().as_deref(), Some(&b"no database"[..]));
+}
+
+#[test]
+fn a_database_of_a_newer_schema_is_refused_and_not_touched() {
+    let folder = Folder::new("stores-newer");
+    let mut client = start(folder.path());
+    client.call("session/open", open()).expect("a session opens");
+    drop(client);
+    let path = folder.path().join("threadhold.db");
+    let database = Connection::open(&path).expect("it is a database");
+    database.pragma_update(None, "user_version", 99).expect("it can be written");
+    drop(database);
+    let before = fs::read(&path).expect("the file can be read");
+    let mut client = start(folder.path());
+    for method in ["session/open", "session/list"] {
+        let error = client.call(method, open()).expect_err("the schema is newer");
+        let data = &error["data"];
+        assert_eq!(
+            (&data["kind"], &data["cause"]),
+            (&json!("StorageError"), &json!("newerSchema")),
+            "{error}"
+        );
+        assert_eq!(data["path"], json!(path), "{error}");
+        assert!(
+            error["message"].as_str().is_some_and(|text| text.contains("99") && text.contains("not touched"))
+        );
+    }
+    assert!(fs::read(&path).is_ok_and(|now| now == before));
+    // A prompt of a history that is given whole needs no store.
+    let params = json!({ "history": [], "input": { "externalId": "r1", "content": "Hello." } });
+    assert!(
+        client
+            .call("prompt/render", params)
+            .is_ok_and(|made| made["messages"].to_string().contains("Hello."))
+    );
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_told() {
+    let folder = Folder::new("stores-unwritable");
+    fs::create_dir_all(folder.path()).expect("the folder can be made");
+    let file = folder.path().join("file");
+    fs::write(&file, "a regular file").expect("the file can be written");
+    let mut client = start(&file.join("store"));
+    let error = client.call("session/open", open()).expect_err("there is a file in the way");
+    let data = &error["data"];
+    assert_eq!(
+        (&error["code"], &data["kind"], &data["cause"]),
+        (&json!(-33010), &json!("StorageError"), &json!("readOnly"))
+    );
+    assert!(data["path"].as_str().is_some_and(|path| path.starts_with(&*file.to_string_lossy())), "{error}");
+    let diagnostics = client.call("server/diagnostics", json!({})).expect("it answers");
+    assert!(diagnostics["storage"][0]["fault"].is_string(), "{diagnostics}");
+    // Once the way is free, the same process goes on.
+    fs::remove_file(&file).expect("the file can be removed");
+    client.call("session/open", open()).expect("a session opens");
+}

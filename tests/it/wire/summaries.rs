@@ -1,0 +1,162 @@
+//! How a model is asked for a summary, and what comes of it where it fails: settings, deadlines, events and log lines.
+
+use super::restore::long_answers;
+use super::script::{Editor, Folder, Summaries, asks_for_summary, bytes, read_by};
+use serde_json::{Value, json};
+
+/// The settings of the script, with these.
+fn settings(more: &Value) -> Value {
+    let mut settings = json!({ "model": { "name": "m", "window": 8000 } });
+    for (name, value) in more.as_object().expect("an object") {
+        settings[name] = value.clone();
+    }
+    settings
+}
+
+/// Runs the long turn of the script under these settings; the event that ends it.
+fn run(name: &str, more: &Value, summaries: Summaries) -> (Folder, Editor, Value) {
+    let folder = Folder::new(&format!("summaries-{name}"));
+    let mut editor = Editor::logged(&folder, settings(more));
+    editor.summaries = summaries;
+    editor.open("s", None);
+    editor.answers.extend(long_answers());
+    let ended = editor.turn(json!({ "sessionId": "s", "content": "Make the parser work." }));
+    (folder, editor, ended)
+}
+
+/// The phases of the compaction, each with its mode.
+fn phases(editor: &Editor) -> Vec<String> {
+    let word = |event: &Value, name: &str| event[name].as_str().unwrap_or("-").to_owned();
+    let events = editor.events("compactionUpdated").into_iter();
+    events.map(|event| format!("{} {}", word(&event, "phase"), word(&event, "mode"))).collect()
+}
+
+fn marks(messages: &Value) -> usize {
+    let messages = messages.as_array().expect("messages");
+    messages.iter().filter(|message| message["cacheBreakpoint"] == true).count()
+}
+
+/// rows: V17 V20
+#[test]
+fn the_kind_of_summary_and_its_breakpoints_follow_the_settings() {
+    let (_folder, editor, ended) = run("simple", &json!({ "summaryMode": "simple" }), Summaries::Good);
+    assert_eq!(ended["status"], "completed");
+    for asked in editor.asked_for("summary") {
+        assert_eq!(asked["tools"], json!([]), "no full request");
+        assert_eq!(asked["messages"].as_array().map(Vec::len), Some(1));
+    }
+    assert_eq!(phases(&editor), ["started -", "summarizing simple", "accepted simple"]);
+
+    for (breakpoints, are_kept) in [("keep", true), ("strip", false)] {
+        let more = json!({ "summaryMode": "full", "summaryBreakpoints": breakpoints });
+        let (_folder, editor, _) = run(breakpoints, &more, Summaries::Good);
+        let [summary] = editor.asked_for("summary")[..] else { panic!("one summary") };
+        assert_eq!(marks(&summary["messages"]) > 0, are_kept, "{breakpoints}");
+        assert_eq!(
+            (&summary["toolChoice"], &summary["options"]["temperature"]),
+            (&json!("none"), &json!(0.0))
+        );
+        assert_eq!(summary["options"]["maxOutputTokens"], 1000);
+        // It extends what was sent before by the first round and one instruction.
+        let plain = |messages: &Value, count: usize| -> String {
+            let mut messages = messages.as_array().expect("messages")[..count].to_vec();
+            messages.iter_mut().for_each(|m| drop(m.as_object_mut().map(|m| m.remove("cacheBreakpoint"))));
+            bytes(&json!(messages))
+        };
+        let sent = &editor.asked[1]["messages"];
+        let count = sent.as_array().map(Vec::len).expect("messages");
+        assert_eq!(plain(&summary["messages"], count), plain(sent, count), "{breakpoints}");
+        assert_eq!(summary["messages"].as_array().map(Vec::len), Some(count + 1));
+        assert_eq!(summary["tools"], editor.asked[1]["tools"]);
+        assert!(marks(sent) > 0);
+    }
+
+    // Full alone, and it fails: no simple one is asked for.
+    let (_folder, editor, ended) = run("full", &json!({ "summaryMode": "full" }), Summaries::Failing);
+    assert_eq!((&ended["status"], editor.asked_for("summary").len()), (&json!("completed"), 1));
+}
+
+/// Trigger, success and fallback are events, and lines of the log.
+///
+/// rows: V27 V28
+#[test]
+fn where_the_summarizer_fails_the_user_gets_an_answer_and_it_is_told_why() {
+    for (name, summaries, why) in [
+        ("failing", Summaries::Failing, "the model is out of order"),
+        ("too-long", Summaries::TooLong, "Summary too large"),
+    ] {
+        let (_folder, mut editor, ended) = run(name, &json!({}), summaries);
+        assert_eq!(ended["status"], "completed", "{name}");
+        assert_eq!(
+            phases(&editor),
+            [
+                "started -",
+                "summarizing full",
+                "fellBack full",
+                "summarizing simple",
+                "fellBack simple",
+                "accepted ledger"
+            ],
+            "{name}"
+        );
+        let events = editor.events("compactionUpdated");
+        assert!(events.iter().all(|event| event["trigger"] == "budgetExceeded"));
+        let fell = events.iter().filter(|event| event["phase"] == "fellBack");
+        let reasons: Vec<&str> = fell.filter_map(|event| event["reason"].as_str()).collect();
+        assert!(
+            reasons.len() == 2 && reasons.iter().all(|reason| reason.contains(why)),
+            "{name}: {reasons:?}"
+        );
+        // The answer behind it is asked for without breakpoints; those before and after it have them.
+        let turns = editor.asked_for("turn");
+        let marked: Vec<bool> = turns.iter().map(|asked| marks(&asked["messages"]) > 0).collect();
+        assert_eq!(marked, [true, true, false, true, true], "{name}");
+        assert!(
+            bytes(&turns[2]["messages"]).contains(&json!(read_by("c2")).to_string()),
+            "the newest round is whole"
+        );
+        for line in ["phase=Started", "phase=FellBack", "phase=Accepted"] {
+            editor.client.wait_log(line);
+        }
+        editor.client.wait_log("trigger=BudgetExceeded");
+    }
+    let (_folder, mut editor, _) = run("good", &json!({}), Summaries::Good);
+    assert_eq!(phases(&editor), ["started -", "summarizing full", "accepted full"]);
+    editor.client.wait_log("phase=Accepted");
+    assert!(!editor.client.log().contains("A table, for it is short."), "the log holds no content");
+}
+
+/// rows: V28
+#[test]
+fn a_summary_that_never_comes_holds_nothing_up_and_one_that_comes_late_changes_nothing() {
+    let folder = Folder::new("summaries-late");
+    let mut editor = Editor::logged(&folder, settings(&json!({ "modelDeadlineMs": 300 })));
+    editor.open("s", None);
+    editor.answers.extend(long_answers());
+    editor.call("turn/start", json!({ "sessionId": "s", "content": "Make the parser work." }));
+    let full = editor.until("a full summary", asks_for_summary);
+    let simple = editor.until("a simple summary", asks_for_summary);
+    for late in [&full, &simple] {
+        let cancelled = editor.until("its cancellation", |frame| {
+            frame["method"] == "$/cancelRequest" && frame["params"]["id"] == late["id"]
+        });
+        assert!(cancelled.get("id").is_none());
+        editor.client.respond(&late["id"], json!({ "content": "<summary>late</summary>" }));
+    }
+    let ended = editor.event("the turn's end", |event| event.get("status").is_some());
+    assert_eq!(ended["status"], "completed");
+    assert_eq!(phases(&editor).last().map(String::as_str), Some("accepted ledger"));
+    editor.client.wait_log("came late");
+    let snapshot = editor.call("session/subscribe", json!({ "sessionId": "s" }))["snapshot"].take();
+    assert_eq!(snapshot["compactions"].as_array().map(Vec::len), Some(1));
+    assert!(!snapshot["summary"].to_string().contains("late<"));
+}
+
+/// rows: V5
+#[test]
+fn with_summaries_off_nobody_is_asked_and_the_overflow_is_told() {
+    let (_folder, editor, ended) = run("off", &json!({ "summarize": "off" }), Summaries::Good);
+    assert_eq!((&ended["status"], &ended["state"]), (&json!("failed"), &json!("error")));
+    assert_eq!(ended["error"]["data"]["kind"], "BudgetExceeded", "{ended}");
+    assert!(editor.asked_for("summary").is_empty() && phases(&editor).is_empty());
+}
