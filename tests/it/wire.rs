@@ -5,3 +5,5 @@
 pub mod client;
 mod ends;
 mod frames;
+mod ground;
+mod load;
