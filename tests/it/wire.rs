@@ -7,3 +7,4 @@ mod ends;
 mod frames;
 mod ground;
 mod load;
+mod secrets;
