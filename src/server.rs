@@ -25,6 +25,7 @@ mod wire_event;
 mod wire_session;
 
 use crate::protocol::error::{ErrorData, ProtocolError};
+use crate::protocol::methods::{self, Named};
 use crate::tokenizer::O200k;
 use backend::Backend;
 use diagnostics::REQUEST_LIMIT;
@@ -81,6 +82,8 @@ pub fn serve(options: &Options) -> std::io::Result<u8> {
         let serving = transport::run(transport, from_outside(watched), saving);
         // The loop ends with the transport; it never ends before it.
         let ending = tokio::select! {
+            // In this order: what the transport forwards before it yields, the loop has taken when it goes on.
+            biased;
             ending = serving => ending,
             () = owner => Ending::EndOfInput,
         };
@@ -94,9 +97,10 @@ pub fn serve(options: &Options) -> std::io::Result<u8> {
     ending.map(|ending| ending.code())
 }
 
-/// Says no to a request when too many wait. What ends the process is always taken.
+/// Says no to a request when too many wait. What ends a wait, or the process, is always taken.
 fn admit(method: &str, open: usize) -> Result<(), tower_lsp::jsonrpc::Error> {
-    if open < REQUEST_LIMIT || matches!(method, "initialize" | "shutdown") {
+    let ends_a_wait = [methods::ToolResult::NAME, methods::ToolDecide::NAME, methods::TurnCancel::NAME];
+    if open < REQUEST_LIMIT || matches!(method, "initialize" | "shutdown") || ends_a_wait.contains(&method) {
         return Ok(());
     }
     let limit = u32::try_from(REQUEST_LIMIT).unwrap_or(u32::MAX);

@@ -165,9 +165,9 @@ impl MainLoop {
     fn emit(&mut self, id: &SessionId, event: crate::engine::session::event::Event) {
         let Some(Slot::Live(live)) = self.sessions.get(id) else { return };
         if let EventBody::CompactionUpdated(update) = &event.body {
+            // Not the reason: it may be the client's own words, and those may hold a key. The event has it.
             tracing::info!(
-                session = %id, phase = ?update.phase, mode = ?update.mode, trigger = ?update.trigger,
-                reason = update.reason.as_deref(), "compaction"
+                session = %id, phase = ?update.phase, mode = ?update.mode, trigger = ?update.trigger, "compaction"
             );
         }
         if live.store.is_some() {
@@ -342,7 +342,7 @@ impl MainLoop {
         let number = delta.request_id.parse::<i64>().ok();
         let asked = number.and_then(|number| self.asked.get(&number)).cloned();
         let Some(Asked { session, what: What::Model(call, ..) }) = asked else {
-            return tracing::info!(request = delta.request_id, "a delta came for no request and was dropped");
+            return tracing::info!(request = number, "a delta came for no request and was dropped");
         };
         for delta in delta.ops.iter().filter_map(convert::delta) {
             self.run_input(&session, Input::ModelDelta(call, delta));
@@ -357,7 +357,7 @@ impl MainLoop {
             tower_lsp::jsonrpc::Id::Null => None,
         };
         let Some(Asked { session, what }) = number.and_then(|number| self.asked.remove(&number)) else {
-            return tracing::info!(id = %answer.id, "an answer came late, or twice, and was dropped");
+            return tracing::info!(id = number, "an answer came late, or twice, and was dropped");
         };
         let Some(Slot::Live(live)) = self.sessions.get_mut(&session) else { return };
         match what {

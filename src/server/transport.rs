@@ -189,9 +189,17 @@ where
     async fn call(&mut self, request: Request) {
         tracing::trace!(method = request.method(), id = ?request.id(), "call");
         if let Some(id) = request.id()
-            && let Err(error) = (self.admit)(&request, self.handlers.len())
+            && (self.admit)(&request, self.handlers.len()).is_err()
         {
-            return self.refuse(id.clone(), error);
+            // Some of those that wait may only wait for their turn: many requests may come in one read.
+            tokio::task::yield_now().await;
+            while let Ok(item) = self.outgoing.items.try_recv() {
+                self.item(item).await;
+            }
+            self.finished().await;
+            if let Err(error) = (self.admit)(&request, self.handlers.len()) {
+                return self.refuse(id.clone(), error);
+            }
         }
         let (method, id) = (request.method().to_owned(), request.id().cloned());
         // Reading the parameters is part of the call and may panic as well.

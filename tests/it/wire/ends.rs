@@ -1,5 +1,7 @@
 //! How the process ends: each way, over each wire, with its exit code, and nobody is left behind.
 
+mod turns;
+
 use super::client::{Client, Start, Wire};
 use serde_json::{Value, json};
 use std::process::{Child, Command};

@@ -1,0 +1,205 @@
+//! Each way to end, at each moment of a turn, over pipes and sockets: the exit code, nothing lost that was acknowledged,
+//! nobody left, and the session goes on in the next process. The table of it is left in the tests' folder.
+
+use super::super::client::{Client, Start, Wire};
+use super::super::ground::{Folder, SUMMARY, calls, is_event, long_history, said, stream, wait_state};
+use super::Standin;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// Where the process is when it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Moment {
+    Idle,
+    Streaming,
+    ToolRuns,
+    Summary,
+}
+
+/// How it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    ShutdownAndExit,
+    Exit,
+    EndOfInput,
+    Terminate,
+    Kill,
+    ParentDeath,
+}
+
+impl Way {
+    const ALL: [Self; 6] =
+        [Self::ShutdownAndExit, Self::Exit, Self::EndOfInput, Self::Terminate, Self::Kill, Self::ParentDeath];
+
+    const fn code(self) -> Option<i32> {
+        match self {
+            Self::Exit => Some(1),
+            Self::Kill => None,
+            _ => Some(0),
+        }
+    }
+
+    fn happen(self, client: &mut Client, parent: &mut Standin) {
+        match self {
+            Self::ShutdownAndExit => {
+                assert_eq!(client.call("shutdown", Value::Null), Ok(Value::Null));
+                client.notify("exit", Value::Null);
+            }
+            Self::Exit => client.notify("exit", Value::Null),
+            Self::EndOfInput => client.close_input(),
+            Self::Terminate => client.terminate(),
+            Self::Kill => client.kill(),
+            Self::ParentDeath => parent.end(),
+        }
+    }
+}
+
+/// What was shown of an answer when its process ended.
+const SHOWN: &str = "This is what you saw";
+
+/// Opens session `s`, and one turn of it runs up to the moment.
+fn reach(client: &mut Client, moment: Moment) {
+    let history = if moment == Moment::Summary { long_history("h", true) } else { json!([]) };
+    let opened = json!({ "workspaceFolder": "/w", "sessionId": "s", "tools": [{ "name": "read" }],
+                         "history": history });
+    client.call("session/open", opened).expect("it opens");
+    let started = client.request("turn/start", json!({ "sessionId": "s", "content": "Please." }));
+    let asked = client.wait_request("model/complete");
+    assert!(client.wait_response(started)["result"]["messageId"].is_string());
+    match moment {
+        Moment::Idle => {
+            client.respond(&asked["id"], said("Done."));
+            wait_state(client, "s", "completed");
+        }
+        Moment::Streaming => {
+            stream(client, &asked, SHOWN);
+            client.wait_notification("the delta", |frame| is_event(frame, "streamDelta"));
+        }
+        Moment::ToolRuns => {
+            client.respond(&asked["id"], calls("c1", "read", "{}"));
+            client.wait_request("tool/invoke");
+        }
+        Moment::Summary => assert_eq!(asked["params"]["purpose"], "summary"),
+    }
+}
+
+/// The ids of messages that a client knows to be stored: those that it was told of, and those of answers.
+fn acknowledged(frames: &[Value]) -> BTreeSet<String> {
+    let told = frames.iter().filter(|frame| is_event(frame, "messageAdded"));
+    let told = told.map(|frame| &frame["params"]["message"]["id"]);
+    let answered = frames.iter().map(|frame| &frame["result"]["messageId"]);
+    told.chain(answered).filter_map(|id| id.as_str().map(str::to_owned)).collect()
+}
+
+/// Ends a process and looks at what the next one has. A line of the table.
+fn one(wire: Wire, moment: Moment, way: Way) -> String {
+    let case = format!("{moment:?} {way:?} {wire:?}");
+    let folder = Folder::new();
+    let mut parent = Standin::new();
+    let mut client = Start::new(wire).start();
+    let mut hello = folder.hello();
+    hello["processId"] = json!(parent.0.id());
+    client.initialize(hello);
+    reach(&mut client, moment);
+    way.happen(&mut client, &mut parent);
+    let code = client.wait_exit();
+    assert_eq!(code, way.code(), "{case}\n{}", client.log());
+    client.wait_end_of_output();
+    let acknowledged = acknowledged(&client.frames());
+    drop(client);
+
+    let mut next = folder.serve(Start::new(wire));
+    let opened = next.call("session/open", json!({ "workspaceFolder": "/w", "sessionId": "s" }));
+    let snapshot = opened.unwrap_or_else(|error| panic!("{case}: {error}"))["snapshot"].take();
+    let messages = snapshot["messages"].as_array().expect("messages");
+    let stored: BTreeSet<String> =
+        messages.iter().filter_map(|message| message["id"].as_str().map(str::to_owned)).collect();
+    let lost = acknowledged.difference(&stored).count();
+    assert_eq!(lost, 0, "{case}: {acknowledged:?}, {stored:?}");
+    let request = messages.iter().rfind(|message| message["role"] == "user").expect("the request");
+    assert_eq!(request["parts"][0]["text"], "Please.", "{case}");
+    let newest = messages.last().expect("a message");
+    let status =
+        snapshot["turns"].as_array().and_then(|turns| turns.last()).expect("a turn")["status"].clone();
+    match moment {
+        Moment::Idle => assert_eq!((&snapshot["state"], &status), (&json!("completed"), &json!("completed"))),
+        Moment::Streaming if way == Way::Kill => {
+            assert_eq!((&snapshot["state"], newest), (&json!("idle"), request), "{case}");
+        }
+        // An end in order keeps what the user saw.
+        Moment::Streaming => {
+            assert_eq!(newest["parts"][0]["text"], SHOWN, "{case}");
+            assert_eq!((&snapshot["state"], &status), (&json!("idle"), &json!("cancelled")), "{case}");
+        }
+        Moment::ToolRuns => {
+            assert_eq!(snapshot["state"], "waitingIde", "{case}");
+            assert_eq!(snapshot["pendingCalls"][0]["toolCallId"], "c1", "{case}");
+        }
+        Moment::Summary => {
+            assert_eq!((&snapshot["state"], newest), (&json!("idle"), request), "{case}");
+            assert_eq!(snapshot["compactions"], json!([]), "{case}");
+        }
+    }
+    goes_on(&mut next, moment);
+    let code = code.map_or("by the signal".to_owned(), |code| code.to_string());
+    let status = status.as_str().unwrap_or_default();
+    format!(
+        "| {moment:?} | {way:?} | {wire:?} | {code} | {} of {} | {} | {status} |\n",
+        acknowledged.len() - lost,
+        acknowledged.len(),
+        snapshot["state"].as_str().unwrap_or_default(),
+    )
+}
+
+/// The open call takes its result, and the turn goes on with it; else the next turn runs to its end.
+fn goes_on(client: &mut Client, moment: Moment) {
+    if moment == Moment::ToolRuns {
+        let result = json!({ "sessionId": "s", "toolCallId": "c1", "content": "late, but there" });
+        client.call("tool/result", result).expect("it is waited for");
+    } else {
+        client.call("turn/start", json!({ "sessionId": "s", "content": "Again." })).expect("it starts");
+    }
+    loop {
+        let asked = client.wait_request("model/complete");
+        if asked["params"]["purpose"] == "summary" {
+            client.respond(&asked["id"], said(SUMMARY));
+            continue;
+        }
+        let prompt = asked["params"]["messages"].to_string();
+        assert_eq!(prompt.contains("late, but there"), moment == Moment::ToolRuns);
+        assert!(prompt.contains("Please."));
+        client.respond(&asked["id"], said("So it goes on."));
+        break;
+    }
+    wait_state(client, "s", "completed");
+}
+
+/// rows: R25 C17
+#[test]
+fn nothing_acknowledged_is_lost_however_and_whenever_it_ends() {
+    let mut table =
+        String::from("| moment | end | wire | exit code | acknowledged and there | state then | turn |\n");
+    table.push_str("|---|---|---|---|---|---|---|\n");
+    // The ways beside each other: the death of a parent is noticed after a second.
+    let of_way = |way: Way| {
+        let mut lines = String::new();
+        for moment in [Moment::Idle, Moment::Streaming, Moment::ToolRuns, Moment::Summary] {
+            for wire in [Wire::Pipes, Wire::Sockets] {
+                let _ = write!(lines, "{}", one(wire, moment, way));
+            }
+        }
+        lines
+    };
+    std::thread::scope(|scope| {
+        // Elsewhere a parent is not watched: the end of input tells that it is gone.
+        let ways = Way::ALL.into_iter().filter(|way| cfg!(target_os = "linux") || *way != Way::ParentDeath);
+        let ways: Vec<_> = ways.map(|way| (way, scope.spawn(move || of_way(way)))).collect();
+        for (way, lines) in ways {
+            let lines = lines.join().unwrap_or_else(|_| panic!("{way:?}: its own message stands above"));
+            table.push_str(&lines);
+        }
+    });
+    let file = format!("{}/ends.md", env!("CARGO_TARGET_TMPDIR"));
+    std::fs::write(&file, &table).expect("a file");
+}
