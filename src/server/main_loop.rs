@@ -19,7 +19,7 @@ use crate::protocol::session::SessionCloseResult;
 use crate::protocol::settings::Settings;
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::{mpsc, oneshot};
@@ -36,8 +36,9 @@ pub(super) struct MainLoop {
     pub layers: Layers,
     /// Where sessions are stored.
     pub stores: Stores,
-    /// Sessions that are open, or about to be.
-    pub sessions: HashMap<SessionId, Slot>,
+    /// Sessions that are open, or about to be. In the order of their ids, so that what is said of all of them is said in
+    /// one order.
+    pub sessions: BTreeMap<SessionId, Slot>,
     /// Who waits for an answer.
     pub waiting: BTreeMap<ReplyTo, Waiting>,
     /// What we asked of the client, by the number of the request.
@@ -81,7 +82,7 @@ impl MainLoop {
             counter,
             layers: Layers::default(),
             stores: Stores::default(),
-            sessions: HashMap::new(),
+            sessions: BTreeMap::new(),
             waiting: BTreeMap::new(),
             asked: BTreeMap::new(),
             last_asked: 0,

@@ -1,8 +1,10 @@
 //! A recording of the wire: one JSON line for each frame of both directions, in the file before anything is done about
 //! it. It holds everything that was said, secrets too; it is written only where it was asked for.
 //!
-//! A line is `{"from":"client"|"server","at":MILLISECONDS,"frame":{…}}`. What was no frame has `"bytes"` and `"note"` in
-//! the place of `"frame"`: text as it came, a backslash doubled, and each byte that is not UTF-8 as `\xNN`.
+//! A line is `{"from":"client"|"server","at":MILLISECONDS,"frame":{…}}`. What was no frame has `"note"` with, in the place
+//! of `"frame"`, `"body"` where only the body of a good header was bad, or else `"bytes"`, header and all: text as it
+//! came, a backslash doubled, and each byte that is not UTF-8 as `\xNN`. So a recording can be sent again; the end of a
+//! body that was too large is not in it. `fixtures/wire` holds recordings and says how they are replayed.
 
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
@@ -58,9 +60,18 @@ impl Recorder {
 
     /// Records what was no frame.
     pub fn bytes(&mut self, from: Side, bytes: &[u8], note: &str) {
+        self.escaped(from, "bytes", bytes, note);
+    }
+
+    /// Records a body that was none, behind a header that was good.
+    pub fn body(&mut self, from: Side, body: &[u8], note: &str) {
+        self.escaped(from, "body", body, note);
+    }
+
+    fn escaped(&mut self, from: Side, name: &str, bytes: &[u8], note: &str) {
         let text = serde_json::Value::from(escape(bytes));
         let note = serde_json::Value::from(note);
-        self.line(from, &format!("\"bytes\":{text},\"note\":{note}"));
+        self.line(from, &format!("\"{name}\":{text},\"note\":{note}"));
     }
 
     fn line(&mut self, from: Side, rest: &str) {

@@ -133,11 +133,11 @@ where
                 let message = decode(&body);
                 if let Some(record) = &mut self.record {
                     match &message {
-                        Message::Bad { error, .. } => record.bytes(Side::Client, &body, &error.message),
+                        Message::Bad { error, .. } => record.body(Side::Client, &body, &error.message),
                         Message::Answer(Answer { outcome: Err(error), .. })
                             if serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_err() =>
                         {
-                            record.bytes(Side::Client, &body, &error.message);
+                            record.body(Side::Client, &body, &error.message);
                         }
                         _ => record.frame(Side::Client, &body),
                     }

@@ -1,11 +1,14 @@
 //! The built binary over the wire: a client of a test's own, and what it is told by the server. What the methods do is
 //! tested beside each of them; here is what holds for all.
 
+mod alike;
 mod bad_input;
 #[allow(dead_code, reason = "the tests of the methods use the rest")]
 pub mod client;
+mod conversation;
 mod editor_driven;
 mod ends;
+mod fixtures;
 mod frames;
 mod ground;
 mod histories;

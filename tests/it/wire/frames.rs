@@ -165,7 +165,7 @@ fn a_recording_holds_each_frame_of_both_sides_in_order() {
     assert_eq!((&lines[1]["from"], &lines[1]["frame"]["id"]), (&json!("server"), &json!(1)));
     assert_eq!(lines[2]["frame"]["method"], "initialized");
     assert_eq!(lines[3], json!({ "from": "client", "frame": { "jsonrpc": "2.0", "method": "a" } }));
-    assert_eq!((&lines[4]["from"], &lines[4]["bytes"]), (&json!("client"), &json!("{\"a\\\\\\xff\n")));
+    assert_eq!((&lines[4]["from"], &lines[4]["body"]), (&json!("client"), &json!("{\"a\\\\\\xff\n")));
     assert!(lines[4]["note"].as_str().is_some_and(|note| note.contains("UTF-8")), "{text}");
     assert_eq!(lines[5]["frame"]["error"]["code"], -32700);
 }

@@ -1,0 +1,183 @@
+//! When two frames of a server count as the same: what differs from run to run gets a name in its place. The table that
+//! people read is in `fixtures/wire/README.md`. No process is known here.
+
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// How closely a server must answer as recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closeness {
+    /// All but what differs from run to run.
+    Exact,
+    /// The same frames in the same order with the same fields, and of their values those that the protocol names or
+    /// the client gave: for a server that counts, words and names otherwise.
+    Shape,
+}
+
+/// Names what differs from run to run: the first stream is `<stream 1>` wherever it stands, the next one `<stream 2>`.
+#[derive(Debug)]
+pub struct Names {
+    /// The folder that the client gave as the place of the store.
+    pub storage: Option<String>,
+    streams: BTreeMap<String, usize>,
+    ids: BTreeMap<String, usize>,
+    id: regex::Regex,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        let id = r"\b[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\b";
+        let id = regex::Regex::new(id).expect("a pattern");
+        Self { storage: None, streams: BTreeMap::new(), ids: BTreeMap::new(), id }
+    }
+}
+
+impl Names {
+    /// The frame with names for what differs from run to run.
+    pub fn frame(&mut self, frame: &Value) -> Value {
+        self.value("", frame)
+    }
+
+    fn value(&mut self, key: &str, value: &Value) -> Value {
+        match (key, value) {
+            ("createdAt" | "updatedAt" | "since", Value::String(_)) => "<time>".into(),
+            ("durationMs", Value::Number(_)) => "<milliseconds>".into(),
+            ("pid", Value::Number(_)) => "<pid>".into(),
+            ("serverVersion" | "version", Value::String(_)) => "<version>".into(),
+            ("threadhold", Value::String(_)) => "<opaque>".into(),
+            ("nextCursor", Value::String(_)) => "<cursor>".into(),
+            ("stream", Value::String(stream)) => {
+                let next = self.streams.len() + 1;
+                let number = self.streams.entry(stream.clone()).or_insert(next);
+                format!("<stream {number}>").into()
+            }
+            (_, Value::String(text)) => self.text(text).into(),
+            (_, Value::Array(values)) => values.iter().map(|value| self.value(key, value)).collect(),
+            (_, Value::Object(fields)) => {
+                let fields = fields.iter().map(|(key, value)| (key.clone(), self.value(key, value)));
+                Value::Object(fields.collect())
+            }
+            _ => value.clone(),
+        }
+    }
+
+    fn text(&mut self, text: &str) -> String {
+        let text = match &self.storage {
+            Some(storage) => text.replace(storage.as_str(), "${storage}"),
+            None => text.to_owned(),
+        };
+        let ids = &mut self.ids;
+        let named = self.id.replace_all(&text, |found: &regex::Captures<'_>| {
+            let next = ids.len() + 1;
+            format!("<id {}>", ids.entry(found[0].to_owned()).or_insert(next))
+        });
+        named.into_owned()
+    }
+}
+
+/// Fields whose value the protocol names, or the client gave.
+const KEPT: &[&str] = &[
+    "jsonrpc",
+    "method",
+    "type",
+    "op",
+    "kind",
+    "role",
+    "state",
+    "status",
+    "phase",
+    "mode",
+    "trigger",
+    "purpose",
+    "toolChoice",
+    "driver",
+    "stopReason",
+    "name",
+    "toolCallId",
+    "channel",
+    "source",
+    "code",
+    "protocolVersion",
+    "arguments",
+    "externalId",
+    "exitCode",
+    "isError",
+    "sessionId",
+    "stream",
+    "seq",
+    "asked",
+    "supported",
+];
+/// Lists in which every server has its own.
+const OWN: &[&str] = &[
+    "plan",
+    "sections",
+    "cuts",
+    "diagnostics",
+    "settings",
+    "methods",
+    "events",
+    "states",
+    "accepts",
+    "fallbacks",
+];
+
+/// What is left of a frame where only its shape counts.
+pub fn shape(frame: &Value) -> Value {
+    let mut left = shape_of("", frame);
+    // The client names its own requests; how a server names its requests is its own affair.
+    if frame.get("method").is_none() {
+        left["id"] = frame["id"].clone();
+    }
+    left
+}
+
+fn shape_of(key: &str, value: &Value) -> Value {
+    match value {
+        _ if OWN.contains(&key) => "<list>".into(),
+        Value::Object(fields) => {
+            let fields: Map<String, Value> =
+                fields.iter().map(|(key, value)| (key.clone(), shape_of(key, value))).collect();
+            Value::Object(fields)
+        }
+        Value::Array(values) => values.iter().map(|value| shape_of(key, value)).collect(),
+        _ if KEPT.contains(&key) => value.clone(),
+        Value::String(_) => "<text>".into(),
+        Value::Number(_) => "<number>".into(),
+        Value::Bool(_) | Value::Null => value.clone(),
+    }
+}
+
+/// Where two values differ first, for people; nothing where they are the same.
+pub fn difference(recorded: &Value, came: &Value) -> Option<String> {
+    let mut path = String::new();
+    differs(recorded, came, &mut path)
+        .map(|(recorded, came)| format!("at {path}:\n  recorded {recorded}\n  came     {came}"))
+}
+
+fn differs(recorded: &Value, came: &Value, path: &mut String) -> Option<(String, String)> {
+    let show = |value: Option<&Value>| value.map_or_else(|| "nothing".to_owned(), Value::to_string);
+    let step = |path: &mut String, name: &str, one: Option<&Value>, other: Option<&Value>| {
+        let length = path.len();
+        path.push('/');
+        path.push_str(name);
+        let found = match (one, other) {
+            (Some(one), Some(other)) => differs(one, other, path),
+            _ => Some((show(one), show(other))),
+        };
+        if found.is_none() {
+            path.truncate(length);
+        }
+        found
+    };
+    match (recorded, came) {
+        (Value::Object(one), Value::Object(other)) => one
+            .keys()
+            .chain(other.keys().filter(|key| !one.contains_key(*key)))
+            .find_map(|key| step(path, key, one.get(key), other.get(key))),
+        (Value::Array(one), Value::Array(other)) => (0..one.len().max(other.len()))
+            .find_map(|index| step(path, &index.to_string(), one.get(index), other.get(index))),
+        _ if recorded == came => None,
+        _ => Some((recorded.to_string(), came.to_string())),
+    }
+}

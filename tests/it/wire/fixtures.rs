@@ -1,0 +1,441 @@
+//! The recorded conversations of `fixtures/wire`, replayed against the built binary or a server that the environment
+//! names. Their format, and what may differ, stand in `fixtures/wire/README.md`. What each conversation shows is said
+//! in its first line; no method is known here.
+
+use super::alike::{Closeness, Names, difference, shape};
+use super::client::{Client, Start, Wire};
+use super::conversation::{FOLDER, Line, conversations, lines};
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use threadhold::protocol::check::fault_in;
+use threadhold::protocol::event::EVENTS;
+use threadhold::protocol::methods::METHODS;
+use threadhold::protocol::schema::schema;
+
+/// Names another program, with its arguments, in the place of the built binary.
+const SERVER: &str = "THREADHOLD_WIRE_SERVER";
+/// `exact` or `shape`. Default: exact for the built binary, shape for another program.
+const COMPARE: &str = "THREADHOLD_WIRE_COMPARE";
+/// How long a server says nothing before a new recording goes on. No replay waits for a time.
+const QUIET: Duration = Duration::from_millis(400);
+
+/// What no conversation of this version can hold, and why. One that holds it nevertheless makes its entry a lie.
+const CANNOT_OCCUR: &[(&str, &str)] = &[
+    ("model/countTokens", "the sidecar counts by itself in this version"),
+    ("snapshot", "an event for followers that fell behind; a snapshot comes as an answer in this version"),
+    ("sessionTakenOver", "no other process can take a session over in this version"),
+];
+
+/// A conversation under way.
+struct Play<'a> {
+    file: &'a str,
+    /// The line that is played, from 1 on.
+    at: usize,
+    wire: Wire,
+    closeness: Closeness,
+    /// The client, and how many of its server's frames were compared.
+    client: Client,
+    compared: usize,
+    stores: Vec<PathBuf>,
+    captured: BTreeMap<String, Value>,
+    /// What the server said, as it came.
+    said: Vec<Value>,
+    /// Names for what the recording says and for what comes.
+    recorded: Names,
+    came: Names,
+    /// Recorded ids of the server's requests, with those that came.
+    asked: BTreeMap<String, Value>,
+    /// The last thing that the client said: how the process ends follows from it.
+    last: Option<String>,
+    was_shut_down: bool,
+}
+
+fn server(wire: Wire) -> Client {
+    match std::env::var(SERVER) {
+        Ok(command) => {
+            let mut words = command.split_whitespace();
+            let start = Start::new(wire).program(words.next().unwrap_or_default(), []);
+            words.fold(start, Start::argument).start()
+        }
+        Err(_) => Client::new(wire),
+    }
+}
+
+fn closeness() -> Closeness {
+    match (std::env::var(COMPARE).as_deref(), std::env::var(SERVER)) {
+        (Ok("exact"), _) => Closeness::Exact,
+        (Ok("shape"), _) => Closeness::Shape,
+        (Ok(other), _) => panic!("{COMPARE} is exact or shape, not {other}"),
+        (Err(_), Ok(_)) => Closeness::Shape,
+        (Err(_), Err(_)) => Closeness::Exact,
+    }
+}
+
+impl<'a> Play<'a> {
+    fn new(file: &'a str, wire: Wire, closeness: Closeness) -> Self {
+        let mut play = Self {
+            file,
+            at: 0,
+            wire,
+            closeness,
+            client: server(wire),
+            compared: 0,
+            stores: Vec::new(),
+            captured: BTreeMap::new(),
+            said: Vec::new(),
+            recorded: Names::default(),
+            came: Names::default(),
+            asked: BTreeMap::new(),
+            last: None,
+            was_shut_down: false,
+        };
+        play.new_store();
+        play
+    }
+
+    /// An empty folder for the next store.
+    fn new_store(&mut self) {
+        let wire = format!("{:?}-{:?}", self.wire, self.closeness);
+        let name = format!("wire-{}-{wire}-{}-{}", self.file, std::process::id(), self.stores.len());
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let text = folder.to_str().expect("a path of text").to_owned();
+        self.captured.insert("storage".to_owned(), text.clone().into());
+        self.came.storage = Some(text);
+        self.stores.push(folder);
+    }
+
+    fn give_up(&self, why: &str) -> ! {
+        panic!("{}.jsonl:{}: {why}", self.file, self.at)
+    }
+
+    /// A frame of the client, with what was captured in its place, and the server's ids as they came.
+    fn fill(&self, frame: &Value) -> Value {
+        let mut frame = self.fill_value(frame);
+        if frame.get("method").is_none()
+            && let Some(id) = self.asked.get(&frame["id"].to_string())
+        {
+            frame["id"] = id.clone();
+        }
+        if frame["method"] == "model/delta"
+            && let Some(id) = self.asked.get(&frame["params"]["requestId"].to_string())
+        {
+            frame["params"]["requestId"] = id.clone();
+        }
+        frame
+    }
+
+    fn fill_value(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => self.fill_text(text),
+            Value::Array(values) => values.iter().map(|value| self.fill_value(value)).collect(),
+            Value::Object(fields) => {
+                let fields = fields.iter().map(|(key, value)| (key.clone(), self.fill_value(value)));
+                Value::Object(fields.collect::<Map<_, _>>())
+            }
+            _ => value.clone(),
+        }
+    }
+
+    fn fill_text(&self, text: &str) -> Value {
+        let mut filled = text.to_owned();
+        for (name, value) in &self.captured {
+            let place = format!("${{{name}}}");
+            if *text == place {
+                return value.clone();
+            }
+            if let Value::String(value) = value {
+                filled = filled.replace(&place, value);
+            }
+        }
+        if filled.contains("${") {
+            self.give_up(&format!("nothing of the name in {filled:?} was captured"));
+        }
+        filled.into()
+    }
+
+    fn say(&mut self, frame: &Value) {
+        let frame = self.fill(frame);
+        self.last = frame["method"].as_str().map(str::to_owned);
+        self.was_shut_down |= frame["method"] == "shutdown";
+        self.client.send(&frame);
+    }
+
+    fn send(&mut self, bytes: &[u8]) {
+        if let Err(error) = self.client.send_raw(bytes) {
+            self.give_up(&format!("the server is gone: {error}"));
+        }
+    }
+
+    fn capture(&mut self, capture: &BTreeMap<String, String>) {
+        for (name, at) in capture {
+            let found = self.said.iter().rev().find_map(|frame| frame.pointer(at)).cloned();
+            match found {
+                Some(value) => drop(self.captured.insert(name.clone(), value)),
+                None => self.give_up(&format!("no frame of the server has {at}")),
+            }
+        }
+    }
+
+    /// The server must say this next.
+    fn expect(&mut self, recorded: &Value) {
+        let came = self.client.wait(&format!("line {} of {}.jsonl", self.at, self.file), |_| true);
+        self.compared += 1;
+        self.said.push(came.clone());
+        if recorded.get("method").is_some() && recorded.get("id").is_some() {
+            self.asked.insert(recorded["id"].to_string(), came["id"].clone());
+            self.asked
+                .insert(recorded["params"]["requestId"].to_string(), came["params"]["requestId"].clone());
+        }
+        let (mut recorded, mut came) = (self.recorded.frame(recorded), self.came.frame(&came));
+        if self.closeness == Closeness::Shape {
+            (recorded, came) = (shape(&recorded), shape(&came));
+        }
+        if let Some(difference) = difference(&recorded, &came) {
+            let brief = |frame: &Value| frame.to_string().chars().take(300).collect::<String>();
+            let both = format!("recorded: {}\ncame:     {}", brief(&recorded), brief(&came));
+            self.give_up(&format!("the server answers otherwise than recorded, {difference}\n{both}"));
+        }
+    }
+
+    /// Ends the process in order; it must end with the code that belongs to what the client said.
+    fn end(&mut self) {
+        let code = match self.last.as_deref() {
+            Some("exit") => i32::from(!self.was_shut_down),
+            _ => {
+                self.client.close_input();
+                0
+            }
+        };
+        self.client.wait_end_of_output();
+        let exit = self.client.wait_exit();
+        if exit != Some(code) {
+            self.give_up(&format!("the exit code is {exit:?}, not {code}"));
+        }
+    }
+
+    /// Nothing was said that was not recorded.
+    fn no_more(&self) {
+        if let Some(more) = self.client.frames().get(self.compared) {
+            self.give_up(&format!("a frame came that was not recorded: {more}"));
+        }
+    }
+
+    fn restart(&mut self, is_killed: bool, is_store_new: bool) {
+        if is_killed {
+            self.client.kill();
+            self.client.wait_exit();
+        }
+        if is_store_new {
+            self.new_store();
+        }
+        self.client = server(self.wire);
+        (self.compared, self.last, self.was_shut_down) = (0, None, false);
+        self.asked.clear();
+    }
+
+    fn replay(&mut self, lines: &[Line]) {
+        for (index, line) in lines.iter().enumerate() {
+            self.at = index + 1;
+            match line {
+                Line::Note => {}
+                Line::Client(frame) => self.say(frame),
+                Line::Bytes(bytes) => self.send(bytes),
+                Line::Server(frame) => self.expect(frame),
+                Line::Capture(capture) => self.capture(capture),
+                Line::Restart { is_killed, is_store_new } => {
+                    if !is_killed {
+                        self.end();
+                        self.no_more();
+                    }
+                    self.restart(*is_killed, *is_store_new);
+                }
+            }
+        }
+        self.end();
+        self.no_more();
+    }
+
+    /// Plays the client's side again; the new recording. The server has said all when it has said nothing for a while.
+    fn record(&mut self, lines: &[(Line, &str)]) -> String {
+        let mut text = String::new();
+        for (index, (line, source)) in lines.iter().enumerate() {
+            self.at = index + 1;
+            match line {
+                Line::Server(_) => continue,
+                Line::Restart { is_killed: false, .. } => {
+                    self.end();
+                    self.take(&mut text);
+                }
+                _ => {}
+            }
+            let _ = writeln!(text, "{source}");
+            match line {
+                Line::Note | Line::Server(_) => continue,
+                Line::Client(frame) => self.say(frame),
+                Line::Bytes(bytes) => self.send(bytes),
+                Line::Capture(capture) => {
+                    self.capture(capture);
+                    continue;
+                }
+                Line::Restart { is_killed, is_store_new } => self.restart(*is_killed, *is_store_new),
+            }
+            let (mut count, mut since) = (self.client.frames().len(), Instant::now());
+            while since.elapsed() < QUIET {
+                std::thread::sleep(Duration::from_millis(10));
+                let now = self.client.frames().len();
+                if now != count {
+                    (count, since) = (now, Instant::now());
+                }
+            }
+            self.take(&mut text);
+        }
+        self.end();
+        self.take(&mut text);
+        text
+    }
+
+    /// Writes down what the server said since.
+    fn take(&mut self, text: &mut String) {
+        for frame in self.client.frames().split_off(self.compared) {
+            self.compared += 1;
+            let _ = writeln!(text, "{}", json!({ "from": "server", "frame": self.came.frame(&frame) }));
+            self.said.push(frame);
+        }
+    }
+}
+
+impl Drop for Play<'_> {
+    fn drop(&mut self) {
+        for store in &self.stores {
+            drop(std::fs::remove_dir_all(store));
+        }
+    }
+}
+
+/// Each beside the others: all failures are told.
+fn each(conversations: &[(String, String)], play: impl Fn(&str, &[(Line, &str)]) + Sync) {
+    let failed: Vec<&str> = std::thread::scope(|scope| {
+        let play = &play;
+        let started: Vec<_> = conversations
+            .iter()
+            .map(|(name, text)| (name, scope.spawn(move || play(name, &lines(name, text)))))
+            .collect();
+        let failed = started.into_iter().filter_map(|(name, done)| done.join().err().map(|_| name.as_str()));
+        failed.collect()
+    });
+    assert!(failed.is_empty(), "not as recorded: {failed:?}");
+}
+
+/// `UPDATE_EXPECT=1` plays the client's side again and writes down what the server says now.
+#[test]
+fn p12_each_conversation_is_answered_as_it_was_recorded() {
+    let conversations = conversations();
+    assert!(conversations.len() >= 10, "{}", conversations.len());
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        each(&conversations, |name, lines| {
+            let text = Play::new(name, Wire::Pipes, Closeness::Exact).record(lines);
+            let path = Path::new(FOLDER).join(format!("{name}.jsonl"));
+            std::fs::write(path, text).expect("the fixtures can be written");
+        });
+        return;
+    }
+    each(&conversations, |name, lines| {
+        let lines: Vec<Line> = lines.iter().map(|(line, _)| line.clone()).collect();
+        Play::new(name, Wire::Pipes, closeness()).replay(&lines);
+    });
+}
+
+/// A server of somebody else is compared by shape; ours has the right one, and a wrong field is seen.
+#[test]
+fn p12_a_shape_is_less_than_a_frame_and_more_than_nothing() {
+    let frame = json!({ "id": 1, "result": { "tokens": 3, "state": "idle", "title": "a" } });
+    let other = json!({ "id": 1, "result": { "tokens": 4, "state": "idle", "title": "b" } });
+    assert!(difference(&frame, &other).is_some_and(|text| text.contains("/result/tokens")));
+    assert_eq!(difference(&shape(&frame), &shape(&other)), None);
+    for (at, value) in [("state", json!("error")), ("title", Value::Null), ("more", json!(1))] {
+        let mut wrong = frame.clone();
+        wrong["result"][at] = value;
+        assert!(difference(&shape(&frame), &shape(&wrong)).is_some(), "{at}");
+    }
+    let mut names = Names::default();
+    names.storage = Some("/tmp/x".into());
+    let named = names.frame(&json!({ "stream": "b", "at": [{ "stream": "a" }, "/tmp/x/y"], "pid": 7 }));
+    let expected = json!({ "stream": "<stream 1>", "at": [{ "stream": "<stream 2>" }, "${storage}/y"] });
+    assert_eq!((&named["at"], &named["stream"]), (&expected["at"], &expected["stream"]));
+    assert_eq!((named["pid"].as_str(), Names::default().frame(&named)), (Some("<pid>"), named.clone()));
+}
+
+/// Together they hold each method and each event, but those that cannot occur yet.
+#[test]
+fn p12_the_conversations_hold_each_method_and_each_event() {
+    let (mut methods, mut events) = (BTreeSet::new(), BTreeSet::new());
+    for (name, text) in conversations() {
+        for (line, _) in lines(&name, &text) {
+            let (Line::Client(frame) | Line::Server(frame)) = line else { continue };
+            methods.extend(frame["method"].as_str().map(str::to_owned));
+            let answered = frame["result"]["events"].as_array().into_iter().flatten();
+            for event in answered.chain([&frame["params"]]) {
+                let is_event = event["sessionId"].is_string() && event["seq"].is_u64();
+                events.extend(event["type"].as_str().filter(|_| is_event).map(str::to_owned));
+            }
+        }
+    }
+    let all: BTreeSet<&str> =
+        METHODS.iter().map(|method| method.name).chain(EVENTS.iter().copied()).collect();
+    let cannot: BTreeSet<&str> = CANNOT_OCCUR.iter().map(|(name, _)| *name).collect();
+    let there = |name: &&str| methods.contains(*name) || events.contains(*name);
+    let missing: Vec<&&str> = all.iter().filter(|name| !there(name) && !cannot.contains(**name)).collect();
+    assert!(missing.is_empty(), "no conversation in fixtures/wire holds {missing:?}");
+    let stale: Vec<&&str> = cannot.iter().filter(|name| there(name) || !all.contains(**name)).collect();
+    assert!(stale.is_empty(), "CANNOT_OCCUR lists what occurs, or what there is not: {stale:?}");
+}
+
+/// What both sides say has the form that the schema gives it.
+#[test]
+fn p12_the_conversations_fit_the_schema() {
+    let schema = schema();
+    let list = schema["methods"].as_array().expect("a list");
+    let of = |name: &Value| list.iter().find(|method| method["name"] == *name);
+    for (name, text) in conversations() {
+        let mut asked: BTreeMap<(bool, String), Value> = BTreeMap::new();
+        for (index, (line, _)) in lines(&name, &text).into_iter().enumerate() {
+            let (is_clients, frame) = match line {
+                Line::Client(frame) => (true, frame),
+                Line::Server(frame) => (false, frame),
+                _ => continue,
+            };
+            let place = format!("{name}.jsonl:{}", index + 1);
+            if let Some(method) = of(&frame["method"]) {
+                if let Some(result) = method.get("result") {
+                    asked.insert((!is_clients, frame["id"].to_string()), result.clone());
+                }
+                // Clients of these conversations make mistakes on purpose.
+                if !is_clients {
+                    let fault = fault_in(&schema, &method["params"], &named_away(&frame["params"]));
+                    assert_eq!(fault, None, "{place}");
+                }
+            } else if let Some(result) = frame.get("result")
+                && let Some(of) = asked.get(&(is_clients, frame["id"].to_string()))
+                && !is_clients
+            {
+                assert_eq!(fault_in(&schema, of, &named_away(result)), None, "{place}");
+            }
+        }
+    }
+}
+
+/// Numbers in the place of the names that stand for numbers.
+fn named_away(value: &Value) -> Value {
+    match value {
+        Value::String(text) if text == "<pid>" || text == "<milliseconds>" => 0.into(),
+        Value::Array(values) => values.iter().map(named_away).collect(),
+        Value::Object(fields) => {
+            Value::Object(fields.iter().map(|(key, value)| (key.clone(), named_away(value))).collect())
+        }
+        _ => value.clone(),
+    }
+}
