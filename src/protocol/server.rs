@@ -1,7 +1,7 @@
 //! The process itself: what both sides say in `initialize`, and how it is doing.
 
 use super::event::EVENTS;
-use super::methods::METHODS;
+use super::methods::{Level, METHODS};
 use super::session::{Driver, State};
 use super::settings::Settings;
 use schemars::JsonSchema;
@@ -89,6 +89,8 @@ pub struct ServerCapabilities {
     pub protocol_version: u32,
     /// The version of the program.
     pub server_version: String,
+    /// The levels of the protocol that it has whole. Methods of other levels are among `methods` as far as they go.
+    pub levels: Vec<String>,
     /// The methods and notifications of both sides, by name.
     pub methods: Vec<String>,
     /// The types of `session/event`.
@@ -103,6 +105,7 @@ impl ServerCapabilities {
         Self {
             protocol_version: super::VERSION,
             server_version: server_version.to_owned(),
+            levels: vec![Level::Core.name().to_owned()],
             methods: METHODS.iter().map(|method| method.name.to_owned()).collect(),
             events: EVENTS.iter().map(|name| (*name).to_owned()).collect(),
             states: State::ALL.iter().map(|state| state.name().to_owned()).collect(),
