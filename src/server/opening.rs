@@ -111,7 +111,7 @@ impl MainLoop {
             return self.refuse(&commands, &error);
         }
         for (to, command) in commands {
-            self.run_input(id, Input::Command(to, command));
+            self.run_command(to, id, command);
         }
     }
 
