@@ -46,11 +46,11 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<(), Prot
         Ask::Configure(params) => configure(main, to, params),
         Ask::StartTurn(params) => start_turn(main, to, params),
         Ask::CancelTurn(params) => {
-            is_current(main, &params.session_id, params.turn_id.as_deref())?;
+            is_about(main, to, params.turn_id);
             command(main, to, &params.session_id, Command::CancelTurn)
         }
         Ask::EndTurn(params) => {
-            is_current(main, &params.session_id, params.turn_id.as_deref())?;
+            is_about(main, to, params.turn_id);
             let status = match params.status {
                 Some(TurnOutcome::Completed) | None => TurnStatus::Completed,
                 Some(TurnOutcome::Cancelled) => TurnStatus::Cancelled,
@@ -59,7 +59,7 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<(), Prot
             command(main, to, &params.session_id, Command::EndTurn(status))
         }
         Ask::AppendRound(params) => {
-            is_current(main, &params.session_id, params.turn_id.as_deref())?;
+            is_about(main, to, params.turn_id);
             let round = Reading::new().field("round", |reading| reading.round(&params.round))?;
             command(main, to, &params.session_id, Command::AppendRound(round))
         }
@@ -90,20 +90,11 @@ fn command(main: &mut MainLoop, to: ReplyTo, id: &str, command: Command) -> Resu
     Ok(())
 }
 
-/// A turn that is named must be the newest one: nothing can be done about the others.
-fn is_current(main: &MainLoop, session: &str, turn: Option<&str>) -> Result<(), ProtocolError> {
-    let Some(turn) = turn else { return Ok(()) };
-    let Some(Slot::Live(live)) = main.sessions.get(&SessionId::new(session)) else { return Ok(()) };
-    let newest = live.session.transcript().turns().last();
-    if newest.is_some_and(|newest| newest.id.as_str() == turn) {
-        return Ok(());
+/// Notes the turn that a request names. It is compared once the session is here.
+fn is_about(main: &mut MainLoop, to: ReplyTo, turn: Option<String>) {
+    if let Some(waiting) = main.waiting.get_mut(&to) {
+        waiting.turn = turn;
     }
-    let newest = newest.map_or("none", |newest| newest.id.as_str());
-    let data = ErrorData::StaleReference { field: "turnId".into(), id: turn.to_owned() };
-    Err(ProtocolError::new(
-        data,
-        format!("turn {turn} is not the newest turn, {newest} is; nothing was done"),
-    ))
 }
 
 fn open(main: &mut MainLoop, to: ReplyTo, params: SessionOpenParams) -> Result<(), ProtocolError> {

@@ -65,6 +65,8 @@ pub(super) struct Waiting {
     pub reply: Reply,
     /// The session that it is about.
     pub session: Option<SessionId>,
+    /// The turn that it names, where it does.
+    pub turn: Option<String>,
     /// Where progress is told meanwhile, and whether it was begun.
     pub progress: Option<(ProgressToken, bool)>,
 }
@@ -103,7 +105,7 @@ impl MainLoop {
             Event::Hello(hello) => self.hello(*hello),
             Event::Configured(settings) => self.configured(*settings),
             Event::Asked(to, ask, reply) => {
-                self.waiting.insert(to, Waiting { reply, session: None, progress: None });
+                self.waiting.insert(to, Waiting { reply, session: None, turn: None, progress: None });
                 if let Err(error) = self.ask(to, *ask) {
                     self.answer(to, Err(error));
                 }
@@ -173,10 +175,31 @@ impl MainLoop {
             waiting.session = Some(id.clone());
         }
         match self.sessions.get_mut(id) {
-            Some(Slot::Live(_)) => self.run_input(id, Input::Command(to, command)),
+            Some(Slot::Live(_)) => self.run_command(to, id, command),
             Some(Slot::Opening(opening)) => opening.commands.push((to, command)),
             None => self.open_slot(id, Opening::found(to, command)),
         }
+    }
+
+    /// Hands a command to a session that is here.
+    pub fn run_command(&mut self, to: ReplyTo, id: &SessionId, command: Command) {
+        match self.other_turn(to, id) {
+            Some(error) => self.answer(to, Err(error)),
+            None => self.run_input(id, Input::Command(to, command)),
+        }
+    }
+
+    /// A turn that is named must be the newest one: nothing can be done about the others.
+    fn other_turn(&self, to: ReplyTo, id: &SessionId) -> Option<ProtocolError> {
+        let turn = self.waiting.get(&to)?.turn.as_deref()?;
+        let Some(Slot::Live(live)) = self.sessions.get(id) else { return None };
+        let newest = live.session.transcript().turns().last().map_or("none", |newest| newest.id.as_str());
+        if newest == turn {
+            return None;
+        }
+        let data = ErrorData::StaleReference { field: "turnId".into(), id: turn.to_owned() };
+        let message = format!("turn {turn} is not the newest turn, {newest} is; nothing was done");
+        Some(ProtocolError::new(data, message))
     }
 
     /// A session's machine panicked. What it acknowledged is stored, and it can be opened again.

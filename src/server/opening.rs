@@ -115,7 +115,7 @@ impl MainLoop {
             return self.refuse(&commands, &error);
         }
         for (to, command) in commands {
-            self.run_input(id, Input::Command(to, command));
+            self.run_command(to, id, command);
         }
         if is_new && let Some(Slot::Live(live)) = self.sessions.get(id) {
             let created = vec![summary(&live.session)];

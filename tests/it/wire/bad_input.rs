@@ -152,6 +152,12 @@ fn ids_that_do_not_exist_are_named() {
     let result = json!({ "sessionId": "s", "toolCallId": "c9", "content": "x" });
     let error = editor.refused("tool/result", result);
     assert_eq!((kind(&error), &error["data"]["id"]), ("StaleReference", &json!("c9")));
+    // Nor do they where the session must be loaded first.
+    editor.call("session/close", json!({ "sessionId": "e" }));
+    let error = editor.refused("turn/end", json!({ "sessionId": "e", "turnId": "t9" }));
+    assert_eq!((kind(&error), &error["data"]["id"]), ("StaleReference", &json!("t9")));
+    let snapshot = editor.call("session/subscribe", json!({ "sessionId": "e" }))["snapshot"].take();
+    assert_eq!(snapshot["turns"][0]["status"], "running");
 }
 
 #[test]

@@ -59,8 +59,8 @@ fn gone(name: &str) -> Gone {
 }
 
 /// What the second turn is in a process that is not killed.
-fn reference() -> (String, Value) {
-    let folder = Folder::new("restore-reference");
+fn reference(name: &str) -> (String, Value) {
+    let folder = Folder::new(&format!("{name}-reference"));
     let mut editor = Editor::start(&folder, settings());
     editor.open("s", None);
     first_turn(&mut editor);
@@ -75,7 +75,7 @@ fn reference() -> (String, Value) {
 /// rows: V24 V25 N6 M1 C14
 #[test]
 fn after_a_crash_the_next_prompt_is_byte_for_byte_the_same() {
-    let (messages, tools) = reference();
+    let (messages, tools) = reference("restore");
     assert!(messages.contains("<conversation-summary>") && messages.contains("A table, for it is short."));
     let gone = gone("restore");
     let nowhere = Folder::new("restore-nowhere");
@@ -133,7 +133,7 @@ fn where_the_editors_copy_is_lost_the_store_gives_the_metadata_back() {
 /// rows: V24 V25
 #[test]
 fn the_editors_copy_alone_gives_the_same_bytes_under_another_id() {
-    let (messages, _) = reference();
+    let (messages, _) = reference("restore-other-id");
     let gone = gone("restore-other-id");
     let folder = Folder::new("restore-other");
     let mut editor = Editor::start(&folder, settings());
