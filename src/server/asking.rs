@@ -17,8 +17,7 @@ use crate::protocol::convert::Reading;
 use crate::protocol::error::{ErrorData, ProtocolError};
 use crate::protocol::prompt::{PromptRenderParams, RenderSummarize, Section};
 use crate::protocol::session::{
-    self, SessionCloseResult, SessionConfigureParams, SessionDeleteParams, SessionListParams,
-    SessionOpenParams,
+    self, SessionConfigureParams, SessionDeleteParams, SessionListParams, SessionOpenParams,
 };
 use crate::protocol::tool::Tool;
 use crate::protocol::turn::{self, TurnOutcome, TurnStartParams};
@@ -159,17 +158,16 @@ fn close(main: &mut MainLoop, to: ReplyTo, id: &str) -> Result<(), ProtocolError
     match main.sessions.get_mut(&id) {
         Some(Slot::Live(live)) => {
             live.is_closing = true;
+            live.closing.push(to);
+            main.store_rest(&id);
             main.run_input(&id, crate::engine::session::input::Input::Ending);
-            main.let_go_if_done(&id);
+            Ok(())
         }
         Some(Slot::Opening(_)) | None => {
             let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
-            return Err(ProtocolError::new(data, format!("session {id} is not open here; nothing was done")));
+            Err(ProtocolError::new(data, format!("session {id} is not open here; nothing was done")))
         }
     }
-    let value = wire(&SessionCloseResult {});
-    main.answer(to, value);
-    Ok(())
 }
 
 fn delete(main: &mut MainLoop, to: ReplyTo, params: &SessionDeleteParams) -> Result<(), ProtocolError> {

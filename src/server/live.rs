@@ -4,7 +4,7 @@
 use crate::engine::id::CallId;
 use crate::engine::session::Session;
 use crate::engine::session::effect::Effect;
-use crate::engine::session::input::{ModelCallId, Timer};
+use crate::engine::session::input::{ModelCallId, ReplyTo, Timer};
 use crate::engine::session::stored::Write;
 use crate::store::Fence;
 use crate::store::worker::Handle;
@@ -36,6 +36,8 @@ pub(super) struct Live {
     pub timers: BTreeMap<Timer, (u64, AbortHandle)>,
     /// It is to be let go when all is stored.
     pub is_closing: bool,
+    /// Who is told when all is stored.
+    pub closing: Vec<ReplyTo>,
 }
 
 /// A step that was taken.
@@ -76,6 +78,7 @@ impl Live {
             permission: None,
             timers: BTreeMap::new(),
             is_closing: false,
+            closing: Vec::new(),
         }
     }
 

@@ -85,6 +85,7 @@ impl MainLoop {
 
     /// The store answered.
     pub fn loaded(&mut self, id: &SessionId, loaded: Result<(Fence, Option<Stored>), StoreError>) {
+        self.at_work = Some(id.clone());
         let Some(Slot::Opening(opening)) = self.sessions.remove(id) else { return };
         let Opening { commands, new, settings, store, folder } = *opening;
         let (fence, stored) = match loaded {

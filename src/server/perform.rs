@@ -13,6 +13,7 @@ use crate::engine::session::input::{Input, ModelCallId, Timer, ToolOutcome};
 use crate::protocol::convert::{self, Reading};
 use crate::protocol::methods::{self, Named, read_result};
 use crate::protocol::model::{ModelCompleteParams, ModelDeltaParams, ModelPurpose};
+use crate::protocol::session::SessionCloseResult;
 use crate::protocol::tool::{RequestPermissionParams, ToolInvokeParams};
 use crate::store::error::StoreError;
 use serde_json::json;
@@ -42,6 +43,7 @@ pub(super) enum What {
 impl MainLoop {
     /// Goes on with a session's steps until one must be stored first.
     pub fn pump(&mut self, id: &SessionId) {
+        self.at_work = Some(id.clone());
         loop {
             let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { break };
             if live.is_writing {
@@ -75,6 +77,7 @@ impl MainLoop {
     /// The store took the oldest step, or did not. In that case nothing of it that goes on is done, and whoever waits
     /// is told why.
     pub fn committed(&mut self, id: &SessionId, done: Result<(), StoreError>) {
+        self.at_work = Some(id.clone());
         let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return self.end_if_saved() };
         live.is_writing = false;
         let writing = std::mem::take(&mut live.writing);
@@ -335,6 +338,11 @@ impl MainLoop {
 
     /// Lets a session go that was only there for one answer, or that is to be closed.
     pub fn let_go_if_done(&mut self, id: &SessionId) {
+        let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return };
+        let told = if live.is_settled() { std::mem::take(&mut live.closing) } else { Vec::new() };
+        for to in told {
+            self.answer(to, super::main_loop::wire(&SessionCloseResult {}));
+        }
         let Some(Slot::Live(live)) = self.sessions.get(id) else { return };
         let is_awaited = self.waiting.values().any(|waiting| waiting.session.as_ref() == Some(id));
         let is_passing = live.store.is_none() || live.is_closing;

@@ -37,6 +37,12 @@ impl Stores {
         self.home = folders.into_iter().next().unwrap_or_default();
     }
 
+    /// A store of a test's own for all folders that are not named.
+    #[cfg(test)]
+    pub fn put(&mut self, handle: Handle) {
+        self.handles.insert(self.home.clone(), handle);
+    }
+
     /// The folder that is meant where none is named.
     pub fn home(&self) -> &str {
         &self.home
