@@ -137,6 +137,7 @@ impl MainLoop {
             Event::Ready(to, value) => self.answer(to, value),
             Event::Expired(id, timer, number) => self.expired(&id, timer, number),
             Event::Ending(done) => self.end(done),
+            Event::Saved(done) => drop(done.send(())),
         }
     }
 
@@ -302,7 +303,8 @@ impl MainLoop {
         }
         let is_saved = |slot: &Slot| match slot {
             Slot::Live(live) => live.is_settled(),
-            Slot::Opening(_) => true,
+            // What was asked of it is still answered.
+            Slot::Opening(_) => false,
         };
         if !self.sessions.values().all(is_saved) {
             return;
@@ -312,7 +314,9 @@ impl MainLoop {
             self.let_go(&id);
         }
         if let Some(done) = self.ending.take() {
-            self.stores.close_all(done);
+            // Through the inbox: what the stores answered before is in it.
+            let inbox = self.inbox.clone();
+            self.stores.close_all(move || drop(inbox.send(Event::Saved(done))));
         }
     }
 
