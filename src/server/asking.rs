@@ -151,9 +151,10 @@ fn close(main: &mut MainLoop, to: ReplyTo, id: &str) -> Result<(), ProtocolError
     let id = given_id(id)?;
     match main.sessions.get_mut(&id) {
         Some(Slot::Live(live)) => {
-            live.closing = Some(to);
+            live.is_closing = true;
+            live.closing.push(to);
+            main.store_rest(&id);
             main.run_input(&id, Input::Ending);
-            main.let_go_if_done(&id);
             Ok(())
         }
         Some(Slot::Opening(_)) | None => {

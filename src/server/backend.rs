@@ -2,6 +2,7 @@
 //! reply at most. No state is kept here: a cancelled handler is dropped, and the loop is told.
 
 use super::inbox::{Asks, Event, Hello};
+use super::parent::Parent;
 use crate::engine::session::input::ReplyTo;
 use crate::protocol::error::{ErrorData, ProtocolError};
 use crate::protocol::methods::{self, Named, read, read_params};
@@ -24,8 +25,8 @@ use tower_lsp::{LanguageServer, LspService, LspServiceBuilder};
 pub(super) struct Backend {
     /// To the owner loop.
     pub events: mpsc::UnboundedSender<Event>,
-    /// Takes the number of the process to watch.
-    pub parents: mpsc::UnboundedSender<u32>,
+    /// Takes the process to watch.
+    pub parents: mpsc::UnboundedSender<Parent>,
     /// Requests so far.
     pub asked: AtomicU64,
 }
@@ -112,7 +113,15 @@ impl LanguageServer for Backend {
             },
         };
         if let Some(pid) = params.process_id {
-            let _ = self.parents.send(pid);
+            // Before the answer: later it may be gone, and then nobody could tell that it was there.
+            match Parent::find(pid) {
+                Some(parent) => drop(self.parents.send(parent)),
+                // One that cannot be seen may live behind the wall of a container: that it is not there says nothing.
+                None => tracing::warn!(
+                    pid,
+                    "the parent process cannot be watched; the end of input tells that it is gone"
+                ),
+            }
         }
         let named = params.workspace_folders.into_iter().flatten().map(|folder| folder.uri.to_string());
         let mut folders: Vec<String> = named.collect();

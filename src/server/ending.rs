@@ -48,9 +48,9 @@ impl Ending {
     }
 }
 
-/// Waits for an end that does not come through the stream: a signal, or the death of a process whose number came through
-/// the channel.
-pub async fn from_outside(parents: mpsc::UnboundedReceiver<u32>) -> Ending {
+/// Waits for an end that does not come through the stream: a signal, or the death of a process that came through the
+/// channel.
+pub async fn from_outside(parents: mpsc::UnboundedReceiver<Parent>) -> Ending {
     tokio::select! {
         name = signal() => Ending::Signal(name),
         pid = death(parents) => Ending::ParentGone(pid),
@@ -84,20 +84,10 @@ async fn signal() -> &'static str {
     "Ctrl-C"
 }
 
-async fn death(mut parents: mpsc::UnboundedReceiver<u32>) -> u32 {
-    while let Some(pid) = parents.recv().await {
-        // One that cannot be seen may live behind the wall of a container: that it is not there says nothing.
-        let Some(parent) = Parent::find(pid) else {
-            tracing::warn!(
-                pid,
-                "the parent process cannot be watched; the end of input tells that it is gone"
-            );
-            continue;
-        };
-        while parent.is_alive() {
-            tokio::time::sleep(LOOK).await;
-        }
-        return pid;
+async fn death(mut parents: mpsc::UnboundedReceiver<Parent>) -> u32 {
+    let Some(parent) = parents.recv().await else { return std::future::pending().await };
+    while parent.is_alive() {
+        tokio::time::sleep(LOOK).await;
     }
-    std::future::pending().await
+    parent.pid()
 }

@@ -51,6 +51,8 @@ pub(super) enum Event {
     Expired(SessionId, Timer, u64),
     /// The process is about to end: save, then say so.
     Ending(oneshot::Sender<()>),
+    /// All stores are closed: whoever ends the process is told.
+    Saved(oneshot::Sender<()>),
 }
 
 /// What the client says of itself.

@@ -34,8 +34,10 @@ pub(super) struct Live {
     pub permission: Option<i64>,
     /// Deadlines that run.
     pub timers: BTreeMap<Timer, (u64, AbortHandle)>,
-    /// Who is told that it is closed, once all is stored. Nobody waits for that in a session that stays.
-    pub closing: Option<ReplyTo>,
+    /// It is to be let go when all is stored.
+    pub is_closing: bool,
+    /// Who is told when it is gone from here and free for others.
+    pub closing: Vec<ReplyTo>,
 }
 
 /// A step that was taken.
@@ -75,7 +77,8 @@ impl Live {
             tools: BTreeMap::new(),
             permission: None,
             timers: BTreeMap::new(),
-            closing: None,
+            is_closing: false,
+            closing: Vec::new(),
         }
     }
 

@@ -49,6 +49,8 @@ pub(super) struct MainLoop {
     pub timers: u64,
     /// Who is told when everything is saved.
     pub ending: Option<oneshot::Sender<()>>,
+    /// The session that was touched last: the one to blame for a panic.
+    pub at_work: Option<SessionId>,
 }
 
 /// A session that is open, or about to be.
@@ -90,14 +92,35 @@ impl MainLoop {
             last_asked: 0,
             timers: 0,
             ending: None,
+            at_work: None,
         }
     }
 
     /// Runs until nobody can reach it any more.
     pub async fn run(mut self, mut events: mpsc::UnboundedReceiver<Event>) {
         while let Some(event) = events.recv().await {
-            self.take(event);
+            self.guarded(event);
         }
+    }
+
+    /// Takes an event. A panic in it ends the session that it happened in and answers who asked, and nothing else.
+    fn guarded(&mut self, event: Event) {
+        let asked = match &event {
+            Event::Asked(to, ..) | Event::Found(to, ..) | Event::Ready(to, _) => Some(*to),
+            _ => None,
+        };
+        self.at_work = None;
+        if catch_unwind(AssertUnwindSafe(|| self.take(event))).is_ok() {
+            return;
+        }
+        if let Some(id) = self.at_work.take() {
+            self.broke(&id);
+        }
+        if let Some(to) = asked {
+            let message = "the request met a defect and was given up; what was acknowledged is stored";
+            self.answer(to, Err(ProtocolError::new(ErrorData::InternalError {}, message)));
+        }
+        self.end_if_saved();
     }
 
     fn take(&mut self, event: Event) {
@@ -119,6 +142,7 @@ impl MainLoop {
             Event::Ready(to, value) => self.answer(to, value),
             Event::Expired(id, timer, number) => self.expired(&id, timer, number),
             Event::Ending(done) => self.end(done),
+            Event::Saved(done) => drop(done.send(())),
         }
     }
 
@@ -155,6 +179,7 @@ impl MainLoop {
 
     /// Hands an input to a session, and performs what it wants done once its writes are stored.
     pub fn run_input(&mut self, id: &SessionId, input: Input) {
+        self.at_work = Some(id.clone());
         let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return };
         let now = now();
         let stamp = convert::iso(now);
@@ -261,20 +286,20 @@ impl MainLoop {
 
     /// Takes a session out of memory. Nobody waits for it any more.
     pub fn let_go(&mut self, id: &SessionId) {
-        let Some(Slot::Live(live)) = self.sessions.remove(id) else { return };
+        let Some(Slot::Live(mut live)) = self.sessions.remove(id) else { return };
         for request in live.models.values().chain(live.tools.values()).chain(&live.permission) {
             self.asked.remove(request);
             self.outgoing.cancel(*request);
         }
         if let Some((store, fence)) = live.store.clone() {
-            let (id, inbox, closing) = (id.clone(), self.inbox.clone(), live.closing);
+            let (id, inbox, closing) = (id.clone(), self.inbox.clone(), std::mem::take(&mut live.closing));
             store.submit(
                 move |store| store.release(&id, fence),
                 move |released| {
                     if let Err(error) = released {
                         tracing::warn!(%error, "a lease could not be given back");
                     }
-                    if let Some(to) = closing {
+                    for to in closing {
                         drop(inbox.send(Event::Ready(to, wire(&SessionCloseResult {}))));
                     }
                 },
@@ -284,12 +309,25 @@ impl MainLoop {
 
     /// The process is about to end.
     fn end(&mut self, done: oneshot::Sender<()>) {
-        self.ending = Some(done);
         let ids: Vec<SessionId> = self.sessions.keys().cloned().collect();
         for id in ids {
+            self.store_rest(&id);
             self.run_input(&id, Input::Ending);
         }
+        // Not before: nothing may be let go while a session has not heard of it.
+        self.ending = Some(done);
         self.end_if_saved();
+    }
+
+    /// Tries once more to store what could not be stored: there will be no next write to go with.
+    pub fn store_rest(&mut self, id: &SessionId) {
+        let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return };
+        if live.unwritten.is_empty() {
+            return;
+        }
+        let writes = std::mem::take(&mut live.unwritten);
+        live.steps.push_back(Done { writes, effects: Vec::new() });
+        self.pump(id);
     }
 
     /// Ends once nothing is on its way to a store.
@@ -299,7 +337,8 @@ impl MainLoop {
         }
         let is_saved = |slot: &Slot| match slot {
             Slot::Live(live) => live.is_settled(),
-            Slot::Opening(_) => true,
+            // What was asked of it is still answered.
+            Slot::Opening(_) => false,
         };
         if !self.sessions.values().all(is_saved) {
             return;
@@ -309,7 +348,9 @@ impl MainLoop {
             self.let_go(&id);
         }
         if let Some(done) = self.ending.take() {
-            self.stores.close_all(done);
+            // Through the inbox: what the stores answered before is in it.
+            let inbox = self.inbox.clone();
+            self.stores.close_all(move || drop(inbox.send(Event::Saved(done))));
         }
     }
 
@@ -330,3 +371,6 @@ pub(super) fn now() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Time(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
+
+#[cfg(test)]
+mod tests;

@@ -88,6 +88,16 @@ impl MainLoop {
 
     /// The store answered.
     pub fn loaded(&mut self, id: &SessionId, loaded: Result<(Fence, Option<Stored>), StoreError>) {
+        self.at_work = Some(id.clone());
+        self.took(id, loaded);
+        if self.ending.is_some() {
+            self.run_input(id, Input::Ending);
+            self.end_if_saved();
+        }
+    }
+
+    /// Puts a session into memory, and does what waited for it.
+    fn took(&mut self, id: &SessionId, loaded: Result<(Fence, Option<Stored>), StoreError>) {
         let Some(Slot::Opening(opening)) = self.sessions.remove(id) else { return };
         let Opening { commands, new, settings, store, folder } = *opening;
         let (fence, stored) = match loaded {

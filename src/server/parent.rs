@@ -20,6 +20,12 @@ impl Parent {
         Some(Self { pid, started: started(pid)? })
     }
 
+    /// Its number.
+    #[must_use]
+    pub const fn pid(&self) -> u32 {
+        self.pid
+    }
+
     /// Whether it still lives.
     #[must_use]
     pub fn is_alive(&self) -> bool {
@@ -48,6 +54,12 @@ impl Parent {
     #[must_use]
     pub const fn find(_: u32) -> Option<Self> {
         None
+    }
+
+    /// Never asked, for there is none.
+    #[must_use]
+    pub const fn pid(&self) -> u32 {
+        0
     }
 
     /// Never asked, for there is none.

@@ -60,6 +60,7 @@ pub(super) struct Used {
 impl MainLoop {
     /// Goes on with a session's steps until one must be stored first.
     pub fn pump(&mut self, id: &SessionId) {
+        self.at_work = Some(id.clone());
         while let Some(Slot::Live(live)) = self.sessions.get_mut(id) {
             if live.is_writing {
                 return;
@@ -92,6 +93,7 @@ impl MainLoop {
     /// The store took the oldest step, or did not. In that case nothing of it that goes on is done, and whoever waits
     /// is told why.
     pub fn committed(&mut self, id: &SessionId, done: Result<(), StoreError>) {
+        self.at_work = Some(id.clone());
         let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return self.end_if_saved() };
         live.is_writing = false;
         let writing = std::mem::take(&mut live.writing);
@@ -419,7 +421,7 @@ impl MainLoop {
     pub fn let_go_if_done(&mut self, id: &SessionId) {
         let Some(Slot::Live(live)) = self.sessions.get(id) else { return };
         let is_awaited = self.waiting.values().any(|waiting| waiting.session.as_ref() == Some(id));
-        let is_passing = live.store.is_none() || live.closing.is_some();
+        let is_passing = live.store.is_none() || live.is_closing;
         if is_passing && live.is_settled() && !is_awaited {
             self.let_go(id);
         }

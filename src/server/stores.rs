@@ -11,9 +11,8 @@ use crate::store::sqlite::Opener;
 use crate::store::worker::{Handle, Open};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tokio::sync::oneshot;
+use std::sync::{Arc, Mutex};
 
 /// The stores that are in use.
 #[derive(Default)]
@@ -35,6 +34,12 @@ impl Stores {
             Some(Asked::Full) | None => Synchronous::Full,
         };
         self.home = folders.into_iter().next().unwrap_or_default();
+    }
+
+    /// A store of a test's own for all folders that are not named.
+    #[cfg(test)]
+    pub fn put(&mut self, handle: Handle) {
+        self.handles.insert(self.home.clone(), handle);
     }
 
     /// The folder that is meant where none is named.
@@ -98,26 +103,23 @@ impl Stores {
     }
 
     /// Closes every store, and says so when the last one is closed.
-    pub fn close_all(&mut self, done: oneshot::Sender<()>) {
+    pub fn close_all(&mut self, done: impl FnOnce() + Send + 'static) {
         let handles = std::mem::take(&mut self.handles);
-        let left = Arc::new(AtomicUsize::new(handles.len()));
-        let done = Arc::new(std::sync::Mutex::new(Some(done)));
-        let say = |done: &std::sync::Mutex<Option<oneshot::Sender<()>>>| {
-            if let Some(done) = done.lock().ok().and_then(|mut done| done.take()) {
-                let _ = done.send(());
-            }
-        };
         if handles.is_empty() {
-            say(&done);
+            return done();
         }
+        let left = Arc::new(AtomicUsize::new(handles.len()));
+        let done = Arc::new(Mutex::new(Some(done)));
         for handle in handles.into_values() {
             let (left, done) = (left.clone(), done.clone());
             handle.close(move |closed| {
                 if let Err(error) = closed {
                     tracing::warn!(%error, "a store was not closed in good order");
                 }
-                if left.fetch_sub(1, Ordering::AcqRel) == 1 {
-                    say(&done);
+                if left.fetch_sub(1, Ordering::AcqRel) == 1
+                    && let Some(done) = done.lock().ok().and_then(|mut done| done.take())
+                {
+                    done();
                 }
             });
         }

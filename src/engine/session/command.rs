@@ -5,7 +5,7 @@ use super::effect::{Answer, Refusal};
 use super::event::EventBody;
 use super::input::{Command, Configure, GivenPrefix, Open, ReplyTo};
 use super::reconcile::Report;
-use super::state::{Rest, State};
+use super::state::{Rest, State, Then};
 use super::stored::{Driver, TurnStatus};
 use super::{Session, Step};
 use crate::engine::prompt::system::Fixed;
@@ -130,11 +130,17 @@ impl Step<'_> {
     /// What was written could not be stored: nothing goes on that nobody could find again. It is still here, and is
     /// stored with what comes next.
     pub(super) fn not_written(&mut self, why: String) {
-        // Where nothing ran nothing is written here either: a disk that stays full must not be asked for ever.
-        if !self.is_resting() {
+        let ran = match &self.session.state {
+            State::Resting(_) => false,
+            State::Compacting(running) => running.job.then == Then::Generate,
+            State::Streaming(_) | State::Paused(_) | State::WaitingIde(_) => true,
+        };
+        // A render that is stopped makes room for the next one.
+        while !self.is_resting() {
             self.stop_running();
-            let last = self.session.turns.len().saturating_sub(1);
-            self.set_turn(last, TurnStatus::Failed);
+        }
+        if ran {
+            return self.fail(why);
         }
         self.enter(State::Resting(Rest::Failed(why)));
     }

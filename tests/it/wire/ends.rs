@@ -113,6 +113,33 @@ fn what_was_asked_before_the_end_is_answered() {
     }
 }
 
+/// A script writes all that it has and closes its end: each request is answered, also by a session that had to be opened
+/// first. Only what waits for the client itself is given up.
+#[test]
+fn all_that_was_asked_of_a_session_before_the_end_is_answered() {
+    for wire in Wire::ALL {
+        let folder = super::ground::Folder::new();
+        let mut client = Client::new(wire);
+        let mut ids = vec![client.request("initialize", folder.hello())];
+        client.notify("initialized", json!({}));
+        for (method, params) in [
+            ("session/open", json!({ "workspaceFolder": "/w", "sessionId": "s" })),
+            ("turn/start", json!({ "sessionId": "s", "content": "Hello." })),
+            ("session/list", json!({})),
+            ("session/subscribe", json!({ "sessionId": "s" })),
+            ("server/diagnostics", json!({})),
+        ] {
+            ids.push(client.request(method, params));
+        }
+        client.close_input();
+        for id in ids {
+            let response = client.wait_response(id);
+            assert!(response.get("result").is_some(), "{wire:?} {response}");
+        }
+        assert_eq!(client.wait_exit(), Some(0));
+    }
+}
+
 /// The input stays open, as it does when a sibling process holds its other end.
 #[cfg(target_os = "linux")]
 #[test]
