@@ -201,7 +201,7 @@ impl Rig {
     /// Answers a request of the loop.
     fn respond(&mut self, request: &Value, result: Value) {
         let id = Id::Number(request["id"].as_i64().unwrap());
-        self.event(Event::Answered(Answer { id, outcome: Ok(result) }));
+        self.event(Event::Answered(Box::new(Answer { id, outcome: Ok(result) })));
     }
 
     fn open(&mut self, session: &str) -> Answered {
