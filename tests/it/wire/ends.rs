@@ -1,5 +1,6 @@
 //! How the process ends: each way, over each wire, with its exit code, and nobody is left behind.
 
+mod holders;
 mod turns;
 
 use super::client::{Client, Start, Wire};
