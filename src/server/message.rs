@@ -2,6 +2,7 @@
 //! neither, and then the error to send back. No framing, no routing.
 
 use super::frame::{Fault, HEAD};
+use crate::protocol::error::{ErrorData, ErrorKind};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Request};
@@ -72,6 +73,35 @@ pub fn of_fault(fault: Fault, bytes: &[u8]) -> Message {
         ),
         _ => Message::Bad { id: Id::Null, error: parse_error(fault.to_string()) },
     }
+}
+
+/// The error with data that name its kind: every error on the wire has them, and those that the base protocol makes
+/// come without. A code that the table of errors has not is left as it is.
+#[must_use]
+pub fn typed(error: Error) -> Error {
+    if error.data.as_ref().is_some_and(|data| data.get("kind").is_some()) {
+        return error;
+    }
+    let is_of = |kind: ErrorKind| i64::from(kind.code()) == error.code.code();
+    let data = if is_of(ErrorKind::ParseError) {
+        ErrorData::ParseError {}
+    } else if is_of(ErrorKind::InvalidRequest) {
+        ErrorData::InvalidRequest {}
+    } else if is_of(ErrorKind::MethodNotFound) {
+        let method = error.data.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned();
+        ErrorData::MethodNotFound { method }
+    } else if is_of(ErrorKind::InvalidParams) {
+        ErrorData::InvalidParams { field: String::new(), reason: error.message.clone().into_owned() }
+    } else if is_of(ErrorKind::NotInitialized) {
+        ErrorData::NotInitialized {}
+    } else if is_of(ErrorKind::Cancelled) {
+        ErrorData::Cancelled {}
+    } else if is_of(ErrorKind::InternalError) {
+        ErrorData::InternalError {}
+    } else {
+        return error;
+    };
+    Error { data: serde_json::to_value(data).ok(), ..error }
 }
 
 fn parse_error(message: String) -> Error {

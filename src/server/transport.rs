@@ -9,7 +9,7 @@
 
 use super::ending::Ending;
 use super::frame::{Frame, FrameReader, ReadError};
-use super::message::{Answer, Message, decode, of_fault};
+use super::message::{Answer, Message, decode, of_fault, typed};
 use super::outgoing::{Item, Queue, Writer};
 use super::record::{Recorder, Side};
 use futures_util::StreamExt;
@@ -217,7 +217,8 @@ where
             Outcome::Response(response) => {
                 if let Some(response) = response {
                     self.is_shut_down |= done.method == "shutdown" && response.is_ok();
-                    self.write(&response);
+                    let (id, result) = response.into_parts();
+                    self.write(&Response::from_parts(id, result.map_err(typed)));
                 }
             }
             Outcome::Panicked => {
@@ -237,7 +238,7 @@ where
     }
 
     fn refuse(&mut self, id: Id, error: Error) {
-        self.write(&Response::from_error(id, error));
+        self.write(&Response::from_error(id, typed(error)));
     }
 
     fn write(&mut self, response: &Response) {

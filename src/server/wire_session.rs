@@ -103,7 +103,8 @@ pub(super) fn refused(session: &Session, refusal: &Refusal) -> ProtocolError {
             );
         }
         Refusal::Unknown { what, id } | Refusal::Settled { what, id } => {
-            ErrorData::StaleReference { field: (*what).to_owned(), id: id.clone() }
+            let field = if *what == "tool call" { "toolCallId" } else { what };
+            ErrorData::StaleReference { field: field.to_owned(), id: id.clone() }
         }
         Refusal::BudgetExceeded(exceeded) => exceeded.into(),
         Refusal::CannotFit(sizes) => sizes.into(),

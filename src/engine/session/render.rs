@@ -152,7 +152,7 @@ impl Step<'_> {
         });
         if let Some(stray) = answered.find(|call| !calls.contains(call)) {
             let id = stray.clone();
-            let refusal = match is_known {
+            let refusal = match is_known && self.session.transcript.has_call(&CallId::new(&id)) {
                 true => Refusal::Settled { what: "tool call", id },
                 false => Refusal::Unknown { what: "tool call", id },
             };

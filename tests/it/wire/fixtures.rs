@@ -20,7 +20,7 @@ const SERVER: &str = "THREADHOLD_WIRE_SERVER";
 /// `exact` or `shape`. Default: exact for the built binary, shape for another program.
 const COMPARE: &str = "THREADHOLD_WIRE_COMPARE";
 /// How long a server says nothing before a new recording goes on. No replay waits for a time.
-const QUIET: Duration = Duration::from_millis(400);
+const QUIET: Duration = Duration::from_millis(600);
 
 /// What no conversation of this version can hold, and why. One that holds it nevertheless makes its entry a lie.
 const CANNOT_OCCUR: &[(&str, &str)] = &[
@@ -283,19 +283,34 @@ impl<'a> Play<'a> {
                 }
                 Line::Restart { is_killed, is_store_new } => self.restart(*is_killed, *is_store_new),
             }
-            let (mut count, mut since) = (self.client.frames().len(), Instant::now());
-            while since.elapsed() < QUIET {
-                std::thread::sleep(Duration::from_millis(10));
-                let now = self.client.frames().len();
-                if now != count {
-                    (count, since) = (now, Instant::now());
-                }
-            }
+            self.settle(line);
             self.take(&mut text);
         }
         self.end();
         self.take(&mut text);
         text
+    }
+
+    /// Waits until the server has said what it has to say to this.
+    fn settle(&self, line: &Line) {
+        let id = match line {
+            Line::Client(frame) if frame.get("method").is_some() => frame.get("id"),
+            _ => None,
+        };
+        // A store that is slow to open is no silence: there is an answer to come, or a question that comes first.
+        let is_about_it =
+            |frame: &Value| frame.get("id").is_some_and(|of| frame.get("method").is_some() || Some(of) == id);
+        let deadline = Instant::now() + super::client::DEADLINE;
+        let (mut count, mut since) = (self.client.frames().len(), Instant::now());
+        let mut is_due = id.is_some();
+        while (is_due || since.elapsed() < QUIET) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(10));
+            let frames = self.client.frames();
+            is_due = is_due && !frames[self.compared..].iter().any(is_about_it);
+            if frames.len() != count {
+                (count, since) = (frames.len(), Instant::now());
+            }
+        }
     }
 
     /// Writes down what the server said since.

@@ -32,13 +32,15 @@ impl Drop for Scratch {
 fn code_for(client: &mut Client, id: &Value) -> i64 {
     let response = client
         .wait(&format!("an error for {id}"), |frame| frame.get("method").is_none() && frame["id"] == *id);
+    assert!(response["error"]["data"]["kind"].is_string(), "every error names its kind: {response}");
     response["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {response}"))
 }
 
 /// The server still answers.
 fn goes_on(client: &mut Client) {
     let error = client.call("no/suchMethod", json!({})).expect_err("there is no such method");
-    assert_eq!((&error["code"], &error["data"]), (&json!(-32601), &json!("no/suchMethod")));
+    let data = json!({ "kind": "MethodNotFound", "method": "no/suchMethod" });
+    assert_eq!((&error["code"], &error["data"]), (&json!(-32601), &data));
 }
 
 fn framed(body: &[u8]) -> Vec<u8> {
