@@ -101,6 +101,9 @@ pub enum Body {
 /// The kind of [`Body::Event`] under which system messages of a loaded history are stored (source: 000).
 pub const SYSTEM_IN_HISTORY: &str = "system";
 
+/// The kind of [`Body::Event`] that asks the user how a turn goes on that ran as many rounds as it may.
+pub const ROUND_LIMIT: &str = "roundLimit";
+
 /// The kind of [`Body::Event`] that stands where a store lost a message.
 pub const UNREADABLE: &str = "unreadable";
 

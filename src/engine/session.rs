@@ -29,7 +29,7 @@ mod tools;
 mod turn;
 
 use super::id::{CallId, CompactionId, Ordinal, SessionId, Time, TurnId};
-use super::message::{Body, NewMessage};
+use super::message::{Body, NewMessage, ROUND_LIMIT};
 use super::prompt::item::Approval;
 use super::prompt::system::Fixed;
 use super::tokens::TokenCount;
@@ -138,6 +138,7 @@ impl Session {
     fn state_found(&self) -> State {
         let Some(last) = self.turns.last() else { return State::Resting(Rest::Idle) };
         let rest = match last.status {
+            TurnStatus::Completed if self.asks_the_user() => Rest::WaitingUserInput,
             TurnStatus::Completed => Rest::Completed,
             TurnStatus::Running | TurnStatus::Cancelled => Rest::Idle,
             TurnStatus::Failed => Rest::Failed("the last turn failed".into()),
@@ -150,10 +151,17 @@ impl Session {
         let newest = self.transcript.rounds().last().map(|round| round.assistant);
         let asks = if last.started == newest { BTreeSet::new() } else { self.waiting_for_user(&open) };
         if asks.is_empty() {
-            State::WaitingIde(open)
-        } else {
-            State::Paused(Pause { open: asks, ..Pause::default() })
+            return State::WaitingIde(open);
         }
+        let mut pause = Pause { open: asks, ..Pause::default() };
+        last.decided.iter().for_each(|decision| pause.take(decision));
+        State::Paused(pause)
+    }
+
+    /// Whether the last thing said is a question to the user.
+    fn asks_the_user(&self) -> bool {
+        let last = self.transcript.messages().last().map(|message| &message.body);
+        matches!(last, Some(Body::Event { kind, .. }) if kind == ROUND_LIMIT)
     }
 
     /// Calls of the newest round that have no result.
@@ -302,8 +310,13 @@ impl Step<'_> {
         let at = transcript.turn_at(ord).unwrap_or_default();
         let turn = u32::try_from(at).unwrap_or(u32::MAX);
         if let Some(known) = transcript.turns().get(at).filter(|_| at >= self.session.turns.len()) {
-            let row =
-                TurnRow { index: turn, id: known.id.clone(), status: TurnStatus::Running, started: None };
+            let row = TurnRow {
+                index: turn,
+                id: known.id.clone(),
+                status: TurnStatus::Running,
+                started: None,
+                decided: Vec::new(),
+            };
             self.session.turns.push(row.clone());
             self.write(Write::Turn(row));
         }

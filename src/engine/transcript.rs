@@ -155,12 +155,20 @@ impl Transcript {
         self.compactions.iter().rev().find(|record| record.status == Status::InForce)
     }
 
-    /// `round.summary` of document 003: the block of the newest compaction in force that is anchored at this round.
-    pub fn round_summary(&self, round: &RoundId) -> Option<&str> {
-        self.compactions
-            .iter()
-            .rev()
-            .find(|record| record.status == Status::InForce && record.anchor.round_id == *round)
+    /// `round.summary` of document 003: the block of the newest compaction in force that is anchored at this round. An
+    /// editor may use the id of a round again in another turn, so the place counts too.
+    pub fn round_summary(&self, round: &Round) -> Option<&str> {
+        let is_here = |record: &&Compaction| {
+            let anchored = self
+                .rounds
+                .iter()
+                .rfind(|known| known.id == record.anchor.round_id && known.assistant <= record.anchor.ord);
+            anchored.is_some_and(|anchored| anchored.assistant == round.assistant)
+        };
+        let in_force = self.compactions.iter().rev().filter(|record| record.status == Status::InForce);
+        in_force
+            .filter(|record| record.anchor.round_id == round.id)
+            .find(is_here)
             .map(|record| &*record.block)
     }
 
@@ -342,14 +350,24 @@ impl Transcript {
         else {
             return false;
         };
-        for (slot, known) in round.results.iter_mut().zip(calls) {
-            if slot.is_none() && known.source_id.as_deref().unwrap_or(known.id.as_str()) == call {
-                *slot = Some(ord);
-                round.last = ord;
-                return true;
-            }
+        let open = |known: &&(usize, &ToolCall)| round.results.get(known.0).is_some_and(Option::is_none);
+        let numbered: Vec<(usize, &ToolCall)> = calls.iter().enumerate().collect();
+        // Our own id says which; an id of the source may have been used twice.
+        let by_id = numbered.iter().filter(open).find(|(_, known)| known.id.as_str() == call);
+        let by_source =
+            || numbered.iter().filter(open).find(|(_, known)| known.source_id.as_deref() == Some(call));
+        let Some(at) = by_id.or_else(by_source).map(|(at, _)| *at) else { return false };
+        round.results[at] = Some(ord);
+        round.last = ord;
+        true
+    }
+
+    /// The editor's id of a message became known.
+    pub fn learn(&mut self, ord: Ordinal, external_id: &str) {
+        if let Some(message) = self.messages.get_mut(ord.index()) {
+            let message = Arc::make_mut(message);
+            message.external_id = Some(external_id.to_owned());
         }
-        false
     }
 
     /// Takes a record out of force, or puts it back.

@@ -129,6 +129,9 @@ pub struct PromptRenderParams {
     /// Results of the rounds' calls that are not in their round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_results: Option<Vec<ToolResult>>,
+    /// What earlier renders of the running turn answered as metadata, where the client kept it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<TurnMetadata>,
     /// The tools from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<Tool>>,
@@ -162,8 +165,9 @@ pub struct PromptRenderParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PromptRenderResult {
-    /// The session that keeps what was rendered.
-    pub session_id: String,
+    /// The session that keeps what was rendered; nothing where the prompt was made for this answer alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
     /// What to send, in this order. Neighbours of one role are never joined here.
     pub messages: Vec<PromptMessage>,
     /// The tools to send, sorted by name.

@@ -1,7 +1,7 @@
 //! Turns and rounds: how a client starts and ends them, and how it hands over those that are past.
 
 use super::message::{AssistantInput, Content, MessageInput};
-use super::prompt::{ContextFile, Section};
+use super::prompt::{ContextFile, Notebook, Section, Variable};
 use super::restore::TurnMetadata;
 use super::session::State;
 use super::settings::Model;
@@ -39,6 +39,12 @@ pub struct Turn {
     /// What the user asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Content>,
+    /// Values that belonged to the request, as they were given when it was rendered first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variables: Option<Vec<Variable>>,
+    /// Notebooks as they stood then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notebook: Option<Vec<Notebook>>,
     /// The rounds that followed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<Vec<Round>>,
@@ -48,9 +54,6 @@ pub struct Turn {
     /// The whole turn in its order. Where it is given, `request`, `rounds` and `response` are not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<Vec<MessageInput>>,
-    /// How it ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<TurnStatus>,
     /// What the sidecar gave for the turn: hand it back unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<TurnMetadata>,

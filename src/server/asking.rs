@@ -230,7 +230,10 @@ fn start_turn(main: &mut MainLoop, to: ReplyTo, params: TurnStartParams) -> Resu
         content,
         external_id: params.external_id,
         prefix: prefix(params.sections.as_deref(), params.tools.as_deref())?,
-        model: params.model.as_ref().map(model_facts),
+        model: match &params.model {
+            Some(model) => Some((model_facts(model), wire(model)?)),
+            None => None,
+        },
     };
     command(main, to, &params.session_id, Command::StartTurn(Box::new(start)))
 }
@@ -345,15 +348,14 @@ fn render_of(params: PromptRenderParams) -> Result<Render, ProtocolError> {
             let given = turn::Turn {
                 external_id: input.external_id,
                 request: Some(input.content),
+                variables: params.variables,
+                notebook: params.notebook,
                 rounds: params.rounds,
+                metadata: params.metadata,
                 ..turn::Turn::default()
             };
             let mut turn = reading.current(&given)?;
             turn.detailed = has_rounds;
-            let beside = reading.beside(params.variables.as_deref(), params.notebook.as_deref())?;
-            if let Some(Body::User(parts)) = turn.messages.first_mut().map(|message| &mut message.body) {
-                parts.extend(beside);
-            }
             let results = params.tool_results.unwrap_or_default();
             let results = reading.field("toolResults", |reading| {
                 reading.each(&results, |reading, result| reading.result(result))

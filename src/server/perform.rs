@@ -138,7 +138,7 @@ impl MainLoop {
             Effect::Emit(event) => self.emit(id, event),
             Effect::Reply(to, answer) => {
                 let Some(Slot::Live(live)) = self.sessions.get(id) else { return };
-                let value = wire_session::answer(&live.session, &self.layers, *answer);
+                let value = wire_session::answer(&live.session, &self.layers, live.store.is_some(), *answer);
                 self.answer(to, value);
             }
             Effect::AskModel(ask) => self.ask_model(id, *ask),
@@ -257,6 +257,7 @@ impl MainLoop {
             turn_id: turn.map(|turn| turn.as_str().to_owned()),
             ..convert::complete_params(&request, purpose, model.name.as_deref())
         };
+        let params = ModelCompleteParams { messages: wire_session::fit(params.messages, &model), ..params };
         self.outgoing.request(number, methods::ModelComplete::NAME, &params);
     }
 

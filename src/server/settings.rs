@@ -99,11 +99,15 @@ fn validated(settings: &Settings, client: Client) -> Result<Effective, ProtocolE
     if let Some(rounds) = settings.round_limit {
         effective.round_limit = rounds.max(1);
     }
-    if let Some(ms) = settings.model_deadline_ms {
-        effective.model_deadline_ms = ms;
-    }
-    if let Some(ms) = settings.tool_deadline_ms {
-        effective.tool_deadline_ms = ms;
+    for (field, ms, deadline) in [
+        ("settings.modelDeadlineMs", settings.model_deadline_ms, &mut effective.model_deadline_ms),
+        ("settings.toolDeadlineMs", settings.tool_deadline_ms, &mut effective.tool_deadline_ms),
+    ] {
+        match ms {
+            Some(0) => return Err(ProtocolError::invalid(field, "a deadline of 0 would be over at once")),
+            Some(ms) => *deadline = ms,
+            None => {}
+        }
     }
     effective.budget().map_err(|error| unusable("settings.model.window", &error))?;
     Ok(effective)
@@ -120,8 +124,15 @@ pub(super) fn model_facts(model: &Model) -> ModelFacts {
         window: model.window,
         max_output: model.max_output,
         tool_choice_none: model.tool_choice_none.unwrap_or(true),
+        system_role: has_role(model, "system"),
+        tool_role: has_role(model, "tool"),
+        images: model.images.unwrap_or(true),
         counts_tokens: model.count_tokens == Some(true) && model.usage != Some(true),
     }
+}
+
+fn has_role(model: &Model, role: &str) -> bool {
+    model.roles.as_ref().is_none_or(|roles| roles.iter().any(|known| known == role))
 }
 
 /// Settings in force, as a client reads them.

@@ -11,7 +11,7 @@ use crate::engine::session::Session;
 use crate::engine::session::effect::{Answer, Diagnostic, Reason, Refusal, Rendered};
 use crate::engine::session::input;
 use crate::engine::session::reconcile::Report;
-use crate::engine::session::settings::Settings;
+use crate::engine::session::settings::{ModelFacts, Settings};
 use crate::engine::session::snapshot::{Inspection, Snapshot, TurnSnapshot};
 use crate::engine::session::state::StateName;
 use crate::engine::session::stored::{Driver, TurnStatus};
@@ -19,8 +19,8 @@ use crate::engine::transcript::Transcript;
 use crate::protocol::context::{CompactionView, ContextCompactResult, ContextInspectResult, SectionTokens};
 use crate::protocol::convert;
 use crate::protocol::error::{ErrorData, ProtocolError};
-use crate::protocol::message::Arguments;
-use crate::protocol::prompt::PromptRenderResult;
+use crate::protocol::message::{Arguments, Part};
+use crate::protocol::prompt::{PromptMessage, PromptRenderResult, PromptRole};
 use crate::protocol::restore::{self, RestoreEntry, RestoreReport, RestoreSource};
 use crate::protocol::session::{
     self, Compression, Pause, RoundView, SessionConfigureResult, SessionDeleteResult, SessionListResult,
@@ -32,10 +32,11 @@ use crate::store::Deleted;
 use crate::store::list::{Page, SessionRow};
 use serde_json::Value;
 
-/// An answer as a result or an error.
+/// An answer as a result or an error. `is_kept` says whether the session is stored.
 pub(super) fn answer(
     session: &Session,
     layers: &Layers,
+    is_kept: bool,
     answer: Result<Answer, Refusal>,
 ) -> Result<Value, ProtocolError> {
     match answer.map_err(|refusal| refused(session, &refusal))? {
@@ -71,7 +72,7 @@ pub(super) fn answer(
             round_id: round.map(|round| round.as_str().to_owned()).unwrap_or_default(),
             message_ids: messages.iter().map(|message| message.as_str().to_owned()).collect(),
         }),
-        Answer::Rendered(rendered) => wire(&prompt(session, *rendered)),
+        Answer::Rendered(rendered) => wire(&prompt(session, is_kept, *rendered)),
         Answer::Compacted(Ok(made)) => wire(&ContextCompactResult {
             compaction: Some(view(session.transcript(), &made.0)),
             metadata: Some(convert::turn_metadata(std::slice::from_ref(&made.1))),
@@ -257,10 +258,37 @@ pub(super) fn metadata(summaries: &[SummaryMetadata]) -> Option<restore::TurnMet
     (!summaries.is_empty()).then(|| convert::turn_metadata(summaries))
 }
 
+/// Messages as a model can take them: one that knows no system role gets it as a user's, first; what a model cannot
+/// see is named in its place.
+pub(super) fn fit(mut messages: Vec<PromptMessage>, model: &ModelFacts) -> Vec<PromptMessage> {
+    for message in &mut messages {
+        let is_known = match message.role {
+            PromptRole::System => model.system_role,
+            PromptRole::Tool => model.tool_role,
+            PromptRole::User | PromptRole::Assistant => true,
+        };
+        if !is_known {
+            message.role = PromptRole::User;
+        }
+        if !model.images {
+            message.parts.iter_mut().for_each(name_picture);
+        }
+    }
+    messages
+}
+
+fn name_picture(part: &mut Part) {
+    match part {
+        Part::Image { media_type, .. } => *part = Part::Text { text: format!("[picture, {media_type}]") },
+        Part::ToolResult { content, .. } => content.0.iter_mut().for_each(name_picture),
+        _ => {}
+    }
+}
+
 /// What became of a history.
 pub(super) fn restored(session: &Session, report: &Report) -> RestoreReport {
     let mut out = RestoreReport {
-        source: match (session.was_stored(), report.appended > 0) {
+        source: match (session.was_stored(), report.given > 0) {
             (true, true) => RestoreSource::Both,
             (true, false) => RestoreSource::Store,
             (false, true) => RestoreSource::History,
@@ -303,8 +331,8 @@ fn diagnostics(diagnostics: &[Diagnostic]) -> Vec<restore::Diagnostic> {
 }
 
 /// A prompt with everything there is to say about it.
-fn prompt(session: &Session, rendered: Rendered) -> PromptRenderResult {
-    let Rendered { prompt, window, estimator, breakpoints, made, fork, diagnostics: said } = rendered;
+fn prompt(session: &Session, is_kept: bool, rendered: Rendered) -> PromptRenderResult {
+    let Rendered { prompt, model, window, estimator, breakpoints, made, fork, diagnostics: said } = rendered;
     let marks: Vec<usize> = if breakpoints { convert::breakpoints(&prompt) } else { Vec::new() };
     let summaries: Vec<SummaryMetadata> = made.iter().map(|(_, metadata)| metadata.clone()).collect();
     let obeyed = session
@@ -313,8 +341,8 @@ fn prompt(session: &Session, rendered: Rendered) -> PromptRenderResult {
         .iter()
         .find(|record| Some(&record.id) == prompt.compaction.as_ref());
     PromptRenderResult {
-        session_id: session.id().as_str().to_owned(),
-        messages: convert::prompt_messages(&prompt.items, &marks),
+        session_id: is_kept.then(|| session.id().as_str().to_owned()),
+        messages: fit(convert::prompt_messages(&prompt.items, &marks), &model),
         tools: prompt.tools.iter().map(convert::tool).collect(),
         plan: convert::plan(&prompt.plan, breakpoints),
         tokens: prompt.tokens,

@@ -228,6 +228,7 @@ fn tool(value: &Value) -> Option<Tool> {
         kind: None,
         guidelines: None,
         approval: Approval::default(),
+        ends_turn: None,
     })
 }
 

@@ -68,6 +68,7 @@ fn tool(of: &Object) -> Option<Tool> {
         kind: kind.map(|(kind, _)| kind),
         guidelines: owned(of, "guidelines"),
         approval: Approval::default(),
+        ends_turn: None,
     })
 }
 
@@ -316,6 +317,7 @@ mod tests {
                 kind: Some(KINDS[kind].0),
                 guidelines,
                 approval: Approval::default(),
+                ends_turn: None,
             }).collect();
             let written = export_jsonl(&import);
             prop_assert_eq!(crate::transcript_io::import(written.as_bytes(), None).unwrap(), import);

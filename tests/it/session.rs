@@ -66,6 +66,7 @@ fn head(driver: Driver) -> Head {
 
 fn tool(name: &str, approval: Approval) -> Tool {
     Tool {
+        ends_turn: None,
         name: name.into(),
         description: "does it".into(),
         input_schema: serde_json::json!({"type": "object"}),

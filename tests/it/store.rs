@@ -44,6 +44,7 @@ fn everything_that_a_session_holds_comes_back_in_a_new_process() {
             on_overflow: OnOverflow::Shrink,
         }];
         first.prefix.tools = vec![Tool {
+            ends_turn: None,
             name: "read".into(),
             description: "reads".into(),
             input_schema: serde_json::json!({ "type": "object", "$blob": { "$blob": "y" } }),
@@ -65,7 +66,13 @@ fn everything_that_a_session_holds_comes_back_in_a_new_process() {
                 .enumerate()
         {
             let id = TurnId::new(format!("s/t{index}"));
-            writes.push(Write::Turn(TurnRow { index: index as u32, id, status, started: None }));
+            writes.push(Write::Turn(TurnRow {
+                index: index as u32,
+                id,
+                status,
+                started: None,
+                decided: Vec::new(),
+            }));
         }
         let mut record = compaction("s/c0", 3);
         record.narrative = Some("n".repeat(40_000).into());

@@ -144,6 +144,7 @@ mod tests {
             kind: Some(ToolKind::Read),
             guidelines: None,
             approval: Default::default(),
+            ends_turn: None,
         };
         assert_eq!(kind_of("bash", &[]), ToolKind::Run);
         assert_eq!(kind_of("Bash", &[]), ToolKind::Run);

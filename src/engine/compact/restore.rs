@@ -55,7 +55,17 @@ pub fn restore(
 ) -> Vec<Restored> {
     let mut seen = BTreeSet::new();
     let mut restored = Vec::new();
-    for (turn, entry) in entries {
+    // What says all about itself comes first. The same summary may hang at its round as a bare text, too: that is no
+    // other one.
+    let is_copy = |bare: &SummaryEntry| {
+        bare.own.is_none()
+            && entries.iter().any(|(_, full)| {
+                full.own.is_some() && full.round_id == bare.round_id && full.text == bare.text
+            })
+    };
+    let (full, bare): (Vec<_>, Vec<_>) = entries.iter().partition(|(_, entry)| entry.own.is_some());
+    let bare = bare.into_iter().filter(|(_, entry)| !is_copy(entry));
+    for (turn, entry) in full.into_iter().chain(bare) {
         let key = (entry.round_id.clone(), entry.text.clone(), entry.own.clone());
         // The marks of two failures are alike, and neither is a copy of a summary.
         let is_failure = entry.round_id.is_empty() && entry.text.is_empty();
@@ -97,10 +107,14 @@ fn of_ours(transcript: &Transcript, own: &str, text: &str) -> Result<Compaction,
     let own = own_part(own, text).map_err(|error| Verdict::Failure(format!("cannot be read: {error}")))?;
     let mut record = own.record;
     if let Some(known) = transcript.compactions().iter().find(|known| known.id == record.id) {
-        return Err(match known.status {
-            Status::Void => Verdict::Stale("what it stands for is no longer in the session".into()),
-            Status::InForce | Status::Recorded => Verdict::Already(known.id.clone()),
-        });
+        if (&known.source_hash, &known.block) != (&record.source_hash, &record.block) {
+            record.id = transcript.next_compaction_id();
+        } else {
+            return Err(match known.status {
+                Status::Void => Verdict::Stale("what it stands for is no longer in the session".into()),
+                Status::InForce | Status::Recorded => Verdict::Already(known.id.clone()),
+            });
+        }
     }
     let at = anchored(transcript, &record.anchor).ok_or(Verdict::Orphan)?;
     let by = i64::from(at.0) - i64::from(record.anchor.ord.0);
@@ -130,8 +144,9 @@ fn anchored(transcript: &Transcript, anchor: &Anchor) -> Option<Ordinal> {
     if is_it(&anchor.ord) {
         return Some(anchor.ord);
     }
-    let round = transcript.rounds().iter().find(|round| round.id == anchor.round_id);
-    if let Some(ord) = round.and_then(|round| (round.assistant.0..=round.last.0).map(Ordinal).find(is_it)) {
+    let rounds = transcript.rounds().iter().filter(|round| round.id == anchor.round_id);
+    let mut inside = rounds.flat_map(|round| (round.assistant.0..=round.last.0).map(Ordinal));
+    if let Some(ord) = inside.find(is_it) {
         return Some(ord);
     }
     let mut same = transcript.messages().iter().map(|message| message.ord).filter(is_it);
@@ -226,7 +241,9 @@ fn named(transcript: &Transcript, turn: usize, id: &str) -> Option<Ordinal> {
     if id == "previous" {
         return transcript.last_of_turn(turn.checked_sub(1)?);
     }
-    if let Some(round) = transcript.rounds().iter().rfind(|round| round.id.as_str() == id) {
+    // An editor may count its rounds anew in each turn, and a summary never stands for what came after its own turn.
+    let rounds = transcript.rounds().iter().filter(|round| round.turn <= turn);
+    if let Some(round) = rounds.rev().find(|round| round.id.as_str() == id) {
         return Some(round.last);
     }
     let is_it = |at: usize| {

@@ -123,6 +123,19 @@ pub struct Tool {
     /// Whether a call of it runs at once, waits for a decision, or never runs.
     #[serde(default)]
     pub approval: Approval,
+    /// Whether the turn ends with a call of it that did not fail.
+    #[serde(default)]
+    pub ends_turn: Option<EndsTurn>,
+}
+
+/// How a tool ends the turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum EndsTurn {
+    /// The work is done.
+    Completed,
+    /// The user is asked something.
+    WaitingUserInput,
 }
 
 /// Whether a call of a tool may run.

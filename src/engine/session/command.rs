@@ -48,6 +48,7 @@ impl Step<'_> {
         self.take_prefix(open.prefix);
         self.write_head();
         let given = open.history.is_some();
+        self.tell_interrupted();
         let mut report = match open.history {
             Some(history) if self.is_resting() => self.take_history(history),
             // What runs now is newer than what an editor that comes back has.
@@ -59,6 +60,15 @@ impl Step<'_> {
         }
         let snapshot = self.session.snapshot();
         self.reply(reply, Ok(Answer::Opened(Box::new((snapshot, report)))));
+    }
+
+    /// A turn that ran when its process was ended, and that waits for nobody, does not run any more.
+    fn tell_interrupted(&mut self) {
+        let is_ours = self.session.head.driver == Driver::Sidecar && self.is_resting();
+        let runs = self.session.turns.last().is_some_and(|row| row.status == TurnStatus::Running);
+        if is_ours && runs {
+            self.fail("the process that ran this turn was ended; what was said is kept".to_owned());
+        }
     }
 
     fn snapshot(&mut self, reply: ReplyTo) {

@@ -148,6 +148,8 @@ pub struct Rendered {
     pub prompt: Prompt,
     /// The window that it was made for, in tokens.
     pub window: u32,
+    /// The model that it was made for.
+    pub model: ModelFacts,
     /// Who counted.
     pub estimator: String,
     /// Whether it marks where a provider's cache may keep it.

@@ -4,6 +4,7 @@
 use super::effect::Diagnostic;
 use super::history_turn::HistoryTurn;
 use super::settings::{ModelFacts, Settings};
+pub use super::stored::Decision;
 use super::stored::TurnStatus;
 use crate::engine::delta::Delta;
 use crate::engine::id::CallId;
@@ -112,8 +113,8 @@ pub struct StartTurn {
     pub external_id: Option<String>,
     /// What stands before the messages, where it is given.
     pub prefix: GivenPrefix,
-    /// The model, where another one is chosen.
-    pub model: Option<ModelFacts>,
+    /// The model, where another one is chosen, and the same as it came, to be kept.
+    pub model: Option<(ModelFacts, Value)>,
 }
 
 /// See [`Command::Render`].
@@ -158,17 +159,6 @@ pub struct Configure {
     pub own: Value,
     /// Another title.
     pub title: Option<String>,
-}
-
-/// A decision about a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decision {
-    /// The call.
-    pub call: CallId,
-    /// Whether it may run.
-    pub approved: bool,
-    /// The user's words about it.
-    pub note: Option<String>,
 }
 
 /// What a tool did.

@@ -14,10 +14,10 @@ use super::turn::summary_failed;
 use crate::engine::compact::metadata::metadata;
 use crate::engine::compact::record::{Compaction, Trigger};
 use crate::engine::compact::restore::{Restoring, Verdict, restore};
-use crate::engine::id::{CallId, SessionId};
+use crate::engine::id::{CallId, Ordinal, SessionId};
 use crate::engine::message::{Body, NewMessage};
 use crate::engine::prompt::{self, Source};
-use crate::engine::settings::{Budget, SettingsError, Threshold};
+use crate::engine::settings::{Budget, SettingsError};
 
 impl Step<'_> {
     pub(super) fn render(&mut self, reply: ReplyTo, render: Render) {
@@ -69,11 +69,12 @@ impl Step<'_> {
     /// The budget of a render: its own model, under its own ceiling.
     pub(super) fn budget_of(&self, render: &Render) -> Result<Budget, SettingsError> {
         let settings = &self.session.settings;
-        let mut budget = settings.budget.clone();
-        if let Some(ceiling) = render.ceiling {
-            budget.threshold = Some(Threshold::from_number(f64::from(ceiling))?);
-        }
-        budget.budget(render.model.as_ref().unwrap_or(&settings.model).window)
+        let window = render.model.as_ref().unwrap_or(&settings.model).window;
+        let budget = settings.budget.budget(window)?;
+        Ok(Budget {
+            limit: render.ceiling.map_or(budget.limit, |ceiling| ceiling.min(budget.limit)),
+            ..budget
+        })
     }
 
     /// Answers a render. `made` is the compaction that was made for it, `nothing` why there was none to make.
@@ -103,6 +104,7 @@ impl Step<'_> {
         let rendered = Rendered {
             prompt,
             window: budget.window,
+            model: render.model.unwrap_or_else(|| self.session.settings.model.clone()),
             estimator: self.around.counter.name().to_owned(),
             breakpoints,
             made,
@@ -181,13 +183,10 @@ impl Step<'_> {
     /// Compares a history with ours, and brings both and the store to the same. `names_current`: the last of it is the
     /// running turn; where it is not named, ours stays.
     fn take(&mut self, theirs: Vec<HistoryTurn>, reach: Reach, names_current: bool) -> Report {
-        let is_over = self.session.turns.last().is_some_and(|row| row.status != TurnStatus::Running);
-        let has_id = theirs.first().is_some_and(|turn| turn.external_id.is_some());
-        let mut merge = match reach {
-            // Without an id the same words are another request once the turn is over.
-            Reach::Running if is_over && !has_id => reconcile::after(&self.session.transcript, &theirs),
-            _ => reconcile::merge(&self.session.transcript, &theirs, reach),
-        };
+        let ended: Vec<bool> =
+            self.session.turns.iter().map(|row| row.status != TurnStatus::Running).collect();
+        let ended = names_current.then_some(&*ended);
+        let mut merge = reconcile::merge(&self.session.transcript, &theirs, reach, ended);
         let last = self.session.transcript.turns().last().map(|turn| turn.first);
         let runs = self.session.turns.last().is_some_and(|row| row.status == TurnStatus::Running);
         if !names_current && runs && merge.cut.is_some() && merge.cut == last && merge.append.is_empty() {
@@ -213,6 +212,10 @@ impl Step<'_> {
             self.write_head();
             self.emit(EventBody::MessagesTruncated { from, fork: Some(fork) });
         }
+        report.given = u32::try_from(theirs.len()).unwrap_or(u32::MAX);
+        for (ord, id) in merge.learned {
+            self.learn(ord, &id);
+        }
         report.appended = u32::try_from(appended.len()).unwrap_or(u32::MAX);
         report.void = void;
         for ord in appended {
@@ -229,6 +232,16 @@ impl Step<'_> {
             self.write_head();
         }
         report
+    }
+
+    /// The editor's id of a request became known.
+    fn learn(&mut self, ord: Ordinal, id: &str) {
+        let transcript = &mut self.session.transcript;
+        transcript.learn(ord, id);
+        let turn = u32::try_from(transcript.turn_at(ord).unwrap_or_default()).unwrap_or(u32::MAX);
+        if let Some(message) = transcript.message(ord).cloned() {
+            self.write(Write::Message { turn, message });
+        }
     }
 
     /// Turns of a history are over; the last one runs, where it was named as the running one.
@@ -275,7 +288,9 @@ impl Step<'_> {
 
     /// Keeps the session as it stands under another id.
     fn fork(&mut self) -> SessionId {
-        let id = format!("{}~{}", self.session.head.id, self.session.transcript.cuts() + 1);
+        let head = &self.session.head;
+        // With the moment it was made: a session that was deleted and made again has forks of another name.
+        let id = format!("{}~{}.{:x}", head.id, self.session.transcript.cuts() + 1, head.created_at.0);
         let to = SessionId::new(id);
         self.write(Write::Fork { to: to.clone() });
         to

@@ -34,6 +34,12 @@ pub struct ModelFacts {
     pub max_output: Option<u32>,
     /// Whether it can be told of tools and told to use none.
     pub tool_choice_none: bool,
+    /// Whether it takes a system message.
+    pub system_role: bool,
+    /// Whether it takes a tool's result as a message of its own role.
+    pub tool_role: bool,
+    /// Whether it sees pictures.
+    pub images: bool,
     /// Whether the client is asked to count a request, because its provider does not say what one used.
     pub counts_tokens: bool,
 }
@@ -60,6 +66,9 @@ impl Default for Settings {
                 window: DEFAULT_WINDOW,
                 max_output: None,
                 tool_choice_none: true,
+                system_role: true,
+                tool_role: true,
+                images: true,
                 counts_tokens: false,
             },
             budget: BudgetSettings::default(),

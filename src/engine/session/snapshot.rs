@@ -7,7 +7,7 @@ use super::settings::Settings;
 use super::state::{Pause, State, StateName, Then};
 use super::stored::{Head, TurnStatus};
 use crate::engine::compact::metadata::{SummaryMetadata, metadata};
-use crate::engine::compact::record::{Compaction, Mode};
+use crate::engine::compact::record::{Compaction, Mode, Status};
 use crate::engine::delta::Draft;
 use crate::engine::id::{CallId, MessageId};
 use crate::engine::message::{Body, Message};
@@ -123,7 +123,7 @@ impl Session {
     fn turn(&self, at: usize) -> Option<TurnSnapshot> {
         let turn = self.transcript.turns().get(at)?;
         let rounds = self.transcript.rounds_of(at).iter().map(|round| {
-            let summary = self.transcript.round_summary(&round.id).map(str::to_owned);
+            let summary = self.transcript.round_summary(round).map(str::to_owned);
             (round.clone(), summary)
         });
         Some(TurnSnapshot {
@@ -138,8 +138,11 @@ impl Session {
     /// The metadata of the summaries that were made while this turn ran, oldest first.
     pub(super) fn summaries_of(&self, at: usize) -> Vec<SummaryMetadata> {
         let Some(turn) = self.transcript.turns().get(at) else { return Vec::new() };
-        let made =
-            self.transcript.compactions().iter().filter(|record| record.turn.as_ref() == Some(&turn.id));
+        let made = self
+            .transcript
+            .compactions()
+            .iter()
+            .filter(|record| record.turn.as_ref() == Some(&turn.id) && record.status == Status::InForce);
         made.map(|record| metadata(&self.transcript, record)).collect()
     }
 

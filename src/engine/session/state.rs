@@ -4,7 +4,7 @@
 use super::effect::Diagnostic;
 use super::input::{ModelCallId, Render, ReplyTo};
 use super::settings::ModelFacts;
-use super::stored::Driver;
+use super::stored::{Decision, Driver};
 use crate::engine::compact::ladder::Waiting;
 use crate::engine::compact::record::{Mode, Trigger};
 use crate::engine::delta::Draft;
@@ -114,6 +114,16 @@ pub struct Pause {
     pub open: BTreeSet<CallId>,
     /// Those that are: approved, or the words of who rejected them.
     pub decided: BTreeMap<CallId, Result<(), Option<String>>>,
+}
+
+impl Pause {
+    /// Takes a decision about a call that is open.
+    pub(super) fn take(&mut self, decision: &Decision) {
+        if self.open.remove(&decision.call) {
+            let how = if decision.approved { Ok(()) } else { Err(decision.note.clone()) };
+            self.decided.insert(decision.call.clone(), how);
+        }
+    }
 }
 
 /// A state as clients know it.

@@ -2,7 +2,7 @@
 //! again. Values only; tables, files and leases are the store's.
 
 use crate::engine::compact::record::{Compaction, Status};
-use crate::engine::id::{CompactionId, Generation, Ordinal, SessionId, Time, TurnId};
+use crate::engine::id::{CallId, CompactionId, Generation, Ordinal, SessionId, Time, TurnId};
 use crate::engine::message::Message;
 use crate::engine::prompt::item::Tool;
 use crate::engine::prompt::system::CallerSection;
@@ -113,6 +113,21 @@ pub struct TurnRow {
     /// The assistant message whose calls were started last: what was started is never started again by itself.
     #[serde(default)]
     pub started: Option<Ordinal>,
+    /// What was decided about calls of a pause that goes on.
+    #[serde(default)]
+    pub decided: Vec<Decision>,
+}
+
+/// A decision about a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Decision {
+    /// The call.
+    pub call: CallId,
+    /// Whether it may run.
+    pub approved: bool,
+    /// The user's words about it.
+    pub note: Option<String>,
 }
 
 /// How a turn ended.

@@ -5,13 +5,13 @@ use super::effect::{Answer, Effect, InvokeTool, Refusal};
 use super::event::EventBody;
 use super::input::{Decision, ReplyTo, Timer, ToolOutcome};
 use super::state::{Pause, Rest, State};
-use super::stored::{TurnStatus, Write};
+use super::stored::{TurnRow, TurnStatus, Write};
 use super::{Session, Step};
 use crate::engine::id::CallId;
-use crate::engine::message::{Body, Content, ToolResult};
-use crate::engine::prompt::item::Approval;
+use crate::engine::message::{Body, Content, NewMessage, ROUND_LIMIT, ToolResult};
+use crate::engine::prompt::item::{Approval, EndsTurn};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The result of a call that was stopped.
 const CANCELLED: &str = "[cancelled by the user before a result came]";
@@ -79,11 +79,35 @@ impl Step<'_> {
         }
     }
 
+    /// The end of the turn, where a tool of the newest round that did not fail says so.
+    fn ends_turn(&self) -> Option<Rest> {
+        let transcript = &self.session.transcript;
+        let round = transcript.rounds().last()?;
+        let Body::Assistant { calls, .. } = &transcript.message(round.assistant)?.body else { return None };
+        let answered = calls.iter().zip(&round.results).filter(|(_, result)| {
+            let result = result.and_then(|ord| transcript.message(ord)).map(|message| &message.body);
+            matches!(result, Some(Body::Tool(result)) if !result.is_error)
+        });
+        let tool = |name: &str| self.session.fixed.tools.iter().find(|tool| tool.name == name);
+        let ends = answered.filter_map(|(call, _)| tool(&call.name)?.ends_turn).max()?;
+        Some(match ends {
+            EndsTurn::Completed => Rest::Completed,
+            EndsTurn::WaitingUserInput => Rest::WaitingUserInput,
+        })
+    }
+
     /// Remembers that the calls of the newest round were started.
     fn calls_started(&mut self) {
         let newest = self.session.transcript.rounds().last().map(|round| round.assistant);
-        if let Some(row) = self.session.turns.last_mut() {
+        self.write_turn(|row| {
             row.started = newest;
+            row.decided.clear();
+        });
+    }
+
+    fn write_turn(&mut self, change: impl FnOnce(&mut TurnRow)) {
+        if let Some(row) = self.session.turns.last_mut() {
+            change(row);
             let row = row.clone();
             self.write(Write::Turn(row));
         }
@@ -93,7 +117,16 @@ impl Step<'_> {
     fn go_on(&mut self) {
         let turn = self.session.transcript.turns().len().saturating_sub(1);
         let rounds = self.session.transcript.rounds_of(turn).len();
+        if let Some(ends) = self.ends_turn() {
+            return self.end_turn(TurnStatus::Completed, ends);
+        }
         if rounds >= self.session.settings.round_limit as usize {
+            let text = format!(
+                "The turn ran {rounds} rounds, which is its limit. Say how to go on, or that it is enough."
+            );
+            let question = Body::Event { kind: ROUND_LIMIT.into(), text: text.into() };
+            let new = NewMessage { visible_to_model: false, ..self.stamped(question) };
+            self.append(new);
             return self.end_turn(TurnStatus::Completed, Rest::WaitingUserInput);
         }
         self.generate(None);
@@ -101,7 +134,8 @@ impl Step<'_> {
 
     /// Appends a result. A round's results stand together, whatever else came meanwhile.
     fn answer(&mut self, call: &CallId, mut result: ToolResult) {
-        result.call = self.session.transcript.source_id(call).unwrap_or_else(|| call.as_str().to_owned());
+        // Our own id: the model may have given two calls of a round the same one.
+        result.call = call.as_str().to_owned();
         let new = self.stamped(Body::Tool(result));
         self.append(new);
     }
@@ -122,7 +156,9 @@ impl Step<'_> {
             ToolOutcome::Pending => return,
         };
         if let Err(refusal) = self.take_result(&call, result) {
-            self.trace(format!("the result of call {call} was dropped: {refusal}"));
+            let why =
+                if matches!(refusal, Refusal::Settled { .. }) { "it has one" } else { "nobody waits for it" };
+            self.trace(format!("the result of a call came late and was dropped: {why}"));
         }
     }
 
@@ -170,7 +206,8 @@ impl Step<'_> {
 
     pub(super) fn permitted(&mut self, decisions: Vec<Decision>) {
         if let Err(refusal) = self.take_decisions(&decisions) {
-            self.trace(format!("a permission came late and was dropped: {refusal}"));
+            let _ = refusal;
+            self.trace("a permission came late and was dropped");
         }
     }
 
@@ -186,14 +223,14 @@ impl Step<'_> {
                 return Err(Refusal::Unknown { what: "tool call", id: id() });
             }
         }
-        for Decision { call, approved, note } in decisions {
-            pause.open.remove(call);
-            pause.decided.insert(call.clone(), if *approved { Ok(()) } else { Err(note.clone()) });
-        }
-        if !pause.open.is_empty() {
+        decisions.iter().for_each(|decision| pause.take(decision));
+        let goes_on = !pause.open.is_empty();
+        let decided = if goes_on { BTreeMap::new() } else { std::mem::take(&mut pause.decided) };
+        if goes_on {
+            // What is acknowledged is stored, also where the rest is not decided.
+            self.write_turn(|row| row.decided.extend_from_slice(decisions));
             return Ok(());
         }
-        let decided = std::mem::take(&mut pause.decided);
         self.emit(EventBody::PauseCleared);
         for (call, decision) in decided {
             if let Err(note) = decision {

@@ -14,6 +14,10 @@ use crate::engine::message::{AssistantPart, Body, NewMessage, ToolCall};
 use crate::engine::prompt::item::SectionSize;
 use crate::engine::prompt::request::{self, Request, StopReason, ToolChoice};
 use crate::engine::prompt::{self, Prompt, Source};
+use serde_json::Value;
+
+/// For the log, which repeats no id that a model made up.
+const UNKNOWN_CALL: &str = "arguments came for a call that was never set, and were dropped";
 
 impl Step<'_> {
     /// A user's request. It is stored before anything is done about it.
@@ -28,13 +32,19 @@ impl Step<'_> {
                 .reply(reply, Err(Refusal::Empty("a turn begins with a request; this one says nothing")));
         }
         let mut settings = self.session.settings.clone();
-        if let Some(model) = start.model {
+        let mut own = self.session.head.settings.clone();
+        if let Some((model, as_it_came)) = start.model {
             settings.model = model;
+            match &mut own {
+                Value::Object(own) => drop(own.insert("model".to_owned(), as_it_came)),
+                own => *own = serde_json::json!({ "model": as_it_came }),
+            }
         }
         if let Err(error) = settings.budget() {
             return self.reply(reply, Err(error.into()));
         }
         self.session.settings = settings;
+        self.session.head.settings = own;
         self.take_prefix(start.prefix);
         let is_editors = self.session.head.driver == Driver::Editor;
         let before = self.session.turns.len();
@@ -126,15 +136,15 @@ impl Step<'_> {
         let deadline = self.session.settings.model_deadline_ms;
         match &mut self.session.state {
             State::Streaming(Streaming { call, message, draft }) if *call == from => {
-                if let Err(error) = draft.fold(delta.clone()) {
-                    return self.trace(error.to_string());
+                if draft.fold(delta.clone()).is_err() {
+                    return self.trace(UNKNOWN_CALL);
                 }
                 let message = message.clone();
                 self.emit(EventBody::StreamDelta { message, delta });
             }
             State::Compacting(running) if running.call == from => {
-                if let Err(error) = running.draft.fold(delta) {
-                    return self.trace(error.to_string());
+                if running.draft.fold(delta).is_err() {
+                    return self.trace(UNKNOWN_CALL);
                 }
             }
             _ => return self.trace(format!("a delta of call {} came late and was dropped", from.0)),

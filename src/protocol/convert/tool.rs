@@ -11,7 +11,7 @@ use crate::protocol::tool::{Tool, ToolInvokeResult, ToolPolicy, ToolResult, Tool
 use serde_json::json;
 
 impl Reading {
-    /// Tools, whose names must be there and differ. `endsTurn` is not the engine's: read it from the wire type.
+    /// Tools, whose names must be there and differ.
     pub fn tools(&mut self, tools: &[Tool]) -> Result<Vec<item::Tool>, ConvertError> {
         let mut names = std::collections::BTreeSet::new();
         self.each(tools, |reading, tool| {
@@ -127,10 +127,11 @@ fn our_tool(tool: &Tool) -> item::Tool {
         kind: tool.kind.map(item::ToolKind::from),
         guidelines: tool.guidelines.clone(),
         approval: tool.policy.map(item::Approval::from).unwrap_or_default(),
+        ends_turn: tool.ends_turn.map(item::EndsTurn::from),
     }
 }
 
-/// A tool as it is sent. `endsTurn` is not in it: a model is not told.
+/// A tool as it is sent.
 pub fn tool(tool: &item::Tool) -> Tool {
     Tool {
         name: tool.name.clone(),
@@ -139,6 +140,6 @@ pub fn tool(tool: &item::Tool) -> Tool {
         kind: tool.kind.map(Into::into),
         guidelines: tool.guidelines.clone(),
         policy: Some(ToolPolicy::from(tool.approval)),
-        ends_turn: None,
+        ends_turn: tool.ends_turn.map(Into::into),
     }
 }

@@ -44,7 +44,8 @@ impl Reading {
     fn parts_of(&mut self, turn: &Turn) -> Result<Vec<NewMessage>, ConvertError> {
         let mut messages = Vec::new();
         if let Some(request) = &turn.request {
-            let content = self.field("request", |reading| reading.content(request))?;
+            let mut content = self.field("request", |reading| reading.content(request))?;
+            content.extend(self.beside(turn.variables.as_deref(), turn.notebook.as_deref())?);
             messages.push(NewMessage {
                 external_id: turn.external_id.clone(),
                 ..NewMessage::new(Body::User(content))

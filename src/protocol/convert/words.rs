@@ -32,6 +32,7 @@ same! {
     item::Role = prompt::PromptRole: System User Assistant Tool;
     item::ToolKind = tool::ToolKind: Read Write Run Search Todo Ask Other;
     item::Approval = tool::ToolPolicy: Allow Ask Deny;
+    item::EndsTurn = tool::EndsTurn: Completed WaitingUserInput;
     prompts::CutReason = prompt::CutReason:
         SystemInHistory StrayResult Shortened Repeated Dropped UserMessage UnansweredCall Section;
     request::ToolChoice = model::ToolChoice: Auto None;

@@ -59,6 +59,7 @@ CREATE TABLE chat_turns (
     id TEXT NOT NULL,
     status TEXT NOT NULL,
     started INTEGER,
+    decided TEXT NOT NULL,
     PRIMARY KEY (session, idx)
 ) STRICT, WITHOUT ROWID;
 

@@ -91,8 +91,9 @@ fn turns(
     session: &SessionId,
     unreadable: &mut Vec<String>,
 ) -> rusqlite::Result<Vec<TurnRow>> {
-    let mut statement =
-        tx.prepare_cached("SELECT idx, id, status, started FROM chat_turns WHERE session = ?1 ORDER BY idx")?;
+    let mut statement = tx.prepare_cached(
+        "SELECT idx, id, status, started, decided FROM chat_turns WHERE session = ?1 ORDER BY idx",
+    )?;
     let mut rows = statement.query([session.as_str()])?;
     let mut found = Vec::new();
     while let Some(row) = next(&mut rows, "turns", unreadable)? {
@@ -102,6 +103,7 @@ fn turns(
                 id: TurnId::new(text(row, 1)?),
                 status: variant(text(row, 2)?)?,
                 started: row.get::<_, Option<u32>>(3).map_err(|error| error.to_string())?.map(Ordinal),
+                decided: serde_json::from_str(text(row, 4)?).map_err(|error| error.to_string())?,
             })
         };
         match turn() {

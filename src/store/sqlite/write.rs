@@ -164,6 +164,18 @@ fn append(tx: &Transaction<'_>, session: &SessionId, turn: u32, message: &Messag
             )?
             .query_row(params![id, row.ord, row.rev], |row| row.get(0))?;
         let same = there == row.check_sum();
+        // The editor's id of a message may become known later.
+        if !same && row.external_id.is_some() {
+            let learned = tx
+                .prepare_cached(
+                    "UPDATE chat_messages SET external_id = ?4, check_sum = ?5 WHERE session = ?1 AND ord = ?2
+                     AND rev = ?3 AND external_id IS NULL AND hash = ?6",
+                )?
+                .execute(params![id, row.ord, row.rev, row.external_id, row.check_sum(), row.hash])?;
+            if learned == 1 {
+                return Ok(());
+            }
+        }
         let other = || refused(session, format!("another message stands at {} (rev {})", row.ord, row.rev));
         return if same { Ok(()) } else { Err(other()) };
     }
@@ -187,16 +199,21 @@ fn append(tx: &Transaction<'_>, session: &SessionId, turn: u32, message: &Messag
 
 fn write_turn(tx: &Transaction<'_>, session: &SessionId, turn: &TurnRow) -> Done {
     let (id, started) = (session.as_str(), turn.started.map(|ord| ord.0));
+    let decided =
+        serde_json::to_string(&turn.decided).map_err(|error| refused(session, error.to_string()))?;
+    let values = params![id, turn.index, turn.id.as_str(), word(&turn.status), started, decided];
     let updated = tx
         .prepare_cached(
-            "UPDATE chat_turns SET id = ?3, status = ?4, started = ?5 WHERE session = ?1 AND idx = ?2",
+            "UPDATE chat_turns SET id = ?3, status = ?4, started = ?5, decided = ?6
+             WHERE session = ?1 AND idx = ?2",
         )?
-        .execute(params![id, turn.index, turn.id.as_str(), word(&turn.status), started])?;
+        .execute(values)?;
     if updated == 0 {
         tx.prepare_cached(
-            "INSERT INTO chat_turns (session, idx, id, status, started) VALUES (?1, ?2, ?3, ?4, ?5)",
+            "INSERT INTO chat_turns (session, idx, id, status, started, decided)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?
-        .execute(params![id, turn.index, turn.id.as_str(), word(&turn.status), started])?;
+        .execute(values)?;
         tx.prepare_cached("UPDATE chat_activity SET turns = turns + 1 WHERE session = ?1")?.execute([id])?;
     }
     Ok(())
@@ -267,7 +284,7 @@ const HANGING: [(&str, &str); 5] = [
         "chat_messages",
         "ord, rev, turn, role, external_id, message_id, turn_id, visible, created_at, tokens, hash, check_sum, body",
     ),
-    ("chat_turns", "idx, id, status, started"),
+    ("chat_turns", "idx, id, status, started, decided"),
     ("compactions", "n, id, status, covered, created_at, check_sum, block, record"),
     ("blob_refs", "owner, n, rev, hash"),
 ];

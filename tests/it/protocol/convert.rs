@@ -87,6 +87,7 @@ fn tool() -> impl Strategy<Value = Tool> {
     let approval = prop::sample::select(vec![Approval::Allow, Approval::Ask, Approval::Deny]);
     (".{1,9}", any::<(String, Option<String>)>(), kind, approval).prop_map(
         |(name, (description, guidelines), kind, approval)| Tool {
+            ends_turn: None,
             name,
             description,
             input_schema: json!({"type": "object", "required": ["b", "a"]}),

@@ -182,8 +182,13 @@ pub fn step(id: &str, from: u32, messages: u32) -> Vec<Write> {
         message.external_id = Some(format!("{id}-{ord}"));
         let turn = ord / 2;
         message.turn = TurnId::new(format!("{id}/t{turn}"));
-        let row =
-            TurnRow { index: turn, id: message.turn.clone(), status: TurnStatus::Completed, started: None };
+        let row = TurnRow {
+            index: turn,
+            id: message.turn.clone(),
+            status: TurnStatus::Completed,
+            started: None,
+            decided: Vec::new(),
+        };
         writes.push(Write::Turn(row));
         writes.push(Write::Message { turn, message: Arc::new(message) });
     }

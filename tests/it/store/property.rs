@@ -64,6 +64,7 @@ fn write(own: &'static str) -> impl Strategy<Value = Write> {
             id: TurnId::new(format!("t{index}")),
             status,
             started: (index % 2 == 1).then_some(Ordinal(index)),
+            decided: Vec::new(),
         })
     });
     let record = (0..3_u32, 0..6_u32, proptest::option::of(text())).prop_map(|(id, to, narrative)| {
