@@ -364,6 +364,18 @@ fn p12_each_conversation_is_answered_as_it_was_recorded() {
     });
 }
 
+/// What a server of somebody else is held to holds for ours, over sockets as Node gives them.
+#[test]
+fn p12_each_conversation_has_the_shape_that_was_recorded() {
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        return;
+    }
+    each(&conversations(), |name, lines| {
+        let lines: Vec<Line> = lines.iter().map(|(line, _)| line.clone()).collect();
+        Play::new(name, Wire::Sockets, Closeness::Shape).replay(&lines);
+    });
+}
+
 /// A server of somebody else is compared by shape; ours has the right one, and a wrong field is seen.
 #[test]
 fn p12_a_shape_is_less_than_a_frame_and_more_than_nothing() {
