@@ -1,5 +1,7 @@
 //! The README's clients run as they stand there, against the built binary. Nothing else of the README is checked here.
 
+#![allow(clippy::print_stdout, reason = "a test that cannot run says so")]
+
 use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
