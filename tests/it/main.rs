@@ -8,6 +8,7 @@ mod desk;
 mod import;
 mod invariants;
 mod protocol;
+mod readme;
 mod session;
 mod store;
 #[cfg(unix)]

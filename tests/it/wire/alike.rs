@@ -120,6 +120,7 @@ const OWN: &[&str] = &[
     "states",
     "accepts",
     "fallbacks",
+    "serverInfo",
 ];
 
 /// What is left of a frame where only its shape counts.

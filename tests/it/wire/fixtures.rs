@@ -345,7 +345,9 @@ fn each(conversations: &[(String, String)], play: impl Fn(&str, &[(Line, &str)])
     assert!(failed.is_empty(), "not as recorded: {failed:?}");
 }
 
-/// `UPDATE_EXPECT=1` plays the client's side again and writes down what the server says now.
+/// `UPDATE_EXPECT=1` plays the client's side again and writes down what the server says now. Among them: a follower that
+/// missed events (`subscribe`), and restarts with the store, or with the editor's history and metadata only (`restart-*`).
+/// rows: R26 M1 V23 V24 N6
 #[test]
 fn p12_each_conversation_is_answered_as_it_was_recorded() {
     let conversations = conversations();
@@ -361,6 +363,18 @@ fn p12_each_conversation_is_answered_as_it_was_recorded() {
     each(&conversations, |name, lines| {
         let lines: Vec<Line> = lines.iter().map(|(line, _)| line.clone()).collect();
         Play::new(name, Wire::Pipes, closeness()).replay(&lines);
+    });
+}
+
+/// What a server of somebody else is held to holds for ours, over sockets as Node gives them.
+#[test]
+fn p12_each_conversation_has_the_shape_that_was_recorded() {
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        return;
+    }
+    each(&conversations(), |name, lines| {
+        let lines: Vec<Line> = lines.iter().map(|(line, _)| line.clone()).collect();
+        Play::new(name, Wire::Sockets, Closeness::Shape).replay(&lines);
     });
 }
 
@@ -407,6 +421,25 @@ fn p12_the_conversations_hold_each_method_and_each_event() {
     assert!(missing.is_empty(), "no conversation in fixtures/wire holds {missing:?}");
     let stale: Vec<&&str> = cannot.iter().filter(|name| there(name) || !all.contains(**name)).collect();
     assert!(stale.is_empty(), "CANNOT_OCCUR lists what occurs, or what there is not: {stale:?}");
+}
+
+/// In each session and stream an event has the number after the one before; a new process is a new stream.
+/// rows: R27
+#[test]
+fn p12_the_conversations_leave_no_number_of_an_event_out() {
+    for (name, text) in conversations() {
+        let mut last: BTreeMap<(String, String), u64> = BTreeMap::new();
+        for (index, (line, _)) in lines(&name, &text).into_iter().enumerate() {
+            let Line::Server(frame) = line else { continue };
+            if frame["method"] != "session/event" {
+                continue;
+            }
+            let (of, seq) = (&frame["params"], frame["params"]["seq"].as_u64().expect("a number"));
+            let stream = (of["sessionId"].to_string(), of["stream"].to_string());
+            let before = last.insert(stream, seq).unwrap_or(0);
+            assert_eq!(seq, before + 1, "{name}.jsonl:{}", index + 1);
+        }
+    }
 }
 
 /// What both sides say has the form that the schema gives it.
