@@ -987,6 +987,8 @@ export interface PromptRenderParams {
   rounds?: Round[];
   /** Results of the rounds' calls that are not in their round. */
   toolResults?: ToolResult[];
+  /** What earlier renders of the running turn answered as metadata, where the client kept it. */
+  metadata?: TurnMetadata;
   /** The tools from now on. */
   tools?: Tool[];
   /** The caller's sections from now on. */
@@ -1009,8 +1011,8 @@ export interface PromptRenderParams {
 
 /** Result of `prompt/render`. */
 export interface PromptRenderResult {
-  /** The session that keeps what was rendered. */
-  sessionId: string;
+  /** The session that keeps what was rendered; nothing where the prompt was made for this answer alone. */
+  sessionId?: string;
   /** What to send, in this order. Neighbours of one role are never joined here. */
   messages: PromptMessage[];
   /** The tools to send, sorted by name. */
@@ -1244,6 +1246,11 @@ export interface ServerCapabilities {
   protocolVersion: number;
   /** The version of the program. */
   serverVersion: string;
+  /**
+   * The levels of the protocol that it has whole. Methods of other levels are among `methods` as far as
+   * they go.
+   */
+  levels: string[];
   /** The methods and notifications of both sides, by name. */
   methods: string[];
   /** The types of `session/event`. */
@@ -1975,14 +1982,16 @@ export interface Turn {
   externalId?: string;
   /** What the user asked. */
   request?: Content;
+  /** Values that belonged to the request, as they were given when it was rendered first. */
+  variables?: Variable[];
+  /** Notebooks as they stood then. */
+  notebook?: Notebook[];
   /** The rounds that followed. */
   rounds?: Round[];
   /** The final answer, where the client has no rounds; it is not read where there are some. */
   response?: Content;
   /** The whole turn in its order. Where it is given, `request`, `rounds` and `response` are not read. */
   messages?: MessageInput[];
-  /** How it ended. */
-  status?: TurnStatus;
   /** What the sidecar gave for the turn: hand it back unchanged. */
   metadata?: TurnMetadata;
 }
