@@ -48,7 +48,7 @@ impl Step<'_> {
         self.take_prefix(open.prefix);
         self.write_head();
         let given = open.history.is_some();
-        self.tell_interrupted();
+        self.end_interrupted();
         let mut report = match open.history {
             Some(history) if self.is_resting() => self.take_history(history),
             // What runs now is newer than what an editor that comes back has.
@@ -63,11 +63,15 @@ impl Step<'_> {
     }
 
     /// A turn that ran when its process was ended, and that waits for nobody, does not run any more.
-    fn tell_interrupted(&mut self) {
+    fn end_interrupted(&mut self) {
         let is_ours = self.session.head.driver == Driver::Sidecar && self.is_resting();
         let runs = self.session.turns.last().is_some_and(|row| row.status == TurnStatus::Running);
         if is_ours && runs {
-            self.fail("the process that ran this turn was ended; what was said is kept".to_owned());
+            // No event: whoever opens a session gets all of it.
+            let last = self.session.turns.len() - 1;
+            self.set_turn(last, TurnStatus::Failed);
+            let why = "the process that ran this turn was ended; what was said is kept";
+            self.session.state = State::Resting(Rest::Failed(why.to_owned()));
         }
     }
 

@@ -81,7 +81,7 @@ fn after_a_crash_the_next_prompt_is_byte_for_byte_the_same() {
     let nowhere = Folder::new("restore-nowhere");
     let cases = [
         ("store", gone.folder.copy("restore-store"), None, "store"),
-        ("both", gone.folder.copy("restore-both"), Some(gone.history.clone()), "store"),
+        ("both", gone.folder.copy("restore-both"), Some(gone.history.clone()), "both"),
         ("history", nowhere, Some(gone.history.clone()), "history"),
     ];
     for (what, folder, history, source) in cases {

@@ -125,7 +125,8 @@ fn one(wire: Wire, moment: Moment, way: Way) -> String {
     match moment {
         Moment::Idle => assert_eq!((&snapshot["state"], &status), (&json!("completed"), &json!("completed"))),
         Moment::Streaming if way == Way::Kill => {
-            assert_eq!((&snapshot["state"], newest), (&json!("idle"), request), "{case}");
+            let found = (&snapshot["state"], &status, newest);
+            assert_eq!(found, (&json!("error"), &json!("failed"), request), "{case}");
         }
         // An end in order keeps what the user saw.
         Moment::Streaming => {
@@ -137,7 +138,9 @@ fn one(wire: Wire, moment: Moment, way: Way) -> String {
             assert_eq!(snapshot["pendingCalls"][0]["toolCallId"], "c1", "{case}");
         }
         Moment::Summary => {
-            assert_eq!((&snapshot["state"], newest), (&json!("idle"), request), "{case}");
+            let found = (&snapshot["state"], &status, newest);
+            let expected = if way == Way::Kill { ("error", "failed") } else { ("idle", "cancelled") };
+            assert_eq!(found, (&json!(expected.0), &json!(expected.1), request), "{case}");
             assert_eq!(snapshot["compactions"], json!([]), "{case}");
         }
     }
