@@ -1244,6 +1244,11 @@ export interface ServerCapabilities {
   protocolVersion: number;
   /** The version of the program. */
   serverVersion: string;
+  /**
+   * The levels of the protocol that it has whole. Methods of other levels are among `methods` as far as
+   * they go.
+   */
+  levels: string[];
   /** The methods and notifications of both sides, by name. */
   methods: string[];
   /** The types of `session/event`. */
