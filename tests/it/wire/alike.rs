@@ -121,6 +121,7 @@ const OWN: &[&str] = &[
     "accepts",
     "fallbacks",
     "serverInfo",
+    "levels",
 ];
 
 /// What is left of a frame where only its shape counts.
