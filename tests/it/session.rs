@@ -1,6 +1,8 @@
 //! The session machine without any shell: what a step must keep whatever happens. Writes go to a store in memory, and
 //! every session is opened again from it.
 
+mod merging;
+
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use threadhold::engine::delta::Delta;
@@ -154,8 +156,12 @@ impl Bench {
         };
         let delta = Delta::AppendContent(text);
         self.step(Input::ModelDelta(call, delta));
-        let calls = (purpose == Purpose::Turn).then_some(calls);
-        let said = Said { parts: None, calls, stop: StopReason::End, output_tokens: None };
+        self.answer(call, if purpose == Purpose::Turn { calls } else { Vec::new() });
+    }
+
+    /// The model is done, and asks for these.
+    fn answer(&mut self, call: ModelCallId, calls: Vec<ToolCall>) {
+        let said = Said { parts: None, calls: Some(calls), stop: StopReason::End, output_tokens: None };
         self.step(Input::ModelDone(call, Ok(said)));
     }
 

@@ -129,11 +129,12 @@ fn enriched(transcript: &Transcript, theirs: &HistoryTurn) -> Vec<NewMessage> {
 fn part(transcript: &Transcript, theirs: &[HistoryTurn], reach: Reach, ended: Option<&[bool]>) -> Parting {
     let ours = transcript.turns().len();
     let begin = |at: usize| transcript.turns().get(at).map(|turn| turn.first);
-    let Some(start) = theirs.first() else {
+    let [start, more @ ..] = theirs else {
         let cut = if reach == Reach::Whole { begin(0) } else { None };
         return Parting::turns(0, cut, theirs, 0);
     };
-    let Some(first) = aligned(transcript, start, reach, ended) else {
+    let starts_running = more.is_empty() && ended.is_some();
+    let Some(first) = aligned(transcript, start, reach, ended.filter(|_| starts_running)) else {
         return match reach {
             Reach::Running => Parting::turns(ours, None, theirs, 0),
             Reach::Whole | Reach::Older => Parting::turns(0, begin(0), theirs, 0),
@@ -189,7 +190,10 @@ fn aligned(
     };
     let mut turns = 0..transcript.turns().len();
     match reach {
-        Reach::Whole | Reach::Older => turns.find(|at| is_it(*at, false)),
+        Reach::Whole | Reach::Older => {
+            let newest = turns.end.checked_sub(1).filter(|_| ended.is_some());
+            turns.find(|at| is_it(*at, newest == Some(*at)))
+        }
         // Without an id, the same words may be said again: only the newest turn can be the running one.
         Reach::Running if request.external_id.is_none() => {
             turns.next_back().filter(|at| !is_over(ended, *at) && is_it(*at, true))
