@@ -73,7 +73,9 @@ pub fn serve(options: &Options) -> std::io::Result<u8> {
             record: options.record.as_deref().and_then(recorder),
             body_limit: BODY_LIMIT,
         };
+        // It takes all that there is: with a share of the runtime's turns it could be left with none by a burst.
         let owner = MainLoop::new(outgoing, events.clone(), Box::new(O200k)).run(inbox);
+        let owner = tokio::task::unconstrained(owner);
         let saving = async |_: &Ending| {
             let (done, saved) = oneshot::channel();
             drop(events.send(Event::Ending(done)));
