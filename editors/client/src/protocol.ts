@@ -1244,6 +1244,11 @@ export interface ServerCapabilities {
   protocolVersion: number;
   /** The version of the program. */
   serverVersion: string;
+  /**
+   * The levels of the protocol that it has whole. Methods of other levels are among `methods` as far as
+   * they go.
+   */
+  levels: string[];
   /** The methods and notifications of both sides, by name. */
   methods: string[];
   /** The types of `session/event`. */
@@ -1318,6 +1323,11 @@ export interface SessionDeleteResult {
   deletedBlobs: number;
   /** Their size in bytes. */
   deletedBlobBytes: number;
+  /**
+   * Whether no trace of them is left in the file. Not so while another process reads it: the rows are gone
+   * then, and their bytes may last until the next deletion.
+   */
+  scrubbed: boolean;
 }
 
 /** Parameters of `session/event`. */
@@ -1447,7 +1457,10 @@ export type SessionEvent = {
 
 /** Parameters of `session/list`. */
 export interface SessionListParams {
-  /** Only sessions of this folder. Default: of all that are known to this process. */
+  /**
+   * Only sessions of this folder. Default: all that are stored where those of the first folder of
+   * `initialize` are, each with its own folder.
+   */
   workspaceFolder?: string;
   /** Only sessions whose title, summary or first request has these words. */
   query?: string;
