@@ -6,6 +6,7 @@ mod asking;
 mod backend;
 mod diagnostics;
 pub mod ending;
+mod folder;
 pub mod frame;
 mod inbox;
 mod live;
@@ -16,6 +17,7 @@ mod opening;
 pub mod outgoing;
 mod parent;
 mod perform;
+mod queued;
 pub mod record;
 mod settings;
 mod stdio;
@@ -62,6 +64,7 @@ pub fn serve(options: &Options) -> std::io::Result<u8> {
         let (service, socket) =
             backend::service(|_| Backend { events: to_loop, parents, asked: AtomicU64::new(0) });
         let answers = events.clone();
+        let sent = outgoing.clone();
         let transport = Transport {
             input: stdio.input,
             output: stdio.output,
@@ -69,7 +72,7 @@ pub fn serve(options: &Options) -> std::io::Result<u8> {
             socket,
             outgoing: queue,
             answers: Box::new(move |answer| drop(answers.send(Event::Answered(Box::new(answer))))),
-            admit: Box::new(|request, open| admit(request.method(), open)),
+            admit: Box::new(move |request, open| admit(request.method(), open, sent.waiting())),
             record: options.record.as_deref().and_then(recorder),
             body_limit: BODY_LIMIT,
         };
@@ -99,16 +102,26 @@ pub fn serve(options: &Options) -> std::io::Result<u8> {
     ending.map(|ending| ending.code())
 }
 
-/// Says no to a request when too many wait. What ends a wait, or the process, is always taken.
-fn admit(method: &str, open: usize) -> Result<(), tower_lsp::jsonrpc::Error> {
+/// Bytes that may wait for a client to read them. Above it no request is taken, so that a client that only writes cannot
+/// fill the memory.
+const UNREAD_LIMIT: usize = 32 << 20;
+
+/// Says no to a request when too many wait, or too much for the client to read. What ends a wait, or the process, is
+/// always taken.
+fn admit(method: &str, open: usize, unread: usize) -> Result<(), tower_lsp::jsonrpc::Error> {
     let ends_a_wait = [methods::ToolResult::NAME, methods::ToolDecide::NAME, methods::TurnCancel::NAME];
-    if open < REQUEST_LIMIT || matches!(method, "initialize" | "shutdown") || ends_a_wait.contains(&method) {
+    let is_free = open < REQUEST_LIMIT && unread <= UNREAD_LIMIT;
+    if is_free || matches!(method, "initialize" | "shutdown") || ends_a_wait.contains(&method) {
         return Ok(());
     }
     let limit = u32::try_from(REQUEST_LIMIT).unwrap_or(u32::MAX);
-    let message = format!(
-        "{open} requests wait for an answer; nothing was done. Send this one again when some are answered"
-    );
+    let message = if unread > UNREAD_LIMIT {
+        format!("{unread} bytes wait to be read; nothing was done. Read them, then send this one again")
+    } else {
+        format!(
+            "{open} requests wait for an answer; nothing was done. Send this one again when some are answered"
+        )
+    };
     Err(backend::jsonrpc(&ProtocolError::new(ErrorData::Overloaded { limit }, message)))
 }
 
@@ -119,4 +132,21 @@ fn recorder(file: &std::path::Path) -> Option<Recorder> {
             tracing::error!(file = %file.display(), %error, "the file cannot be written; there will be no recording");
         })
         .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ends_a_wait_is_taken_while_nothing_else_is() {
+        for (open, unread) in [(REQUEST_LIMIT, 0), (0, UNREAD_LIMIT + 1)] {
+            let error = admit("session/list", open, unread).unwrap_err();
+            assert_eq!(error.data.unwrap()["kind"], "Overloaded");
+            for method in ["initialize", "shutdown", "tool/result", "tool/decide", "turn/cancel"] {
+                assert!(admit(method, open, unread).is_ok(), "{method}");
+            }
+        }
+        assert!(admit("session/list", REQUEST_LIMIT - 1, UNREAD_LIMIT).is_ok());
+    }
 }

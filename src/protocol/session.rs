@@ -256,7 +256,8 @@ pub struct Pause {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionListParams {
-    /// Only sessions of this folder. Default: of all that are known to this process.
+    /// Only sessions of this folder. Default: all that are stored where those of the first folder of `initialize` are,
+    /// each with its own folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_folder: Option<String>,
     /// Only sessions whose title, summary or first request has these words.
@@ -377,6 +378,9 @@ pub struct SessionDeleteResult {
     pub deleted_blobs: u32,
     /// Their size in bytes.
     pub deleted_blob_bytes: u64,
+    /// Whether no trace of them is left in the file. Not so while another process reads it: the rows are gone then, and
+    /// their bytes may last until the next deletion.
+    pub scrubbed: bool,
 }
 
 /// Parameters of `session/configure`.

@@ -1,27 +1,23 @@
 //! What a client asks for becomes a command of a session, or a job of a store. Parameters are converted here and
 //! nowhere deeper; a session never sees the wire.
 
+use super::folder::spelled;
 use super::inbox::{Ask, Event};
-use super::main_loop::{MainLoop, Slot, wire};
-use super::opening::{New, Opening, given_id, new_id, own_settings};
+use super::main_loop::MainLoop;
+use super::opening::{New, given_id, new_id};
+use super::queued::{Opens, Queued};
 use super::settings::model_facts;
 use super::{stores, wire_session};
 use crate::engine::id::SessionId;
 use crate::engine::message::{Body, Content, NewMessage, ToolResult};
 use crate::engine::session::effect::Diagnostic;
 use crate::engine::session::history_turn::HistoryTurn;
-use crate::engine::session::input::{
-    Command, Configure, GivenPrefix, Input, Open, Render, ReplyTo, StartTurn, Summarize,
-};
+use crate::engine::session::input::{Command, GivenPrefix, Open, Render, ReplyTo, StartTurn, Summarize};
 use crate::engine::session::stored::{Driver, TurnStatus};
 use crate::protocol::convert::{self, Reading};
-use crate::protocol::error::{ErrorData, ProtocolError};
-use crate::protocol::event::SessionsChangedParams;
-use crate::protocol::methods::{self, Named};
+use crate::protocol::error::ProtocolError;
 use crate::protocol::prompt::{PromptRenderParams, RenderSummarize, Section};
-use crate::protocol::session::{
-    self, SessionConfigureParams, SessionDeleteParams, SessionListParams, SessionOpenParams,
-};
+use crate::protocol::session::{self, SessionListParams, SessionOpenParams};
 use crate::protocol::tool::Tool;
 use crate::protocol::turn::{self, TurnOutcome, TurnStartParams};
 use crate::store::error::StoreError;
@@ -41,9 +37,12 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<(), Prot
             let since = params.stream.zip(params.since_seq);
             command(main, to, &params.session_id, Command::Subscribe { since })
         }
-        Ask::Close(params) => close(main, to, &params.session_id),
-        Ask::Delete(params) => delete(main, to, &params),
-        Ask::Configure(params) => configure(main, to, params),
+        Ask::Close(params) => hand(main, &params.session_id, Queued::Close(to)),
+        Ask::Delete(params) => hand(main, &params.session_id, Queued::Delete(to)),
+        Ask::Configure(params) => {
+            let id = params.session_id.clone();
+            hand(main, &id, Queued::Configure(to, Box::new(params)))
+        }
         Ask::StartTurn(params) => start_turn(main, to, params),
         Ask::CancelTurn(params) => {
             is_about(main, to, params.turn_id);
@@ -84,6 +83,12 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<(), Prot
     }
 }
 
+fn hand(main: &mut MainLoop, id: &str, item: Queued) -> Result<(), ProtocolError> {
+    let id = given_id(id)?;
+    main.hand(&id, item);
+    Ok(())
+}
+
 fn command(main: &mut MainLoop, to: ReplyTo, id: &str, command: Command) -> Result<(), ProtocolError> {
     let id = given_id(id)?;
     main.command(to, &id, command);
@@ -115,9 +120,9 @@ fn open(main: &mut MainLoop, to: ReplyTo, params: SessionOpenParams) -> Result<(
         parent: params.parent_id.as_deref().map(given_id).transpose()?,
         work_scope: params.work_scope,
     };
-    let mut opening = Opening::made(to, command, Some(params.workspace_folder), new);
-    opening.settings = params.settings;
-    main.open(to, id, opening);
+    let folder = Some(spelled(&params.workspace_folder));
+    let opens = Opens { command, folder, new, settings: params.settings };
+    main.hand(&id, Queued::Open(to, Box::new(opens)));
     Ok(())
 }
 
@@ -125,7 +130,7 @@ fn list(main: &mut MainLoop, to: ReplyTo, params: &SessionListParams) -> Result<
     let after = params.cursor.as_deref().map(str::parse).transpose();
     let after = after
         .map_err(|error: crate::store::list::NoCursor| ProtocolError::invalid("cursor", error.to_string()))?;
-    let folder = params.workspace_folder.clone();
+    let folder = params.workspace_folder.as_deref().map(spelled);
     let query = ListQuery {
         workspace: folder.clone(),
         text: params.query.clone(),
@@ -134,91 +139,14 @@ fn list(main: &mut MainLoop, to: ReplyTo, params: &SessionListParams) -> Result<
     };
     let store = main.stores.of(folder.as_deref())?;
     let inbox = main.inbox.clone();
-    let home = folder.unwrap_or_else(|| main.stores.home().to_owned());
     store.submit(
         move |store| store.list(&query),
         move |page| {
             let value =
-                page.map_err(|error| stores::error(&error)).and_then(|page| wire_session::page(&page, &home));
+                page.map_err(|error| stores::error(&error)).and_then(|page| wire_session::page(&page));
             drop(inbox.send(Event::Ready(to, value)));
         },
     );
-    Ok(())
-}
-
-/// What runs is stopped, what is to be stored is stored, the lease is given back.
-fn close(main: &mut MainLoop, to: ReplyTo, id: &str) -> Result<(), ProtocolError> {
-    let id = given_id(id)?;
-    match main.sessions.get_mut(&id) {
-        Some(Slot::Live(live)) => {
-            live.is_closing = true;
-            live.closing.push(to);
-            main.store_rest(&id);
-            main.run_input(&id, Input::Ending);
-            Ok(())
-        }
-        Some(Slot::Opening(_)) | None => {
-            let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
-            Err(ProtocolError::new(data, format!("session {id} is not open here; nothing was done")))
-        }
-    }
-}
-
-fn delete(main: &mut MainLoop, to: ReplyTo, params: &SessionDeleteParams) -> Result<(), ProtocolError> {
-    let id = given_id(&params.session_id)?;
-    let handle = match main.sessions.get(&id) {
-        Some(Slot::Live(live)) => live.store.as_ref().map(|(store, _)| store.clone()),
-        Some(Slot::Opening(_)) | None => None,
-    };
-    let store = handle.map_or_else(|| main.stores.of(None), Ok)?;
-    let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
-    let gone = ProtocolError::new(data, format!("session {id} was deleted; nothing of it is left"));
-    main.let_go(&id);
-    main.fail_all(&id, &gone);
-    let (inbox, session, outgoing) = (main.inbox.clone(), id.clone(), main.outgoing.clone());
-    store.submit(
-        move |store| store.delete(&session),
-        move |deleted: Result<_, StoreError>| {
-            let value = deleted.map_err(|error| stores::error(&error)).and_then(|deleted| match deleted {
-                Some(deleted) => {
-                    let changed = SessionsChangedParams {
-                        deleted: vec![id.as_str().to_owned()],
-                        ..SessionsChangedParams::default()
-                    };
-                    outgoing.notification(methods::SessionsChanged::NAME, &changed);
-                    wire_session::deleted(&deleted)
-                }
-                None => {
-                    let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
-                    Err(ProtocolError::new(
-                        data,
-                        format!("no session {id} is stored here; nothing was deleted"),
-                    ))
-                }
-            });
-            drop(inbox.send(Event::Ready(to, value)));
-        },
-    );
-    Ok(())
-}
-
-fn configure(main: &mut MainLoop, to: ReplyTo, params: SessionConfigureParams) -> Result<(), ProtocolError> {
-    let id = given_id(&params.session_id)?;
-    let Some(Slot::Live(live)) = main.sessions.get(&id) else {
-        let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
-        return Err(ProtocolError::new(data, format!("session {id} is not open here; open it first")));
-    };
-    let mut own = live.session.head().settings.clone();
-    if let Some(settings) = &params.settings {
-        let set = wire(settings)?;
-        match (&mut own, set) {
-            (serde_json::Value::Object(own), serde_json::Value::Object(set)) => own.extend(set),
-            (own, set) => *own = set,
-        }
-    }
-    let settings = main.layers.effective(&own_settings(&own))?;
-    let configure = Configure { settings, own, title: params.title };
-    main.command(to, &id, Command::Configure(Box::new(configure)));
     Ok(())
 }
 
@@ -244,14 +172,15 @@ fn render(main: &mut MainLoop, to: ReplyTo, mut params: PromptRenderParams) -> R
     if let Some(waiting) = main.waiting.get_mut(&to) {
         waiting.progress = params.work_done_token.take().map(|token| (token, false));
     }
+    params.workspace_folder = params.workspace_folder.as_deref().map(spelled);
     if let Some(id) = &params.session_id {
         let id = given_id(id)?;
         let folder = params.workspace_folder.clone();
         let begins = params.history.is_some() || params.input.is_some();
         let command = Command::Render(Box::new(render_of(params)?));
-        if begins && !main.sessions.contains_key(&id) {
+        if begins {
             let new = New { driver: Driver::Editor, ..New::default() };
-            main.open(to, id, Opening::made(to, command, folder, new));
+            main.hand(&id, Queued::Open(to, Box::new(Opens { command, folder, new, settings: None })));
         } else {
             main.command(to, &id, command);
         }
@@ -304,6 +233,9 @@ impl MainLoop {
         let done = match found {
             Ok(Some(id)) => {
                 params.session_id = Some(id.as_str().to_owned());
+                let folder = params.workspace_folder.as_deref().unwrap_or(self.stores.home());
+                let name = self.stores.name(folder);
+                self.stores.remember(&id, name);
                 render_of(params).map(|render| {
                     self.command(to, &id, Command::Render(Box::new(render)));
                 })

@@ -146,7 +146,7 @@ impl LanguageServer for Backend {
         };
         match read::<Settings>(ours) {
             Ok(settings) => drop(self.events.send(Event::Configured(Box::new(settings)))),
-            Err(error) => tracing::warn!(%error, "a configuration could not be read; the old one stays"),
+            Err(error) => drop(self.events.send(Event::Unreadable(error))),
         }
     }
 

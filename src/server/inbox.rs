@@ -1,5 +1,6 @@
 //! Everything that reaches the owner loop: one closed list. What is done about it stands in `main_loop` and beside it.
 
+use super::queued::Gone;
 use crate::engine::id::SessionId;
 use crate::engine::session::input::{ReplyTo, Timer};
 use crate::engine::session::stored::Stored;
@@ -31,6 +32,8 @@ pub(super) enum Event {
     Hello(Box<Hello>),
     /// The client's configuration changed.
     Configured(Box<Settings>),
+    /// It changed to something that is no configuration.
+    Unreadable(ProtocolError),
     /// The client asks for something.
     Asked(ReplyTo, Box<Ask>, Reply),
     /// Its handler is gone: the client cancelled the request.
@@ -45,6 +48,8 @@ pub(super) enum Event {
     Found(ReplyTo, Box<PromptRenderParams>, Result<Option<SessionId>, StoreError>),
     /// The store took a batch, or did not.
     Committed(SessionId, Result<(), StoreError>),
+    /// The store destroyed a session, or did not.
+    Deleted(Box<Gone>),
     /// The store did something whose answer is ready.
     Ready(ReplyTo, Result<Value, ProtocolError>),
     /// A deadline passed. The number tells a timer from an older one of the same name.

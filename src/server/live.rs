@@ -1,11 +1,13 @@
 //! A session in memory: the machine, what it waits to have stored, and what it asked of the client. The order of its
 //! effects is kept here; performing them is `perform`'s.
 
+use super::queued::Queued;
 use crate::engine::id::CallId;
 use crate::engine::session::Session;
 use crate::engine::session::effect::Effect;
 use crate::engine::session::input::{ModelCallId, ReplyTo, Timer};
 use crate::engine::session::stored::Write;
+use crate::protocol::error::ProtocolError;
 use crate::store::Fence;
 use crate::store::worker::Handle;
 use std::collections::{BTreeMap, VecDeque};
@@ -34,8 +36,14 @@ pub(super) struct Live {
     pub permission: Option<i64>,
     /// Deadlines that run.
     pub timers: BTreeMap<Timer, (u64, AbortHandle)>,
+    /// Why the store did not take what is in `unwritten`.
+    pub fault: Option<ProtocolError>,
     /// It is to be let go when all is stored.
     pub is_closing: bool,
+    /// Who asked the store to destroy it. Nothing more is written until the store has answered.
+    pub deleting: Option<ReplyTo>,
+    /// What is asked of it on its way out, for when it is gone.
+    pub after: VecDeque<Queued>,
     /// Who is told when it is gone from here and free for others.
     pub closing: Vec<ReplyTo>,
 }
@@ -77,14 +85,27 @@ impl Live {
             tools: BTreeMap::new(),
             permission: None,
             timers: BTreeMap::new(),
+            fault: None,
             is_closing: false,
+            deleting: None,
+            after: VecDeque::new(),
             closing: Vec::new(),
         }
     }
 
     /// Whether everything that was decided is stored and done.
     pub fn is_settled(&self) -> bool {
-        self.steps.is_empty() && !self.is_writing
+        self.steps.is_empty() && !self.is_writing && self.deleting.is_none()
+    }
+
+    /// Whether it takes nothing more.
+    pub const fn is_leaving(&self) -> bool {
+        self.is_closing || self.deleting.is_some()
+    }
+
+    /// Whether this waits for its end, or for what comes then.
+    pub fn waits_for_end(&self, to: ReplyTo) -> bool {
+        self.closing.contains(&to) || self.after.iter().any(|item| item.to() == to)
     }
 }
 

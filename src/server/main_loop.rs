@@ -6,6 +6,7 @@ use super::inbox::{Ask, Event, Hello, Reply};
 use super::live::{Done, Live};
 use super::opening::{Opening, own_settings};
 use super::outgoing::Outgoing;
+use super::queued::Queued;
 use super::settings::Layers;
 use super::stores::Stores;
 use crate::engine::id::{SessionId, Time};
@@ -19,7 +20,7 @@ use crate::protocol::session::SessionCloseResult;
 use crate::protocol::settings::Settings;
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::{mpsc, oneshot};
@@ -107,6 +108,7 @@ impl MainLoop {
     fn guarded(&mut self, event: Event) {
         let asked = match &event {
             Event::Asked(to, ..) | Event::Found(to, ..) | Event::Ready(to, _) => Some(*to),
+            Event::Deleted(gone) => Some(gone.to),
             _ => None,
         };
         self.at_work = None;
@@ -127,6 +129,9 @@ impl MainLoop {
         match event {
             Event::Hello(hello) => self.hello(*hello),
             Event::Configured(settings) => self.configured(*settings),
+            Event::Unreadable(error) => {
+                self.log(format!("the new configuration cannot be read, the old one stays: {error}"));
+            }
             Event::Asked(to, ask, reply) => {
                 self.waiting.insert(to, Waiting { reply, session: None, turn: None, progress: None });
                 if let Err(error) = self.ask(to, *ask) {
@@ -139,6 +144,7 @@ impl MainLoop {
             Event::Loaded(id, loaded) => self.loaded(&id, *loaded),
             Event::Found(to, params, found) => self.found(to, *params, found),
             Event::Committed(id, committed) => self.committed(&id, committed),
+            Event::Deleted(gone) => self.deleted(*gone),
             Event::Ready(to, value) => self.answer(to, value),
             Event::Expired(id, timer, number) => self.expired(&id, timer, number),
             Event::Ending(done) => self.end(done),
@@ -148,9 +154,17 @@ impl MainLoop {
 
     fn hello(&mut self, hello: Hello) {
         let Hello { options, folders } = hello;
-        self.layers.initialize = options.settings.unwrap_or_default();
+        let given = options.settings.unwrap_or_default();
         self.layers.client = options.capabilities.unwrap_or_default();
-        let synchronous = self.layers.initialize.synchronous;
+        let synchronous = given.synchronous;
+        let layers = Layers { initialize: given, ..self.layers.clone() };
+        // Later it would be each session's error, and nobody would know whose value it was.
+        match layers.effective(&Settings::default()) {
+            Ok(_) => self.layers = layers,
+            Err(error) => {
+                self.log(format!("the settings of initialize cannot be used and are left out: {error}"))
+            }
+        }
         self.stores.configure(options.storage.unwrap_or_default(), synchronous, folders);
     }
 
@@ -164,7 +178,8 @@ impl MainLoop {
         });
         let effective: Result<Vec<_>, ProtocolError> =
             live.map(|(id, own)| Ok((id, layers.effective(&own)?))).collect();
-        match effective {
+        // Also where no session is open that could tell.
+        match layers.effective(&Settings::default()).and(effective) {
             Ok(effective) => {
                 self.layers = layers;
                 for (id, settings) in effective {
@@ -196,14 +211,7 @@ impl MainLoop {
 
     /// Hands a command to a session that is open, or opens it first.
     pub fn command(&mut self, to: ReplyTo, id: &SessionId, command: Command) {
-        if let Some(waiting) = self.waiting.get_mut(&to) {
-            waiting.session = Some(id.clone());
-        }
-        match self.sessions.get_mut(id) {
-            Some(Slot::Live(_)) => self.run_command(to, id, command),
-            Some(Slot::Opening(opening)) => opening.commands.push((to, command)),
-            None => self.open_slot(id, Opening::found(to, command)),
-        }
+        self.hand(id, Queued::Command(to, Box::new(command)));
     }
 
     /// Hands a command to a session that is here.
@@ -233,20 +241,29 @@ impl MainLoop {
         self.log(format!(
             "session {id} met a defect and was closed; what was acknowledged is stored, open it again to go on"
         ));
-        self.let_go(id);
         let message =
             "the session met a defect and was closed. What was acknowledged is stored; open it again";
-        self.fail_all(id, &ProtocolError::new(ErrorData::InternalError {}, message));
+        self.give_up(id, &ProtocolError::new(ErrorData::InternalError {}, message));
     }
 
-    /// Answers everybody who waits for this session.
-    pub fn fail_all(&mut self, id: &SessionId, error: &ProtocolError) {
-        let about = |waiting: &Waiting| waiting.session.as_ref() == Some(id);
-        let all: Vec<ReplyTo> =
-            self.waiting.iter().filter(|(_, waiting)| about(waiting)).map(|(to, _)| *to).collect();
-        for to in all {
+    /// Lets a session go that cannot go on, and says so to everybody who waits for it. What was asked behind its end
+    /// is done afterwards.
+    pub fn give_up(&mut self, id: &SessionId, error: &ProtocolError) {
+        for to in self.awaits(id) {
             self.answer(to, Err(error.clone()));
         }
+        self.let_go(id);
+    }
+
+    /// Who waits for something of this session, but for those who wait for its end.
+    pub fn awaits(&self, id: &SessionId) -> Vec<ReplyTo> {
+        let live = match self.sessions.get(id) {
+            Some(Slot::Live(live)) => Some(live),
+            Some(Slot::Opening(_)) | None => None,
+        };
+        let about = self.waiting.iter().filter(|(_, waiting)| waiting.session.as_ref() == Some(id));
+        let all = about.map(|(to, _)| *to);
+        all.filter(|to| live.is_none_or(|live| !live.waits_for_end(*to))).collect()
     }
 
     /// Answers, if somebody still waits.
@@ -271,8 +288,9 @@ impl MainLoop {
         }
         let Some(id) = waiting.session else { return };
         match self.sessions.get_mut(&id) {
+            Some(Slot::Live(live)) if live.waits_for_end(to) => live.after.retain(|item| item.to() != to),
             Some(Slot::Live(_)) => self.run_input(&id, Input::Abandoned(to)),
-            Some(Slot::Opening(opening)) => opening.commands.retain(|(waiting, _)| *waiting != to),
+            Some(Slot::Opening(opening)) => opening.queue.retain(|item| item.to() != to),
             None => {}
         }
         self.let_go_if_done(&id);
@@ -284,27 +302,42 @@ impl MainLoop {
         self.outgoing.notification("window/logMessage", &params);
     }
 
-    /// Takes a session out of memory. Nobody waits for it any more.
+    /// Takes a session out of memory. Nobody waits for it any more, but for what is to be done when it is gone.
     pub fn let_go(&mut self, id: &SessionId) {
-        let Some(Slot::Live(mut live)) = self.sessions.remove(id) else { return };
+        let after = self.take_out(id);
+        after.into_iter().for_each(|item| self.hand(id, item));
+    }
+
+    /// Takes a session out of memory; what is to be done when it is gone.
+    fn take_out(&mut self, id: &SessionId) -> VecDeque<Queued> {
+        let Some(Slot::Live(mut live)) = self.sessions.remove(id) else { return VecDeque::new() };
         for request in live.models.values().chain(live.tools.values()).chain(&live.permission) {
             self.asked.remove(request);
             self.outgoing.cancel(*request);
         }
-        if let Some((store, fence)) = live.store.clone() {
-            let (id, inbox, closing) = (id.clone(), self.inbox.clone(), std::mem::take(&mut live.closing));
-            store.submit(
-                move |store| store.release(&id, fence),
-                move |released| {
-                    if let Err(error) = released {
-                        tracing::warn!(%error, "a lease could not be given back");
-                    }
-                    for to in closing {
-                        drop(inbox.send(Event::Ready(to, wire(&SessionCloseResult {}))));
-                    }
-                },
-            );
+        let closing = std::mem::take(&mut live.closing);
+        let closed = match live.fault.take().filter(|_| !live.unwritten.is_empty()) {
+            Some(fault) => Err(fault),
+            None => wire(&SessionCloseResult {}),
+        };
+        match live.store.clone() {
+            Some((store, fence)) => {
+                let (id, inbox) = (id.clone(), self.inbox.clone());
+                store.submit(
+                    move |store| store.release(&id, fence),
+                    move |released| {
+                        if let Err(error) = released {
+                            tracing::warn!(%error, "a lease could not be given back");
+                        }
+                        for to in closing {
+                            drop(inbox.send(Event::Ready(to, closed.clone())));
+                        }
+                    },
+                );
+            }
+            None => closing.into_iter().for_each(|to| self.answer(to, closed.clone())),
         }
+        std::mem::take(&mut live.after)
     }
 
     /// The process is about to end.
@@ -345,7 +378,7 @@ impl MainLoop {
         }
         let ids: Vec<SessionId> = self.sessions.keys().cloned().collect();
         for id in ids {
-            self.let_go(&id);
+            drop(self.take_out(&id));
         }
         if let Some(done) = self.ending.take() {
             // Through the inbox: what the stores answered before is in it.

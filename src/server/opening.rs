@@ -4,10 +4,11 @@
 use super::inbox::Event;
 use super::live::Live;
 use super::main_loop::{MainLoop, Slot, now};
+use super::queued::{Opens, Queued};
 use super::stores;
 use super::wire_session::summary;
 use crate::engine::id::{Generation, SessionId};
-use crate::engine::session::input::{Command, Configure, Input, ReplyTo};
+use crate::engine::session::input::Input;
 use crate::engine::session::stored::{Driver, Head, Prefix, Stored};
 use crate::engine::session::{Opening as Begin, Session};
 use crate::protocol::error::{ErrorData, ProtocolError};
@@ -18,20 +19,17 @@ use crate::store::Fence;
 use crate::store::error::StoreError;
 use crate::store::worker::Handle;
 use serde_json::Value;
+use std::collections::VecDeque;
 use uuid::Uuid;
 
-/// A session that the store was asked for.
+/// A session that a store was asked for.
 pub(super) struct Opening {
     /// What waits for it, in order.
-    pub commands: Vec<(ReplyTo, Command)>,
-    /// What it is to be, where the store has none.
-    pub new: Option<New>,
-    /// Settings of its own that are to hold from now on.
-    pub settings: Option<Settings>,
-    /// Its store.
+    pub queue: VecDeque<Queued>,
+    /// The store that was asked last.
     store: Option<Handle>,
-    /// Its folder.
-    pub folder: Option<String>,
+    /// The names of all that were asked, that one last.
+    asked: Vec<String>,
 }
 
 /// What a session is to be that is made.
@@ -44,23 +42,51 @@ pub(super) struct New {
 }
 
 impl Opening {
-    /// A session that must be there.
-    pub fn found(to: ReplyTo, command: Command) -> Self {
-        Self { commands: vec![(to, command)], new: None, settings: None, store: None, folder: None }
+    /// A session that this was asked of.
+    pub fn of(item: Queued) -> Self {
+        Self { queue: VecDeque::from([item]), store: None, asked: Vec::new() }
     }
 
-    /// A session of a folder, made where it is not there.
-    pub fn made(to: ReplyTo, command: Command, folder: Option<String>, new: New) -> Self {
-        Self { commands: vec![(to, command)], new: Some(new), settings: None, store: None, folder }
+    /// What would make it, up to where it ends again. The first of them says what it is to be and where.
+    fn opens(&self) -> impl Iterator<Item = &Opens> {
+        let before_end = self.queue.iter().take_while(|item| !item.is_end());
+        before_end.filter_map(|item| match item {
+            Queued::Open(_, opens) => Some(&**opens),
+            _ => None,
+        })
+    }
+
+    fn folder(&self) -> Option<&str> {
+        self.opens().find_map(|opens| opens.folder.as_deref())
     }
 }
 
 impl MainLoop {
-    /// Asks the store for a session. Who waits for it is told where that cannot be done.
-    pub fn open_slot(&mut self, id: &SessionId, mut opening: Opening) {
-        let store = match self.stores.of(opening.folder.as_deref()) {
+    /// Asks a store for a session. Who waits for it is told where that cannot be done.
+    pub fn open_slot(&mut self, id: &SessionId, opening: Opening) {
+        if let Some(name) = self.next_store(id, &opening) {
+            self.ask_store(id, Box::new(opening), name);
+        }
+    }
+
+    /// The store to ask now: that of the folder where one is named, else each that may have it. One that nobody has is
+    /// made in the client's folder.
+    fn next_store(&self, id: &SessionId, opening: &Opening) -> Option<String> {
+        let last = opening.asked.last();
+        let other = |name: String| (last != Some(&name)).then_some(name);
+        if let Some(folder) = opening.folder() {
+            return other(self.stores.name(folder));
+        }
+        let mut candidates = self.stores.candidates(id).into_iter();
+        let home = || other(self.stores.name(self.stores.home()));
+        let is_made = opening.opens().next().is_some();
+        candidates.find(|name| !opening.asked.contains(name)).or_else(|| is_made.then(home).flatten())
+    }
+
+    fn ask_store(&mut self, id: &SessionId, mut opening: Box<Opening>, name: String) {
+        let store = match self.stores.of(Some(&name)) {
             Ok(store) => store,
-            Err(error) => return self.refuse(&opening.commands, &error),
+            Err(error) => return self.refuse(&opening.queue, &error),
         };
         let (inbox, asked, answered, since) = (self.inbox.clone(), id.clone(), id.clone(), now());
         store.submit(
@@ -77,12 +103,13 @@ impl MainLoop {
             move |loaded| drop(inbox.send(Event::Loaded(answered, Box::new(loaded)))),
         );
         opening.store = Some(store);
-        self.sessions.insert(id.clone(), Slot::Opening(Box::new(opening)));
+        opening.asked.push(name);
+        self.sessions.insert(id.clone(), Slot::Opening(opening));
     }
 
-    fn refuse(&mut self, commands: &[(ReplyTo, Command)], error: &ProtocolError) {
-        for (to, _) in commands {
-            self.answer(*to, Err(error.clone()));
+    fn refuse(&mut self, queue: &VecDeque<Queued>, error: &ProtocolError) {
+        for item in queue {
+            self.answer(item.to(), Err(error.clone()));
         }
     }
 
@@ -98,40 +125,70 @@ impl MainLoop {
 
     /// Puts a session into memory, and does what waited for it.
     fn took(&mut self, id: &SessionId, loaded: Result<(Fence, Option<Stored>), StoreError>) {
-        let Some(Slot::Opening(opening)) = self.sessions.remove(id) else { return };
-        let Opening { commands, new, settings, store, folder } = *opening;
+        if !matches!(self.sessions.get(id), Some(Slot::Opening(_))) {
+            return;
+        }
+        let Some(Slot::Opening(mut opening)) = self.sessions.remove(id) else { return };
         let (fence, stored) = match loaded {
             Ok(loaded) => loaded,
-            Err(error) => return self.refuse(&commands, &stores::error(&error)),
+            Err(error) => return self.refuse(&opening.queue, &stores::error(&error)),
         };
-        let Some(store) = store else { return };
-        if stored.is_none() && new.is_none() {
-            let given_back = id.clone();
-            store.submit(move |store| store.release(&given_back, fence), |_| ());
-            let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
-            let message = format!(
-                "no session {id} is stored here; open one with session/open, with the editor's history where there is one"
-            );
-            return self.refuse(&commands, &ProtocolError::new(data, message));
+        let Some(store) = opening.store.take() else { return };
+        let (released, at) = (id.clone(), store.clone());
+        let release = move || at.submit(move |store| store.release(&released, fence), |_| ());
+        // All who asked for it took that back.
+        if opening.queue.is_empty() {
+            return release();
+        }
+        if stored.is_none()
+            && let Some(next) = self.next_store(id, &opening)
+        {
+            release();
+            return self.ask_store(id, opening, next);
+        }
+        let folder = opening.folder().map(str::to_owned);
+        let end = opening.queue.iter().position(Queued::is_end).map_or(opening.queue.len(), |at| at + 1);
+        let mut queue = opening.queue;
+        let behind = queue.split_off(end);
+        let mut new = None;
+        let mut settings = None;
+        for item in &mut queue {
+            if let Queued::Open(_, opens) = item {
+                new.get_or_insert_with(|| std::mem::take(&mut opens.new));
+                settings = opens.settings.take().or(settings);
+            }
         }
         let is_new = stored.is_none();
-        let head = match &stored {
-            Some(stored) => stored.head.clone(),
-            None => self.head(id, folder.as_deref(), new.unwrap_or_default()),
+        let head = match (&stored, new) {
+            (Some(stored), _) => stored.head.clone(),
+            (None, Some(new)) => self.head(id, folder.as_deref(), new),
+            (None, None) => {
+                release();
+                let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
+                let message = format!(
+                    "no session {id} is stored here; open one with session/open, with the editor's history where there is one"
+                );
+                self.refuse(&queue, &ProtocolError::new(data, message));
+                return behind.into_iter().for_each(|item| self.hand(id, item));
+            }
         };
-        if let Err(error) = self.begin(head, stored, settings, Some((store.clone(), fence))) {
-            let given_back = id.clone();
-            store.submit(move |store| store.release(&given_back, fence), |_| ());
-            return self.refuse(&commands, &error);
+        if let Err(error) = self.begin(head, stored, settings, Some((store, fence))) {
+            release();
+            self.refuse(&queue, &error);
+            return behind.into_iter().for_each(|item| self.hand(id, item));
         }
-        for (to, command) in commands {
-            self.run_command(to, id, command);
+        if let Some(name) = opening.asked.pop() {
+            self.stores.remember(id, name);
+        }
+        for item in queue {
+            self.hand(id, item);
         }
         if is_new && let Some(Slot::Live(live)) = self.sessions.get(id) {
             let created = vec![summary(&live.session)];
             let changed = SessionsChangedParams { created, ..SessionsChangedParams::default() };
             self.outgoing.notification(methods::SessionsChanged::NAME, &changed);
         }
+        behind.into_iter().for_each(|item| self.hand(id, item));
     }
 
     /// A new session's own row.
@@ -171,31 +228,6 @@ impl MainLoop {
         let session = Session::new(Begin { head, settings, stored, stream }, &*self.counter);
         self.sessions.insert(id, Slot::Live(Box::new(Live::new(session, store))));
         Ok(())
-    }
-
-    /// Opens a session for good, or comes back to one that is open.
-    pub fn open(&mut self, to: ReplyTo, id: SessionId, opening: Opening) {
-        if let Some(waiting) = self.waiting.get_mut(&to) {
-            waiting.session = Some(id.clone());
-        }
-        match self.sessions.get_mut(&id) {
-            None => self.open_slot(&id, opening),
-            Some(Slot::Opening(before)) => before.commands.extend(opening.commands),
-            Some(Slot::Live(live)) => {
-                if let Some(settings) = &opening.settings
-                    && let Ok(own) = super::main_loop::wire(settings)
-                    && let Ok(settings) = self.layers.effective(settings)
-                {
-                    let title = live.session.head().title.clone();
-                    let configure = Command::Configure(Box::new(Configure { settings, own, title }));
-                    // Nobody waits for this one's answer.
-                    self.run_input(&id, Input::Command(ReplyTo(u64::MAX), configure));
-                }
-                for (to, command) in opening.commands {
-                    self.run_input(&id, Input::Command(to, command));
-                }
-            }
-        }
     }
 }
 

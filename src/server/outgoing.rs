@@ -4,6 +4,7 @@
 use super::frame::head;
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use tokio::io::AsyncWrite;
 use tokio::sync::{mpsc, oneshot};
 use tower_lsp::jsonrpc::Id;
 
-/// A written buffer larger than this is given back. Bytes.
+/// A buffer that holds this much takes no further frame, and one that is larger is given back once it is written. Bytes.
 const KEEP: usize = 1 << 20;
 
 /// Sends frames to the client. They leave in the order in which they were sent, and the answers that are given through
@@ -128,8 +129,9 @@ fn size(body: &[u8]) -> usize {
 #[derive(Debug)]
 pub(super) struct Writer<W> {
     output: W,
-    buffer: Vec<u8>,
-    /// What lies before was written.
+    /// Several: what waits may be large, and taking written bytes off the front of one buffer costs all that is behind.
+    buffers: VecDeque<Vec<u8>>,
+    /// What lies before in the first of them was written.
     at: usize,
     is_flushed: bool,
     waiting: Arc<AtomicUsize>,
@@ -137,13 +139,24 @@ pub(super) struct Writer<W> {
 
 impl<W: AsyncWrite + Unpin> Writer<W> {
     pub(super) fn new(output: W, queue: &Queue) -> Self {
-        Self { output, buffer: Vec::new(), at: 0, is_flushed: true, waiting: Arc::clone(&queue.waiting) }
+        Self {
+            output,
+            buffers: VecDeque::new(),
+            at: 0,
+            is_flushed: true,
+            waiting: Arc::clone(&queue.waiting),
+        }
     }
 
     /// Takes in a frame that came through the queue and was counted there.
     pub(super) fn push(&mut self, body: &[u8]) {
-        self.buffer.extend_from_slice(head(body.len()).as_bytes());
-        self.buffer.extend_from_slice(body);
+        if self.buffers.back().is_none_or(|last| last.len() >= KEEP) {
+            self.buffers.push_back(Vec::new());
+        }
+        if let Some(last) = self.buffers.back_mut() {
+            last.extend_from_slice(head(body.len()).as_bytes());
+            last.extend_from_slice(body);
+        }
         self.is_flushed = false;
     }
 
@@ -164,22 +177,27 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
     }
 
     fn poll_work(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while let Some(rest @ [_, ..]) = self.buffer.get(self.at..) {
-            let written = ready!(Pin::new(&mut self.output).poll_write(context, rest))?;
-            if written == 0 {
-                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+        while let Some(first) = self.buffers.front() {
+            if let Some(rest @ [_, ..]) = first.get(self.at..) {
+                let written = ready!(Pin::new(&mut self.output).poll_write(context, rest))?;
+                if written == 0 {
+                    return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+                }
+                self.at += written;
+                self.waiting.fetch_sub(written, Ordering::Relaxed);
+                continue;
             }
-            self.at += written;
-            self.waiting.fetch_sub(written, Ordering::Relaxed);
-            if self.at > KEEP {
-                self.buffer.drain(..self.at);
-                self.at = 0;
+            self.at = 0;
+            let is_last = self.buffers.len() == 1;
+            if let Some(mut done) = self.buffers.pop_front()
+                && is_last
+                && done.capacity() <= KEEP
+            {
+                // The next frame goes there.
+                done.clear();
+                self.buffers.push_back(done);
+                break;
             }
-        }
-        self.buffer.clear();
-        self.at = 0;
-        if self.buffer.capacity() > KEEP {
-            self.buffer.shrink_to(0);
         }
         ready!(Pin::new(&mut self.output).poll_flush(context))?;
         self.is_flushed = true;

@@ -62,7 +62,7 @@ impl MainLoop {
     pub fn pump(&mut self, id: &SessionId) {
         self.at_work = Some(id.clone());
         while let Some(Slot::Live(live)) = self.sessions.get_mut(id) {
-            if live.is_writing {
+            if live.is_writing || live.deleting.is_some() {
                 return;
             }
             let Some(step) = live.steps.front_mut() else { break };
@@ -106,8 +106,8 @@ impl MainLoop {
         };
         live.unwritten = Arc::unwrap_or_clone(writing);
         tracing::warn!(session = %id, %error, "a step was not stored");
-        let is_lost = matches!(error, StoreError::FenceLost { .. });
         let failure = stores::error(&error);
+        live.fault = Some(failure.clone());
         for effect in effects {
             match effect {
                 Effect::Reply(to, _) => self.answer(to, Err(failure.clone())),
@@ -123,10 +123,15 @@ impl MainLoop {
                 | Effect::Start(..) => {}
             }
         }
-        if is_lost {
+        match error {
             // Another process writes it now: what is here is no longer the session.
-            self.fail_all(id, &failure);
-            return self.let_go(id);
+            StoreError::FenceLost { .. } => return self.give_up(id, &failure),
+            // Tried again it would be refused again, and all that comes after it with it.
+            StoreError::Refused { .. } => {
+                self.log(format!("session {id} was closed, what is stored of it is unchanged: {error}"));
+                return self.give_up(id, &failure);
+            }
+            _ => {}
         }
         self.run_input(id, Input::NotWritten(error.to_string()));
     }
@@ -176,12 +181,27 @@ impl MainLoop {
             let params = wire_event::event(&live.session, &event);
             self.outgoing.notification(methods::SessionEventSent::NAME, &params);
         }
+        if matches!(event.body, EventBody::PauseCleared) {
+            // Decided, or nothing is left to decide: whoever still shows the question can take it away.
+            let number = self.live(id).and_then(|live| live.permission.take());
+            self.cancel(number);
+        }
         self.tell_list(id, &event.body);
         self.tell_progress(id, &event.body);
     }
 
     /// What an event changes in the list of sessions.
     fn tell_list(&self, id: &SessionId, body: &EventBody) {
+        // First: a summary copies the block, and most events are deltas.
+        let is_told = matches!(
+            body,
+            EventBody::MessagesTruncated { fork: Some(_), .. }
+                | EventBody::ThreadUpdated { .. }
+                | EventBody::RuntimeUpdated { ended: Some(_), .. }
+        );
+        if !is_told {
+            return;
+        }
         let Some(Slot::Live(live)) = self.sessions.get(id).filter(|_| self.is_kept(id)) else { return };
         let now = wire_session::summary(&live.session);
         let mut changed = SessionsChangedParams::default();
@@ -192,10 +212,7 @@ impl MainLoop {
                 changed.created.push(SessionSummary { session_id, parent_id, ..now.clone() });
                 changed.updated.push(now);
             }
-            EventBody::ThreadUpdated { .. } | EventBody::RuntimeUpdated { ended: Some(_), .. } => {
-                changed.updated.push(now);
-            }
-            _ => return,
+            _ => changed.updated.push(now),
         }
         self.outgoing.notification(methods::SessionsChanged::NAME, &changed);
     }
@@ -363,6 +380,8 @@ impl MainLoop {
             return tracing::info!(id = number, "an answer came late, or twice, and was dropped");
         };
         let Some(Slot::Live(live)) = self.sessions.get_mut(&session) else { return };
+        // The number of this answer's request.
+        live.permission.take_if(|asked| Some(*asked) == number);
         match what {
             What::Count(used) => {
                 let counted = answer.outcome.ok().map(read_result::<methods::ModelCountTokens>);
@@ -404,7 +423,6 @@ impl MainLoop {
                 self.run_input(&session, Input::ToolDone(call, outcome));
             }
             What::Permission => {
-                live.permission = None;
                 let decisions = answer
                     .outcome
                     .ok()
@@ -421,9 +439,8 @@ impl MainLoop {
     /// Lets a session go that was only there for one answer, or that is to be closed.
     pub fn let_go_if_done(&mut self, id: &SessionId) {
         let Some(Slot::Live(live)) = self.sessions.get(id) else { return };
-        let is_awaited = self.waiting.values().any(|waiting| waiting.session.as_ref() == Some(id));
         let is_passing = live.store.is_none() || live.is_closing;
-        if is_passing && live.is_settled() && !is_awaited {
+        if is_passing && live.is_settled() && self.awaits(id).is_empty() {
             self.let_go(id);
         }
     }

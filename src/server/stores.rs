@@ -1,6 +1,8 @@
 //! Which store holds the sessions of which folder. A store is opened by its own thread, at its first job, so nothing
 //! waits for a disk here.
 
+use super::folder::spelled;
+use crate::engine::id::SessionId;
 use crate::protocol::error::{ErrorData, ProtocolError, StorageCause};
 use crate::protocol::server::{StorageBackend, StorageOptions};
 use crate::protocol::settings::Synchronous as Asked;
@@ -23,6 +25,8 @@ pub(super) struct Stores {
     handles: BTreeMap<String, Handle>,
     /// The folder that is meant where none is named.
     home: String,
+    /// Which of them had a session that was opened here, also after its end.
+    had: BTreeMap<SessionId, String>,
 }
 
 impl Stores {
@@ -33,7 +37,7 @@ impl Stores {
             Some(Asked::Normal) => Synchronous::Normal,
             Some(Asked::Full) | None => Synchronous::Full,
         };
-        self.home = folders.into_iter().next().unwrap_or_default();
+        self.home = folders.first().map(|folder| spelled(folder)).unwrap_or_default();
     }
 
     /// A store of a test's own for all folders that are not named.
@@ -47,11 +51,32 @@ impl Stores {
         &self.home
     }
 
+    /// What the store of a folder is called here. It is a folder of that store.
+    pub fn name(&self, folder: &str) -> String {
+        // A folder that the editor gives holds one file for everything.
+        if self.options.path.is_some() { String::new() } else { folder.to_owned() }
+    }
+
+    /// Notes which store has a session.
+    pub fn remember(&mut self, session: &SessionId, name: String) {
+        self.had.insert(session.clone(), name);
+    }
+
+    /// The stores that may have a session, the likeliest first.
+    pub fn candidates(&self, session: &SessionId) -> Vec<String> {
+        let mut names: Vec<String> = self.had.get(session).cloned().into_iter().collect();
+        for name in std::iter::once(self.name(&self.home)).chain(self.handles.keys().cloned()) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
     /// The store of a folder's sessions; of the client's folder where none is named.
     pub fn of(&mut self, folder: Option<&str>) -> Result<Handle, ProtocolError> {
         let folder = folder.unwrap_or(&self.home).to_owned();
-        // A folder that the editor gives holds one file for everything.
-        let key = if self.options.path.is_some() { String::new() } else { folder.clone() };
+        let key = self.name(&folder);
         if let Some(handle) = self.handles.get(&key) {
             return Ok(handle.clone());
         }

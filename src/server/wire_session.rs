@@ -383,17 +383,17 @@ fn inspected(session: &Session, layers: &Layers, inspection: Inspection) -> Cont
 }
 
 /// A page of sessions.
-pub(super) fn page(page: &Page, folder: &str) -> Result<Value, ProtocolError> {
+pub(super) fn page(page: &Page) -> Result<Value, ProtocolError> {
     wire(&SessionListResult {
-        sessions: page.sessions.iter().map(|row| listed(row, folder)).collect(),
+        sessions: page.sessions.iter().map(listed).collect(),
         next_cursor: page.next.as_ref().map(ToString::to_string),
     })
 }
 
-fn listed(row: &SessionRow, folder: &str) -> SessionSummary {
+fn listed(row: &SessionRow) -> SessionSummary {
     SessionSummary {
         session_id: row.id.as_str().to_owned(),
-        workspace_folder: folder.to_owned(),
+        workspace_folder: row.workspace.clone(),
         driver: driver(row.driver),
         title: row.title.clone().or_else(|| row.first_request.clone()),
         kind: row.kind.clone(),
@@ -438,5 +438,6 @@ pub(super) fn deleted(deleted: &Deleted) -> Result<Value, ProtocolError> {
         deleted_compactions: deleted.compactions,
         deleted_blobs: deleted.blobs,
         deleted_blob_bytes: deleted.blob_bytes,
+        scrubbed: deleted.scrubbed,
     })
 }

@@ -32,6 +32,8 @@ pub struct Page {
 pub struct SessionRow {
     /// Its id.
     pub id: SessionId,
+    /// The folder that it is about.
+    pub workspace: String,
     /// Its title, where it has one.
     pub title: Option<String>,
     /// Who runs the loop.

@@ -187,6 +187,7 @@ impl Kept {
         let in_force = self.compactions.iter().rev().find(|record| record.status == Status::InForce);
         SessionRow {
             id: self.head.id.clone(),
+            workspace: self.head.workspace.clone(),
             title: self.head.title.clone(),
             driver: self.head.driver,
             kind: self.head.kind.clone(),

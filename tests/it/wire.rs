@@ -14,6 +14,7 @@ mod ground;
 mod histories;
 mod load;
 mod restore;
+mod review;
 mod script;
 mod secrets;
 mod stores;

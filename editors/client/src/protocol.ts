@@ -1325,6 +1325,11 @@ export interface SessionDeleteResult {
   deletedBlobs: number;
   /** Their size in bytes. */
   deletedBlobBytes: number;
+  /**
+   * Whether no trace of them is left in the file. Not so while another process reads it: the rows are gone
+   * then, and their bytes may last until the next deletion.
+   */
+  scrubbed: boolean;
 }
 
 /** Parameters of `session/event`. */
@@ -1454,7 +1459,10 @@ export type SessionEvent = {
 
 /** Parameters of `session/list`. */
 export interface SessionListParams {
-  /** Only sessions of this folder. Default: of all that are known to this process. */
+  /**
+   * Only sessions of this folder. Default: all that are stored where those of the first folder of
+   * `initialize` are, each with its own folder.
+   */
   workspaceFolder?: string;
   /** Only sessions whose title, summary or first request has these words. */
   query?: string;

@@ -1,6 +1,8 @@
 //! The loop by itself, with a store, a counter and a client of the tests' own: what a panic and a failing disk leave
 //! behind, and what a turn costs.
 
+mod leaving;
+
 use super::*;
 use crate::engine::session::stored::{Stored, Write};
 use crate::protocol::methods::{self, Method, read_params};
@@ -33,6 +35,8 @@ struct Works {
     counted: AtomicUsize,
     /// Whether every count panics.
     is_broken: AtomicBool,
+    /// Whether every deletion fails.
+    is_undeletable: AtomicBool,
 }
 
 /// Counts, unless the text holds `BOOM`.
@@ -86,6 +90,9 @@ impl Store for Disk {
     }
 
     fn delete(&mut self, session: &SessionId) -> Result<Option<Deleted>, StoreError> {
+        if self.1.is_undeletable.load(Ordering::Relaxed) {
+            return Err(full());
+        }
         self.0.delete(session)
     }
 

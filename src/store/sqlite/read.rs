@@ -266,7 +266,7 @@ pub(super) fn list_sql(of_one: bool) -> String {
     let workspace = if of_one { "a.workspace = ?3 AND" } else { "" };
     format!(
         "SELECT a.session, a.updated_at, a.messages, a.turns, s.title, s.driver, s.kind, s.parent, s.created_at,
-             s.first_request, s.summary, s.summarized_count
+             s.first_request, s.summary, s.summarized_count, a.workspace
          FROM chat_activity a CROSS JOIN chat_sessions s ON s.id = a.session
          WHERE {workspace} a.updated_at <= ?1 AND (a.updated_at < ?1 OR a.session > ?2)
          ORDER BY a.updated_at DESC, a.session"
@@ -315,5 +315,6 @@ fn session_row(row: &Row<'_>) -> Result<SessionRow, String> {
         first_request: owned(9)?,
         summary: owned(10)?,
         summarized_count: number(row, 11)?,
+        workspace: text(row, 12)?.to_owned(),
     })
 }

@@ -1,0 +1,98 @@
+//! How a client spells a folder becomes how we spell it, once, at the edge: one folder is one store, whether it was
+//! named by a URL or by a path. The disk is not asked; a link is the folder that it is called.
+
+/// A folder as sessions are stored under it: the path of a `file:` URL, or the text as it came, without a slash at its
+/// end. What is at another place than this machine's files keeps its URL.
+pub(super) fn spelled(named: &str) -> String {
+    spelled_on(named, cfg!(windows))
+}
+
+fn spelled_on(named: &str, is_windows: bool) -> String {
+    let mut path = path_of_url(named).unwrap_or_else(|| named.to_owned());
+    if is_windows {
+        path = path.replace('\\', "/");
+        let unrooted = path.strip_prefix('/').filter(|rest| has_drive(rest)).map(str::to_owned);
+        path = unrooted.unwrap_or(path);
+        if has_drive(&path)
+            && let Some(drive) = path.get_mut(..1)
+        {
+            drive.make_ascii_uppercase();
+        }
+    }
+    let trimmed = path.trim_end_matches('/');
+    let is_root =
+        trimmed.is_empty() && !path.is_empty() || is_windows && trimmed.len() == 2 && has_drive(trimmed);
+    if is_root { format!("{trimmed}/") } else { trimmed.to_owned() }
+}
+
+/// Whether it begins with a drive's letter.
+fn has_drive(path: &str) -> bool {
+    matches!(path.as_bytes(), [letter, b':'] | [letter, b':', b'/', ..] if letter.is_ascii_alphabetic())
+}
+
+/// The path of a `file:` URL. One whose bytes are no text stays as it is.
+fn path_of_url(named: &str) -> Option<String> {
+    let (scheme, rest) = named.split_once("://")?;
+    if !scheme.eq_ignore_ascii_case("file") {
+        return None;
+    }
+    let (host, path) = rest.split_at(rest.find('/')?);
+    let path = decoded(path)?;
+    Some(if host.is_empty() || host.eq_ignore_ascii_case("localhost") {
+        path
+    } else {
+        format!("//{host}{path}")
+    })
+}
+
+/// Text with its percent signs resolved. A percent sign before anything but two hex digits stands for itself.
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, behind @ ..] = rest {
+        let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+        match (first, behind) {
+            (b'%', [high, low, after @ ..]) if digit(high).is_some() && digit(low).is_some() => {
+                bytes.push(digit(high)? * 16 + digit(low)?);
+                rest = after;
+            }
+            _ => {
+                bytes.push(*first);
+                rest = behind;
+            }
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_folder_has_one_spelling() {
+        let cases = [
+            ("/tmp/w", "/tmp/w"),
+            ("/tmp/w/", "/tmp/w"),
+            ("file:///tmp/w", "/tmp/w"),
+            ("FILE://localhost/tmp/w//", "/tmp/w"),
+            ("file:///tmp/a%20b%C3%A9", "/tmp/a bé"),
+            ("file:///tmp/100%", "/tmp/100%"),
+            ("file:///tmp/%ff", "file:///tmp/%ff"),
+            ("/tmp/a%20b", "/tmp/a%20b"),
+            ("file:///", "/"),
+            ("file://host/share", "//host/share"),
+            ("vscode-remote://ssh/tmp/w/", "vscode-remote://ssh/tmp/w"),
+            ("/C:/w", "/C:/w"),
+            ("", ""),
+        ];
+        for (named, path) in cases {
+            assert_eq!(spelled_on(named, false), path, "{named}");
+        }
+        for named in ["file:///c%3A/w", "file:///C:/w/", "c:\\w", "C:/w"] {
+            assert_eq!(spelled_on(named, true), "C:/w", "{named}");
+        }
+        assert_eq!(spelled_on("c:\\", true), "C:/");
+        assert_eq!(spelled_on("\\\\host\\share", true), spelled_on("file://host/share", true));
+    }
+}

@@ -1,0 +1,147 @@
+//! What is asked of a session that is on its way in or out, and what a store's refusal leaves of one.
+
+use super::*;
+
+fn of(session: &str) -> Value {
+    json!({ "sessionId": session })
+}
+
+fn opens(session: &str) -> Value {
+    json!({ "workspaceFolder": "", "sessionId": session })
+}
+
+/// What comes in one write is done as if each had waited for the one before.
+#[test]
+fn what_stands_behind_a_close_is_done_after_it() {
+    let mut rig = Rig::new();
+    rig.open("s").unwrap();
+    rig.start("s", "Hello.").unwrap();
+    let closed = rig.begin::<methods::SessionClose>(of("s"));
+    let again = rig.begin::<methods::SessionClose>(of("s"));
+    let started = rig.begin::<methods::TurnStart>(json!({ "sessionId": "s", "content": "Go on." }));
+    let opened = rig.begin::<methods::SessionOpen>(opens("s"));
+    let last = rig.begin::<methods::SessionClose>(of("s"));
+    let not_open = rig.begin::<methods::SessionConfigure>(of("s"));
+    rig.answered(closed).unwrap();
+    assert_eq!(kind(rig.answered(again)), "UnknownSession");
+    rig.answered(started).unwrap();
+    assert_eq!(rig.answered(opened).unwrap()["snapshot"]["state"], "generating");
+    rig.answered(last).unwrap();
+    assert_eq!(kind(rig.answered(not_open)), "UnknownSession");
+    assert!(rig.main.sessions.is_empty() && rig.main.waiting.is_empty());
+    assert!(["Hello.", "Go on."].iter().all(|text| rig.stored("s").iter().any(|stored| stored == text)));
+}
+
+#[test]
+fn what_stands_around_an_open_waits_for_it() {
+    let mut rig = Rig::new();
+    let subscribed = rig.begin::<methods::SessionSubscribe>(of("s"));
+    let opened = rig.begin::<methods::SessionOpen>(opens("s"));
+    let mut second = opens("s");
+    second["settings"] = json!({ "roundLimit": 7 });
+    let second = rig.begin::<methods::SessionOpen>(second);
+    let configured = rig.begin::<methods::SessionConfigure>(
+        json!({ "sessionId": "s", "settings": { "maxSummaryTokens": 900 } }),
+    );
+    let closed = rig.begin::<methods::SessionClose>(of("s"));
+    rig.answered(subscribed).unwrap();
+    assert_eq!(rig.answered(opened).unwrap()["snapshot"]["settings"]["roundLimit"], 7);
+    rig.answered(second).unwrap();
+    let settings = rig.answered(configured).unwrap()["settings"].clone();
+    assert_eq!((&settings["roundLimit"], &settings["maxSummaryTokens"]), (&json!(7), &json!(900)));
+    rig.answered(closed).unwrap();
+    assert!(rig.main.sessions.is_empty());
+}
+
+#[test]
+fn an_open_that_was_taken_back_leaves_nothing() {
+    let mut rig = Rig::new();
+    drop(rig.begin::<methods::SessionOpen>(opens("s")));
+    rig.event(Event::Abandoned(ReplyTo(rig.asked)));
+    let session = SessionId::new("s");
+    rig.until(|_| Some(()));
+    // The next answer of the store comes after that of the open.
+    rig.ask::<methods::SessionList>(json!({})).unwrap();
+    assert!(rig.main.sessions.is_empty());
+    rig.ask::<methods::SessionList>(json!({})).unwrap();
+    assert!(rig.world.open().acquire(&session, Time(0)).is_ok(), "nobody holds it");
+}
+
+/// The words are not stored, and nobody is told that they were.
+#[test]
+fn a_close_that_leaves_something_unstored_says_so() {
+    let mut rig = Rig::new();
+    rig.open("s").unwrap();
+    *rig.works.fails.lock().unwrap() = vec![full(); 9];
+    assert_eq!(kind(rig.start("s", "Hello.")), "StorageError");
+    assert_eq!(kind(rig.ask::<methods::SessionClose>(of("s"))), "StorageError");
+    assert!(rig.main.sessions.is_empty());
+    rig.works.fails.lock().unwrap().clear();
+    rig.open("s").unwrap();
+    assert_eq!(rig.stored("s"), [""; 0]);
+}
+
+#[test]
+fn a_write_that_the_store_refuses_is_not_tried_for_ever() {
+    let mut rig = Rig::new();
+    rig.open("s").unwrap();
+    rig.turn("s", "First.");
+    let refused = StoreError::Refused { session: SessionId::new("s"), reason: "the test says so".into() };
+    *rig.works.fails.lock().unwrap() = vec![refused];
+    assert_eq!(kind(rig.start("s", "Second.")), "StorageError");
+    assert!(rig.frame("window/logMessage")["params"]["message"].to_string().contains("the test says so"));
+    rig.turn("s", "Third.");
+    assert_eq!(rig.stored("s"), ["First.", "Done.", "Third.", "Done."]);
+}
+
+#[test]
+fn a_deletion_is_told_when_it_is_done() {
+    let mut rig = Rig::new();
+    rig.open("s").unwrap();
+    rig.turn("s", "First.");
+    rig.works.is_undeletable.store(true, Ordering::Relaxed);
+    let deleted = rig.begin::<methods::SessionDelete>(of("s"));
+    let started = rig.begin::<methods::TurnStart>(json!({ "sessionId": "s", "content": "Second." }));
+    assert_eq!(kind(rig.answered(deleted)), "StorageError");
+    rig.answered(started).unwrap();
+    let asked = rig.frame("model/complete");
+    rig.works.is_undeletable.store(false, Ordering::Relaxed);
+
+    let deleted = rig.begin::<methods::SessionDelete>(of("s"));
+    let subscribed = rig.begin::<methods::SessionSubscribe>(of("s"));
+    assert_eq!(rig.answered(deleted).unwrap()["scrubbed"], true);
+    assert_eq!(kind(rig.answered(subscribed)), "UnknownSession");
+    rig.respond(&asked, json!({ "content": "Too late." }));
+    assert!(rig.world.open().load(&SessionId::new("s")).unwrap().is_none());
+    assert!(rig.main.sessions.is_empty() && rig.main.asked.is_empty());
+}
+
+#[test]
+fn a_permission_that_is_not_wanted_any_more_is_called_back() {
+    let mut rig = Rig::new();
+    rig.main.layers.client.request_permission = true;
+    let tools = json!([{ "name": "rm", "description": "Removes.", "policy": "ask" }]);
+    rig.ask::<methods::SessionOpen>(json!({ "workspaceFolder": "", "sessionId": "s", "tools": tools }))
+        .unwrap();
+    rig.start("s", "Remove it.").unwrap();
+    let asked = rig.frame("model/complete");
+    let call = json!([{ "type": "toolCall", "id": "c", "name": "rm", "arguments": "{}" }]);
+    rig.respond(&asked, json!({ "content": call }));
+    let asked = rig.frame("tool/requestPermission");
+    rig.ask::<methods::TurnCancel>(of("s")).unwrap();
+    assert_eq!(rig.frame("$/cancelRequest")["params"]["id"], asked["id"]);
+    assert!(rig.main.asked.is_empty());
+}
+
+#[test]
+fn settings_that_cannot_be_used_are_told_where_no_session_is_open() {
+    let mut rig = Rig::new();
+    let bad: Settings = serde_json::from_value(json!({ "policy": "no such policy" })).unwrap();
+    rig.event(Event::Configured(Box::new(bad.clone())));
+    rig.frame("window/logMessage");
+    let options = json!({ "protocolVersion": 1, "settings": bad });
+    let options = serde_json::from_value(options).unwrap();
+    rig.event(Event::Hello(Box::new(Hello { options, folders: Vec::new() })));
+    rig.frame("window/logMessage");
+    rig.open("s").unwrap();
+}

@@ -1,0 +1,233 @@
+//! What is asked of a session and cannot be done at once, because the session is on its way in or out: it waits in
+//! order, and is done when the way is over. With it what ends a session here: close and delete.
+
+use super::inbox::Event;
+use super::main_loop::{MainLoop, Slot, wire};
+use super::opening::{New, Opening, own_settings};
+use super::{stores, wire_session};
+use crate::engine::id::SessionId;
+use crate::engine::session::input::{Command, Configure, Input, ReplyTo};
+use crate::protocol::error::{ErrorData, ProtocolError};
+use crate::protocol::event::SessionsChangedParams;
+use crate::protocol::methods::{self, Named};
+use crate::protocol::session::SessionConfigureParams;
+use crate::protocol::settings::Settings;
+use crate::store::Deleted;
+use crate::store::error::StoreError;
+use crate::store::worker::Handle;
+use std::collections::VecDeque;
+
+/// Something that a client asks of a session.
+pub(super) enum Queued {
+    /// Of a session that must be there.
+    Command(ReplyTo, Box<Command>),
+    /// Of one that is made where it is not there.
+    Open(ReplyTo, Box<Opens>),
+    /// Settings change; which there are is known when the session is here.
+    Configure(ReplyTo, Box<SessionConfigureParams>),
+    /// It is to be let go.
+    Close(ReplyTo),
+    /// It is to be destroyed.
+    Delete(ReplyTo),
+}
+
+/// See [`Queued::Open`].
+pub(super) struct Opens {
+    /// What is done first.
+    pub command: Command,
+    /// Where it is stored; where the client's folder is if nobody says.
+    pub folder: Option<String>,
+    /// What it is to be, where the store has none.
+    pub new: New,
+    /// Settings of its own that are to hold from now on.
+    pub settings: Option<Settings>,
+}
+
+/// A store's answer to a deletion.
+pub(super) struct Gone {
+    /// The session.
+    pub session: SessionId,
+    /// Who asked.
+    pub to: ReplyTo,
+    /// Stores that may have it if this one has not.
+    left: VecDeque<String>,
+    /// What the store did.
+    done: Result<Option<Deleted>, StoreError>,
+}
+
+impl Queued {
+    /// Who waits for its answer.
+    pub const fn to(&self) -> ReplyTo {
+        match self {
+            Self::Command(to, _)
+            | Self::Open(to, _)
+            | Self::Configure(to, _)
+            | Self::Close(to)
+            | Self::Delete(to) => *to,
+        }
+    }
+
+    /// Whether what stands behind it finds no open session.
+    pub const fn is_end(&self) -> bool {
+        matches!(self, Self::Close(_) | Self::Delete(_))
+    }
+}
+
+impl MainLoop {
+    /// Does what is asked of a session, or has it wait until that can be done.
+    pub fn hand(&mut self, id: &SessionId, item: Queued) {
+        if let Some(waiting) = self.waiting.get_mut(&item.to()) {
+            waiting.session = Some(id.clone());
+        }
+        match self.sessions.get_mut(id) {
+            Some(Slot::Opening(opening)) => opening.queue.push_back(item),
+            Some(Slot::Live(live)) => match item {
+                item if live.is_leaving() => live.after.push_back(item),
+                item => self.run_queued(id, item),
+            },
+            None => match item {
+                Queued::Command(..) | Queued::Open(..) => self.open_slot(id, Opening::of(item)),
+                Queued::Configure(to, _) | Queued::Close(to) => {
+                    let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
+                    let message = format!("session {id} is not open here; nothing was done. Open it first");
+                    self.answer(to, Err(ProtocolError::new(data, message)));
+                }
+                Queued::Delete(to) => {
+                    let left = self.stores.candidates(id).into();
+                    self.delete_next(id, to, left);
+                }
+            },
+        }
+    }
+
+    /// Does it, now that the session is here.
+    fn run_queued(&mut self, id: &SessionId, item: Queued) {
+        match item {
+            Queued::Command(to, command) => self.run_command(to, id, *command),
+            Queued::Open(to, opens) => {
+                if let Some(settings) = opens.settings {
+                    self.replace_settings(id, &settings);
+                }
+                self.run_command(to, id, opens.command);
+            }
+            Queued::Configure(to, params) => match self.configure(id, *params) {
+                Ok(configure) => self.run_command(to, id, Command::Configure(Box::new(configure))),
+                Err(error) => self.answer(to, Err(error)),
+            },
+            Queued::Close(to) => {
+                let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return };
+                // What runs is stopped, what is to be stored is stored, the lease is given back.
+                live.is_closing = true;
+                live.closing.push(to);
+                self.store_rest(id);
+                self.run_input(id, Input::Ending);
+            }
+            Queued::Delete(to) => {
+                let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return };
+                match live.store.clone() {
+                    Some((store, _)) => {
+                        live.deleting = Some(to);
+                        self.submit_delete(id, to, &store, VecDeque::new());
+                    }
+                    // It is only there for one answer, and no store has it.
+                    None => self.answer(to, Err(nothing_deleted(id))),
+                }
+            }
+        }
+    }
+
+    /// A session that is opened again with settings of its own has those from then on.
+    fn replace_settings(&mut self, id: &SessionId, settings: &Settings) {
+        let Some(Slot::Live(live)) = self.sessions.get(id) else { return };
+        if let Ok(own) = wire(settings)
+            && let Ok(settings) = self.layers.effective(settings)
+        {
+            let title = live.session.head().title.clone();
+            let configure = Command::Configure(Box::new(Configure { settings, own, title }));
+            // Nobody waits for this one's answer.
+            self.run_input(id, Input::Command(ReplyTo(u64::MAX), configure));
+        }
+    }
+
+    fn configure(&self, id: &SessionId, params: SessionConfigureParams) -> Result<Configure, ProtocolError> {
+        let mut own = match self.sessions.get(id) {
+            Some(Slot::Live(live)) => live.session.head().settings.clone(),
+            Some(Slot::Opening(_)) | None => serde_json::Value::Null,
+        };
+        if let Some(settings) = &params.settings {
+            let set = wire(settings)?;
+            match (&mut own, set) {
+                (serde_json::Value::Object(own), serde_json::Value::Object(set)) => own.extend(set),
+                (own, set) => *own = set,
+            }
+        }
+        let settings = self.layers.effective(&own_settings(&own))?;
+        Ok(Configure { settings, own, title: params.title })
+    }
+
+    /// Asks the first of these stores to destroy a session that is not open here.
+    fn delete_next(&mut self, id: &SessionId, to: ReplyTo, mut left: VecDeque<String>) {
+        let Some(name) = left.pop_front() else { return self.answer(to, Err(nothing_deleted(id))) };
+        match self.stores.of(Some(&name)) {
+            Ok(store) => self.submit_delete(id, to, &store, left),
+            Err(error) => self.answer(to, Err(error)),
+        }
+    }
+
+    fn submit_delete(&self, id: &SessionId, to: ReplyTo, store: &Handle, left: VecDeque<String>) {
+        let (inbox, asked, session) = (self.inbox.clone(), id.clone(), id.clone());
+        store.submit(
+            move |store| store.delete(&asked),
+            move |done| drop(inbox.send(Event::Deleted(Box::new(Gone { session, to, left, done })))),
+        );
+    }
+
+    /// A store destroyed a session, or did not. Nobody is told before: where it fails, the session stays open.
+    pub fn deleted(&mut self, gone: Gone) {
+        let Gone { session: id, to, left, done } = gone;
+        self.at_work = Some(id.clone());
+        let mut is_open = false;
+        if let Some(Slot::Live(live)) = self.sessions.get_mut(&id)
+            && live.deleting == Some(to)
+        {
+            live.deleting = None;
+            is_open = true;
+        }
+        let deleted = match done {
+            Ok(Some(deleted)) => deleted,
+            // Nothing of it was stored yet, and now nothing will be.
+            Ok(None) if is_open => Deleted { scrubbed: true, ..Deleted::default() },
+            Ok(None) => return self.delete_next(&id, to, left),
+            Err(error) => {
+                self.answer(to, Err(stores::error(&error)));
+                if is_open {
+                    let Some(Slot::Live(live)) = self.sessions.get_mut(&id) else { return };
+                    let after = std::mem::take(&mut live.after);
+                    self.pump(&id);
+                    after.into_iter().for_each(|item| self.hand(&id, item));
+                }
+                return;
+            }
+        };
+        let changed = SessionsChangedParams {
+            deleted: vec![id.as_str().to_owned()],
+            ..SessionsChangedParams::default()
+        };
+        self.outgoing.notification(methods::SessionsChanged::NAME, &changed);
+        self.answer(to, wire_session::deleted(&deleted));
+        if is_open {
+            // There is nothing that it could go to.
+            if let Some(Slot::Live(live)) = self.sessions.get_mut(&id) {
+                live.unwritten.clear();
+            }
+            let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
+            let message = format!("session {id} was deleted; nothing of it is left");
+            self.give_up(&id, &ProtocolError::new(data, message));
+        }
+    }
+}
+
+fn nothing_deleted(id: &SessionId) -> ProtocolError {
+    let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
+    ProtocolError::new(data, format!("no session {id} is stored here; nothing was deleted"))
+}
