@@ -3,7 +3,7 @@
 
 use super::folder::spelled;
 use super::inbox::{Ask, Event};
-use super::main_loop::MainLoop;
+use super::main_loop::{MainLoop, wire};
 use super::opening::{New, given_id, new_id};
 use super::queued::{Opens, Queued};
 use super::settings::model_facts;

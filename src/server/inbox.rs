@@ -69,6 +69,7 @@ pub(super) struct Hello {
 }
 
 /// What a client can ask for.
+#[allow(clippy::large_enum_variant, reason = "it is boxed where it travels")]
 pub(super) enum Ask {
     Open(SessionOpenParams),
     List(SessionListParams),
