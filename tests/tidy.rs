@@ -96,11 +96,16 @@ struct File {
     before_tests: usize,
 }
 
+/// Whether a file below `src` holds nothing but tests.
+fn is_of_tests(path: &str) -> bool {
+    path.ends_with("/tests.rs") || path.contains("/tests/")
+}
+
 impl File {
     fn new(path: String, text: String) -> Self {
         let lines = text.lines().count();
         let before_tests = match text.lines().position(|line| line == "#[cfg(test)]") {
-            _ if path.ends_with("/tests.rs") => 1,
+            _ if is_of_tests(&path) => 1,
             Some(index) => index + 1,
             None => lines + 1,
         };
@@ -116,7 +121,7 @@ impl File {
     /// The paths of our own that it names, without `crate`. In its tests `super` is the file itself.
     fn names_ours(&self) -> Vec<(usize, Vec<String>)> {
         let home = self.module();
-        let below: &[&str] = if self.path.ends_with("/tests.rs") { &[] } else { &["tests"] };
+        let below: &[&str] = if is_of_tests(&self.path) { &[] } else { &["tests"] };
         let in_tests = [home.as_slice(), below].concat();
         let outside = named(&self.code, &home).into_iter().filter(|(line, _)| *line < self.before_tests);
         let inside = named(&self.code, &in_tests).into_iter().filter(|(line, _)| *line >= self.before_tests);

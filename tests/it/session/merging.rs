@@ -8,7 +8,7 @@ use threadhold::engine::message::{Body, Content, NewMessage, ToolCall};
 use threadhold::engine::prompt::item::Role;
 use threadhold::engine::session::effect::{Answer, Rendered};
 use threadhold::engine::session::history_turn::HistoryTurn;
-use threadhold::engine::session::input::{Command, Decision, Input, Open, Render, StartTurn, ToolOutcome};
+use threadhold::engine::session::input::{Command, Decision, Input, Render, StartTurn, ToolOutcome};
 use threadhold::engine::session::state::State;
 use threadhold::engine::session::stored::{Driver, TurnStatus};
 
@@ -220,7 +220,7 @@ fn a_turn_that_a_crash_ended_is_said_to_have_failed_and_the_next_one_goes_on() {
     bench.session = bench.reopened();
     bench.asked.clear();
     bench.events.clear();
-    bench.command(Command::Open(Box::new(Open::default())));
+    bench.command(Command::Open(Box::default()));
     let Some((_, Ok(Answer::Opened(opened)))) = bench.replies.last() else { panic!("it opens") };
     assert!(opened.0.error.as_deref().is_some_and(|why| why.contains("ended")));
     let content = vec![Content::Text("again".into())];
