@@ -26,7 +26,9 @@ pub struct Names {
 
 impl Default for Names {
     fn default() -> Self {
-        let id = r"\b[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\b";
+        // A UUID, or what a fork's id has behind the id of its session.
+        let id =
+            r"\b[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\b|~[0-9]+\.[0-9a-f]{8,}\b";
         let id = regex::Regex::new(id).expect("a pattern");
         Self { storage: None, streams: BTreeMap::new(), ids: BTreeMap::new(), id }
     }
@@ -102,7 +104,6 @@ const KEPT: &[&str] = &[
     "externalId",
     "exitCode",
     "isError",
-    "sessionId",
     "stream",
     "seq",
     "asked",
