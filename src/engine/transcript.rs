@@ -352,11 +352,11 @@ impl Transcript {
         };
         let open = |known: &&(usize, &ToolCall)| round.results.get(known.0).is_some_and(Option::is_none);
         let numbered: Vec<(usize, &ToolCall)> = calls.iter().enumerate().collect();
-        // Our own id says which; an id of the source may have been used twice.
-        let by_id = numbered.iter().filter(open).find(|(_, known)| known.id.as_str() == call);
-        let by_source =
-            || numbered.iter().filter(open).find(|(_, known)| known.source_id.as_deref() == Some(call));
-        let Some(at) = by_id.or_else(by_source).map(|(at, _)| *at) else { return false };
+        let source = |known: &ToolCall| known.source_id.as_deref().unwrap_or(known.id.as_str()) == call;
+        let by_source = numbered.iter().filter(open).find(|(_, known)| source(known));
+        // A source that used an id twice cannot say which it means; ours can.
+        let by_id = || numbered.iter().filter(open).find(|(_, known)| known.id.as_str() == call);
+        let Some(at) = by_source.or_else(by_id).map(|(at, _)| *at) else { return false };
         round.results[at] = Some(ord);
         round.last = ord;
         true
