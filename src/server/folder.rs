@@ -72,17 +72,17 @@ mod tests {
     #[test]
     fn one_folder_has_one_spelling() {
         let cases = [
-            ("/tmp/w", "/tmp/w"),
-            ("/tmp/w/", "/tmp/w"),
-            ("file:///tmp/w", "/tmp/w"),
-            ("FILE://localhost/tmp/w//", "/tmp/w"),
-            ("file:///tmp/a%20b%C3%A9", "/tmp/a bé"),
-            ("file:///tmp/100%", "/tmp/100%"),
-            ("file:///tmp/%ff", "file:///tmp/%ff"),
-            ("/tmp/a%20b", "/tmp/a%20b"),
+            ("/code/w", "/code/w"),
+            ("/code/w/", "/code/w"),
+            ("file:///code/w", "/code/w"),
+            ("FILE://localhost/code/w//", "/code/w"),
+            ("file:///code/a%20b%C3%A9", "/code/a bé"),
+            ("file:///code/100%", "/code/100%"),
+            ("file:///code/%ff", "file:///code/%ff"),
+            ("/code/a%20b", "/code/a%20b"),
             ("file:///", "/"),
             ("file://host/share", "//host/share"),
-            ("vscode-remote://ssh/tmp/w/", "vscode-remote://ssh/tmp/w"),
+            ("vscode-remote://ssh/code/w/", "vscode-remote://ssh/code/w"),
             ("/C:/w", "/C:/w"),
             ("", ""),
         ];

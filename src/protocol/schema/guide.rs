@@ -63,7 +63,7 @@ list in `capabilities`.
 
 ```json
 {"jsonrpc": "2.0", "id": 2, "method": "session/open", "params": {
-  "workspaceFolder": "/work/parser",
+  "workspaceFolder": "/code/parser",
   "sections": [{"name": "identity", "content": "You are a careful programmer."}],
   "tools": [{"name": "read", "kind": "read", "inputSchema": {"type": "object", "properties": {"path": {"type": "string"}}}}]
 }}
@@ -148,7 +148,7 @@ is missing at its tail leaves the session and is kept as a fork, which the answe
 
 ```json
 {"jsonrpc": "2.0", "id": 6, "method": "session/open", "params": {
-  "workspaceFolder": "/work/parser", "sessionId": "s", "driver": "editor",
+  "workspaceFolder": "/code/parser", "sessionId": "s", "driver": "editor",
   "history": [{
     "externalId": "request-1",
     "request": "Fix the parser.",

@@ -20,7 +20,7 @@ fn kind(error: &Value) -> &str {
 fn a_missing_or_wrong_field_is_named() {
     let folder = Folder::new("bad-fields");
     let mut editor = Editor::start(&folder, Value::Null);
-    let w = "/work/parser";
+    let w = "/code/parser";
     let history = |turn: Value| json!({ "workspaceFolder": w, "history": [turn] });
     let with = |settings: Value| json!({ "workspaceFolder": w, "settings": settings });
     let input = json!({ "content": "Hello." });

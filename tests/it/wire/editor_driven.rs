@@ -30,7 +30,7 @@ impl Turn {
     /// Parameters of the render that comes next: results stand apart, as when a render of them failed before.
     pub fn params(&self) -> Value {
         json!({
-            "sessionId": "e", "workspaceFolder": "/work/parser", "tools": tools(), "sections": sections(),
+            "sessionId": "e", "workspaceFolder": "/code/parser", "tools": tools(), "sections": sections(),
             "model": { "name": "m", "window": 8000 },
             "input": self.input, "rounds": self.rounds, "toolResults": self.results,
         })

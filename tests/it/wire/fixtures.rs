@@ -391,8 +391,8 @@ fn p12_a_shape_is_less_than_a_frame_and_more_than_nothing() {
         assert!(difference(&shape(&frame), &shape(&wrong)).is_some(), "{at}");
     }
     let mut names = Names::default();
-    names.storage = Some("/tmp/x".into());
-    let named = names.frame(&json!({ "stream": "b", "at": [{ "stream": "a" }, "/tmp/x/y"], "pid": 7 }));
+    names.storage = Some("/code/x".into());
+    let named = names.frame(&json!({ "stream": "b", "at": [{ "stream": "a" }, "/code/x/y"], "pid": 7 }));
     let expected = json!({ "stream": "<stream 1>", "at": [{ "stream": "<stream 2>" }, "${storage}/y"] });
     assert_eq!((&named["at"], &named["stream"]), (&expected["at"], &expected["stream"]));
     assert_eq!((named["pid"].as_str(), Names::default().frame(&named)), (Some("<pid>"), named.clone()));

@@ -29,7 +29,7 @@ fn kinds(rendered: &Value) -> Vec<&str> {
 }
 
 fn listed(editor: &mut Editor) -> Vec<String> {
-    let page = editor.call("session/list", json!({ "workspaceFolder": "/work/parser" }));
+    let page = editor.call("session/list", json!({ "workspaceFolder": "/code/parser" }));
     let sessions = page["sessions"].as_array().expect("sessions");
     sessions.iter().filter_map(|session| session["sessionId"].as_str().map(str::to_owned)).collect()
 }

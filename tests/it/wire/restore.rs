@@ -113,7 +113,7 @@ fn after_a_crash_the_next_prompt_is_byte_for_byte_the_same() {
 fn where_the_editors_copy_is_lost_the_store_gives_the_metadata_back() {
     let gone = gone("restore-copy-lost");
     let mut editor = Editor::start(&gone.folder, settings());
-    let listed = editor.call("session/list", json!({ "workspaceFolder": "/work/parser" }));
+    let listed = editor.call("session/list", json!({ "workspaceFolder": "/code/parser" }));
     assert_eq!(listed["sessions"].as_array().map(Vec::len), Some(1), "{listed}");
     assert_eq!(listed["sessions"][0]["summary"], gone.snapshot["summary"]);
     let opened = editor.open("s", None);

@@ -9,7 +9,7 @@ fn start(place: &Folder) -> Client {
     let data = place.path().to_str().expect("a path of text");
     let mut client = Start::new(Wire::Pipes).variable("XDG_DATA_HOME", data).start();
     client.initialize(json!({
-        "capabilities": {}, "workspaceFolders": [{ "uri": "file:///work/home", "name": "home" }],
+        "capabilities": {}, "workspaceFolders": [{ "uri": "file:///code/home", "name": "home" }],
         "initializationOptions": { "threadhold": { "protocolVersion": 1 } },
     }));
     client
@@ -24,26 +24,26 @@ fn a_session_is_found_by_its_id_and_by_any_spelling_of_its_folder() {
     let place = Folder::new("review-folders");
     let of_s = || json!({ "sessionId": "s" });
     let mut client = start(&place);
-    client.call("session/open", open("file:///work/p%20q/", "s")).expect("it opens");
+    client.call("session/open", open("file:///code/p%20q/", "s")).expect("it opens");
     client.call("session/close", of_s()).expect("it closes");
-    let listed = client.call("session/list", json!({ "workspaceFolder": "/work/p q" })).expect("a list");
-    assert_eq!(listed["sessions"][0]["workspaceFolder"], "/work/p q", "{listed}");
+    let listed = client.call("session/list", json!({ "workspaceFolder": "/code/p q" })).expect("a list");
+    assert_eq!(listed["sessions"][0]["workspaceFolder"], "/code/p q", "{listed}");
     // Its store is not that of the first folder.
     client.call("session/subscribe", of_s()).expect("it is remembered where it lies");
     drop(client);
 
     let mut client = start(&place);
-    client.call("session/open", open("/work/home", "h")).expect("it opens");
+    client.call("session/open", open("/code/home", "h")).expect("it opens");
     let error = client.call("session/delete", of_s()).expect_err("nobody named its folder yet");
     assert_eq!(error["data"]["kind"], "UnknownSession");
-    client.call("session/open", open("/work/p q", "t")).expect("it opens");
+    client.call("session/open", open("/code/p q", "t")).expect("it opens");
     client.call("session/subscribe", of_s()).expect("each known store is asked");
     client.call("session/close", of_s()).expect("it closes");
     let deleted = client.call("session/delete", of_s()).expect("each known store is asked");
     assert_eq!(deleted["scrubbed"], true, "{deleted}");
     let listed = client.call("session/list", json!({})).expect("a list");
     assert_eq!(listed["sessions"].as_array().map(Vec::len), Some(1), "{listed}");
-    assert_eq!(listed["sessions"][0]["workspaceFolder"], "/work/home", "{listed}");
+    assert_eq!(listed["sessions"][0]["workspaceFolder"], "/code/home", "{listed}");
 }
 
 /// In one write, before anything is read.
@@ -52,10 +52,10 @@ fn requests_in_one_write_find_the_session_that_the_first_of_them_opens() {
     let place = Folder::new("review-pipeline");
     let mut client = start(&place);
     let asked = [
-        ("session/open", open("/work/home", "s")),
+        ("session/open", open("/code/home", "s")),
         ("session/configure", json!({ "sessionId": "s", "settings": { "roundLimit": 7 } })),
         ("session/close", json!({ "sessionId": "s" })),
-        ("session/open", open("/work/home", "s")),
+        ("session/open", open("/code/home", "s")),
         ("session/delete", json!({ "sessionId": "s" })),
     ];
     let mut bytes = Vec::new();

@@ -170,7 +170,7 @@ impl Editor {
         self.call(
             "session/open",
             json!({
-                "workspaceFolder": "/work/parser", "sessionId": session, "driver": driver,
+                "workspaceFolder": "/code/parser", "sessionId": session, "driver": driver,
                 "tools": tools(), "sections": sections(), "history": history,
             }),
         )

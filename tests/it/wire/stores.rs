@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 fn open() -> Value {
-    json!({ "workspaceFolder": "/work/parser", "sessionId": "s" })
+    json!({ "workspaceFolder": "/code/parser", "sessionId": "s" })
 }
 
 /// Every file below a folder with its content.
