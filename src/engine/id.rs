@@ -38,6 +38,8 @@ text_id! {
     CallId;
     /// A compaction record.
     CompactionId;
+    /// A command that waits in a session's queue.
+    ItemId;
 }
 
 /// A message's position in its session, counted from 0. Never reused, not even after a removal.

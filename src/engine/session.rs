@@ -18,6 +18,7 @@ pub mod effect;
 pub mod event;
 pub mod history_turn;
 pub mod input;
+pub mod queue;
 pub mod reconcile;
 mod render;
 pub use render::diagnostics;

@@ -9,7 +9,7 @@ use super::stores;
 use super::wire_session::summary;
 use crate::engine::id::{Generation, SessionId};
 use crate::engine::session::input::Input;
-use crate::engine::session::stored::{Driver, Head, Prefix, Stored};
+use crate::engine::session::stored::{Driver, Head, Origin, Prefix, Stored};
 use crate::engine::session::{Opening as Begin, Session};
 use crate::protocol::error::{ErrorData, ProtocolError};
 use crate::protocol::event::SessionsChangedParams;
@@ -198,12 +198,15 @@ impl MainLoop {
             id: id.clone(),
             workspace: folder.unwrap_or(self.stores.home()).to_owned(),
             title: None,
+            title_from: None,
+            origin: if new.parent.is_some() { Origin::Background } else { Origin::New },
             driver: new.driver,
             kind: new.kind,
             parent: new.parent,
             work_scope: new.work_scope,
             generation: Generation::default(),
             cuts: 0,
+            accepted: 0,
             prefix: Prefix::default(),
             settings: Value::Null,
             created_at: at,

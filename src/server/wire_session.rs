@@ -190,6 +190,7 @@ pub(super) fn decisions(decisions: &[Decision]) -> Vec<input::Decision> {
         call: CallId::new(&decision.tool_call_id),
         approved: decision.decision == Decided::Approve,
         note: decision.note.clone(),
+        always: None,
     });
     each.collect()
 }

@@ -173,6 +173,11 @@ impl Kept {
             }
             // Both are changes of the world.
             Write::Head(_) | Write::Fork { .. } => {}
+            Write::Branch { .. }
+            | Write::Enqueue(_)
+            | Write::Dequeue(_)
+            | Write::Key { .. }
+            | Write::Draft(_) => return Err("not stored yet".to_owned()),
         }
         Ok(())
     }
@@ -251,6 +256,9 @@ impl Store for MemoryStore {
             turns: kept.turns.values().cloned().collect(),
             messages: kept.newest().into_values().cloned().collect(),
             compactions: kept.compactions.clone(),
+            queue: Vec::new(),
+            keys: Vec::new(),
+            draft: None,
             unreadable: Vec::new(),
         }))
     }

@@ -59,6 +59,9 @@ fn head(driver: Driver) -> Head {
         work_scope: None,
         generation: Generation::default(),
         cuts: 0,
+        title_from: None,
+        origin: Default::default(),
+        accepted: 0,
         prefix: Prefix::default(),
         settings: serde_json::Value::Null,
         created_at: Time(1),
@@ -291,7 +294,7 @@ fn happens(bench: &mut Bench, happening: Happening) {
                 State::Paused(pause) => pause.open.iter().next().cloned(),
                 _ => Some(CallId::new("nobody")),
             };
-            let decide = |call| Decision { call, approved, note: Some("my words".into()) };
+            let decide = |call| Decision { call, approved, note: Some("my words".into()), always: None };
             bench.command(Command::Decide(open.into_iter().map(decide).collect()));
         }
         Happening::Cancels => drop(bench.command(Command::CancelTurn)),

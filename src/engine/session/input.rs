@@ -12,6 +12,7 @@ use crate::engine::message::{Content, NewMessage, ToolResult};
 use crate::engine::prompt::item::Tool;
 use crate::engine::prompt::request::Answer;
 use crate::engine::prompt::system::CallerSection;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Who waits for an answer. Opaque; the shell knows what is behind it.
@@ -96,7 +97,8 @@ pub struct Open {
 }
 
 /// Tools and sections, where a command gives them. What is not given stays.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct GivenPrefix {
     /// The caller's sections.
     pub sections: Option<Vec<CallerSection>>,
@@ -105,7 +107,8 @@ pub struct GivenPrefix {
 }
 
 /// See [`Command::StartTurn`].
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct StartTurn {
     /// What the user said, with what was put beside it.
     pub content: Vec<Content>,

@@ -3,6 +3,7 @@
 
 use crate::engine::compact::policy::{self, Policy};
 use crate::engine::settings::{Budget, BudgetSettings, SettingsError};
+use serde::{Deserialize, Serialize};
 
 /// How a session behaves. Built at the edge; every value in it is possible.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +25,8 @@ pub struct Settings {
 }
 
 /// What is known of a model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ModelFacts {
     /// Its name, where the client has one for it.
     pub name: Option<String>,

@@ -1,9 +1,10 @@
 //! What a session leaves behind: the writes that a store commits, and what it gives back when the session is opened
 //! again. Values only; tables, files and leases are the store's.
 
+use super::queue::{Accepted, QueueItem};
 use crate::engine::compact::record::{Compaction, Status};
-use crate::engine::id::{CallId, CompactionId, Generation, Ordinal, SessionId, Time, TurnId};
-use crate::engine::message::Message;
+use crate::engine::id::{CallId, CompactionId, Generation, ItemId, Ordinal, SessionId, Time, TurnId};
+use crate::engine::message::{Message, Text};
 use crate::engine::prompt::item::Tool;
 use crate::engine::prompt::system::CallerSection;
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,7 @@ use std::sync::Arc;
 pub enum Write {
     /// The session's own row, whole: a new one, or in the place of the old one.
     Head(Box<Head>),
-    /// A message at the end.
+    /// A message at the end, or a newer version of one that stands where it says.
     Message {
         /// Its turn's place in the session, from 0.
         turn: u32,
@@ -33,11 +34,32 @@ pub enum Write {
         /// What it is from now on.
         status: Status,
     },
-    /// The whole session as it stands is copied under another id: nothing that was said is lost by what follows.
+    /// The whole session as it stands is copied under another id: nothing that was said is lost by what follows. The
+    /// copy's origin is [`Origin::Rewind`]; queue, keys and draft are not copied.
     Fork {
         /// The id of the copy.
         to: SessionId,
     },
+    /// Another session is made, whole, with these writes.
+    Branch {
+        /// Its id.
+        to: SessionId,
+        /// Its head first.
+        writes: Vec<Write>,
+    },
+    /// A command was accepted and waits.
+    Enqueue(Box<QueueItem>),
+    /// It does not wait any more.
+    Dequeue(ItemId),
+    /// A command with this key was accepted and answered so. A store keeps the newest [`KEPT_KEYS`] of a session.
+    Key {
+        /// The client's key for it.
+        key: String,
+        /// The answer.
+        accepted: Accepted,
+    },
+    /// What the user typed and did not send; nothing where that is gone.
+    Draft(Option<Text>),
     /// Messages from here on, and turns that begin with them, leave the session.
     Truncate {
         /// The first one that goes.
@@ -46,6 +68,9 @@ pub enum Write {
         turns: u32,
     },
 }
+
+/// Keys of accepted commands that a session remembers.
+pub const KEPT_KEYS: usize = 1000;
 
 /// What a session is, beside what was said in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,6 +82,12 @@ pub struct Head {
     pub workspace: String,
     /// Its title, where it has one.
     pub title: Option<String>,
+    /// Who gave it; nothing where there is none.
+    #[serde(default)]
+    pub title_from: Option<TitleFrom>,
+    /// How it came to be.
+    #[serde(default)]
+    pub origin: Origin,
     /// Who runs the loop; fixed when the session is made.
     pub driver: Driver,
     /// What it is for, in the client's words.
@@ -69,6 +100,9 @@ pub struct Head {
     pub generation: Generation,
     /// How often its end was cut off; the version of messages that came after.
     pub cuts: u32,
+    /// Commands that were accepted so far; ids are made of it.
+    #[serde(default)]
+    pub accepted: u32,
     /// System text, sections and tools, frozen.
     pub prefix: Prefix,
     /// The settings that were made for this session alone, as they came over the wire.
@@ -77,6 +111,33 @@ pub struct Head {
     pub created_at: Time,
     /// When something was last said in it.
     pub updated_at: Time,
+}
+
+/// Who gave a session its title.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TitleFrom {
+    /// It is made of the first request.
+    Request,
+    /// A model was asked.
+    Model,
+    /// The client; it stays.
+    Client,
+}
+
+/// How a session came to be.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Origin {
+    /// It began with nothing.
+    #[default]
+    New,
+    /// It keeps what a rewind of its parent cut off.
+    Rewind,
+    /// A user went on from somewhere in its parent.
+    Branch,
+    /// It runs for its parent (source: 000).
+    Background,
 }
 
 /// Who runs the loop of a session.
@@ -128,6 +189,19 @@ pub struct Decision {
     pub approved: bool,
     /// The user's words about it.
     pub note: Option<String>,
+    /// Which later calls run without a question, where it holds for them too.
+    #[serde(default)]
+    pub always: Option<Always>,
+}
+
+/// Which calls of a tool a user approved once and for all, in one workspace.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Always {
+    /// The tool.
+    pub tool: String,
+    /// Only calls in which a value of the arguments looks so; all of them where there is none.
+    pub pattern: Option<String>,
 }
 
 /// How a turn ended.
@@ -156,6 +230,12 @@ pub struct Stored {
     pub messages: Vec<(u32, Arc<Message>)>,
     /// Its compaction records, oldest first, with their status.
     pub compactions: Vec<Compaction>,
+    /// Commands that wait, in the order in which they are carried out.
+    pub queue: Vec<QueueItem>,
+    /// Keys of accepted commands with their answers, oldest first.
+    pub keys: Vec<(String, Accepted)>,
+    /// What the user typed and did not send.
+    pub draft: Option<Text>,
     /// Rows that cannot be read: where they stood, and why. The rest is here.
     pub unreadable: Vec<String>,
 }

@@ -30,7 +30,8 @@ pub(super) fn load(tx: &Transaction<'_>, session: &SessionId) -> Result<Option<S
     let turns = turns(tx, session, &mut unreadable)?;
     let messages = messages(tx, session, &mut unreadable)?;
     let compactions = compactions(tx, session, &mut unreadable)?;
-    Ok(Some(Stored { head, turns, messages, compactions, unreadable }))
+    let (queue, keys, draft) = (Vec::new(), Vec::new(), None);
+    Ok(Some(Stored { head, turns, messages, compactions, queue, keys, draft, unreadable }))
 }
 
 /// The head, with a default in the place of each part that cannot be read.
@@ -46,6 +47,9 @@ fn head(tx: &Transaction<'_>, session: &SessionId, row: &Row<'_>, unreadable: &m
         work_scope: parts.part("work scope", text_or_null(row, 5)).map(str::to_owned),
         generation: Generation(parts.part("generation", number(row, 6))),
         cuts: parts.part("cuts", number(row, 7)),
+        title_from: None,
+        origin: Default::default(),
+        accepted: 0,
         settings: parts.part("settings", text(row, 8).and_then(json)),
         prefix: parts.part::<Prefix>("prefix", text(row, 9).and_then(|hash| json(&content(tx, hash)?))),
         created_at: parts.part("time of making", number(row, 10).map(time)),

@@ -37,6 +37,11 @@ pub(super) fn apply(tx: &Transaction<'_>, session: &SessionId, write: &Write) ->
         Write::CompactionStatus { id, status } => set_status(tx, session, id, *status),
         Write::Fork { to } => fork(tx, session, to),
         Write::Truncate { from, turns } => truncate(tx, session, *from, *turns).map(drop),
+        Write::Branch { .. }
+        | Write::Enqueue(_)
+        | Write::Dequeue(_)
+        | Write::Key { .. }
+        | Write::Draft(_) => Err(refused(session, "not stored yet".to_owned())),
     }
 }
 

@@ -204,7 +204,8 @@ fn what_was_decided_about_a_part_of_a_pause_survives() {
     bench.says("", &["rm", "rm"]);
     let State::Paused(pause) = bench.session.state() else { panic!("it asks first") };
     let first = pause.open.first().cloned().expect("a call");
-    let decision = Decision { call: first.clone(), approved: false, note: Some("not that one".into()) };
+    let decision =
+        Decision { call: first.clone(), approved: false, note: Some("not that one".into()), always: None };
     bench.command(Command::Decide(vec![decision]));
     let again = bench.reopened();
     assert_eq!(again.state(), bench.session.state());

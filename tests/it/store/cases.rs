@@ -154,6 +154,9 @@ pub fn head(id: &str) -> Head {
         work_scope: None,
         generation: Generation(0),
         cuts: 0,
+        title_from: None,
+        origin: Default::default(),
+        accepted: 0,
         prefix: Prefix::default(),
         settings: serde_json::json!({}),
         created_at: Time(10),
@@ -202,6 +205,9 @@ pub fn expected(writes: &[Write]) -> Stored {
         turns: Vec::new(),
         messages: Vec::new(),
         compactions: Vec::new(),
+        queue: Vec::new(),
+        keys: Vec::new(),
+        draft: None,
         unreadable: Vec::new(),
     };
     for write in writes {
