@@ -7,11 +7,13 @@
 //! prompt is rendered. A *prompt* is rendered from a transcript under a *budget* and follows a *plan* of *sections*.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod approval;
 pub mod compact;
 pub mod delta;
 pub mod id;
 pub mod message;
 pub mod prompt;
+pub mod scope;
 pub mod session;
 pub mod settings;
 pub mod text;

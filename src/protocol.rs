@@ -5,6 +5,7 @@
 pub mod check;
 pub mod context;
 pub mod convert;
+pub mod edit;
 pub mod error;
 pub mod event;
 pub mod message;
@@ -13,6 +14,7 @@ pub mod model;
 pub mod prompt;
 pub mod restore;
 pub mod schema;
+pub mod scope;
 pub mod server;
 pub mod session;
 pub mod settings;

@@ -5,6 +5,7 @@
 mod asking;
 mod backend;
 mod diagnostics;
+mod editing;
 pub mod ending;
 mod folder;
 pub mod frame;
@@ -20,6 +21,7 @@ mod perform;
 mod queued;
 pub mod record;
 mod settings;
+mod shared;
 mod stdio;
 mod stores;
 pub mod transport;

@@ -21,7 +21,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("main", &["commands"]),
     ("lib", &[]),
     ("commands", &["engine", "model", "protocol", "replay", "server", "tokenizer", "transcript_io"]),
-    ("server", &["engine", "protocol", "protocol::convert", "store", "tokenizer"]),
+    ("server", &["engine", "protocol", "protocol::convert", "store", "tokenizer", "transcript_io"]),
     ("replay", &["engine", "model", "transcript_io"]),
     ("transcript_io", &["engine"]),
     ("model", &["engine"]),

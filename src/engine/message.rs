@@ -104,6 +104,15 @@ pub const SYSTEM_IN_HISTORY: &str = "system";
 /// The kind of [`Body::Event`] that asks the user how a turn goes on that ran as many rounds as it may.
 pub const ROUND_LIMIT: &str = "roundLimit";
 
+/// The kind of [`Body::Event`] that stands where a user removed a message. No client is shown it.
+pub const REMOVED: &str = "removed";
+
+/// The kind of [`Body::Event`] that tells that a background session came to rest (source: 001).
+pub const PROCESS_COMPLETED: &str = "process_completed";
+
+/// The kind of [`Body::Event`] that says what a tool asked the user (source: 001).
+pub const QUESTION: &str = "question";
+
 /// The kind of [`Body::Event`] that stands where a store lost a message.
 pub const UNREADABLE: &str = "unreadable";
 
@@ -217,6 +226,13 @@ pub fn argument_values(arguments: &str) -> String {
     let mut out = Vec::new();
     walk(&value, &mut out);
     out.join("\n")
+}
+
+impl Message {
+    /// Whether a user took it out; its place stays.
+    pub fn is_removed(&self) -> bool {
+        matches!(&self.body, Body::Event { kind, .. } if kind == REMOVED)
+    }
 }
 
 impl Content {

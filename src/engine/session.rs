@@ -4,14 +4,20 @@
 //! | file | what |
 //! |---|---|
 //! | `input`, `effect`, `event`, `settings`, `stored`, `snapshot` | the values that go in and come out |
-//! | `state` | where a session stands, and what it takes there |
+//! | `state` | where a session stands |
+//! | `acceptance` | which command is taken in which state |
 //! | `command` | what a command does |
+//! | `queue` | commands that wait |
+//! | `rewind` | what changes the past |
 //! | `turn` | our own loop: prompt, answer, tools, again |
+//! | `stream` | an answer that is being given |
+//! | `title` | the session's name |
 //! | `tools` | calls, decisions, results |
 //! | `compaction` | an overflow as a state that waits for a model |
 //! | `render` | the editor's loop: a history comes in, a prompt goes out (source: 003) |
 //! | `reconcile` | an editor's history against ours |
 
+pub mod acceptance;
 mod command;
 mod compaction;
 pub mod effect;
@@ -21,27 +27,35 @@ pub mod input;
 pub mod queue;
 pub mod reconcile;
 mod render;
+mod rewind;
 pub use render::diagnostics;
 pub mod settings;
 pub mod snapshot;
 pub mod state;
 pub mod stored;
+mod stream;
+mod title;
 mod tools;
 mod turn;
 
-use super::id::{CallId, CompactionId, Ordinal, SessionId, Time, TurnId};
-use super::message::{Body, NewMessage, ROUND_LIMIT};
-use super::prompt::item::Approval;
+use super::approval::Approval;
+use super::delta::Draft;
+use super::id::{CallId, Ordinal, SessionId, Time, TurnId};
+use super::message::{Body, NewMessage, QUESTION, ROUND_LIMIT, Text};
+use super::prompt::item::Tool;
 use super::prompt::system::Fixed;
+use super::scope::Scope;
 use super::tokens::TokenCount;
 use super::transcript::Transcript;
-use effect::{Answer, Effect, Refusal};
+use effect::{Answer, Effect, Reason, Refusal};
 use event::{EventBody, Ring, TurnEnd};
 use input::{Input, ModelCallId, Render, ReplyTo, Timer};
+use queue::Queue;
 use settings::Settings;
-use state::{Pause, Rest, State};
+use state::{Calling, Pause, Rest, State};
 use std::collections::{BTreeSet, VecDeque};
-use stored::{Driver, Head, Stored, TurnRow, TurnStatus, Write};
+use std::sync::Arc;
+use stored::{Always, Driver, Head, Stored, TurnRow, TurnStatus, Write};
 
 /// A session: everything that was said in it, and where it stands.
 #[derive(Debug)]
@@ -58,6 +72,18 @@ pub struct Session {
     stream: String,
     /// Calls of a model so far.
     asked: u64,
+    /// What waits, and what was accepted.
+    queue: Queue,
+    /// What the user typed and did not send.
+    draft: Option<Text>,
+    /// What it shares with other sessions.
+    scope: Arc<Scope>,
+    /// What was approved once and for all in its workspace.
+    approvals: Arc<[Always]>,
+    /// The call of a model that is to name it, with what it said so far.
+    titling: Option<(ModelCallId, Draft)>,
+    /// What the user is to see as soon as no answer is being given: the place of that is taken.
+    notices: Vec<(&'static str, String)>,
     /// Renders that wait for the one that is being made; one at a time.
     renders: VecDeque<(ReplyTo, Render)>,
     /// Whether its own row was written.
@@ -107,6 +133,7 @@ impl Session {
         let is_stored = stored.is_some();
         let mut transcript = Transcript::resumed(head.id.clone(), head.generation, head.cuts);
         let (mut turns, mut unreadable) = (Vec::new(), Vec::new());
+        let (mut queue, mut draft) = (Queue::default(), None);
         if let Some(stored) = stored {
             stored
                 .messages
@@ -114,25 +141,45 @@ impl Session {
                 .for_each(|(turn, message)| transcript.put_back(turn as usize, message));
             stored.compactions.into_iter().for_each(|record| transcript.record(record));
             (turns, unreadable) = (stored.turns, stored.unreadable);
+            // Nothing goes on by itself: what waits is shown, and begins with the next command.
+            let is_held = !stored.queue.is_empty();
+            queue = Queue { items: stored.queue.into(), keys: stored.keys.into(), is_held };
+            draft = stored.draft;
         }
-        let fixed = Fixed::new("", &head.prefix.sections, head.prefix.tools.clone(), counter);
         let mut session = Self {
             head,
             settings,
             transcript,
-            fixed,
+            fixed: Fixed::default(),
             turns,
             state: State::Resting(Rest::Idle),
             events: Ring::default(),
             stream,
             asked: 0,
+            queue,
+            draft,
+            scope: Arc::default(),
+            approvals: Arc::default(),
+            titling: None,
+            notices: Vec::new(),
             renders: VecDeque::new(),
             is_stored,
             was_stored: is_stored,
             unreadable,
         };
+        session.freeze(counter);
         session.state = session.state_found();
         session
+    }
+
+    /// Counts and freezes what stands before the messages: the caller's sections, its tools, and those of ours that it
+    /// has no tool of the same name for.
+    fn freeze(&mut self, counter: &dyn TokenCount) {
+        let prefix = &self.head.prefix;
+        let theirs = |own: &&Tool| !prefix.tools.iter().any(|tool| tool.name == own.name);
+        let own = self.settings.own_tools.iter().filter(theirs);
+        let tools = prefix.tools.iter().chain(own).cloned().collect();
+        self.fixed = Fixed::new("", &prefix.sections, tools, counter);
     }
 
     /// The state that follows from what is stored.
@@ -140,7 +187,7 @@ impl Session {
         let Some(last) = self.turns.last() else { return State::Resting(Rest::Idle) };
         let rest = match last.status {
             TurnStatus::Completed if self.asks_the_user() => Rest::WaitingUserInput,
-            TurnStatus::Completed => Rest::Completed,
+            TurnStatus::Completed => self.ends_turn().map_or(Rest::Completed, |(rest, _)| rest),
             TurnStatus::Running | TurnStatus::Cancelled => Rest::Idle,
             TurnStatus::Failed => Rest::Failed("the last turn failed".into()),
         };
@@ -152,7 +199,10 @@ impl Session {
         let newest = self.transcript.rounds().last().map(|round| round.assistant);
         let asks = if last.started == newest { BTreeSet::new() } else { self.waiting_for_user(&open) };
         if asks.is_empty() {
-            return State::WaitingIde(open);
+            let names = self.reasons(open.iter(), "");
+            let (own, editors) = names.into_iter().partition::<Vec<_>, _>(|call| self.is_own(&call.name));
+            let ids = |calls: Vec<Reason>| calls.into_iter().map(|call| call.call).collect();
+            return State::Calling(Calling { editors: ids(editors), own: ids(own) });
         }
         let mut pause = Pause { open: asks, ..Pause::default() };
         last.decided.iter().for_each(|decision| pause.take(decision));
@@ -162,7 +212,7 @@ impl Session {
     /// Whether the last thing said is a question to the user.
     fn asks_the_user(&self) -> bool {
         let last = self.transcript.messages().last().map(|message| &message.body);
-        matches!(last, Some(Body::Event { kind, .. }) if kind == ROUND_LIMIT)
+        matches!(last, Some(Body::Event { kind, .. }) if kind == ROUND_LIMIT || kind == QUESTION)
     }
 
     /// Calls of the newest round that have no result.
@@ -181,7 +231,7 @@ impl Session {
     fn waiting_for_user(&self, calls: &BTreeSet<CallId>) -> BTreeSet<CallId> {
         let asks = self.reasons(calls.iter(), "");
         let asks =
-            asks.into_iter().filter(|call| self.approval(&call.name, &call.arguments) == Approval::Ask);
+            asks.into_iter().filter(|call| self.approval(&call.name, &call.arguments).0 == Approval::Ask);
         asks.map(|call| call.call).collect()
     }
 
@@ -232,10 +282,14 @@ impl Session {
             Input::Permitted(decisions) => step.permitted(decisions),
             Input::Expired(Timer::Model(call)) => step.model_expired(call),
             Input::Expired(Timer::Tool(call)) => step.tool_expired(call),
-            Input::Settings(settings) => step.session.settings = *settings,
+            Input::Expired(Timer::Deltas(call)) => step.gathered(call),
+            Input::Settings(settings) => step.take_settings(*settings),
+            Input::Scope(scope) => step.take_scope(scope),
+            Input::Approvals(approvals) => step.session.approvals = approvals,
             Input::Ending => step.ending(),
             Input::NotWritten(why) => step.not_written(why),
         }
+        step.settle();
         step.effects
     }
 }
@@ -266,9 +320,30 @@ impl Step<'_> {
         self.write(Write::Head(Box::new(self.session.head.clone())));
     }
 
+    /// Does what the new state has time for.
+    fn settle(&mut self) {
+        if !matches!(self.session.state, State::Streaming(_)) {
+            for (kind, text) in std::mem::take(&mut self.session.notices) {
+                self.notice(kind, text);
+            }
+        }
+        self.next_in_queue();
+    }
+
+    fn take_scope(&mut self, scope: Arc<Scope>) {
+        if self.session.scope != scope {
+            self.session.scope = scope;
+            self.emit_thread();
+        }
+    }
+
     /// Takes a state on and says so.
     fn enter(&mut self, state: State) {
         self.session.state = state;
+        self.tell_state();
+    }
+
+    fn tell_state(&mut self) {
         let state = self.session.state.name();
         let turn = self.turn_id();
         self.emit(EventBody::RuntimeUpdated { state, turn, ended: None });
@@ -282,7 +357,7 @@ impl Step<'_> {
     /// The state's refusal of a command.
     fn invalid(&self) -> Refusal {
         let state = self.session.state.name();
-        Refusal::InvalidState { state, accepts: state.accepts() }
+        Refusal::InvalidState { state, accepts: acceptance::accepts(state, self.session.head.driver) }
     }
 
     fn is_resting(&self) -> bool {
@@ -353,21 +428,14 @@ impl Step<'_> {
         let (state, turn) = (self.session.state.name(), self.turn_id());
         let ended = TurnEnd { status, error, summaries: self.session.summaries_of(last) };
         self.emit(EventBody::RuntimeUpdated { state, turn, ended: Some(ended) });
+        if status == TurnStatus::Completed && last == 0 {
+            self.ask_for_title();
+        }
     }
 
     /// The next call of a model.
     fn next_call(&mut self) -> ModelCallId {
         self.session.asked += 1;
         ModelCallId(self.session.asked)
-    }
-
-    /// Records went out of force.
-    fn void(&mut self, records: &[CompactionId]) {
-        for id in records {
-            self.write(Write::CompactionStatus {
-                id: id.clone(),
-                status: super::compact::record::Status::Void,
-            });
-        }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::compact::record::{Compaction, Status};
 use super::id::{CallId, CompactionId, Generation, MessageId, Ordinal, RoundId, SessionId, TurnId};
-use super::message::{Body, Message, NewMessage, ToolCall, UNREADABLE};
+use super::message::{Body, Message, NewMessage, REMOVED, ToolCall, UNREADABLE};
 use super::text::sha256_hex;
 use super::tokens::TokenCount;
 use std::collections::BTreeSet;
@@ -21,8 +21,10 @@ pub struct Transcript {
     strays: BTreeSet<Ordinal>,
     call_ids: BTreeSet<CallId>,
     compactions: Vec<Compaction>,
-    /// How often its end was cut off. Positions come again after a cut, ids never.
+    /// How often its end was cut off, or one of its messages changed. Positions come again after a cut, ids never.
     cuts: u32,
+    /// Rounds that were removed: ids of later ones stay as they are.
+    removed_rounds: usize,
 }
 
 /// One user request and all that follows.
@@ -66,6 +68,7 @@ impl Transcript {
             call_ids: BTreeSet::new(),
             compactions: Vec::new(),
             cuts: 0,
+            removed_rounds: 0,
         }
     }
 
@@ -145,7 +148,7 @@ impl Transcript {
         &self.compactions
     }
 
-    /// How often its end was cut off.
+    /// How often its end was cut off, or one of its messages changed.
     pub fn cuts(&self) -> u32 {
         self.cuts
     }
@@ -176,17 +179,23 @@ impl Transcript {
     ///
     /// A user message starts a turn unless nothing ran since the last one: then both are one request.
     pub fn append(&mut self, new: NewMessage, counter: &dyn TokenCount) -> Ordinal {
-        let ord = Ordinal(u32::try_from(self.messages.len()).unwrap_or(u32::MAX));
         let starts_turn = matches!(new.body, Body::User(_)) && self.turns.last().is_some_and(|turn| turn.ran);
-        self.append_at(ord, new, starts_turn || self.turns.is_empty(), counter);
-        ord
+        self.append_at(new, starts_turn, None, counter)
     }
 
     /// Appends a message that starts a turn whatever ran before: an editor says where its turns begin.
     pub fn append_turn(&mut self, new: NewMessage, counter: &dyn TokenCount) -> Ordinal {
-        let ord = Ordinal(u32::try_from(self.messages.len()).unwrap_or(u32::MAX));
-        self.append_at(ord, new, true, counter);
-        ord
+        self.append_at(new, true, None, counter)
+    }
+
+    /// The same, for a request whose ids were promised while it waited.
+    pub fn append_promised(
+        &mut self,
+        new: NewMessage,
+        promised: (TurnId, MessageId),
+        counter: &dyn TokenCount,
+    ) -> Ordinal {
+        self.append_at(new, true, Some(promised), counter)
     }
 
     /// Puts a message of a store back: counted, hashed and named long ago. `turn` is its turn's place.
@@ -228,32 +237,99 @@ impl Transcript {
             .filter(|message| message.ord < from)
             .map(|message| (self.turn_at(message.ord).unwrap_or_default(), message.clone()))
             .collect();
-        let mut cut = Self {
+        self.rebuild(kept);
+        self.make_void(|record| record.newest_named() >= Some(from))
+    }
+
+    /// Puts other words in the place of a message's, or takes it out where there are none: its place stays. Records that
+    /// speak of it are void from now on; their ids are returned.
+    pub fn revise(
+        &mut self,
+        ord: Ordinal,
+        body: Option<Body>,
+        counter: &dyn TokenCount,
+    ) -> Vec<CompactionId> {
+        let Some(old) = self.message(ord).cloned() else { return Vec::new() };
+        let is_removed = body.is_none();
+        let body = body.unwrap_or_else(|| {
+            let is_round = self.rounds.iter().any(|round| round.assistant == ord);
+            let what = if is_round { REMOVED_ROUND } else { "" };
+            Body::Event { kind: REMOVED.to_owned(), text: what.into() }
+        });
+        let new = Arc::new(Message {
+            external_id: old.external_id.clone().filter(|_| !is_removed),
+            rev: self.cuts + 1,
+            visible_to_model: old.visible_to_model && !is_removed,
+            tokens: body.tokens(counter),
+            hash: body.hash(),
+            body,
+            mentions: OnceLock::new(),
+            ..(*old).clone()
+        });
+        let with_new = |message: &Arc<Message>| if message.ord == ord { new.clone() } else { message.clone() };
+        let messages: Vec<_> = self
+            .messages
+            .iter()
+            .map(|message| (self.turn_at(message.ord).unwrap_or_default(), with_new(message)))
+            .collect();
+        self.rebuild(messages);
+        self.make_void(|record| record.speaks_of(ord))
+    }
+
+    /// Takes everything out: what comes now is of the next generation. No record is in force any more; the ids of those
+    /// that were are returned.
+    pub fn reset(&mut self) -> Vec<CompactionId> {
+        self.generation = Generation(self.generation.0 + 1);
+        self.rebuild(Vec::new());
+        self.make_void(|_| true)
+    }
+
+    /// Builds everything again from these messages.
+    fn rebuild(&mut self, messages: Vec<(usize, Arc<Message>)>) {
+        let mut new = Self {
             compactions: std::mem::take(&mut self.compactions),
             ..Self::resumed(self.session.clone(), self.generation, self.cuts + 1)
         };
-        kept.into_iter().for_each(|(turn, message)| cut.put_back(turn, message));
-        let mut void = Vec::new();
-        for record in cut.compactions.iter_mut().filter(|record| record.status == Status::InForce) {
-            if record.newest_named() >= Some(from) {
-                record.status = Status::Void;
-                void.push(record.id.clone());
-            }
-        }
-        *self = cut;
-        void
+        messages.into_iter().for_each(|(turn, message)| new.put_back(turn, message));
+        *self = new;
+    }
+
+    /// Takes records out of force; the ids of those that were in force.
+    fn make_void(&mut self, is_meant: impl Fn(&Compaction) -> bool) -> Vec<CompactionId> {
+        let in_force = self.compactions.iter_mut().filter(|record| record.status == Status::InForce);
+        let void = in_force.filter(|record| is_meant(record)).map(|record| {
+            record.status = Status::Void;
+            record.id.clone()
+        });
+        void.collect()
     }
 
     /// Appends a user message to the running turn, as when the user puts a word in between two rounds.
     pub fn inject(&mut self, new: NewMessage, counter: &dyn TokenCount) -> Ordinal {
-        let ord = Ordinal(u32::try_from(self.messages.len()).unwrap_or(u32::MAX));
-        self.append_at(ord, new, self.turns.is_empty(), counter);
-        ord
+        self.append_at(new, false, None, counter)
     }
 
-    fn append_at(&mut self, ord: Ordinal, mut new: NewMessage, starts_turn: bool, counter: &dyn TokenCount) {
-        if starts_turn {
-            let id = TurnId::new(self.derived('t', self.turns.len()));
+    /// The same, for a message whose id was promised while it waited.
+    pub fn inject_promised(
+        &mut self,
+        new: NewMessage,
+        promised: (TurnId, MessageId),
+        counter: &dyn TokenCount,
+    ) -> Ordinal {
+        self.append_at(new, false, Some(promised), counter)
+    }
+
+    fn append_at(
+        &mut self,
+        mut new: NewMessage,
+        starts_turn: bool,
+        promised: Option<(TurnId, MessageId)>,
+        counter: &dyn TokenCount,
+    ) -> Ordinal {
+        let ord = Ordinal(u32::try_from(self.messages.len()).unwrap_or(u32::MAX));
+        let (turn, id) = promised.unzip();
+        if starts_turn || self.turns.is_empty() {
+            let id = turn.unwrap_or_else(|| TurnId::new(self.derived('t', self.turns.len())));
             self.turns.push(Turn { id, first: ord, requests: Vec::new(), ran: false });
         }
         if let Body::Assistant { calls, .. } = &mut new.body {
@@ -262,7 +338,7 @@ impl Transcript {
         let tokens = new.body.tokens(counter);
         let hash = new.body.hash();
         self.place(Arc::new(Message {
-            id: MessageId::new(self.derived('m', ord.index())),
+            id: id.unwrap_or_else(|| MessageId::new(self.derived('m', ord.index()))),
             external_id: new.external_id,
             ord,
             rev: self.cuts,
@@ -274,6 +350,7 @@ impl Transcript {
             hash,
             mentions: OnceLock::new(),
         }));
+        ord
     }
 
     /// Puts a message where it belongs: its turn is the newest one.
@@ -285,7 +362,7 @@ impl Transcript {
                 self.turns[turn_index].ran = true;
                 self.call_ids.extend(calls.iter().map(|call| call.id.clone()));
                 if !message.body.is_empty() && message.visible_to_model {
-                    let id = round_id(&message, self.rounds.len(), &self.session);
+                    let id = round_id(&message, self.rounds.len() + self.removed_rounds, &self.session);
                     let results = vec![None; calls.len()];
                     self.rounds.push(Round { id, turn: turn_index, assistant: ord, results, last: ord });
                 }
@@ -295,7 +372,9 @@ impl Transcript {
                     self.strays.insert(ord);
                 }
             }
-            Body::Event { .. } => {}
+            Body::Event { kind, text } => {
+                self.removed_rounds += usize::from(kind == REMOVED && &**text == REMOVED_ROUND);
+            }
         }
         self.messages.push(message);
     }
@@ -399,6 +478,9 @@ impl Transcript {
         sha256_hex(hashes.as_bytes())
     }
 }
+
+/// What stands in the place of a message that opened a round.
+const REMOVED_ROUND: &str = "round";
 
 /// An editor's own id for a round is the one under which it keeps a summary; ours comes from a counter.
 fn round_id(message: &Message, counter: usize, session: &SessionId) -> RoundId {

@@ -7,6 +7,7 @@ mod context;
 mod error;
 mod message;
 mod prompt;
+mod queue;
 mod time;
 mod tool;
 mod turn;
@@ -16,6 +17,7 @@ pub use answer::{complete_params, delta, delta_op, streaming};
 pub use context::{compaction_view, coverage, summary_metadata, turn_metadata};
 pub use message::{body_parts, content_parts, message};
 pub use prompt::{breakpoints, cuts, plan, prompt_messages, section, section_tokens};
+pub use queue::{always, approved, queue_item, scope, scope_patch};
 pub use time::{iso, moment};
 pub use tool::tool;
 

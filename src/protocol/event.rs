@@ -5,7 +5,8 @@ use super::error::ErrorData;
 use super::message::Message;
 use super::model::{DeltaOp, StopReason};
 use super::restore::{RestoreReport, TurnMetadata};
-use super::session::{SessionSummary, Snapshot, State};
+use super::scope::Scope;
+use super::session::{QueueItem, SessionSummary, Snapshot, State};
 use super::settings::Settings;
 use super::tool::PauseReason;
 use super::turn::TurnStatus;
@@ -35,8 +36,11 @@ pub const EVENTS: &[&str] = &[
     "streamDelta",
     "streamFinished",
     "messageAdded",
+    "messageUpdated",
+    "messageRemoved",
     "messagesTruncated",
     "threadUpdated",
+    "queueUpdated",
     "runtimeUpdated",
     "pauseRequired",
     "pauseCleared",
@@ -82,21 +86,46 @@ pub enum Event {
         /// The message.
         message: Message,
     },
-    /// Messages left the session, because the client's history no longer has them.
+    /// A message has other words.
+    MessageUpdated {
+        /// The message as it is from now on.
+        message: Message,
+    },
+    /// A message left the session.
+    MessageRemoved {
+        /// The message.
+        message_id: String,
+    },
+    /// Messages left the session: a user cut them off, or the client's history no longer has them.
     MessagesTruncated {
         /// The position of the first one that went.
         from_ord: u32,
         /// The session that keeps them.
         fork: String,
     },
-    /// Title or settings changed.
+    /// Title, draft, settings or what is shared changed: all of it as it is from now on.
     ThreadUpdated {
         /// The title.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
+        /// Rises with every `session/reset`.
+        generation: u32,
+        /// The user's unsent text; missing where there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        draft: Option<String>,
+        /// What it shares.
+        scope: Scope,
         /// The settings in force.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         settings: Option<Settings>,
+    },
+    /// What waits changed.
+    QueueUpdated {
+        /// All of it, in the order in which it is carried out.
+        queue: Vec<QueueItem>,
+        /// What could not be carried out when its turn came.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failed: Option<QueueFailure>,
     },
     /// The state changed.
     RuntimeUpdated {
@@ -188,6 +217,18 @@ pub enum CompactionPhase {
     Cancelled,
     /// Nothing makes the prompt fit; everything is as before.
     CannotFit,
+    /// What it stands for was changed or cut off: the prompt obeys it no longer.
+    Voided,
+}
+
+/// A command that waited and could not be carried out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct QueueFailure {
+    /// Its id in the queue.
+    pub item_id: String,
+    /// Why.
+    pub error: EventError,
 }
 
 /// The error that ended a turn.

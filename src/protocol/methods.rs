@@ -5,6 +5,12 @@ use super::check::fault;
 use super::context::{
     ContextCompactParams, ContextCompactResult, ContextInspectParams, ContextInspectResult,
 };
+use super::edit::{
+    DraftClearParams, DraftResult, DraftSetParams, EditResult, MessageRemoveParams, MessageTruncateParams,
+    MessageUpdateParams, QueueRemoveParams, QueueRemoveResult, SessionForkParams, SessionForkResult,
+    SessionImportParams, SessionImportResult, SessionResetParams, SessionResetResult, TurnRegenerateParams,
+    TurnRetryParams,
+};
 use super::error::ProtocolError;
 use super::event::{SessionEvent, SessionsChangedParams};
 use super::model::{
@@ -12,6 +18,7 @@ use super::model::{
     ModelDeltaParams, ModelUsageParams,
 };
 use super::prompt::{PromptRenderParams, PromptRenderResult};
+use super::scope::{ScopeGetParams, ScopePutParams, ScopeResult, ToolApprovalsParams, ToolApprovalsResult};
 use super::server::{ServerDiagnosticsParams, ServerDiagnosticsResult};
 use super::session::{
     SessionCloseParams, SessionCloseResult, SessionConfigureParams, SessionConfigureResult,
@@ -47,6 +54,8 @@ pub enum Level {
     Core,
     /// A client that shows what the prompt is made of.
     Context,
+    /// A client in which users change what was said.
+    Edit,
     /// Whoever likes.
     Extras,
 }
@@ -57,6 +66,7 @@ impl Level {
         match self {
             Self::Core => "core",
             Self::Context => "context",
+            Self::Edit => "edit",
             Self::Extras => "extras",
         }
     }
@@ -181,6 +191,48 @@ methods! {
     ContextCompact = "context/compact", ToSidecar, Context,
         "Compacts now.",
         ContextCompactParams => ContextCompactResult;
+    TurnRetry = "turn/retry", ToSidecar, Edit,
+        "Cuts everything from a message on off, and has the model answer again.",
+        TurnRetryParams => EditResult;
+    TurnRegenerate = "turn/regenerate", ToSidecar, Edit,
+        "Cuts the newest answer off, and has the model answer again.",
+        TurnRegenerateParams => EditResult;
+    MessageUpdate = "message/update", ToSidecar, Edit,
+        "Gives a message other words.",
+        MessageUpdateParams => EditResult;
+    MessageRemove = "message/remove", ToSidecar, Edit,
+        "Takes a message out, with what belongs to it.",
+        MessageRemoveParams => EditResult;
+    MessageTruncate = "message/truncate", ToSidecar, Edit,
+        "Cuts everything from a message on off.",
+        MessageTruncateParams => EditResult;
+    QueueRemove = "queue/remove", ToSidecar, Edit,
+        "Takes a command out of the queue.",
+        QueueRemoveParams => QueueRemoveResult;
+    SessionFork = "session/fork", ToSidecar, Edit,
+        "Makes another session that goes on from here.",
+        SessionForkParams => SessionForkResult;
+    SessionReset = "session/reset", ToSidecar, Edit,
+        "Begins a new chat under the same id.",
+        SessionResetParams => SessionResetResult;
+    SessionImport = "session/import", ToSidecar, Extras,
+        "Makes a session of a conversation that another program wrote.",
+        SessionImportParams => SessionImportResult;
+    DraftSet = "draft/set", ToSidecar, Extras,
+        "Keeps what the user typed and did not send.",
+        DraftSetParams => DraftResult;
+    DraftClear = "draft/clear", ToSidecar, Extras,
+        "Forgets it.",
+        DraftClearParams => DraftResult;
+    ScopeGet = "scope/get", ToSidecar, Extras,
+        "Shows what sessions share under a name.",
+        ScopeGetParams => ScopeResult;
+    ScopePut = "scope/put", ToSidecar, Extras,
+        "Changes what sessions share under a name.",
+        ScopePutParams => ScopeResult;
+    ToolApprovals = "tool/approvals", ToSidecar, Extras,
+        "Lists what was approved in a folder once and for all, and takes it back.",
+        ToolApprovalsParams => ToolApprovalsResult;
     ToolResult = "tool/result", ToSidecar, Extras,
         "Brings the result of a call that was answered with `pending`, or that a restart left open.",
         ToolResultParams => ToolResultResult;

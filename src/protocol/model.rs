@@ -15,6 +15,8 @@ pub enum ModelPurpose {
     Turn,
     /// A summary. It is not shown to the user.
     Summary,
+    /// A name for the session, where the setting `titles` is `model`.
+    Title,
 }
 
 /// Whether a model may use the tools that it is told of.

@@ -6,6 +6,7 @@ use super::message::{Message, Part};
 use super::model::Usage;
 use super::prompt::Section;
 use super::restore::{RestoreReport, TurnMetadata};
+use super::scope::Scope;
 use super::settings::Settings;
 use super::tool::{PauseReason, PendingCall, Tool};
 use super::turn::{Turn, TurnStatus};
@@ -74,6 +75,21 @@ pub enum Driver {
     Editor,
 }
 
+/// How a session came to be.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Origin {
+    /// It began with nothing.
+    #[default]
+    New,
+    /// It keeps what an edit, a retry, a cut or a reset of its parent would have lost.
+    Rewind,
+    /// A user went on from somewhere in its parent (`session/fork`).
+    Branch,
+    /// It runs for its parent.
+    Background,
+}
+
 /// Parameters of `session/open`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -92,10 +108,11 @@ pub struct SessionOpenParams {
     /// What it is for, in the client's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// The session that started it.
+    /// The session that started it: it runs in the background, and its parent is told when it comes to rest by a message of
+    /// the kind `process_completed` that no model sees.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
-    /// What background sessions share.
+    /// The name of what it shares with other sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_scope: Option<String>,
     /// Settings of this session.
@@ -139,11 +156,20 @@ pub struct Snapshot {
     /// Its title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// Rises with every `session/reset`.
+    pub generation: u32,
+    /// The session that it was started by or went on from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<String>,
+    /// How it came to be.
+    pub origin: Origin,
+    /// What it shares with the sessions of its work scope; of its own where it has none.
+    pub scope: Scope,
     /// Its messages, in order.
     pub messages: Vec<Message>,
     /// Its turns, in order.
     pub turns: Vec<TurnView>,
-    /// Requests that wait.
+    /// Commands that wait, in the order in which they are carried out.
     pub queue: Vec<QueueItem>,
     /// Whether it is being compacted.
     pub compression: Compression,
@@ -208,16 +234,25 @@ pub struct RoundView {
     pub summary: Option<String>,
 }
 
-/// A request that waits.
+/// A command that waits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueItem {
     /// Its id.
     pub item_id: String,
+    /// Its method, such as `turn/start`.
+    pub method: String,
+    /// Whether it goes before those that are not urgent.
+    pub priority: bool,
     /// The turn that it will be.
-    pub turn_id: String,
-    /// What the user asks.
-    pub content: Vec<Part>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<String>,
+    /// The message that it will be, or is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<String>,
+    /// The user's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Vec<Part>>,
 }
 
 /// Whether a session is being compacted.
@@ -301,6 +336,11 @@ pub struct SessionSummary {
     /// The session that it was started or forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
+    /// How it came to be.
+    pub origin: Origin,
+    /// What it shares under a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_scope: Option<String>,
     /// Its state, where it is open in this process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<State>,

@@ -66,6 +66,16 @@ pub enum Summarize {
     Off,
 }
 
+/// Who names a session that the client does not name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Titles {
+    /// Its first request does.
+    Request,
+    /// Its first request, until the model was asked after the first turn.
+    Model,
+}
+
 /// When the store lets a write count as done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -117,6 +127,13 @@ pub struct Settings {
     /// Milliseconds before a `tool/invoke` counts as failed. Default: 1,800,000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_deadline_ms: Option<u64>,
+    /// Milliseconds for which what a model says is gathered before it is told as one event; 0 tells each piece by itself.
+    /// Default: 16.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delta_interval_ms: Option<u64>,
+    /// Who names a session that the client does not name. Default: `request`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub titles: Option<Titles>,
     /// When the store lets a write count as done. Default: `full`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub synchronous: Option<Synchronous>,

@@ -28,6 +28,10 @@ pub struct Tool {
     /// Whether a call of it may run. Default: `allow`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<ToolPolicy>,
+    /// What holds for calls whose arguments look a certain way. The strictest rule that matches takes the place of
+    /// `policy`, but where that is `deny`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules: Option<Vec<ToolRule>>,
     /// The state in which a successful call of it ends the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends_turn: Option<EndsTurn>,
@@ -63,6 +67,21 @@ pub enum ToolPolicy {
     Ask,
     /// It never runs; the model is told so.
     Deny,
+}
+
+/// What holds for calls whose arguments look a certain way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolRule {
+    /// The argument that is looked at. Where it is missing: what allows must hold for the values of all of them together,
+    /// one to a line; what asks or denies, for any of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub argument: Option<String>,
+    /// How it looks: `*` stands for any characters, `\` takes the next one as it is. In a rule that allows, `*` does not
+    /// stand for characters with which a shell begins another command.
+    pub pattern: String,
+    /// What holds then.
+    pub policy: ToolPolicy,
 }
 
 /// The state in which a tool ends a turn.
@@ -133,6 +152,9 @@ pub struct Decision {
     /// The user's words, which the model is told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// With `approveAlways`: how the values of the arguments look, as in a tool's rule that allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<String>,
 }
 
 /// What a user can decide about a call.
@@ -141,6 +163,9 @@ pub struct Decision {
 pub enum Verdict {
     /// It runs.
     Approve,
+    /// It runs, and so do later calls like it in this workspace, without a question: calls that look like `pattern`; where
+    /// there is none, all calls of the tool, or for a tool of kind `run` this command alone.
+    ApproveAlways,
     /// It does not run; the model is told so.
     Reject,
 }

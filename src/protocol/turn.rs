@@ -3,7 +3,7 @@
 use super::message::{AssistantInput, Content, MessageInput};
 use super::prompt::{ContextFile, Notebook, Section, Variable};
 use super::restore::TurnMetadata;
-use super::session::State;
+use super::session::{QueueItem, State};
 use super::settings::Model;
 use super::tool::{Tool, ToolResult};
 use schemars::JsonSchema;
@@ -108,16 +108,27 @@ pub struct TurnStartParams {
     /// The model from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
+    /// Whether it goes before what waits, and into the turn that runs: an answer that is being given is broken off (what
+    /// was said stays), a round's calls are waited for. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<bool>,
+    /// A name for this request: sent again under the same name, it is answered again and not asked twice. The last 1,000
+    /// of a session are remembered, also across restarts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<String>,
 }
 
 /// Result of `turn/start`. It comes as soon as the request is on disk; everything else comes as events.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnStartResult {
-    /// The turn.
+    /// The turn. A request that waits and goes into a turn that runs belongs to that one: `messageAdded` says so.
     pub turn_id: String,
     /// The user's message.
     pub message_id: String,
+    /// Where it has to wait: its id in the queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item_id: Option<String>,
     /// Its place in the queue, from 1, where it has to wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued_position: Option<u32>,
@@ -129,9 +140,12 @@ pub struct TurnStartResult {
 pub struct TurnCancelParams {
     /// The session.
     pub session_id: String,
-    /// The turn; the running one where it is missing.
+    /// The turn, running or waiting; the running one where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,
+    /// Whether what waits is not done either. Default: false; then the next in the queue begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancel_queued: Option<bool>,
 }
 
 /// Result of `turn/cancel`.
@@ -143,6 +157,8 @@ pub struct TurnCancelResult {
     pub turn_id: Option<String>,
     /// The session's state afterwards.
     pub state: State,
+    /// What waits no longer, with the user's words.
+    pub removed: Vec<QueueItem>,
 }
 
 /// Parameters of `turn/end`.

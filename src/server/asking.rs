@@ -7,7 +7,8 @@ use super::main_loop::{MainLoop, wire};
 use super::opening::{New, given_id, new_id};
 use super::queued::{Opens, Queued};
 use super::settings::model_facts;
-use super::{stores, wire_session};
+use super::wire_session::Asked;
+use super::{editing, shared, stores, wire_session};
 use crate::engine::id::SessionId;
 use crate::engine::message::{Body, Content, NewMessage, ToolResult};
 use crate::engine::session::effect::Diagnostic;
@@ -17,9 +18,9 @@ use crate::engine::session::stored::{Driver, TurnStatus};
 use crate::protocol::convert::{self, Reading};
 use crate::protocol::error::ProtocolError;
 use crate::protocol::prompt::{PromptRenderParams, RenderSummarize, Section};
-use crate::protocol::session::{self, SessionListParams, SessionOpenParams};
+use crate::protocol::session::{SessionListParams, SessionOpenParams};
 use crate::protocol::tool::Tool;
-use crate::protocol::turn::{self, TurnOutcome, TurnStartParams};
+use crate::protocol::turn::{self, TurnStartParams};
 use crate::store::error::StoreError;
 use crate::store::list::ListQuery;
 
@@ -30,6 +31,8 @@ const MOST_PAGE: u32 = 500;
 
 /// Carries out what a client asks for, or begins to.
 pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<(), ProtocolError> {
+    let Some(ask) = editing::ask(main, to, ask)? else { return Ok(()) };
+    let Some(ask) = shared::ask(main, to, ask)? else { return Ok(()) };
     match ask {
         Ask::Open(params) => open(main, to, params),
         Ask::List(params) => list(main, to, &params),
@@ -44,17 +47,9 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<(), Prot
             hand(main, &id, Queued::Configure(to, Box::new(params)))
         }
         Ask::StartTurn(params) => start_turn(main, to, params),
-        Ask::CancelTurn(params) => {
-            is_about(main, to, params.turn_id);
-            command(main, to, &params.session_id, Command::CancelTurn)
-        }
         Ask::EndTurn(params) => {
             is_about(main, to, params.turn_id);
-            let status = match params.status {
-                Some(TurnOutcome::Completed) | None => TurnStatus::Completed,
-                Some(TurnOutcome::Cancelled) => TurnStatus::Cancelled,
-                Some(TurnOutcome::Failed) => TurnStatus::Failed,
-            };
+            let status = params.status.map_or(TurnStatus::Completed, TurnStatus::from);
             command(main, to, &params.session_id, Command::EndTurn(status))
         }
         Ask::AppendRound(params) => {
@@ -80,6 +75,21 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<(), Prot
             command(main, to, &params.session_id, Command::Compact { focus: params.focus })
         }
         Ask::Diagnostics(_) => super::diagnostics::answer(main, to),
+        Ask::CancelTurn(_)
+        | Ask::Retry(_)
+        | Ask::Regenerate(_)
+        | Ask::Update(_)
+        | Ask::Remove(_)
+        | Ask::Truncate(_)
+        | Ask::Dequeue(_)
+        | Ask::Fork(_)
+        | Ask::Reset(_)
+        | Ask::Import(_)
+        | Ask::SetDraft(_)
+        | Ask::ClearDraft(_)
+        | Ask::GetScope(_)
+        | Ask::PutScope(_)
+        | Ask::Approvals(_) => Ok(()),
     }
 }
 
@@ -89,7 +99,14 @@ fn hand(main: &mut MainLoop, id: &str, item: Queued) -> Result<(), ProtocolError
     Ok(())
 }
 
-fn command(main: &mut MainLoop, to: ReplyTo, id: &str, command: Command) -> Result<(), ProtocolError> {
+/// Notes which form the answer has.
+pub(super) fn form(main: &mut MainLoop, to: ReplyTo, asked: Asked) {
+    if let Some(waiting) = main.waiting.get_mut(&to) {
+        waiting.asked = asked;
+    }
+}
+
+pub(super) fn command(main: &mut MainLoop, to: ReplyTo, id: &str, command: Command) -> Result<(), ProtocolError> {
     let id = given_id(id)?;
     main.command(to, &id, command);
     Ok(())
@@ -112,10 +129,7 @@ fn open(main: &mut MainLoop, to: ReplyTo, params: SessionOpenParams) -> Result<(
         title: params.title,
     }));
     let new = New {
-        driver: match params.driver {
-            Some(session::Driver::Editor) => Driver::Editor,
-            Some(session::Driver::Sidecar) | None => Driver::Sidecar,
-        },
+        driver: params.driver.map_or(Driver::Sidecar, Driver::from),
         kind: params.kind,
         parent: params.parent_id.as_deref().map(given_id).transpose()?,
         work_scope: params.work_scope,
@@ -162,7 +176,10 @@ fn start_turn(main: &mut MainLoop, to: ReplyTo, params: TurnStartParams) -> Resu
             Some(model) => Some((model_facts(model), wire(model)?)),
             None => None,
         },
+        priority: params.priority.unwrap_or_default(),
+        key: params.idempotency_key,
     };
+    form(main, to, Asked::Turn);
     command(main, to, &params.session_id, Command::StartTurn(Box::new(start)))
 }
 

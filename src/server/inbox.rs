@@ -5,10 +5,16 @@ use crate::engine::id::SessionId;
 use crate::engine::session::input::{ReplyTo, Timer};
 use crate::engine::session::stored::Stored;
 use crate::protocol::context::{ContextCompactParams, ContextInspectParams};
+use crate::protocol::edit::{
+    DraftClearParams, DraftSetParams, MessageRemoveParams, MessageTruncateParams, MessageUpdateParams,
+    QueueRemoveParams, SessionForkParams, SessionImportParams, SessionResetParams, TurnRegenerateParams,
+    TurnRetryParams,
+};
 use crate::protocol::error::ProtocolError;
 use crate::protocol::methods::{self, Method};
 use crate::protocol::model::ModelDeltaParams;
 use crate::protocol::prompt::PromptRenderParams;
+use crate::protocol::scope::{ScopeGetParams, ScopePutParams, ToolApprovalsParams};
 use crate::protocol::server::{InitializeOptions, ServerDiagnosticsParams};
 use crate::protocol::session::{
     SessionCloseParams, SessionConfigureParams, SessionDeleteParams, SessionListParams, SessionOpenParams,
@@ -84,6 +90,20 @@ pub(super) enum Ask {
     Render(PromptRenderParams),
     Decide(ToolDecideParams),
     ToolResult(ToolResultParams),
+    Retry(TurnRetryParams),
+    Regenerate(TurnRegenerateParams),
+    Update(MessageUpdateParams),
+    Remove(MessageRemoveParams),
+    Truncate(MessageTruncateParams),
+    Dequeue(QueueRemoveParams),
+    Fork(SessionForkParams),
+    Reset(SessionResetParams),
+    Import(SessionImportParams),
+    SetDraft(DraftSetParams),
+    ClearDraft(DraftClearParams),
+    GetScope(ScopeGetParams),
+    PutScope(ScopePutParams),
+    Approvals(ToolApprovalsParams),
     Inspect(ContextInspectParams),
     Compact(ContextCompactParams),
     Diagnostics(ServerDiagnosticsParams),
@@ -117,6 +137,20 @@ asks! {
     PromptRender => Render,
     ToolDecide => Decide,
     ToolResult => ToolResult,
+    TurnRetry => Retry,
+    TurnRegenerate => Regenerate,
+    MessageUpdate => Update,
+    MessageRemove => Remove,
+    MessageTruncate => Truncate,
+    QueueRemove => Dequeue,
+    SessionFork => Fork,
+    SessionReset => Reset,
+    SessionImport => Import,
+    DraftSet => SetDraft,
+    DraftClear => ClearDraft,
+    ScopeGet => GetScope,
+    ScopePut => PutScope,
+    ToolApprovals => Approvals,
     ContextInspect => Inspect,
     ContextCompact => Compact,
     ServerDiagnostics => Diagnostics,

@@ -9,6 +9,7 @@ use super::outgoing::Outgoing;
 use super::queued::Queued;
 use super::settings::Layers;
 use super::stores::Stores;
+use super::wire_session::Asked;
 use crate::engine::id::{SessionId, Time};
 use crate::engine::session::input::{Command, Input, ReplyTo};
 use crate::engine::session::{Around, Session};
@@ -70,6 +71,8 @@ pub(super) struct Waiting {
     pub session: Option<SessionId>,
     /// The turn that it names, where it does.
     pub turn: Option<String>,
+    /// The form of the answer, where there are several.
+    pub asked: Asked,
     /// Where progress is told meanwhile, and whether it was begun.
     pub progress: Option<(ProgressToken, bool)>,
 }
@@ -133,7 +136,7 @@ impl MainLoop {
                 self.log(format!("the new configuration cannot be read, the old one stays: {error}"));
             }
             Event::Asked(to, ask, reply) => {
-                self.waiting.insert(to, Waiting { reply, session: None, turn: None, progress: None });
+                self.waiting.insert(to, Waiting { reply, session: None, turn: None, asked: Asked::default(), progress: None });
                 if let Err(error) = self.ask(to, *ask) {
                     self.answer(to, Err(error));
                 }

@@ -7,7 +7,7 @@ use super::main_loop::{MainLoop, Slot};
 use super::message::Answer;
 use super::{stores, wire_event, wire_session};
 use crate::engine::id::{CallId, SessionId, TurnId};
-use crate::engine::session::effect::{AskModel, Effect, InvokeTool, Purpose, Reason};
+use crate::engine::session::effect::{AskModel, Effect, InvokeTool, Reason};
 use crate::engine::session::event::{EventBody, Phase};
 use crate::engine::session::input::{Input, ModelCallId, Timer, ToolOutcome};
 use crate::protocol::convert::{self, Reading};
@@ -119,6 +119,8 @@ impl MainLoop {
                 Effect::Write(_)
                 | Effect::AskModel(_)
                 | Effect::InvokeTool(_)
+                | Effect::RunTool(_)
+                | Effect::Remember(_)
                 | Effect::AskPermission(_)
                 | Effect::Start(..) => {}
             }
@@ -143,7 +145,9 @@ impl MainLoop {
             Effect::Emit(event) => self.emit(id, event),
             Effect::Reply(to, answer) => {
                 let Some(Slot::Live(live)) = self.sessions.get(id) else { return };
-                let value = wire_session::answer(&live.session, &self.layers, live.store.is_some(), *answer);
+                let asked = self.waiting.get(&to).map(|waiting| waiting.asked.clone()).unwrap_or_default();
+                let is_kept = live.store.is_some();
+                let value = wire_session::answer(&live.session, &self.layers, is_kept, asked, *answer);
                 self.answer(to, value);
             }
             Effect::AskModel(ask) => self.ask_model(id, *ask),
@@ -152,6 +156,8 @@ impl MainLoop {
                 self.cancel(number);
             }
             Effect::InvokeTool(call) => self.invoke(id, call),
+            Effect::RunTool(call) => self.run_tool(id, call),
+            Effect::Remember(always) => self.remember(id, &always),
             Effect::CancelTool(call) => {
                 let number = self.live(id).and_then(|live| live.tools.remove(&call));
                 self.cancel(number);
@@ -229,7 +235,7 @@ impl MainLoop {
             Phase::Started => "the conversation is too long, making room",
             Phase::Summarizing => "summing up the conversation",
             Phase::FellBack => "the summary failed, trying another way",
-            Phase::Accepted | Phase::Refused | Phase::Cancelled | Phase::CannotFit => return,
+            Phase::Accepted | Phase::Refused | Phase::Cancelled | Phase::CannotFit | Phase::Voided => return,
         };
         let told = self.waiting.values_mut().filter(|waiting| waiting.session.as_ref() == Some(id));
         let mut values = Vec::new();
@@ -254,10 +260,7 @@ impl MainLoop {
 
     fn ask_model(&mut self, id: &SessionId, ask: AskModel) {
         let AskModel { call, turn, purpose, model, tokens, request } = ask;
-        let purpose = match purpose {
-            Purpose::Turn => ModelPurpose::Turn,
-            Purpose::Summary => ModelPurpose::Summary,
-        };
+        let purpose = ModelPurpose::from(purpose);
         let used = Used { turn: turn.clone(), purpose, tokens };
         if self.layers.client.count_tokens && model.counts_tokens {
             let texts = request.items.iter().flat_map(|item| item.texts()).map(|text| text.to_string());

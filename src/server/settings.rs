@@ -109,6 +109,12 @@ fn validated(settings: &Settings, client: Client) -> Result<Effective, ProtocolE
             None => {}
         }
     }
+    if let Some(ms) = settings.delta_interval_ms {
+        effective.delta_interval_ms = ms;
+    }
+    if let Some(titles) = settings.titles {
+        effective.titles = titles.into();
+    }
     effective.budget().map_err(|error| unusable("settings.model.window", &error))?;
     Ok(effective)
 }
@@ -164,6 +170,8 @@ pub(super) fn shown(effective: &Effective) -> Settings {
         round_limit: Some(effective.round_limit),
         model_deadline_ms: Some(effective.model_deadline_ms),
         tool_deadline_ms: Some(effective.tool_deadline_ms),
+        delta_interval_ms: Some(effective.delta_interval_ms),
+        titles: Some(effective.titles.into()),
         synchronous: None,
     }
 }

@@ -1,11 +1,12 @@
 //! Events as a client reads them. What happens when is the session's.
 
-use super::wire_session::{metadata, reasons, refused, restored, state, status, view};
+use super::wire_session::{metadata, queue, reasons, refused, restored, view};
 use crate::engine::session::Session;
-use crate::engine::session::event::{self, EventBody, Phase};
+use crate::engine::session::effect::Refusal;
+use crate::engine::session::event::{self, EventBody};
 use crate::protocol::context::SectionTokens;
 use crate::protocol::convert;
-use crate::protocol::event::{CompactionPhase, Event, EventError, SessionEvent};
+use crate::protocol::event::{Event, EventError, QueueFailure, SessionEvent};
 
 /// An event of this session.
 pub(super) fn event(session: &Session, event: &event::Event) -> SessionEvent {
@@ -23,37 +24,51 @@ fn body(session: &Session, body: &EventBody) -> Event {
             message_id: message.as_str().to_owned(),
             turn_id: turn.as_str().to_owned(),
         },
-        EventBody::StreamDelta { message, delta } => Event::StreamDelta {
+        EventBody::StreamDelta { message, deltas } => Event::StreamDelta {
             message_id: message.as_str().to_owned(),
-            ops: vec![convert::delta_op(delta)],
+            ops: deltas.iter().map(convert::delta_op).collect(),
         },
         EventBody::StreamFinished { message, stop } => Event::StreamFinished {
             message_id: message.as_str().to_owned(),
             stop_reason: Some((*stop).into()),
         },
         EventBody::MessageAdded(message) => Event::MessageAdded { message: convert::message(message) },
+        EventBody::MessageUpdated(message) => Event::MessageUpdated { message: convert::message(message) },
+        EventBody::MessageRemoved { message } => {
+            Event::MessageRemoved { message_id: message.as_str().to_owned() }
+        }
+        EventBody::QueueUpdated { items, failed } => Event::QueueUpdated {
+            queue: queue(items),
+            failed: failed.as_ref().map(|(item, why)| QueueFailure {
+                item_id: item.as_str().to_owned(),
+                error: error(session, why),
+            }),
+        },
         EventBody::MessagesTruncated { from, fork } => Event::MessagesTruncated {
             from_ord: from.0,
             fork: fork.as_ref().map(|fork| fork.as_str().to_owned()).unwrap_or_default(),
         },
-        EventBody::ThreadUpdated { title } => Event::ThreadUpdated {
-            title: title.clone(),
+        EventBody::ThreadUpdated(thread) => Event::ThreadUpdated {
+            title: thread.title.clone(),
+            generation: thread.generation.0,
+            draft: thread.draft.as_ref().map(ToString::to_string),
+            scope: convert::scope(&thread.scope),
             settings: Some(super::settings::shown(session.settings())),
         },
         EventBody::RuntimeUpdated { state: now, turn, ended } => Event::RuntimeUpdated {
-            state: state(*now),
+            state: (*now).into(),
             turn_id: turn.as_ref().map(|turn| turn.as_str().to_owned()),
-            status: ended.as_ref().map(|ended| status(ended.status)),
-            error: ended.as_ref().and_then(|ended| ended.error.as_ref()).map(|why| {
-                let error = refused(session, why);
-                EventError { code: error.code(), message: error.message, data: error.data }
-            }),
+            status: ended.as_ref().map(|ended| ended.status.into()),
+            error: ended
+                .as_ref()
+                .and_then(|ended| ended.error.as_ref())
+                .map(|why| error(session, why)),
             metadata: ended.as_ref().and_then(|ended| metadata(&ended.summaries)),
         },
         EventBody::PauseRequired(calls) => Event::PauseRequired { reasons: reasons(calls) },
         EventBody::PauseCleared => Event::PauseCleared {},
         EventBody::CompactionUpdated(update) => Event::CompactionUpdated {
-            phase: phase(update.phase),
+            phase: update.phase.into(),
             mode: update.mode.map(Into::into),
             trigger: Some(update.trigger.into()),
             reason: update.reason.clone(),
@@ -80,14 +95,7 @@ fn body(session: &Session, body: &EventBody) -> Event {
     }
 }
 
-fn phase(phase: Phase) -> CompactionPhase {
-    match phase {
-        Phase::Started => CompactionPhase::Started,
-        Phase::Summarizing => CompactionPhase::Summarizing,
-        Phase::FellBack => CompactionPhase::FellBack,
-        Phase::Accepted => CompactionPhase::Accepted,
-        Phase::Refused => CompactionPhase::Refused,
-        Phase::Cancelled => CompactionPhase::Cancelled,
-        Phase::CannotFit => CompactionPhase::CannotFit,
-    }
+fn error(session: &Session, why: &Refusal) -> EventError {
+    let error = refused(session, why);
+    EventError { code: error.code(), message: error.message, data: error.data }
 }

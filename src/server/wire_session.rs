@@ -8,13 +8,15 @@ use crate::engine::compact::record::Compaction;
 use crate::engine::compact::restore::Verdict;
 use crate::engine::id::CallId;
 use crate::engine::session::Session;
+use crate::engine::session::acceptance;
 use crate::engine::session::effect::{Answer, Diagnostic, Reason, Refusal, Rendered};
 use crate::engine::session::input;
+use crate::engine::session::queue::{Accepted, QueueItem};
 use crate::engine::session::reconcile::Report;
 use crate::engine::session::settings::{ModelFacts, Settings};
 use crate::engine::session::snapshot::{Inspection, Snapshot, TurnSnapshot};
 use crate::engine::session::state::StateName;
-use crate::engine::session::stored::{Driver, TurnStatus};
+use crate::engine::session::stored::Always;
 use crate::engine::transcript::Transcript;
 use crate::protocol::context::{CompactionView, ContextCompactResult, ContextInspectResult, SectionTokens};
 use crate::protocol::convert;
@@ -22,21 +24,46 @@ use crate::protocol::error::{ErrorData, ProtocolError};
 use crate::protocol::message::{Arguments, Part};
 use crate::protocol::prompt::{PromptMessage, PromptRenderResult, PromptRole};
 use crate::protocol::restore::{self, RestoreEntry, RestoreReport, RestoreSource};
+use crate::protocol::edit::{EditResult, QueueRemoveResult, SessionForkResult, SessionImportResult, SessionResetResult};
 use crate::protocol::session::{
     self, Compression, Pause, RoundView, SessionConfigureResult, SessionDeleteResult, SessionListResult,
-    SessionOpenResult, SessionSubscribeResult, SessionSummary, State, TurnView,
+    SessionOpenResult, SessionSubscribeResult, SessionSummary, TurnView,
 };
 use crate::protocol::tool::{Decision, PauseReason, PendingCall, ToolDecideResult, Verdict as Decided};
-use crate::protocol::turn::{self, RoundAppendResult, TurnCancelResult, TurnEndResult, TurnStartResult};
+use crate::protocol::turn::{RoundAppendResult, TurnCancelResult, TurnEndResult, TurnStartResult};
 use crate::store::Deleted;
 use crate::store::list::{Page, SessionRow};
 use serde_json::Value;
+
+/// What was asked for, where one answer has several forms.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// A turn.
+    Turn,
+    /// Another session.
+    Fork,
+    /// A new chat.
+    Reset,
+    /// A session made of a conversation.
+    Import {
+        /// What it was read as.
+        format: &'static str,
+        /// What could not be read.
+        skipped: Vec<String>,
+        /// Messages that could.
+        messages: usize,
+    },
+    /// Anything else that changes the past.
+    #[default]
+    Edit,
+}
 
 /// An answer as a result or an error. `is_kept` says whether the session is stored.
 pub(super) fn answer(
     session: &Session,
     layers: &Layers,
     is_kept: bool,
+    asked: Asked,
     answer: Result<Answer, Refusal>,
 ) -> Result<Value, ProtocolError> {
     match answer.map_err(|refusal| refused(session, &refusal))? {
@@ -55,14 +82,12 @@ pub(super) fn answer(
             let events = events.iter().map(|event| super::wire_event::event(session, event)).collect();
             wire(&SessionSubscribeResult { events: Some(events), snapshot: None })
         }
-        Answer::TurnStarted { turn, message } => wire(&TurnStartResult {
-            turn_id: turn.as_str().to_owned(),
-            message_id: message.as_str().to_owned(),
-            queued_position: None,
-        }),
-        Answer::TurnCancelled(turn) => wire(&TurnCancelResult {
+        Answer::Accepted(accepted) => accepted_as(session, asked, accepted),
+        Answer::Dequeued(gone) => wire(&QueueRemoveResult { removed: queue(&gone) }),
+        Answer::TurnCancelled(turn, gone) => wire(&TurnCancelResult {
             turn_id: turn.map(|turn| turn.as_str().to_owned()),
-            state: state(session.state().name()),
+            state: session.state().name().into(),
+            removed: queue(&gone),
         }),
         Answer::TurnEnded { turn, summaries } => wire(&TurnEndResult {
             turn_id: turn.as_str().to_owned(),
@@ -81,8 +106,12 @@ pub(super) fn answer(
         Answer::Compacted(Err(reason)) => {
             wire(&ContextCompactResult { reason: Some(reason), ..ContextCompactResult::default() })
         }
+        Answer::Reset(accepted, gone) => wire(&SessionResetResult {
+            fork: accepted.session.map(|fork| fork.as_str().to_owned()),
+            removed: queue(&gone),
+        }),
         Answer::Configured => wire(&SessionConfigureResult { settings: shown(session.settings()) }),
-        Answer::Done(now) => wire(&ToolDecideResult { state: state(now) }),
+        Answer::Done(now) => wire(&ToolDecideResult { state: now.into() }),
         Answer::Inspected(inspection) => wire(&inspected(session, layers, *inspection)),
     }
 }
@@ -91,9 +120,9 @@ pub(super) fn answer(
 pub(super) fn refused(session: &Session, refusal: &Refusal) -> ProtocolError {
     // What the other driver's sessions take is no way on.
     let accepts = |now: StateName| -> Vec<String> {
-        now.accepted_by(session.head().driver).map(str::to_owned).collect()
+        acceptance::accepts(now, session.head().driver).into_iter().map(str::to_owned).collect()
     };
-    let taken = |now| ErrorData::InvalidState { state: state(now), accepts: accepts(now) };
+    let taken = |now: StateName| ErrorData::InvalidState { state: now.into(), accepts: accepts(now) };
     let data = match refusal {
         Refusal::InvalidState { state: now, .. } => taken(*now),
         Refusal::OtherDriver(_) => taken(session.state().name()),
@@ -103,6 +132,8 @@ pub(super) fn refused(session: &Session, refusal: &Refusal) -> ProtocolError {
                 format!("{refusal}; nothing was done"),
             );
         }
+        Refusal::QueueFull { limit } => ErrorData::QueueFull { limit: *limit },
+        Refusal::NotEmpty => taken(session.state().name()),
         Refusal::Unknown { what, id } | Refusal::Settled { what, id } => {
             let field = if *what == "tool call" { "toolCallId" } else { what };
             ErrorData::StaleReference { field: field.to_owned(), id: id.clone() }
@@ -137,35 +168,40 @@ pub(super) fn refused(session: &Session, refusal: &Refusal) -> ProtocolError {
     ProtocolError::new(data, message)
 }
 
-/// A state as clients know it.
-pub(super) fn state(state: StateName) -> State {
-    match state {
-        StateName::Idle => State::Idle,
-        StateName::Generating => State::Generating,
-        StateName::ExecutingTools => State::ExecutingTools,
-        StateName::Paused => State::Paused,
-        StateName::WaitingIde => State::WaitingIde,
-        StateName::WaitingUserInput => State::WaitingUserInput,
-        StateName::Completed => State::Completed,
-        StateName::Error => State::Error,
+/// What became of a command that is carried out at once or waits.
+fn accepted_as(of: &Session, asked: Asked, accepted: Accepted) -> Result<Value, ProtocolError> {
+    let turn_id = accepted.turn.map(|turn| turn.as_str().to_owned());
+    let message_id = accepted.message.map(|message| message.as_str().to_owned());
+    let item_id = accepted.item.map(|item| item.as_str().to_owned());
+    let session = accepted.session.map(|session| session.as_str().to_owned());
+    match asked {
+        Asked::Turn => wire(&TurnStartResult {
+            turn_id: turn_id.unwrap_or_default(),
+            message_id: message_id.unwrap_or_default(),
+            item_id,
+            queued_position: accepted.position,
+        }),
+        Asked::Fork => wire(&SessionForkResult { session_id: session.unwrap_or_default() }),
+        Asked::Reset => wire(&SessionResetResult { fork: session, removed: Vec::new() }),
+        Asked::Import { format, skipped, messages } => wire(&SessionImportResult {
+            session_id: of.id().as_str().to_owned(),
+            format: format.to_owned(),
+            messages: u32::try_from(messages).unwrap_or(u32::MAX),
+            skipped,
+        }),
+        Asked::Edit => wire(&EditResult {
+            turn_id,
+            message_id,
+            fork: session,
+            item_id,
+            queued_position: accepted.position,
+        }),
     }
 }
 
-fn driver(driver: Driver) -> session::Driver {
-    match driver {
-        Driver::Sidecar => session::Driver::Sidecar,
-        Driver::Editor => session::Driver::Editor,
-    }
-}
-
-/// How a turn ended.
-pub(super) fn status(status: TurnStatus) -> turn::TurnStatus {
-    match status {
-        TurnStatus::Running => turn::TurnStatus::Running,
-        TurnStatus::Completed => turn::TurnStatus::Completed,
-        TurnStatus::Cancelled => turn::TurnStatus::Cancelled,
-        TurnStatus::Failed => turn::TurnStatus::Failed,
-    }
+/// Commands that wait, or do not any more.
+pub(super) fn queue(items: &[QueueItem]) -> Vec<session::QueueItem> {
+    items.iter().map(convert::queue_item).collect()
 }
 
 /// A record with its metadata.
@@ -188,9 +224,10 @@ pub(super) fn reasons(reasons: &[Reason]) -> Vec<PauseReason> {
 pub(super) fn decisions(decisions: &[Decision]) -> Vec<input::Decision> {
     let each = decisions.iter().map(|decision| input::Decision {
         call: CallId::new(&decision.tool_call_id),
-        approved: decision.decision == Decided::Approve,
+        approved: decision.decision != Decided::Reject,
         note: decision.note.clone(),
-        always: None,
+        always: (decision.decision == Decided::ApproveAlways)
+            .then(|| Always { tool: String::new(), pattern: decision.pattern.clone() }),
     });
     each.collect()
 }
@@ -204,19 +241,23 @@ pub(super) fn whole(session: &Session, snapshot: Snapshot) -> session::Snapshot 
         session_id: snapshot.head.id.as_str().to_owned(),
         stream: snapshot.stream,
         seq: snapshot.seq,
-        state: state(snapshot.state),
-        driver: driver(snapshot.head.driver),
-        title: snapshot.head.title,
+        state: snapshot.state.into(),
+        driver: snapshot.head.driver.into(),
+        title: snapshot.thread.title,
+        generation: snapshot.thread.generation.0,
+        parent_id: snapshot.head.parent.map(|parent| parent.as_str().to_owned()),
+        origin: snapshot.head.origin.into(),
+        scope: convert::scope(&snapshot.thread.scope),
         messages: snapshot.messages.iter().map(|message| convert::message(message)).collect(),
         turns: snapshot.turns.iter().map(|turn| turn_view(transcript, turn)).collect(),
-        queue: Vec::new(),
+        queue: queue(&snapshot.queue),
         compression: Compression {
             running: snapshot.compacting.is_some(),
             phase: snapshot.compacting.map(|_| crate::protocol::event::CompactionPhase::Summarizing),
             mode: snapshot.compacting.map(Into::into),
         },
         streaming: snapshot.streaming.map(|(message, draft)| convert::streaming(message.as_str(), &draft)),
-        draft: None,
+        draft: snapshot.thread.draft.as_ref().map(ToString::to_string),
         pause: (!snapshot.pause.is_empty()).then(|| Pause { reasons: reasons(&snapshot.pause) }),
         pending_calls: snapshot.pending.iter().map(|call| pending(call, &turn_id)).collect(),
         compactions: snapshot.compactions.iter().map(|(record, _)| view(transcript, record)).collect(),
@@ -248,7 +289,7 @@ fn turn_view(transcript: &Transcript, turn: &TurnSnapshot) -> TurnView {
     TurnView {
         id: turn.id.clone(),
         external_id: turn.external_id.clone(),
-        status: status(turn.status),
+        status: turn.status.into(),
         rounds: rounds.collect(),
         metadata: metadata(&turn.summaries),
     }
@@ -395,10 +436,12 @@ fn listed(row: &SessionRow) -> SessionSummary {
     SessionSummary {
         session_id: row.id.as_str().to_owned(),
         workspace_folder: row.workspace.clone(),
-        driver: driver(row.driver),
+        driver: row.driver.into(),
         title: row.title.clone().or_else(|| row.first_request.clone()),
         kind: row.kind.clone(),
         parent_id: row.parent.as_ref().map(|parent| parent.as_str().to_owned()),
+        origin: Default::default(),
+        work_scope: None,
         state: None,
         messages: row.messages,
         turns: row.turns,
@@ -418,11 +461,13 @@ pub(super) fn summary(session: &Session) -> SessionSummary {
     SessionSummary {
         session_id: head.id.as_str().to_owned(),
         workspace_folder: head.workspace.clone(),
-        driver: driver(head.driver),
+        driver: head.driver.into(),
         title: head.title.clone(),
         kind: head.kind.clone(),
         parent_id: head.parent.as_ref().map(|parent| parent.as_str().to_owned()),
-        state: Some(state(session.state().name())),
+        origin: head.origin.into(),
+        work_scope: head.work_scope.clone(),
+        state: Some(session.state().name().into()),
         messages: count(transcript.messages().len()),
         turns: count(transcript.turns().len()),
         summary: in_force.map(|record| record.block.to_string()),

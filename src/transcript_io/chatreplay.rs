@@ -222,6 +222,7 @@ fn tool(value: &Value) -> Option<Tool> {
     let of = value.get("function").unwrap_or(value).as_object()?;
     let schema = ["parameters", "inputSchema", "input_schema"].into_iter().find_map(|key| of.get(key));
     Some(Tool {
+        rules: Vec::new(),
         name: owned(of, "name")?,
         description: owned(of, "description").unwrap_or_default(),
         input_schema: schema.cloned().unwrap_or_else(|| Value::Object(Object::new())),

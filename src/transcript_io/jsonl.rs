@@ -62,6 +62,7 @@ fn session(import: &mut Import, record: &Object) {
 fn tool(of: &Object) -> Option<Tool> {
     let kind = text(of, "kind").and_then(|name| KINDS.into_iter().find(|(_, known)| *known == name));
     Some(Tool {
+        rules: Vec::new(),
         name: owned(of, "name")?,
         description: owned(of, "description").unwrap_or_default(),
         input_schema: of.get("inputSchema").cloned().unwrap_or_else(|| json!({})),
@@ -311,6 +312,7 @@ mod tests {
             (import.title, import.system) = head;
             import.entries = entries;
             import.tools = tools.into_iter().map(|(name, description, guidelines)| Tool {
+rules: Vec::new(),
                 name,
                 description,
                 input_schema: json!({"type": "object", "required": ["b", "a"]}),

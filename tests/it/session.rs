@@ -71,6 +71,7 @@ fn head(driver: Driver) -> Head {
 
 fn tool(name: &str, approval: Approval) -> Tool {
     Tool {
+rules: Vec::new(),
         ends_turn: None,
         name: name.into(),
         description: "does it".into(),
@@ -297,7 +298,7 @@ fn happens(bench: &mut Bench, happening: Happening) {
             let decide = |call| Decision { call, approved, note: Some("my words".into()), always: None };
             bench.command(Command::Decide(open.into_iter().map(decide).collect()));
         }
-        Happening::Cancels => drop(bench.command(Command::CancelTurn)),
+        Happening::Cancels => drop(bench.command(Command::CancelTurn { turn: None, queued: false })),
         Happening::Expires => {
             if let Some((call, ..)) = bench.asked.last() {
                 let timer = Timer::Model(*call);

@@ -213,6 +213,16 @@ impl Compaction {
         spans.chain(users.copied()).chain(self.actions.keys().copied()).chain(newer).max()
     }
 
+    /// Whether the message is one that it speaks of.
+    pub fn speaks_of(&self, ord: Ordinal) -> bool {
+        let spans = [self.covers, self.dropped];
+        let mut users = [&self.kept_users, &self.reported_users, &self.open_requests].into_iter().flatten();
+        spans.into_iter().flatten().any(|span| span.holds(ord))
+            || users.any(|user| *user == ord)
+            || self.actions.contains_key(&ord)
+            || self.actions.values().any(|action| matches!(action, Action::Repeat { newer, .. } if *newer == ord))
+    }
+
     /// Whether the message is in the covered range.
     pub fn covers(&self, ord: Ordinal) -> bool {
         self.covers.is_some_and(|span| span.holds(ord))

@@ -1,6 +1,8 @@
 //! The pieces of a prompt: items, tools, where an item came from. Values only; how they are put together is told in
 //! the files beside this one.
 
+pub use crate::engine::approval::Approval;
+use crate::engine::approval::Rule;
 use crate::engine::id::{CallId, Ordinal};
 use crate::engine::message::{AssistantPart, Content, Text};
 use crate::engine::tokens::{PER_TOOL, TokenCount};
@@ -123,6 +125,9 @@ pub struct Tool {
     /// Whether a call of it runs at once, waits for a decision, or never runs.
     #[serde(default)]
     pub approval: Approval,
+    /// What holds for calls whose arguments look a certain way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<Rule>,
     /// Whether the turn ends with a call of it that did not fail.
     #[serde(default)]
     pub ends_turn: Option<EndsTurn>,
@@ -136,19 +141,6 @@ pub enum EndsTurn {
     Completed,
     /// The user is asked something.
     WaitingUserInput,
-}
-
-/// Whether a call of a tool may run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Approval {
-    /// It runs.
-    #[default]
-    Allow,
-    /// The user decides about each call.
-    Ask,
-    /// It never runs; the model is told so.
-    Deny,
 }
 
 /// What a tool does to the world. The ledger is made from it.

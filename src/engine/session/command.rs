@@ -1,26 +1,62 @@
 //! What a command does: the ones that touch the whole session. Turns, tools, renders and compactions have files of
 //! their own.
 
+use super::acceptance::{self, Takes};
 use super::effect::{Answer, Refusal};
 use super::event::EventBody;
-use super::input::{Command, Configure, GivenPrefix, Open, ReplyTo};
+use super::input::{At, Command, Configure, GivenPrefix, Open, ReplyTo, Restore};
+use super::queue::{Accepted, NewWork, Work};
 use super::reconcile::Report;
-use super::state::{Rest, State, Then};
-use super::stored::{Driver, TurnStatus};
+use super::settings::Settings;
+use super::state::{Rest, State};
+use super::stored::{Driver, TitleFrom, TurnStatus};
 use super::{Session, Step};
-use crate::engine::prompt::system::Fixed;
+use crate::engine::id::{MessageId, Ordinal};
 
 impl Step<'_> {
     pub(super) fn command(&mut self, reply: ReplyTo, command: Command) {
-        if let Some(driver) = driver_of(&command).filter(|driver| *driver != self.session.head.driver) {
-            let _ = driver;
-            self.reply(reply, Err(Refusal::OtherDriver(self.session.head.driver)));
-            return;
+        if let Some(row) = command.name().and_then(acceptance::row) {
+            if row.driver.is_some_and(|driver| driver != self.session.head.driver) {
+                return self.reply(reply, Err(Refusal::OtherDriver(self.session.head.driver)));
+            }
+            if row.takes(self.session.state.name()) == Takes::Refused {
+                let refusal = self.invalid();
+                return self.reply(reply, Err(refusal));
+            }
         }
         match command {
             Command::Open(open) => self.open(reply, *open),
-            Command::StartTurn(start) => self.start_turn(reply, *start),
-            Command::CancelTurn => self.cancel_turn(reply),
+            Command::StartTurn(start) => {
+                let (key, priority) = (start.key.clone(), start.priority);
+                self.take_work(reply, key, priority, NewWork::Start(start));
+            }
+            Command::Retry { from, content, key } => {
+                self.rewind(reply, key, &from, |from| Work::Retry { from, content });
+            }
+            Command::Regenerate { key } => {
+                self.take_work(reply, key, false, NewWork::Other(Work::Regenerate));
+            }
+            Command::Update { message, content, regenerate, key } => {
+                let work = |message| Work::Update { message, content, regenerate };
+                self.rewind(reply, key, &message, work);
+            }
+            Command::Remove { message, key } => {
+                self.rewind(reply, key, &message, |message| Work::Remove { message });
+            }
+            Command::Truncate { from, key } => {
+                self.rewind(reply, key, &from, |from| Work::Truncate { from });
+            }
+            Command::CancelTurn { turn, queued } => self.cancel_turn(reply, turn, queued),
+            Command::CancelQueued(id) => self.cancel_queued(reply, &id),
+            Command::Branch { to, up_to, title, key } => self.branch(reply, to, up_to, title, key),
+            Command::Reset { keep_queue, key } => self.reset(reply, keep_queue, key),
+            Command::Restore(restore) => self.restore(reply, *restore),
+            Command::SetDraft(draft) => self.set_draft(reply, draft),
+            Command::Notice { kind, text } => {
+                self.session.notices.push((kind, text));
+                let state = self.session.state.name();
+                self.reply(reply, Ok(Answer::Done(state)));
+            }
             Command::EndTurn(status) => self.end_editors_turn(reply, status),
             Command::AppendRound(round) => self.append_round(reply, round),
             Command::Render(render) => self.render(reply, *render),
@@ -41,9 +77,45 @@ impl Step<'_> {
         }
     }
 
+    /// Takes in what changes the past, once it is known what it is about.
+    fn rewind(&mut self, reply: ReplyTo, key: Option<String>, at: &At, work: impl FnOnce(MessageId) -> Work) {
+        // The first answer stands, also where the message is gone by now.
+        if let Some(accepted) = self.accepted_before(key.as_deref()) {
+            return self.reply(reply, Ok(Answer::Accepted(accepted)));
+        }
+        match self.session.resolve(at) {
+            Ok(id) => self.take_work(reply, key, false, NewWork::Other(work(id))),
+            Err(refusal) => self.reply(reply, Err(refusal)),
+        }
+    }
+
+    /// An empty session takes a conversation in. What its calls asked for is not run.
+    fn restore(&mut self, reply: ReplyTo, restore: Restore) {
+        if !self.session.transcript.messages().is_empty() {
+            return self.reply(reply, Err(Refusal::NotEmpty));
+        }
+        if let Some(title) = restore.title {
+            self.session.head.title = Some(title);
+            self.session.head.title_from = Some(TitleFrom::Client);
+        }
+        self.write_head();
+        for new in restore.messages {
+            self.append(new);
+        }
+        for at in 0..self.session.turns.len() {
+            self.set_turn(at, TurnStatus::Completed);
+        }
+        self.name_after(Ordinal(0));
+        self.write_head();
+        self.emit_thread();
+        self.enter(State::Resting(Rest::Completed));
+        self.reply(reply, Ok(Answer::Accepted(Accepted::default())));
+    }
+
     fn open(&mut self, reply: ReplyTo, open: Open) {
         if open.title.is_some() {
             self.session.head.title = open.title;
+            self.session.head.title_from = Some(TitleFrom::Client);
         }
         self.take_prefix(open.prefix);
         self.write_head();
@@ -58,6 +130,8 @@ impl Step<'_> {
         if given || !report.unreadable.is_empty() {
             self.emit(EventBody::RestoreReported(Box::new(report.clone())));
         }
+        self.run_own_again();
+        self.tell_deltas();
         let snapshot = self.session.snapshot();
         self.reply(reply, Ok(Answer::Opened(Box::new((snapshot, report)))));
     }
@@ -76,6 +150,8 @@ impl Step<'_> {
     }
 
     fn snapshot(&mut self, reply: ReplyTo) {
+        // It holds all that was said, so all of that must be told before its number.
+        self.tell_deltas();
         let snapshot = self.session.snapshot();
         self.reply(reply, Ok(Answer::Snapshot(Box::new(snapshot))));
     }
@@ -93,8 +169,7 @@ impl Step<'_> {
             changed = true;
         }
         if changed {
-            let fixed = Fixed::new("", &prefix.sections, prefix.tools.clone(), self.around.counter);
-            self.session.fixed = fixed;
+            self.session.freeze(self.around.counter);
             self.write_head();
         }
     }
@@ -104,15 +179,23 @@ impl Step<'_> {
             self.reply(reply, Err(error.into()));
             return;
         }
-        self.session.settings = configure.settings;
         self.session.head.settings = configure.own;
         if configure.title.is_some() {
             self.session.head.title = configure.title;
+            self.session.head.title_from = Some(TitleFrom::Client);
         }
         self.write_head();
-        let title = self.session.head.title.clone();
-        self.emit(EventBody::ThreadUpdated { title });
+        self.take_settings(configure.settings);
         self.reply(reply, Ok(Answer::Configured));
+    }
+
+    /// Other settings hold from now on; who shows them is told.
+    pub(super) fn take_settings(&mut self, settings: Settings) {
+        let tools = std::mem::replace(&mut self.session.settings, settings).own_tools;
+        if tools != self.session.settings.own_tools {
+            self.session.freeze(self.around.counter);
+        }
+        self.emit_thread();
     }
 
     fn subscribe(&mut self, reply: ReplyTo, since: Option<(String, u64)>) {
@@ -125,10 +208,6 @@ impl Step<'_> {
     }
 
     fn end_editors_turn(&mut self, reply: ReplyTo, status: TurnStatus) {
-        if !self.is_resting() {
-            let refusal = self.invalid();
-            return self.reply(reply, Err(refusal));
-        }
         let Some(turn) = self.turn_id() else {
             return self.reply(reply, Err(Refusal::Empty("there is no turn that could end")));
         };
@@ -144,11 +223,8 @@ impl Step<'_> {
     /// What was written could not be stored: nothing goes on that nobody could find again. It is still here, and is
     /// stored with what comes next.
     pub(super) fn not_written(&mut self, why: String) {
-        let ran = match &self.session.state {
-            State::Resting(_) => false,
-            State::Compacting(running) => running.job.then == Then::Generate,
-            State::Streaming(_) | State::Paused(_) | State::WaitingIde(_) => true,
-        };
+        let ran = self.runs_turn();
+        self.session.queue.is_held = true;
         // A render that is stopped makes room for the next one.
         while !self.is_resting() {
             self.stop_running();
@@ -157,20 +233,5 @@ impl Step<'_> {
             return self.fail(why);
         }
         self.enter(State::Resting(Rest::Failed(why)));
-    }
-}
-
-/// The driver that a command belongs to, where it belongs to one.
-fn driver_of(command: &Command) -> Option<Driver> {
-    match command {
-        Command::EndTurn(_) | Command::AppendRound(_) | Command::Render(_) => Some(Driver::Editor),
-        Command::Decide(_) | Command::ToolResult(_) => Some(Driver::Sidecar),
-        Command::Open(_)
-        | Command::StartTurn(_)
-        | Command::CancelTurn
-        | Command::Compact { .. }
-        | Command::Configure(_)
-        | Command::Inspect
-        | Command::Subscribe { .. } => None,
     }
 }

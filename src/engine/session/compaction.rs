@@ -41,10 +41,6 @@ enum End {
 impl Step<'_> {
     /// Somebody asks for a compaction.
     pub(super) fn compact(&mut self, reply: ReplyTo, focus: Option<String>) {
-        if !self.is_resting() {
-            let refusal = self.invalid();
-            return self.reply(reply, Err(refusal));
-        }
         if let Err(error) = self.session.settings.budget() {
             return self.reply(reply, Err(error.into()));
         }
@@ -58,7 +54,11 @@ impl Step<'_> {
 
     pub(super) fn begin_compaction(&mut self, begin: Begin) {
         let Begin { trigger, focus, exceeded, then } = begin;
-        let job = Job { trigger, focus, since: self.around.now, exceeded, then };
+        let rest = match &self.session.state {
+            State::Resting(rest) => rest.clone(),
+            State::Streaming(_) | State::Compacting(_) | State::Paused(_) | State::Calling(_) => Rest::Idle,
+        };
+        let job = Job { trigger, focus, since: self.around.now, exceeded, then, rest };
         self.tell(Phase::Started, &job, None, None);
         let step = self.at_desk(&job, ladder::start);
         self.descend(step, job);
@@ -219,9 +219,11 @@ impl Step<'_> {
         }
         let was_generating = matches!(job.then, Then::Generate);
         if !was_generating && !self.is_resting() {
-            self.session.state = State::Resting(Rest::Idle);
+            self.session.state = State::Resting(job.rest);
         }
         match (job.then, end) {
+            // A word that came meanwhile goes in before the model is asked.
+            (Then::Generate, End::Made(_)) if self.inject_urgent() => self.generate(None),
             (Then::Generate, End::Made(record)) => self.generate(Some(&record)),
             (Then::Generate, End::Nothing(why)) => match job.exceeded {
                 Some(exceeded) => self.fail(exceeded),
@@ -251,6 +253,7 @@ impl Step<'_> {
 
     /// A compaction is stopped: nothing of it stays, and who waited is told.
     pub(super) fn stop_compacting(&mut self, running: Compacting) {
+        self.session.state = State::Resting(running.job.rest.clone());
         self.effects.push(Effect::CancelModel(running.call));
         self.effects.push(Effect::Stop(Timer::Model(running.call)));
         self.tell(Phase::Cancelled, &running.job, Some(running.mode), None);
@@ -276,7 +279,7 @@ impl Step<'_> {
                 Then::Render(rendering) => rendering.reply == reply,
                 Then::Generate => false,
             },
-            State::Resting(_) | State::Streaming(_) | State::Paused(_) | State::WaitingIde(_) => false,
+            State::Resting(_) | State::Streaming(_) | State::Paused(_) | State::Calling(_) => false,
         };
         if is_running {
             self.stop_running();

@@ -3,11 +3,12 @@
 
 use super::event::Event;
 use super::input::{ModelCallId, ReplyTo, Timer};
+use super::queue::{Accepted, QueueItem};
 use super::reconcile::Report;
 use super::settings::ModelFacts;
 use super::snapshot::{Inspection, Snapshot};
 use super::state::StateName;
-use super::stored::{Driver, Write};
+use super::stored::{Always, Driver, Write};
 use crate::engine::compact::ladder::CannotFit;
 use crate::engine::compact::metadata::SummaryMetadata;
 use crate::engine::compact::record::Compaction;
@@ -33,8 +34,12 @@ pub enum Effect {
     CancelModel(ModelCallId),
     /// Have a tool run.
     InvokeTool(InvokeTool),
+    /// Run a tool of ours.
+    RunTool(InvokeTool),
     /// Its result is not wanted any more.
     CancelTool(CallId),
+    /// Calls like these need no question any more, in this workspace.
+    Remember(Always),
     /// Ask the user about calls. The session stands in its pause, whoever answers.
     AskPermission(Vec<Reason>),
     /// Say so when this many milliseconds have passed; a timer of the same name starts again.
@@ -69,6 +74,8 @@ pub enum Purpose {
     Turn,
     /// To sum up.
     Summary,
+    /// To name the session.
+    Title,
 }
 
 /// A call of a tool.
@@ -82,6 +89,13 @@ pub struct InvokeTool {
     pub name: Text,
     /// JSON text, as the model gave it.
     pub arguments: Text,
+}
+
+impl InvokeTool {
+    /// A call of this turn.
+    pub(super) fn of(call: Reason, turn: TurnId) -> Self {
+        Self { call: call.call, turn, name: call.name, arguments: call.arguments }
+    }
 }
 
 /// Why a call waits for the user.
@@ -106,15 +120,14 @@ pub enum Answer {
     Snapshot(Box<Snapshot>),
     /// The events that were missed.
     Events(Vec<Event>),
-    /// A turn runs.
-    TurnStarted {
-        /// It.
-        turn: TurnId,
-        /// The request's message.
-        message: MessageId,
-    },
-    /// A turn was stopped, or there was none.
-    TurnCancelled(Option<TurnId>),
+    /// A command was accepted: it was carried out, or it waits.
+    Accepted(Accepted),
+    /// A new chat began; what waits no longer.
+    Reset(Accepted, Vec<QueueItem>),
+    /// Commands wait no longer.
+    Dequeued(Vec<QueueItem>),
+    /// A turn was stopped, or there was none; what waited and does not any more.
+    TurnCancelled(Option<TurnId>, Vec<QueueItem>),
     /// The editor's turn ended; the summaries that were made in it, oldest first.
     TurnEnded {
         /// It.
@@ -179,9 +192,18 @@ pub enum Refusal {
     InvalidState {
         /// The state.
         state: StateName,
-        /// What it takes.
-        accepts: &'static [&'static str],
+        /// The methods that it takes.
+        accepts: Vec<&'static str>,
     },
+    /// As many commands wait as may.
+    #[error("{limit} commands wait already, which is the most; nothing was done")]
+    QueueFull {
+        /// The most that may wait.
+        limit: u32,
+    },
+    /// A conversation is here already.
+    #[error("the session has messages already; only an empty one takes a conversation in")]
+    NotEmpty,
     /// The command belongs to the other driver.
     #[error("the session is driven by the {}; this command is for the other driver", match .0 { Driver::Sidecar => "sidecar", Driver::Editor => "editor" })]
     OtherDriver(Driver),

@@ -2,16 +2,18 @@
 //! that missed some (source: 001). Their form on a wire is the protocol's.
 
 use super::effect::{Reason, Refusal};
+use super::queue::QueueItem;
 use super::reconcile::Report;
 use super::state::StateName;
 use super::stored::TurnStatus;
 use crate::engine::compact::metadata::SummaryMetadata;
 use crate::engine::compact::record::{Compaction, Mode, Trigger};
 use crate::engine::delta::Delta;
-use crate::engine::id::{MessageId, Ordinal, SessionId, TurnId};
-use crate::engine::message::Message;
+use crate::engine::id::{Generation, ItemId, MessageId, Ordinal, SessionId, TurnId};
+use crate::engine::message::{Message, Text};
 use crate::engine::prompt::item::{Channel, SectionSize};
 use crate::engine::prompt::request::StopReason;
+use crate::engine::scope::Scope;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -38,8 +40,8 @@ pub enum EventBody {
     StreamDelta {
         /// The message.
         message: MessageId,
-        /// What it added.
-        delta: Delta,
+        /// What it added, in order.
+        deltas: Vec<Delta>,
     },
     /// It is done.
     StreamFinished {
@@ -50,6 +52,20 @@ pub enum EventBody {
     },
     /// A message was added.
     MessageAdded(Arc<Message>),
+    /// A message has other words.
+    MessageUpdated(Arc<Message>),
+    /// A message left.
+    MessageRemoved {
+        /// It.
+        message: MessageId,
+    },
+    /// What waits changed.
+    QueueUpdated {
+        /// All of it, in the order in which it is carried out.
+        items: Vec<QueueItem>,
+        /// What could not be carried out when its turn came, and why.
+        failed: Option<(ItemId, Refusal)>,
+    },
     /// Messages left the session; a fork keeps them.
     MessagesTruncated {
         /// The first that left.
@@ -57,11 +73,8 @@ pub enum EventBody {
         /// Where they are now.
         fork: Option<SessionId>,
     },
-    /// Title or settings changed.
-    ThreadUpdated {
-        /// The title from now on.
-        title: Option<String>,
-    },
+    /// Title, settings, draft or what is shared changed: all of it as it is from now on.
+    ThreadUpdated(Box<Thread>),
     /// The state changed.
     RuntimeUpdated {
         /// From now on.
@@ -88,6 +101,19 @@ pub enum EventBody {
     },
     /// What became of a history that an editor brought.
     RestoreReported(Box<Report>),
+}
+
+/// What a session is, beside its messages and what runs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Thread {
+    /// Its title.
+    pub title: Option<String>,
+    /// Rises on reset.
+    pub generation: Generation,
+    /// What the user typed and did not send.
+    pub draft: Option<Text>,
+    /// What it shares.
+    pub scope: Arc<Scope>,
 }
 
 /// How a turn ended.
@@ -133,6 +159,8 @@ pub enum Phase {
     Cancelled,
     /// Nothing brings the prompt under its limit.
     CannotFit,
+    /// What a record stands for was changed or cut off: it is obeyed no more.
+    Voided,
 }
 
 /// Events that are kept for followers.
@@ -180,13 +208,12 @@ impl Ring {
 /// About as many bytes as its text has.
 fn weight(body: &EventBody) -> usize {
     64 + match body {
-        EventBody::StreamDelta { delta, .. } => match delta {
-            Delta::AppendContent(text)
-            | Delta::AppendReasoning(text)
-            | Delta::AppendToolArguments { text, .. } => text.len(),
-            Delta::SetToolCalls(calls) => calls.iter().map(|call| call.arguments.len()).sum(),
-        },
-        EventBody::MessageAdded(message) => message.body.texts().iter().map(|text| text.len()).sum(),
+        EventBody::StreamDelta { deltas, .. } => deltas.iter().map(weight_of).sum(),
+        EventBody::MessageAdded(message) | EventBody::MessageUpdated(message) => {
+            message.body.texts().iter().map(|text| text.len()).sum()
+        }
+        EventBody::QueueUpdated { items, .. } => items.iter().map(QueueItem::weight).sum(),
+        EventBody::ThreadUpdated(thread) => thread.draft.as_ref().map_or(0, |draft| draft.len()),
         EventBody::CompactionUpdated(update) => update
             .record
             .as_ref()
@@ -195,12 +222,21 @@ fn weight(body: &EventBody) -> usize {
     }
 }
 
+fn weight_of(delta: &Delta) -> usize {
+    match delta {
+        Delta::AppendContent(text)
+        | Delta::AppendReasoning(text)
+        | Delta::AppendToolArguments { text, .. } => text.len(),
+        Delta::SetToolCalls(calls) => calls.iter().map(|call| call.arguments.len()).sum(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn said(text: &str) -> EventBody {
-        EventBody::ThreadUpdated { title: Some(text.into()) }
+        EventBody::ThreadUpdated(Box::new(Thread { title: Some(text.into()), ..Thread::default() }))
     }
 
     /// rows: R26 R27
@@ -225,7 +261,7 @@ mod tests {
         let mut ring = Ring::default();
         for _ in 0..10 {
             let delta = Delta::AppendContent("x".repeat(300_000));
-            ring.push(EventBody::StreamDelta { message: MessageId::new("m"), delta });
+            ring.push(EventBody::StreamDelta { message: MessageId::new("m"), deltas: vec![delta] });
         }
         assert_eq!(ring.since(0), None);
         assert_eq!(ring.since(8).map(|events| events.len()), Some(2));

@@ -4,16 +4,18 @@
 use super::effect::Diagnostic;
 use super::history_turn::HistoryTurn;
 use super::settings::{ModelFacts, Settings};
+use super::stored::{Always, TurnStatus};
 pub use super::stored::Decision;
-use super::stored::TurnStatus;
 use crate::engine::delta::Delta;
-use crate::engine::id::CallId;
-use crate::engine::message::{Content, NewMessage, ToolResult};
+use crate::engine::id::{CallId, ItemId, MessageId, SessionId, TurnId};
+use crate::engine::message::{Content, NewMessage, Text, ToolResult};
 use crate::engine::prompt::item::Tool;
 use crate::engine::prompt::request::Answer;
 use crate::engine::prompt::system::CallerSection;
+use crate::engine::scope::Scope;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// Who waits for an answer. Opaque; the shell knows what is behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,6 +44,10 @@ pub enum Input {
     Expired(Timer),
     /// The settings that all sessions share changed.
     Settings(Box<Settings>),
+    /// What background sessions share changed, or was read for the first time.
+    Scope(Arc<Scope>),
+    /// What was approved once and for all in this workspace.
+    Approvals(Arc<[Always]>),
     /// The process is about to end. What waits for a user or an editor goes on waiting when it is opened again.
     Ending,
     /// What the last step wrote could not be stored; why.
@@ -55,8 +61,83 @@ pub enum Command {
     Open(Box<Open>),
     /// A user asks for something (source: 001, UserMessage).
     StartTurn(Box<StartTurn>),
-    /// The running turn is to stop (source: 001, Abort).
-    CancelTurn,
+    /// Everything from a message on is cut off, and the model answers again (source: 001, RetryFromIndex).
+    Retry {
+        /// The message.
+        from: At,
+        /// The request's new words; the same where there are none.
+        content: Option<Vec<Content>>,
+        /// See [`StartTurn::key`].
+        key: Option<String>,
+    },
+    /// The newest answer is cut off, and the model answers again (source: 001).
+    Regenerate {
+        /// See [`StartTurn::key`].
+        key: Option<String>,
+    },
+    /// A message gets other words (source: 001, UpdateMessage).
+    Update {
+        /// The message.
+        message: At,
+        /// Its words from now on.
+        content: Vec<Content>,
+        /// Whether what follows it is cut off and the model answers again.
+        regenerate: bool,
+        /// See [`StartTurn::key`].
+        key: Option<String>,
+    },
+    /// A message leaves, with what belongs to it (source: 001, RemoveMessage).
+    Remove {
+        /// The message.
+        message: At,
+        /// See [`StartTurn::key`].
+        key: Option<String>,
+    },
+    /// Everything from a message on is cut off (source: 001, TruncateMessages).
+    Truncate {
+        /// The message.
+        from: At,
+        /// See [`StartTurn::key`].
+        key: Option<String>,
+    },
+    /// A turn is to stop (source: 001, Abort).
+    CancelTurn {
+        /// Which, running or waiting; the running one where nobody says.
+        turn: Option<TurnId>,
+        /// Whether what waits is not done either.
+        queued: bool,
+    },
+    /// Another session goes on from here (source: 001, BranchFromChat).
+    Branch {
+        /// Its id.
+        to: SessionId,
+        /// The last message that it takes along; all of them where nobody says.
+        up_to: Option<At>,
+        /// Its title; this one's where nobody says.
+        title: Option<String>,
+        /// See [`StartTurn::key`].
+        key: Option<String>,
+    },
+    /// A conversation from elsewhere, for a session that has none (source: 001, RestoreFromTrajectory).
+    Restore(Box<Restore>),
+    /// A new chat under the same id (source: 004, `/new`).
+    Reset {
+        /// Whether what waits goes on in the new chat.
+        keep_queue: bool,
+        /// See [`StartTurn::key`].
+        key: Option<String>,
+    },
+    /// A command waits no longer.
+    CancelQueued(ItemId),
+    /// What the user typed and did not send; nothing where that is gone (source: 001, SetDraft and ClearDraft).
+    SetDraft(Option<Text>),
+    /// Something happened that the user is to see and no model (source: 001, process_completed).
+    Notice {
+        /// What, for programs.
+        kind: &'static str,
+        /// In words, or JSON.
+        text: String,
+    },
     /// The editor's loop is done with its turn.
     EndTurn(TurnStatus),
     /// The editor's loop ran a round.
@@ -106,6 +187,24 @@ pub struct GivenPrefix {
     pub tools: Option<Vec<Tool>>,
 }
 
+/// A message by its id, or by its place among those that a client sees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum At {
+    /// Its id.
+    Id(MessageId),
+    /// Its place, from 0.
+    Index(u32),
+}
+
+/// See [`Command::Restore`].
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Restore {
+    /// A title for it.
+    pub title: Option<String>,
+    /// Its messages in order.
+    pub messages: Vec<NewMessage>,
+}
+
 /// See [`Command::StartTurn`].
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -118,6 +217,12 @@ pub struct StartTurn {
     pub prefix: GivenPrefix,
     /// The model, where another one is chosen, and the same as it came, to be kept.
     pub model: Option<(ModelFacts, Value)>,
+    /// Whether it goes before what waits already, and into the turn that runs.
+    #[serde(default)]
+    pub priority: bool,
+    /// The client's key: a command with a key that was accepted before is not carried out again.
+    #[serde(skip)]
+    pub key: Option<String>,
 }
 
 /// See [`Command::Render`].
@@ -182,4 +287,6 @@ pub enum Timer {
     Model(ModelCallId),
     /// A tool may run for this long.
     Tool(CallId),
+    /// What a model said since the last event is told.
+    Deltas(ModelCallId),
 }

@@ -14,7 +14,7 @@ use super::turn::summary_failed;
 use crate::engine::compact::metadata::metadata;
 use crate::engine::compact::record::{Compaction, Trigger};
 use crate::engine::compact::restore::{Restoring, Verdict, restore};
-use crate::engine::id::{CallId, Ordinal, SessionId};
+use crate::engine::id::{CallId, Ordinal};
 use crate::engine::message::{Body, NewMessage};
 use crate::engine::prompt::{self, Source};
 use crate::engine::settings::{Budget, SettingsError};
@@ -200,17 +200,7 @@ impl Step<'_> {
         }
         let (void, appended) = reconcile::apply(&mut self.session.transcript, &merge, self.around.counter);
         if let (Some(from), Some(fork)) = (merge.cut, report.fork.clone()) {
-            let turns = self.session.transcript.turn_at(from).unwrap_or_default();
-            let stay = match self.session.transcript.turns().get(turns) {
-                Some(turn) if turn.first < from => turns + 1,
-                _ => self.session.transcript.turns().iter().filter(|turn| turn.first < from).count(),
-            };
-            self.session.turns.truncate(stay);
-            let turns = u32::try_from(stay).unwrap_or(u32::MAX);
-            self.write(Write::Truncate { from, turns });
-            self.void(&void);
-            self.write_head();
-            self.emit(EventBody::MessagesTruncated { from, fork: Some(fork) });
+            self.cut_off(from, &fork, &void);
         }
         report.given = u32::try_from(theirs.len()).unwrap_or(u32::MAX);
         for (ord, id) in merge.learned {
@@ -284,16 +274,6 @@ impl Step<'_> {
                 self.effects.push(super::effect::Effect::Write(Write::Compaction(Box::new(record))));
             }
         }
-    }
-
-    /// Keeps the session as it stands under another id.
-    fn fork(&mut self) -> SessionId {
-        let head = &self.session.head;
-        // With the moment it was made: a session that was deleted and made again has forks of another name.
-        let id = format!("{}~{}.{:x}", head.id, self.session.transcript.cuts() + 1, head.created_at.0);
-        let to = SessionId::new(id);
-        self.write(Write::Fork { to: to.clone() });
-        to
     }
 }
 

@@ -2,6 +2,7 @@
 //! shell's.
 
 use crate::engine::compact::policy::{self, Policy};
+use crate::engine::prompt::item::Tool;
 use crate::engine::settings::{Budget, BudgetSettings, SettingsError};
 use serde::{Deserialize, Serialize};
 
@@ -20,8 +21,24 @@ pub struct Settings {
     pub model_deadline_ms: u64,
     /// How long a tool may run, in milliseconds.
     pub tool_deadline_ms: u64,
+    /// How long what a model says is gathered before it is told, in milliseconds; 0 tells each piece by itself.
+    pub delta_interval_ms: u64,
+    /// Who names a session that the client does not.
+    pub titles: Titles,
+    /// Tools of ours that the model is told of.
+    pub own_tools: Vec<Tool>,
     /// What the client can be asked for.
     pub client: Client,
+}
+
+/// Who names a session that the client does not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Titles {
+    /// Its first request does.
+    #[default]
+    Request,
+    /// Its first request, until a model was asked after the first turn.
+    Model,
 }
 
 /// What is known of a model.
@@ -78,6 +95,9 @@ impl Default for Settings {
             round_limit: 64,
             model_deadline_ms: 60_000,
             tool_deadline_ms: 30 * 60_000,
+            delta_interval_ms: 16,
+            titles: Titles::Request,
+            own_tools: Vec::new(),
             client: Client::default(),
         }
     }

@@ -3,6 +3,8 @@
 
 use super::Session;
 use super::effect::Reason;
+use super::event::Thread;
+use super::queue::QueueItem;
 use super::settings::Settings;
 use super::state::{Pause, State, StateName, Then};
 use super::stored::{Head, TurnStatus};
@@ -44,6 +46,10 @@ pub struct Snapshot {
     pub pause: Vec<Reason>,
     /// Calls that wait for a result.
     pub pending: Vec<Reason>,
+    /// What waits, in the order in which it is carried out.
+    pub queue: Vec<QueueItem>,
+    /// Title, draft and what it shares.
+    pub thread: Thread,
     /// What it runs under.
     pub settings: Settings,
 }
@@ -88,27 +94,38 @@ impl Session {
         let (compacting, streaming) = match &self.state {
             State::Compacting(running) => (Some(running.mode), None),
             State::Streaming(running) => (None, Some((running.message.clone(), running.draft.clone()))),
-            State::Resting(_) | State::Paused(_) | State::WaitingIde(_) => (None, None),
+            State::Resting(_) | State::Paused(_) | State::Calling(_) => (None, None),
         };
+        let messages = self.transcript.messages().iter();
+        // All that was said in a turn may be removed.
+        let is_there = |at: &usize| {
+            let first = self.transcript.turns().get(*at).map(|turn| turn.first);
+            let last = self.transcript.last_of_turn(*at);
+            let said = first.zip(last).map(|(first, last)| self.transcript.range(first, last));
+            said.is_some_and(|said| said.iter().any(|message| !message.is_removed()))
+        };
+        let turns = (0..self.transcript.turns().len()).filter(is_there);
         Snapshot {
             stream: self.stream.clone(),
             seq: self.events.last(),
             state: self.state.name(),
             error: self.error(),
             head: self.head.clone(),
-            messages: self.transcript.messages().to_vec(),
-            turns: (0..self.transcript.turns().len()).filter_map(|at| self.turn(at)).collect(),
+            messages: messages.filter(|message| !message.is_removed()).cloned().collect(),
+            turns: turns.filter_map(|at| self.turn(at)).collect(),
             compactions: self.compactions(),
             compacting,
             streaming,
             pause: match &self.state {
-                State::Paused(Pause { open, .. }) => self.reasons(open.iter(), "the tool asks first"),
+                State::Paused(Pause { open, .. }) => self.asked(open),
                 _ => Vec::new(),
             },
             pending: match &self.state {
-                State::WaitingIde(open) => self.reasons(open.iter(), "no result has come"),
+                State::Calling(calling) => self.reasons(calling.all().iter(), "no result has come"),
                 _ => Vec::new(),
             },
+            queue: self.queue.items.iter().cloned().collect(),
+            thread: self.thread(),
             settings: self.settings.clone(),
         }
     }

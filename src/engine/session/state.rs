@@ -1,13 +1,13 @@
-//! The states of a session (source: 001), each with what it waits for. Which command is taken where stands here as
-//! data; what a command does is in the files beside it.
+//! The states of a session (source: 001), each with what it waits for. Which command is taken where stands in
+//! `acceptance`.
 
 use super::effect::Diagnostic;
 use super::input::{ModelCallId, Render, ReplyTo};
 use super::settings::ModelFacts;
-use super::stored::{Decision, Driver};
+use super::stored::Decision;
 use crate::engine::compact::ladder::Waiting;
 use crate::engine::compact::record::{Mode, Trigger};
-use crate::engine::delta::Draft;
+use crate::engine::delta::{Delta, Draft};
 use crate::engine::id::{CallId, MessageId, SessionId, Time};
 use crate::engine::prompt::BudgetExceeded;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,8 +23,29 @@ pub enum State {
     Compacting(Box<Compacting>),
     /// Calls wait for the user; nothing of their round runs before all are decided (source: 001).
     Paused(Pause),
-    /// The editor runs calls of the newest round.
-    WaitingIde(BTreeSet<CallId>),
+    /// Calls of the newest round run.
+    Calling(Calling),
+}
+
+/// Calls that run. One set at least has a call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Calling {
+    /// Those that the editor runs.
+    pub editors: BTreeSet<CallId>,
+    /// Those that we run.
+    pub own: BTreeSet<CallId>,
+}
+
+impl Calling {
+    /// Whether nothing runs any more.
+    pub(super) fn is_over(&self) -> bool {
+        self.editors.is_empty() && self.own.is_empty()
+    }
+
+    /// All of them.
+    pub(super) fn all(&self) -> BTreeSet<CallId> {
+        self.editors.union(&self.own).cloned().collect()
+    }
 }
 
 /// A state in which nothing runs.
@@ -49,6 +70,10 @@ pub struct Streaming {
     pub message: MessageId,
     /// What was said so far.
     pub draft: Draft,
+    /// What of it was not told yet; it is, when the time is up.
+    pub untold: Vec<Delta>,
+    /// Whether something was told a moment ago: what comes now waits a little.
+    pub is_told: bool,
 }
 
 /// What is waited for while a model sums up.
@@ -81,6 +106,8 @@ pub struct Job {
     pub exceeded: Option<BudgetExceeded>,
     /// What follows.
     pub then: Then,
+    /// Where the session stood before, where it rested.
+    pub rest: Rest,
 }
 
 /// What follows a compaction.
@@ -137,7 +164,7 @@ pub enum StateName {
     ExecutingTools,
     /// See [`State::Paused`].
     Paused,
-    /// See [`State::WaitingIde`].
+    /// The editor runs tools.
     WaitingIde,
     /// See [`Rest::WaitingUserInput`].
     WaitingUserInput,
@@ -148,6 +175,18 @@ pub enum StateName {
 }
 
 impl StateName {
+    /// All of them, in the order of document 001.
+    pub const ALL: [Self; 8] = [
+        Self::Idle,
+        Self::Generating,
+        Self::ExecutingTools,
+        Self::Paused,
+        Self::WaitingIde,
+        Self::WaitingUserInput,
+        Self::Completed,
+        Self::Error,
+    ];
+
     /// The name on a wire.
     pub fn name(self) -> &'static str {
         match self {
@@ -161,27 +200,6 @@ impl StateName {
             StateName::Error => "error",
         }
     }
-
-    /// The methods that are taken in this state, beside those that are taken in every one: what a refusal lists.
-    pub fn accepts(self) -> &'static [&'static str] {
-        match self {
-            StateName::Idle | StateName::WaitingUserInput | StateName::Completed | StateName::Error => {
-                &["turn/start", "turn/end", "round/append", "prompt/render", "context/compact"]
-            }
-            StateName::Generating | StateName::ExecutingTools => &["turn/cancel", "session/configure"],
-            StateName::Paused => &["tool/decide", "turn/cancel", "session/configure"],
-            StateName::WaitingIde => &["tool/result", "turn/cancel", "session/configure"],
-        }
-    }
-
-    /// The same for the sessions of one driver.
-    pub fn accepted_by(self, driver: Driver) -> impl Iterator<Item = &'static str> {
-        let of_other: &[&str] = match driver {
-            Driver::Sidecar => &["turn/end", "round/append", "prompt/render"],
-            Driver::Editor => &["tool/decide", "tool/result"],
-        };
-        self.accepts().iter().copied().filter(|method| !of_other.contains(method))
-    }
 }
 
 impl State {
@@ -194,7 +212,8 @@ impl State {
             State::Resting(Rest::Failed(_)) => StateName::Error,
             State::Streaming(_) | State::Compacting(_) => StateName::Generating,
             State::Paused(_) => StateName::Paused,
-            State::WaitingIde(_) => StateName::WaitingIde,
+            State::Calling(calling) if calling.editors.is_empty() => StateName::ExecutingTools,
+            State::Calling(_) => StateName::WaitingIde,
         }
     }
 }

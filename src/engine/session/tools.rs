@@ -1,15 +1,16 @@
 //! The calls of a round: who decides about them, who runs them, and what becomes of their results. Every call gets
 //! exactly one result.
 
-use super::effect::{Answer, Effect, InvokeTool, Refusal};
+use super::effect::{Answer, Effect, InvokeTool, Reason, Refusal};
 use super::event::EventBody;
 use super::input::{Decision, ReplyTo, Timer, ToolOutcome};
-use super::state::{Pause, Rest, State};
-use super::stored::{TurnRow, TurnStatus, Write};
+use super::state::{Calling, Pause, Rest, State};
+use super::stored::{Always, TurnRow, TurnStatus, Write};
 use super::{Session, Step};
+use crate::engine::approval::{self, Approval};
 use crate::engine::id::CallId;
-use crate::engine::message::{Body, Content, NewMessage, ROUND_LIMIT, ToolResult};
-use crate::engine::prompt::item::{Approval, EndsTurn};
+use crate::engine::message::{Body, Content, NewMessage, QUESTION, ROUND_LIMIT, ToolResult, argument_values};
+use crate::engine::prompt::item::{EndsTurn, Tool, ToolKind};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,13 +20,82 @@ const CANCELLED: &str = "[cancelled by the user before a result came]";
 const REJECTED: &str = "[rejected by the user]";
 
 impl Session {
-    /// Whether a call may run. Arguments that are no JSON are the user's to judge.
-    pub(super) fn approval(&self, tool: &str, arguments: &str) -> Approval {
+    /// Whether a call may run, and the rule that says so, where one does.
+    pub(super) fn approval(&self, tool: &str, arguments: &str) -> (Approval, Option<&str>) {
         let known = self.fixed.tools.iter().find(|known| known.name == tool);
-        let approval = known.map_or(Approval::Allow, |tool| tool.approval);
-        let is_json = arguments.trim().is_empty() || serde_json::from_str::<Value>(arguments).is_ok();
-        if approval == Approval::Allow && !is_json { Approval::Ask } else { approval }
+        let (policy, rules) = known.map_or((Approval::Allow, &[][..]), |tool| (tool.approval, &*tool.rules));
+        let is_approved = |values: &str| {
+            self.approvals.iter().any(|always| {
+                let fits = always.pattern.as_ref().is_none_or(|p| approval::is_allowed_by(p, values));
+                always.tool == tool && fits
+            })
+        };
+        approval::decide(policy, rules, arguments, is_approved)
     }
+
+    /// Why a call waits for the user, in words.
+    fn why_asked(&self, name: &str, arguments: &str) -> String {
+        match self.approval(name, arguments) {
+            (_, Some(rule)) => format!("a rule of the tool asks about {rule}"),
+            (_, None) if is_json(arguments) => "the tool asks first".to_owned(),
+            (_, None) => "its arguments are no JSON".to_owned(),
+        }
+    }
+
+    /// Calls that wait for the user, each with its reason.
+    pub(super) fn asked(&self, open: &BTreeSet<CallId>) -> Vec<Reason> {
+        let mut asked = self.reasons(open.iter(), "");
+        asked.iter_mut().for_each(|call| call.reason = self.why_asked(&call.name, &call.arguments));
+        asked
+    }
+
+    /// Whether we run this tool: the model was told of ours, and the editor has none of that name.
+    pub(super) fn is_own(&self, name: &str) -> bool {
+        let is = |tools: &[Tool]| tools.iter().any(|tool| tool.name == name);
+        is(&self.settings.own_tools) && !is(&self.head.prefix.tools)
+    }
+
+    /// What a user approves with these words, once and for all: what the client says, or calls like this one. A tool
+    /// that runs commands is approved for this command alone.
+    fn always(&self, decision: &Decision) -> Option<Always> {
+        let asked = decision.always.as_ref().filter(|_| decision.approved)?;
+        let call = self.reasons(std::iter::once(&decision.call), "").pop()?;
+        let kind = self.fixed.tools.iter().find(|tool| *tool.name == *call.name).map(|tool| tool.kind);
+        let runs = matches!(kind, Some(Some(ToolKind::Run)));
+        let exact = || runs.then(|| approval::exactly(&argument_values(&call.arguments)));
+        Some(Always { tool: call.name.to_string(), pattern: asked.pattern.clone().or_else(exact) })
+    }
+}
+
+impl Session {
+    /// The end of the turn, where a tool of the newest round that did not fail says so; and what it asks the user.
+    pub(super) fn ends_turn(&self) -> Option<(Rest, Option<String>)> {
+        let transcript = &self.transcript;
+        let round = transcript.rounds().last()?;
+        let Body::Assistant { calls, .. } = &transcript.message(round.assistant)?.body else { return None };
+        let answered = calls.iter().zip(&round.results).filter(|(_, result)| {
+            let result = result.and_then(|ord| transcript.message(ord)).map(|message| &message.body);
+            matches!(result, Some(Body::Tool(result)) if !result.is_error)
+        });
+        let tool = |name: &str| self.fixed.tools.iter().find(|tool| tool.name == name);
+        let ends = answered.filter_map(|(call, _)| Some((tool(&call.name)?.ends_turn?, call)));
+        let (ends, call) = ends.max_by_key(|(ends, _)| *ends)?;
+        Some(match ends {
+            EndsTurn::Completed => (Rest::Completed, None),
+            EndsTurn::WaitingUserInput => (Rest::WaitingUserInput, question(&call.arguments)),
+        })
+    }
+}
+
+/// What a call that asks the user asks: its `question` or `questions`, where it has some.
+fn question(arguments: &str) -> Option<String> {
+    let read: Value = serde_json::from_str(arguments).ok()?;
+    let asked = read.get("questions").or_else(|| read.get("question"))?;
+    Some(argument_values(&asked.to_string())).filter(|text| !text.is_empty())
+}
+
+fn is_json(arguments: &str) -> bool {
+    arguments.trim().is_empty() || serde_json::from_str::<Value>(arguments).is_ok()
 }
 
 impl Step<'_> {
@@ -36,7 +106,7 @@ impl Step<'_> {
         if asks.is_empty() {
             return self.run(calls);
         }
-        let reasons = self.session.reasons(asks.iter(), "the tool asks first");
+        let reasons = self.session.asked(&asks);
         self.enter(State::Paused(Pause { open: asks, ..Pause::default() }));
         self.emit(EventBody::PauseRequired(reasons.clone()));
         if self.session.settings.client.permits {
@@ -47,53 +117,42 @@ impl Step<'_> {
     /// Runs these calls, all at once. What cannot run is answered here.
     fn run(&mut self, calls: BTreeSet<CallId>) {
         let Some(turn) = self.turn_id() else { return };
-        let mut open = BTreeSet::new();
-        let mut invoke = Vec::new();
+        let mut calling = Calling::default();
+        let mut begin = Vec::new();
         for call in self.session.reasons(calls.iter(), "") {
             let is_known = self.session.fixed.tools.iter().any(|tool| *tool.name == *call.name);
-            if self.session.approval(&call.name, &call.arguments) == Approval::Deny {
+            let is_own = self.session.is_own(&call.name);
+            if self.session.approval(&call.name, &call.arguments).0 == Approval::Deny {
                 self.answer(&call.call, error(&call.call, "[denied: this tool may not be used here]".into()));
             } else if !is_known {
                 self.answer(&call.call, error(&call.call, format!("[no tool is named {}]", call.name)));
-            } else if !self.session.settings.client.invokes {
+            } else if !is_own && !self.session.settings.client.invokes {
                 self.answer(&call.call, error(&call.call, "[the editor runs no tools]".into()));
             } else {
-                open.insert(call.call.clone());
-                invoke.push(InvokeTool {
-                    call: call.call,
-                    turn: turn.clone(),
-                    name: call.name,
-                    arguments: call.arguments,
-                });
+                let runs = if is_own { &mut calling.own } else { &mut calling.editors };
+                runs.insert(call.call.clone());
+                begin.push((is_own, InvokeTool::of(call, turn.clone())));
             }
         }
-        if open.is_empty() {
+        if calling.is_over() {
             return self.go_on();
         }
-        self.enter(State::WaitingIde(open));
+        self.enter(State::Calling(calling));
         self.calls_started();
         let deadline = self.session.settings.tool_deadline_ms;
-        for call in invoke {
+        for (is_own, call) in begin {
             self.effects.push(Effect::Start(Timer::Tool(call.call.clone()), deadline));
-            self.effects.push(Effect::InvokeTool(call));
+            self.effects.push(if is_own { Effect::RunTool(call) } else { Effect::InvokeTool(call) });
         }
     }
 
-    /// The end of the turn, where a tool of the newest round that did not fail says so.
-    fn ends_turn(&self) -> Option<Rest> {
-        let transcript = &self.session.transcript;
-        let round = transcript.rounds().last()?;
-        let Body::Assistant { calls, .. } = &transcript.message(round.assistant)?.body else { return None };
-        let answered = calls.iter().zip(&round.results).filter(|(_, result)| {
-            let result = result.and_then(|ord| transcript.message(ord)).map(|message| &message.body);
-            matches!(result, Some(Body::Tool(result)) if !result.is_error)
-        });
-        let tool = |name: &str| self.session.fixed.tools.iter().find(|tool| tool.name == name);
-        let ends = answered.filter_map(|(call, _)| tool(&call.name)?.ends_turn).max()?;
-        Some(match ends {
-            EndsTurn::Completed => Rest::Completed,
-            EndsTurn::WaitingUserInput => Rest::WaitingUserInput,
-        })
+    /// Runs those of our own calls again that were under way when the process ended: they change nothing outside.
+    pub(super) fn run_own_again(&mut self) {
+        let State::Calling(Calling { own, .. }) = &self.session.state else { return };
+        let Some(turn) = self.turn_id() else { return };
+        let calls = self.session.reasons(own.iter(), "");
+        let again = calls.into_iter().map(|call| Effect::RunTool(InvokeTool::of(call, turn.clone())));
+        self.effects.extend(again);
     }
 
     /// Remembers that the calls of the newest round were started.
@@ -117,19 +176,32 @@ impl Step<'_> {
     fn go_on(&mut self) {
         let turn = self.session.transcript.turns().len().saturating_sub(1);
         let rounds = self.session.transcript.rounds_of(turn).len();
-        if let Some(ends) = self.ends_turn() {
+        if let Some((ends, question)) = self.session.ends_turn() {
+            if let Some(question) = question {
+                self.notice(QUESTION, question);
+            }
             return self.end_turn(TurnStatus::Completed, ends);
         }
+        if self.inject_urgent() {
+            return self.generate(None);
+        }
         if rounds >= self.session.settings.round_limit as usize {
-            let text = format!(
-                "The turn ran {rounds} rounds, which is its limit. Say how to go on, or that it is enough."
+            self.notice(
+                ROUND_LIMIT,
+                format!(
+                    "The turn ran {rounds} rounds, which is its limit. Say how to go on, or that it is enough."
+                ),
             );
-            let question = Body::Event { kind: ROUND_LIMIT.into(), text: text.into() };
-            let new = NewMessage { visible_to_model: false, ..self.stamped(question) };
-            self.append(new);
             return self.end_turn(TurnStatus::Completed, Rest::WaitingUserInput);
         }
         self.generate(None);
+    }
+
+    /// Appends something that the user is to see and no model.
+    pub(super) fn notice(&mut self, kind: &str, text: String) {
+        let body = Body::Event { kind: kind.to_owned(), text: text.into() };
+        let new = NewMessage { visible_to_model: false, ..self.stamped(body) };
+        self.append(new);
     }
 
     /// Appends a result. A round's results stand together, whatever else came meanwhile.
@@ -171,8 +243,9 @@ impl Step<'_> {
 
     /// Takes a result of a call that is waited for. Anything else changes nothing.
     fn take_result(&mut self, call: &CallId, result: ToolResult) -> Result<(), Refusal> {
+        let before = self.session.state.name();
         let is_open = match &mut self.session.state {
-            State::WaitingIde(open) => open.remove(call),
+            State::Calling(calling) => calling.editors.remove(call) || calling.own.remove(call),
             _ => false,
         };
         if !is_open {
@@ -184,8 +257,11 @@ impl Step<'_> {
         }
         self.effects.push(Effect::Stop(Timer::Tool(call.clone())));
         self.answer(call, result);
-        if matches!(&self.session.state, State::WaitingIde(open) if open.is_empty()) {
-            self.go_on();
+        match &self.session.state {
+            State::Calling(calling) if calling.is_over() => self.go_on(),
+            // The editor's calls are done, some of ours are not.
+            state if state.name() != before => self.tell_state(),
+            _ => {}
         }
         Ok(())
     }
@@ -224,11 +300,15 @@ impl Step<'_> {
             }
         }
         decisions.iter().for_each(|decision| pause.take(decision));
+        let open = pause.open.clone();
         let goes_on = !pause.open.is_empty();
         let decided = if goes_on { BTreeMap::new() } else { std::mem::take(&mut pause.decided) };
+        self.remember_always(decisions);
         if goes_on {
             // What is acknowledged is stored, also where the rest is not decided.
             self.write_turn(|row| row.decided.extend_from_slice(decisions));
+            let reasons = self.session.asked(&open);
+            self.emit(EventBody::PauseRequired(reasons));
             return Ok(());
         }
         self.emit(EventBody::PauseCleared);
@@ -241,6 +321,19 @@ impl Step<'_> {
         let calls = self.session.unanswered();
         self.run(calls);
         Ok(())
+    }
+}
+
+impl Step<'_> {
+    /// Calls like these are not asked about again.
+    fn remember_always(&mut self, decisions: &[Decision]) {
+        for always in decisions.iter().filter_map(|decision| self.session.always(decision)).collect::<Vec<_>>() {
+            if !self.session.approvals.contains(&always) {
+                let known = self.session.approvals.iter().cloned();
+                self.session.approvals = known.chain([always.clone()]).collect();
+                self.effects.push(Effect::Remember(always));
+            }
+        }
     }
 }
 

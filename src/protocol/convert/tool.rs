@@ -19,7 +19,9 @@ impl Reading {
                 let reason = if tool.name.is_empty() { "must not be empty" } else { "is there twice" };
                 return Err(reading.field("name", |reading| reading.fail(reason)));
             }
-            Ok(our_tool(tool))
+            let rules = tool.rules.as_deref().unwrap_or_default();
+            let rules = reading.field("rules", |reading| reading.rules(rules))?;
+            Ok(item::Tool { rules, ..our_tool(tool) })
         })
     }
 
@@ -128,6 +130,7 @@ fn our_tool(tool: &Tool) -> item::Tool {
         guidelines: tool.guidelines.clone(),
         approval: tool.policy.map(item::Approval::from).unwrap_or_default(),
         ends_turn: tool.ends_turn.map(item::EndsTurn::from),
+        rules: Vec::new(),
     }
 }
 
@@ -140,6 +143,7 @@ pub fn tool(tool: &item::Tool) -> Tool {
         kind: tool.kind.map(Into::into),
         guidelines: tool.guidelines.clone(),
         policy: Some(ToolPolicy::from(tool.approval)),
+        rules: (!tool.rules.is_empty()).then(|| tool.rules.iter().map(super::queue::rule).collect()),
         ends_turn: tool.ends_turn.map(Into::into),
     }
 }

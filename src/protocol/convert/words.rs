@@ -3,8 +3,11 @@
 use crate::engine::compact::record as ours;
 use crate::engine::prompt as prompts;
 use crate::engine::prompt::{item, request, system};
-use crate::engine::session::stored;
-use crate::protocol::{context, model, prompt, session, settings, tool, turn};
+use crate::engine::scope;
+use crate::engine::session::{effect, event, settings as settings_of_session, state, stored};
+use crate::protocol::{
+    context, event as wire_event, model, prompt, scope as wire_scope, session, settings, tool, turn,
+};
 
 macro_rules! same {
     ($($ours:ty = $wire:ty: $($word:ident)*;)*) => {$(
@@ -39,7 +42,15 @@ same! {
     request::StopReason = model::StopReason: End Length ToolUse Refused Cancelled Failed;
     system::Place = prompt::SectionChannel: System Memory;
     system::OnOverflow = prompt::OnOverflow: Keep Shrink Drop;
+    effect::Purpose = model::ModelPurpose: Turn Summary Title;
+    event::Phase = wire_event::CompactionPhase:
+        Started Summarizing FellBack Accepted Refused Cancelled CannotFit Voided;
+    scope::TodoStatus = wire_scope::TodoStatus: Pending InProgress Completed;
+    settings_of_session::Titles = settings::Titles: Request Model;
+    state::StateName = session::State:
+        Idle Generating ExecutingTools Paused WaitingIde WaitingUserInput Completed Error;
     stored::Driver = session::Driver: Sidecar Editor;
+    stored::Origin = session::Origin: New Rewind Branch Background;
     stored::TurnStatus = turn::TurnStatus: Running Completed Cancelled Failed;
 }
 

@@ -1,0 +1,413 @@
+//! What changes a session's past: other words for a message, its removal, a cut, an answer once more, a new chat, a
+//! branch (source: 001, 004). Nothing that a user typed or saw is lost by it: the session as it stood stays as a fork.
+
+use super::effect::{Answer, Refusal};
+use super::event::{CompactionUpdate, EventBody, Phase};
+use super::input::{At, ReplyTo};
+use super::queue::{Accepted, Done, Work};
+use super::state::{Rest, State};
+use super::stored::{Head, Origin, TitleFrom, TurnRow, TurnStatus, Write};
+use super::{Session, Step};
+use crate::engine::compact::metadata::metadata;
+use crate::engine::compact::record::Status;
+use crate::engine::id::{CompactionId, MessageId, Ordinal, RoundId, SessionId, Time, TurnId};
+use crate::engine::message::{AssistantPart, Body, Content, Message, NewMessage};
+use std::sync::Arc;
+
+impl Session {
+    /// The message that is meant, among those that a client sees.
+    pub(super) fn resolve(&self, at: &At) -> Result<MessageId, Refusal> {
+        match at {
+            At::Id(id) => self.find(id).map(|message| message.id.clone()),
+            At::Index(index) => {
+                let mut seen = self.transcript.messages().iter().filter(|message| !message.is_removed());
+                let found = seen.nth(*index as usize).map(|message| message.id.clone());
+                found.ok_or_else(|| Refusal::Unknown { what: "index", id: index.to_string() })
+            }
+        }
+    }
+
+    /// A message that a client sees. The newest are asked for most.
+    fn find(&self, id: &MessageId) -> Result<&Arc<Message>, Refusal> {
+        let mut newest_first = self.transcript.messages().iter().rev();
+        newest_first
+            .find(|message| message.id == *id && !message.is_removed())
+            .ok_or_else(|| Refusal::Unknown { what: "messageId", id: id.as_str().to_owned() })
+    }
+
+    /// Whether a rewind can be done, as far as can be said now.
+    pub(super) fn check_rewind(&self, work: &Work) -> Result<(), Refusal> {
+        match work {
+            Work::Start { .. } => Ok(()),
+            Work::Retry { from, content } => {
+                let message = self.find(from)?;
+                let says_nothing = |parts: &Vec<Content>| Body::User(parts.clone()).is_empty();
+                if content.as_ref().is_some_and(says_nothing) {
+                    return Err(Refusal::Empty("the new words of the request say nothing"));
+                }
+                if matches!(message.body, Body::Event { .. }) {
+                    return Err(Refusal::Empty("a notice is no message that could be asked again"));
+                }
+                Ok(())
+            }
+            Work::Regenerate => match self.last_request() {
+                Some(_) => Ok(()),
+                None => Err(Refusal::Empty("there is no request that could be answered again")),
+            },
+            Work::Update { message, content, .. } => {
+                if Body::User(content.clone()).is_empty() {
+                    return Err(Refusal::Empty("the new words say nothing; message/remove takes a message out"));
+                }
+                match self.find(message)?.body {
+                    Body::Event { .. } => Err(Refusal::Empty("a notice cannot be changed")),
+                    _ => Ok(()),
+                }
+            }
+            Work::Remove { message } => match self.find(message)?.body {
+                Body::Tool(_) => Err(Refusal::Empty(
+                    "a result stays with the message that called the tool; remove that one, or change the result's words",
+                )),
+                _ => Ok(()),
+            },
+            Work::Truncate { from } => self.find(from).map(drop),
+        }
+    }
+
+    /// The newest request that stands in the newest turn.
+    fn last_request(&self) -> Option<Ordinal> {
+        self.transcript.turns().last()?.requests.last().copied()
+    }
+
+    /// Where a cut before this message falls: calls and their results go together.
+    fn cut_at(&self, ord: Ordinal) -> Ordinal {
+        let round = self.transcript.rounds().iter().rev().find(|round| round.results.contains(&Some(ord)));
+        round.map_or(ord, |round| round.assistant)
+    }
+
+    /// Messages that leave with this one: a turn with its request, a call with its results.
+    fn goes_with(&self, ord: Ordinal) -> Vec<Ordinal> {
+        let Some(at) = self.transcript.turn_at(ord) else { return vec![ord] };
+        let turn = self.transcript.turns().get(at);
+        if turn.is_some_and(|turn| turn.requests.first() == Some(&ord)) {
+            let last = self.transcript.last_of_turn(at).unwrap_or(ord);
+            let all = self.transcript.range(ord, last).iter();
+            return all.filter(|message| !message.is_removed()).map(|message| message.ord).collect();
+        }
+        let round = self.transcript.rounds_of(at).iter().find(|round| round.assistant == ord);
+        let results = round.into_iter().flat_map(|round| round.results.iter().flatten());
+        std::iter::once(ord).chain(results.copied()).collect()
+    }
+}
+
+impl Step<'_> {
+    /// Keeps the session as it stands under another id.
+    pub(super) fn fork(&mut self) -> SessionId {
+        let head = &self.session.head;
+        // With the moment it was made: a session that was deleted and made again has forks of another name.
+        let id = format!("{}~{}.{:x}", head.id, self.session.transcript.cuts() + 1, head.created_at.0);
+        let to = SessionId::new(id);
+        self.write(Write::Fork { to: to.clone() });
+        to
+    }
+
+    /// Takes everything from here on out of the session; `fork` keeps it. Compactions that spoke of it, out of force.
+    pub(super) fn cut(&mut self, from: Ordinal, fork: &SessionId) -> Vec<CompactionId> {
+        let void = self.session.transcript.truncate(from);
+        self.cut_off(from, fork, &void);
+        void
+    }
+
+    /// Stores and tells a cut that the transcript has taken.
+    pub(super) fn cut_off(&mut self, from: Ordinal, fork: &SessionId, void: &[CompactionId]) {
+        let stay = self.session.transcript.turns().len();
+        self.session.turns.truncate(stay);
+        if let Some(row) = self.session.turns.last_mut().filter(|row| row.started >= Some(from)) {
+            // Its place may be another message's soon.
+            row.started = None;
+            row.decided.clear();
+            let row = row.clone();
+            self.write(Write::Turn(row));
+        }
+        let turns = u32::try_from(stay).unwrap_or(u32::MAX);
+        self.write(Write::Truncate { from, turns });
+        self.write_head();
+        self.emit(EventBody::MessagesTruncated { from, fork: Some(fork.clone()) });
+        self.void(void);
+    }
+
+    /// Records went out of force.
+    pub(super) fn void(&mut self, records: &[CompactionId]) {
+        for id in records {
+            self.write(Write::CompactionStatus { id: id.clone(), status: Status::Void });
+            let records = self.session.transcript.compactions();
+            let Some(record) = records.iter().find(|record| record.id == *id).cloned() else { continue };
+            let metadata = metadata(&self.session.transcript, &record);
+            self.emit(EventBody::CompactionUpdated(Box::new(CompactionUpdate {
+                phase: Phase::Voided,
+                mode: Some(record.mode),
+                trigger: record.trigger,
+                reason: Some("what it stands for was changed or cut off".into()),
+                record: Some((record, metadata)),
+            })));
+        }
+    }
+
+    /// The newest turn runs again.
+    fn runs_again(&mut self, accepted: Accepted) -> Done {
+        let last = self.session.turns.len().saturating_sub(1);
+        self.set_turn(last, TurnStatus::Running);
+        Done { accepted: Accepted { turn: self.turn_id(), ..accepted }, generates: true }
+    }
+
+    pub(super) fn retry(
+        &mut self,
+        from: &MessageId,
+        content: Option<Vec<Content>>,
+    ) -> Result<Done, Refusal> {
+        let message = self.session.find(from)?.clone();
+        let ord = self.session.cut_at(message.ord);
+        let fork = self.fork();
+        let new = match (&message.body, content) {
+            (Body::User(_), Some(content)) => Some(self.stamped(Body::User(content))),
+            (Body::User(same), None) => Some(NewMessage {
+                external_id: message.external_id.clone(),
+                ..self.stamped(Body::User(same.clone()))
+            }),
+            (_, Some(content)) => Some(self.stamped(Body::User(content))),
+            (_, None) => None,
+        };
+        self.cut(ord, &fork);
+        let accepted = Accepted { session: Some(fork), ..Accepted::default() };
+        let Some(new) = new else { return Ok(self.runs_again(accepted)) };
+        self.close_running();
+        let ord = self.session.transcript.append_turn(new, self.around.counter);
+        self.took_in(ord);
+        let message = self.session.transcript.message(ord).map(|message| message.id.clone());
+        Ok(self.runs_again(Accepted { message, ..accepted }))
+    }
+
+    /// A turn that was running when another one begins ran no further.
+    pub(super) fn close_running(&mut self) {
+        let last = self.session.turns.len().saturating_sub(1);
+        if self.session.turns.get(last).is_some_and(|row: &TurnRow| row.status == TurnStatus::Running) {
+            self.set_turn(last, TurnStatus::Cancelled);
+        }
+    }
+
+    pub(super) fn regenerate(&mut self) -> Result<Done, Refusal> {
+        let Some(request) = self.session.last_request() else {
+            return Err(Refusal::Empty("there is no request that could be answered again"));
+        };
+        let from = request.next();
+        if self.session.transcript.message(from).is_none() {
+            return Ok(self.runs_again(Accepted::default()));
+        }
+        let fork = self.fork();
+        self.cut(from, &fork);
+        Ok(self.runs_again(Accepted { session: Some(fork), ..Accepted::default() }))
+    }
+
+    pub(super) fn truncate(&mut self, from: &MessageId) -> Result<Done, Refusal> {
+        let ord = self.session.find(from)?.ord;
+        let ord = self.session.cut_at(ord);
+        let fork = self.fork();
+        self.cut(ord, &fork);
+        self.rest_after_rewind();
+        Ok(Done::of(Accepted { session: Some(fork), ..Accepted::default() }))
+    }
+
+    pub(super) fn update(
+        &mut self,
+        id: &MessageId,
+        content: Vec<Content>,
+        regenerate: bool,
+    ) -> Result<Done, Refusal> {
+        let message = self.session.find(id)?.clone();
+        let body = match &message.body {
+            Body::User(_) => Body::User(content),
+            Body::Assistant { calls, .. } => {
+                // Thinking belongs to the words that it led to; signed, a provider would refuse it beside others.
+                let said = content.iter().filter_map(Content::text).map(|text| AssistantPart::Text(text.clone()));
+                Body::Assistant { parts: said.collect(), calls: calls.clone() }
+            }
+            Body::Tool(result) => {
+                let mut result = result.clone();
+                result.content = content;
+                Body::Tool(result)
+            }
+            Body::Event { .. } => return Err(Refusal::Empty("a notice cannot be changed")),
+        };
+        let fork = self.fork();
+        let message = Some(id.clone());
+        self.revise(self.session.find(id)?.ord, Some(body));
+        if !regenerate {
+            self.rest_after_rewind();
+            return Ok(Done::of(Accepted { message, session: Some(fork), ..Accepted::default() }));
+        }
+        let ord = self.session.find(id)?.ord;
+        let from = self.session.transcript.messages().iter().find(|after| after.ord > ord);
+        if let Some(from) = from.map(|after| after.ord) {
+            self.cut(from, &fork);
+        }
+        Ok(self.runs_again(Accepted { message, session: Some(fork), ..Accepted::default() }))
+    }
+
+    pub(super) fn remove(&mut self, id: &MessageId) -> Result<Done, Refusal> {
+        let ord = self.session.find(id)?.ord;
+        let fork = self.fork();
+        // Results first: no call ever stands there without them.
+        for ord in self.session.goes_with(ord).into_iter().rev() {
+            self.revise(ord, None);
+        }
+        self.rest_after_rewind();
+        Ok(Done::of(Accepted { message: Some(id.clone()), session: Some(fork), ..Accepted::default() }))
+    }
+
+    /// Puts another version in the place of a message, and tells it.
+    fn revise(&mut self, ord: Ordinal, body: Option<Body>) {
+        let is_removed = body.is_none();
+        let void = self.session.transcript.revise(ord, body, self.around.counter);
+        self.write_head();
+        let transcript = &self.session.transcript;
+        let turn = u32::try_from(transcript.turn_at(ord).unwrap_or_default()).unwrap_or(u32::MAX);
+        let Some(message) = transcript.message(ord).cloned() else { return };
+        self.write(Write::Message { turn, message: message.clone() });
+        self.emit(match is_removed {
+            true => EventBody::MessageRemoved { message: message.id.clone() },
+            false => EventBody::MessageUpdated(message),
+        });
+        self.void(&void);
+    }
+
+    /// What was asked or what failed may be gone: the session rests with nothing to say.
+    fn rest_after_rewind(&mut self) {
+        let last = self.session.turns.len().saturating_sub(1);
+        if self.session.turns.get(last).is_some_and(|row: &TurnRow| row.status != TurnStatus::Completed) {
+            self.set_turn(last, TurnStatus::Cancelled);
+        }
+        self.enter(State::Resting(Rest::Idle));
+    }
+
+    /// A new chat under the same id. What runs is stopped first, and all of it stays in the fork.
+    pub(super) fn reset(&mut self, reply: ReplyTo, keep_queue: bool, key: Option<String>) {
+        if let Some(accepted) = self.accepted_before(key.as_deref()) {
+            return self.reply(reply, Ok(Answer::Accepted(accepted)));
+        }
+        let runs = self.runs_turn();
+        self.stop_running();
+        if runs {
+            self.end_turn(TurnStatus::Cancelled, Rest::Idle);
+        }
+        let gone = if keep_queue { Vec::new() } else { self.dequeue(|_| true) };
+        let is_empty = self.session.transcript.messages().is_empty();
+        let fork = (!is_empty).then(|| self.fork());
+        let void = self.session.transcript.reset();
+        self.session.head.generation = self.session.transcript.generation();
+        if self.session.head.title_from != Some(TitleFrom::Client) {
+            self.session.head.title = None;
+            self.session.head.title_from = None;
+        }
+        if let Some(fork) = &fork {
+            self.cut_off(Ordinal(0), fork, &void);
+        } else {
+            self.write_head();
+        }
+        self.emit_thread();
+        self.enter(State::Resting(Rest::Idle));
+        let accepted = Accepted { session: fork, ..Accepted::default() };
+        self.remember_key(key, &accepted);
+        self.reply(reply, Ok(Answer::Reset(accepted, gone)));
+    }
+
+    /// Another session goes on from here, with ids of its own.
+    pub(super) fn branch(
+        &mut self,
+        reply: ReplyTo,
+        to: SessionId,
+        up_to: Option<At>,
+        title: Option<String>,
+        key: Option<String>,
+    ) {
+        if let Some(accepted) = self.accepted_before(key.as_deref()) {
+            return self.reply(reply, Ok(Answer::Accepted(accepted)));
+        }
+        let last = up_to.map(|at| {
+            let id = self.session.resolve(&at)?;
+            self.session.find(&id).map(|message| message.ord)
+        });
+        let end = match last.transpose() {
+            Ok(Some(ord)) => ord.next(),
+            Ok(None) => Ordinal(u32::try_from(self.session.transcript.messages().len()).unwrap_or(u32::MAX)),
+            Err(refusal) => return self.reply(reply, Err(refusal)),
+        };
+        let writes = self.session.branch(&to, end, title, self.around.now);
+        self.write(Write::Branch { to: to.clone(), writes });
+        let accepted = Accepted { session: Some(to), ..Accepted::default() };
+        self.accept_command(reply, key, accepted);
+    }
+}
+
+impl Session {
+    /// Everything before `end` as a session of another id.
+    fn branch(
+        &self,
+        to: &SessionId,
+        end: Ordinal,
+        title: Option<String>,
+        now: Time,
+    ) -> Vec<Write> {
+        let own = format!("{}/", self.head.id);
+        let id = |known: &str| known.strip_prefix(&own).map_or(known.to_owned(), |rest| format!("{to}/{rest}"));
+        let is_named = title.is_some();
+        let head = Head {
+            id: to.clone(),
+            title: title.or_else(|| self.head.title.clone()),
+            title_from: if is_named { Some(TitleFrom::Client) } else { self.head.title_from },
+            origin: Origin::Branch,
+            parent: Some(self.head.id.clone()),
+            cuts: self.transcript.cuts(),
+            created_at: now,
+            updated_at: now,
+            ..self.head.clone()
+        };
+        let mut writes = vec![Write::Head(Box::new(head))];
+        let kept = self.transcript.range(Ordinal(0), end).iter().filter(|message| message.ord < end);
+        let mut newest = None;
+        for message in kept {
+            let turn = self.transcript.turn_at(message.ord).unwrap_or_default();
+            let at = u32::try_from(turn).unwrap_or(u32::MAX);
+            if newest != Some(turn) {
+                newest = Some(turn);
+                let row = self.turns.get(turn).cloned();
+                writes.extend(row.map(|row| {
+                    let status = match row.status {
+                        TurnStatus::Running => TurnStatus::Cancelled,
+                        ended => ended,
+                    };
+                    Write::Turn(TurnRow {
+                        id: TurnId::new(id(row.id.as_str())),
+                        status,
+                        decided: Vec::new(),
+                        ..row
+                    })
+                }));
+            }
+            let message = Arc::new(Message {
+                id: MessageId::new(id(message.id.as_str())),
+                turn: TurnId::new(id(message.turn.as_str())),
+                ..(**message).clone()
+            });
+            writes.push(Write::Message { turn: at, message });
+        }
+        let whole = self.transcript.compactions().iter().filter(|record| record.newest_named() < Some(end));
+        for record in whole {
+            let mut copy = record.clone();
+            copy.id = CompactionId::new(id(record.id.as_str()));
+            copy.anchor.round_id = RoundId::new(id(record.anchor.round_id.as_str()));
+            copy.previous = record.previous.as_ref().map(|known| CompactionId::new(id(known.as_str())));
+            copy.turn = record.turn.as_ref().map(|known| TurnId::new(id(known.as_str())));
+            writes.push(Write::Compaction(Box::new(copy)));
+        }
+        writes
+    }
+}

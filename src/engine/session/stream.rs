@@ -1,0 +1,203 @@
+//! An answer that is being given: deltas are folded and told, gathered for a moment so that a fast model costs no
+//! storm of events; its end, whatever ended it.
+
+use super::Step;
+use super::effect::{Effect, Refusal};
+use super::event::EventBody;
+use super::input::{ModelCallId, Timer};
+use super::state::{Rest, State, Streaming};
+use super::stored::TurnStatus;
+use crate::engine::delta::{Delta, Draft};
+use crate::engine::id::MessageId;
+use crate::engine::message::{AssistantPart, Body, ToolCall};
+use crate::engine::prompt::request::{self, StopReason};
+
+/// For the log, which repeats no id that a model made up.
+const UNKNOWN_CALL: &str = "arguments came for a call that was never set, and were dropped";
+
+impl Step<'_> {
+    pub(super) fn model_delta(&mut self, from: ModelCallId, delta: Delta) {
+        let deadline = self.session.settings.model_deadline_ms;
+        match &mut self.session.state {
+            State::Streaming(running) if running.call == from => {
+                if running.draft.fold(delta.clone()).is_err() {
+                    return self.trace(UNKNOWN_CALL);
+                }
+                join(&mut running.untold, delta);
+                if !running.is_told {
+                    self.tell_deltas();
+                    self.gather();
+                }
+            }
+            State::Compacting(running) if running.call == from => {
+                if running.draft.fold(delta).is_err() {
+                    return self.trace(UNKNOWN_CALL);
+                }
+            }
+            _ => match &mut self.session.titling {
+                Some((call, draft)) if *call == from => drop(draft.fold(delta)),
+                _ => return self.trace(format!("a delta of call {} came late and was dropped", from.0)),
+            },
+        }
+        self.effects.push(Effect::Start(Timer::Model(from), deadline));
+    }
+
+    pub(super) fn model_done(&mut self, from: ModelCallId, outcome: Result<request::Answer, String>) {
+        match &self.session.state {
+            State::Streaming(running) if running.call == from => {
+                self.answered(outcome.map_err(Refusal::from));
+            }
+            State::Compacting(running) if running.call == from => {
+                self.effects.push(Effect::Stop(Timer::Model(from)));
+                self.summarized(outcome);
+            }
+            _ => match self.session.titling.take() {
+                Some((call, draft)) if call == from => {
+                    self.effects.push(Effect::Stop(Timer::Model(from)));
+                    self.titled(draft, outcome);
+                }
+                other => {
+                    self.session.titling = other;
+                    self.trace(format!("the answer of call {} came late and was dropped", from.0));
+                }
+            },
+        }
+    }
+
+    /// The model said nothing for too long.
+    pub(super) fn model_expired(&mut self, from: ModelCallId) {
+        match &self.session.state {
+            State::Streaming(running) if running.call == from => {
+                self.effects.push(Effect::CancelModel(from));
+                let ms = self.session.settings.model_deadline_ms;
+                let why = format!("the model said nothing for {ms} ms");
+                self.answered(Err(Refusal::Provider { cause: "timeout", why }));
+            }
+            State::Compacting(running) if running.call == from => {
+                self.effects.push(Effect::CancelModel(from));
+                self.summary_expired();
+            }
+            _ => {
+                if self.session.titling.take_if(|(call, _)| *call == from).is_some() {
+                    self.effects.push(Effect::CancelModel(from));
+                }
+            }
+        }
+    }
+
+    /// What a model answered to a turn. What was streamed is kept, whatever became of the call: the user saw it.
+    fn answered(&mut self, outcome: Result<request::Answer, Refusal>) {
+        let running = match std::mem::replace(&mut self.session.state, State::Resting(Rest::Idle)) {
+            State::Streaming(running) => running,
+            other => {
+                self.session.state = other;
+                return;
+            }
+        };
+        let (message, draft) = self.end_stream(running);
+        let (stop, error) = match &outcome {
+            Ok(answer) => (answer.stop, None),
+            Err(why) => (StopReason::Failed, Some(why.clone())),
+        };
+        let (parts, calls) = match outcome {
+            Ok(answer) => answer.said(&draft),
+            Err(_) => (draft.said(), Vec::new()),
+        };
+        let calls = self.keep_answer(message, parts, calls, stop);
+        match (error, stop) {
+            (Some(why), _) => self.fail(why),
+            (None, StopReason::Refused) => self.fail("the model refused to answer".to_owned()),
+            (None, StopReason::Length) => {
+                self.fail("the answer reached its length limit; what was said is kept".to_owned());
+            }
+            (None, StopReason::Cancelled | StopReason::Failed) => {
+                self.fail("the client says that the answer broke off; what was said is kept".to_owned());
+            }
+            (None, _) if calls => self.run_calls(),
+            (None, _) => self.end_turn(TurnStatus::Completed, Rest::Completed),
+        }
+    }
+
+    /// Stores an answer; whether it asks for tools. A call that may be cut is never run, so it is not kept either.
+    pub(super) fn keep_answer(
+        &mut self,
+        message: MessageId,
+        parts: Vec<AssistantPart>,
+        calls: Vec<ToolCall>,
+        stop: StopReason,
+    ) -> bool {
+        // Calls that were streamed are not seen by who reads the answer: without a word of its own it says `end`.
+        let stop = if stop == StopReason::End && !calls.is_empty() { StopReason::ToolUse } else { stop };
+        self.emit(EventBody::StreamFinished { message, stop });
+        let whole = matches!(stop, StopReason::End | StopReason::ToolUse);
+        let calls = if whole { calls } else { Vec::new() };
+        let has_calls = !calls.is_empty();
+        let body = Body::Assistant { parts, calls };
+        if !body.is_empty() {
+            let new = self.stamped(body);
+            self.append(new);
+        }
+        has_calls
+    }
+
+    /// Tells what was gathered. Whoever is given the session as a whole is told first.
+    pub(super) fn tell_deltas(&mut self) {
+        let State::Streaming(running) = &mut self.session.state else { return };
+        let deltas = std::mem::take(&mut running.untold);
+        if !deltas.is_empty() {
+            let message = running.message.clone();
+            self.emit(EventBody::StreamDelta { message, deltas });
+        }
+    }
+
+    /// What comes within the next moment is told together.
+    fn gather(&mut self) {
+        let interval = self.session.settings.delta_interval_ms;
+        if let State::Streaming(running) = &mut self.session.state
+            && interval > 0
+        {
+            running.is_told = true;
+            let timer = Timer::Deltas(running.call);
+            self.effects.push(Effect::Start(timer, interval));
+        }
+    }
+
+    /// The moment is over.
+    pub(super) fn gathered(&mut self, call: ModelCallId) {
+        let State::Streaming(running) = &mut self.session.state else { return };
+        if running.call != call {
+            return;
+        }
+        running.is_told = false;
+        if !running.untold.is_empty() {
+            self.tell_deltas();
+            self.gather();
+        }
+    }
+
+    /// Nothing more is said: what was gathered is told, and no timer runs.
+    pub(super) fn end_stream(&mut self, running: Streaming) -> (MessageId, Draft) {
+        let Streaming { call, message, draft, untold, is_told } = running;
+        self.effects.push(Effect::Stop(Timer::Model(call)));
+        if is_told {
+            self.effects.push(Effect::Stop(Timer::Deltas(call)));
+        }
+        if !untold.is_empty() {
+            self.emit(EventBody::StreamDelta { message: message.clone(), deltas: untold });
+        }
+        (message, draft)
+    }
+}
+
+/// Adds a delta to those that are told together. Text that goes on is one delta.
+fn join(deltas: &mut Vec<Delta>, delta: Delta) {
+    match (deltas.last_mut(), delta) {
+        (Some(Delta::AppendContent(text)), Delta::AppendContent(more))
+        | (Some(Delta::AppendReasoning(text)), Delta::AppendReasoning(more)) => text.push_str(&more),
+        (
+            Some(Delta::AppendToolArguments { call, text }),
+            Delta::AppendToolArguments { call: same, text: more },
+        ) if *call == same => text.push_str(&more),
+        (_, delta) => deltas.push(delta),
+    }
+}

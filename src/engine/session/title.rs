@@ -1,0 +1,160 @@
+//! A session's title: made of its first request without a model, replaced by a model's where that is allowed, and never
+//! changed again once a client has given one.
+
+use super::Step;
+use super::effect::{AskModel, Effect, Purpose};
+use super::event::{EventBody, Thread};
+use super::input::Timer;
+use super::settings::Titles;
+use super::stored::TitleFrom;
+use crate::engine::delta::Draft;
+use crate::engine::id::Ordinal;
+use crate::engine::message::{Body, Content};
+use crate::engine::prompt::item::{Item, Role};
+use crate::engine::prompt::request::{self, Request, ToolChoice};
+use crate::engine::text;
+
+/// Characters of a title.
+const LONGEST: usize = 80;
+/// Bytes of the conversation that a model is shown.
+const SHOWN: usize = 2000;
+
+const INSTRUCTION: &str = "Below is the beginning of a conversation. Name it in at most eight words, in its own \
+     language. Answer with the name alone: no quotation marks, no full stop.";
+
+impl Step<'_> {
+    /// Names the session after its first request, unless it has a name.
+    pub(super) fn name_after(&mut self, request: Ordinal) {
+        if self.session.head.title.is_some() {
+            return;
+        }
+        let message = self.session.transcript.message(request);
+        let Some(Body::User(content)) = message.map(|message| &message.body) else { return };
+        let said = content.iter().find_map(|part| match part {
+            Content::Text(text) => title(text),
+            _ => None,
+        });
+        if let Some(title) = said {
+            self.take_title(title, TitleFrom::Request);
+        }
+    }
+
+    fn take_title(&mut self, title: String, from: TitleFrom) {
+        self.session.head.title = Some(title);
+        self.session.head.title_from = Some(from);
+        self.write_head();
+        self.emit_thread();
+    }
+
+    /// Says what the session is, beside its messages and what runs.
+    pub(super) fn emit_thread(&mut self) {
+        let thread = self.session.thread();
+        self.emit(EventBody::ThreadUpdated(Box::new(thread)));
+    }
+
+    /// The first turn is over: a model may find a better name.
+    pub(super) fn ask_for_title(&mut self) {
+        let settings = &self.session.settings;
+        let may = settings.titles == Titles::Model && settings.client.completes;
+        let is_ours = self.session.head.title_from == Some(TitleFrom::Request);
+        if !may || !is_ours || self.session.titling.is_some() {
+            return;
+        }
+        let counter = self.around.counter;
+        let mut begun = String::new();
+        for message in self.session.transcript.messages().iter().take(4) {
+            let said = match &message.body {
+                Body::User(content) => content.iter().find_map(Content::text).map(|text| text.to_string()),
+                Body::Assistant { .. } => message.body.texts().first().map(|text| text.to_string()),
+                Body::Tool(_) | Body::Event { .. } => None,
+            };
+            begun.extend(said.into_iter().map(|said: String| format!("{}\n\n", text::head(&said, SHOWN))));
+        }
+        let asked = format!("{INSTRUCTION}\n\n<conversation>\n{begun}</conversation>");
+        let tokens = counter.count(&asked);
+        let (model, deadline) = (settings.model.clone(), settings.model_deadline_ms);
+        let call = self.next_call();
+        let request = Request {
+            items: vec![Item::made(Role::User, asked, tokens)],
+            tools: Default::default(),
+            tool_choice: ToolChoice::Auto,
+            temperature_zero: true,
+            max_output: Some(64),
+            cache_breakpoints: Vec::new(),
+        };
+        self.session.titling = Some((call, Draft::default()));
+        let ask = AskModel { call, turn: None, purpose: Purpose::Title, model, tokens, request };
+        self.effects.push(Effect::AskModel(Box::new(ask)));
+        self.effects.push(Effect::Start(Timer::Model(call), deadline));
+    }
+
+    /// A model named the session, or did not: then it keeps the name that it has.
+    pub(super) fn titled(&mut self, draft: Draft, outcome: Result<request::Answer, String>) {
+        let Ok(answer) = outcome else { return self.trace("no model named the session") };
+        let said = title(&answer.completion(&draft).text);
+        match said.filter(|_| self.session.head.title_from == Some(TitleFrom::Request)) {
+            Some(title) => self.take_title(title, TitleFrom::Model),
+            None => self.trace("a name for the session came and was not needed, or was none"),
+        }
+    }
+
+    /// The session has other words for the user's next request.
+    pub(super) fn set_draft(&mut self, reply: super::input::ReplyTo, draft: Option<crate::engine::message::Text>) {
+        let draft = draft.filter(|draft| !draft.is_empty());
+        if self.session.draft != draft {
+            self.session.draft = draft.clone();
+            if !self.session.is_stored {
+                self.write_head();
+            }
+            self.write(super::stored::Write::Draft(draft));
+            self.emit_thread();
+        }
+        let state = self.session.state.name();
+        self.reply(reply, Ok(super::effect::Answer::Done(state)));
+    }
+}
+
+impl super::Session {
+    /// What it is, beside its messages and what runs.
+    pub(super) fn thread(&self) -> Thread {
+        Thread {
+            title: self.head.title.clone(),
+            generation: self.head.generation,
+            draft: self.draft.clone(),
+            scope: self.scope.clone(),
+        }
+    }
+}
+
+/// The first line that says something, cut where a word ends.
+fn title(said: &str) -> Option<String> {
+    let line = said.lines().map(str::trim).find(|line| line.chars().any(char::is_alphanumeric))?;
+    let line = line.trim_matches(|c: char| matches!(c, '"' | '#' | '*' | '`') || c.is_whitespace());
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let line = words.join(" ");
+    if line.chars().count() <= LONGEST {
+        return Some(line);
+    }
+    let cut: String = line.chars().take(LONGEST).collect();
+    let whole = cut.rsplit_once(' ').map_or(&*cut, |(whole, _)| whole);
+    Some(format!("{whole}…"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_the_first_line_that_says_something() {
+        let long = "word ".repeat(30);
+        let cases = [
+            ("\n---\n## Fix  the\ttests\nplease", Some("Fix the tests".to_owned())),
+            ("\"Parser fixes\"", Some("Parser fixes".to_owned())),
+            ("  \n ---", None),
+            (&long, Some(format!("{}…", "word ".repeat(15).trim_end()))),
+        ];
+        for (said, expected) in cases {
+            assert_eq!(title(said), expected, "{said:?}");
+        }
+    }
+}

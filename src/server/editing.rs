@@ -1,0 +1,121 @@
+//! What a client asks for that changes a session's past, its queue or its draft: parameters become commands here and
+//! nowhere deeper.
+
+use super::asking::{command, form};
+use super::inbox::Ask;
+use super::main_loop::MainLoop;
+use super::opening::{New, given_id, new_id};
+use super::queued::{Opens, Queued};
+use super::wire_session::Asked;
+use crate::engine::id::{ItemId, MessageId, TurnId};
+use crate::engine::message::Content;
+use crate::engine::session::input::{At, Command, ReplyTo, Restore};
+use crate::protocol::convert::Reading;
+use crate::protocol::edit::SessionImportParams;
+use crate::protocol::error::{ErrorData, ProtocolError};
+use crate::protocol::message;
+use crate::transcript_io::{self, Entry, Format, ImportError};
+
+/// Carries out what a client asks for, where it is of this kind; gives it back where it is not.
+pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<Option<Ask>, ProtocolError> {
+    let (session, asked) = match ask {
+        Ask::CancelTurn(params) => {
+            let turn = params.turn_id.map(TurnId::new);
+            let queued = params.cancel_queued.unwrap_or_default();
+            (params.session_id, Command::CancelTurn { turn, queued })
+        }
+        Ask::Retry(params) => {
+            let from = at(params.from_message_id, params.from_index, "fromMessageId")?;
+            let content = params.content.as_ref().map(words).transpose()?;
+            (params.session_id, Command::Retry { from, content, key: params.idempotency_key })
+        }
+        Ask::Regenerate(params) => {
+            (params.session_id, Command::Regenerate { key: params.idempotency_key })
+        }
+        Ask::Update(params) => {
+            let message = at(params.message_id, params.index, "messageId")?;
+            let content = words(&params.content)?;
+            let regenerate = params.regenerate.unwrap_or_default();
+            let key = params.idempotency_key;
+            (params.session_id, Command::Update { message, content, regenerate, key })
+        }
+        Ask::Remove(params) => {
+            let message = at(params.message_id, params.index, "messageId")?;
+            (params.session_id, Command::Remove { message, key: params.idempotency_key })
+        }
+        Ask::Truncate(params) => {
+            let from = at(params.message_id, params.index, "messageId")?;
+            (params.session_id, Command::Truncate { from, key: params.idempotency_key })
+        }
+        Ask::Dequeue(params) => (params.session_id, Command::CancelQueued(ItemId::new(params.item_id))),
+        Ask::Fork(params) => {
+            form(main, to, Asked::Fork);
+            let up_to = match (params.up_to_message_id, params.up_to_index) {
+                (None, None) => None,
+                (id, index) => Some(at(id, index, "upToMessageId")?),
+            };
+            let key = params.idempotency_key;
+            (params.session_id, Command::Branch { to: new_id(), up_to, title: params.title, key })
+        }
+        Ask::Reset(params) => {
+            form(main, to, Asked::Reset);
+            let keep_queue = params.keep_queue.unwrap_or_default();
+            (params.session_id, Command::Reset { keep_queue, key: params.idempotency_key })
+        }
+        Ask::SetDraft(params) => {
+            (params.session_id, Command::SetDraft(Some(params.text.into())))
+        }
+        Ask::ClearDraft(params) => (params.session_id, Command::SetDraft(None)),
+        Ask::Import(params) => {
+            import(main, to, params)?;
+            return Ok(None);
+        }
+        other => return Ok(Some(other)),
+    };
+    command(main, to, &session, asked)?;
+    Ok(None)
+}
+
+/// The message that is meant.
+fn at(id: Option<String>, index: Option<u32>, field: &str) -> Result<At, ProtocolError> {
+    match (id, index) {
+        (Some(id), _) => Ok(At::Id(MessageId::new(id))),
+        (None, Some(index)) => Ok(At::Index(index)),
+        (None, None) => Err(ProtocolError::invalid(field, "the message is missing: its id or its index")),
+    }
+}
+
+fn words(content: &message::Content) -> Result<Vec<Content>, ProtocolError> {
+    Ok(Reading::new().field("content", |reading| reading.content(content))?)
+}
+
+/// A conversation of another program becomes a session.
+fn import(main: &mut MainLoop, to: ReplyTo, params: SessionImportParams) -> Result<(), ProtocolError> {
+    let id = params.session_id.as_deref().map_or_else(|| Ok(new_id()), given_id)?;
+    let unknown = |error: ImportError, format: &str| {
+        let known = Format::ALL.map(|format| format.name().to_owned()).to_vec();
+        let data = ErrorData::UnsupportedFormat { format: format.to_owned(), known };
+        ProtocolError::new(data, format!("{error}; nothing was done"))
+    };
+    let bytes = params.data.as_bytes();
+    let asked = params.format.as_deref();
+    let format = asked.map(|name| name.parse::<Format>().map_err(|error| unknown(error, name))).transpose()?;
+    let import = transcript_io::import(bytes, format)
+        .map_err(|error| unknown(error, asked.unwrap_or("unknown")))?;
+    let skipped = import.skipped.iter().map(|set| format!("{}: {}", set.place, set.reason)).collect();
+    let messages: Vec<_> = import
+        .entries
+        .into_iter()
+        .filter_map(|entry| match entry {
+            Entry::Message(message) => Some(message),
+            // Our own prompts start from the originals.
+            Entry::Compaction(_) => None,
+        })
+        .collect();
+    form(main, to, Asked::Import { format: import.format.name(), skipped, messages: messages.len() });
+    let command = Command::Restore(Box::new(Restore { title: params.title.or(import.title), messages }));
+    let folder = Some(super::folder::spelled(&params.workspace_folder));
+    let opens = Opens { command, folder, new: New::default(), settings: None };
+    main.hand(&id, Queued::Open(to, Box::new(opens)));
+    Ok(())
+}
