@@ -1,7 +1,7 @@
 //! Lists of sessions: what is asked for, what a row shows, where the next page begins. No table is known here.
 
 use crate::engine::id::{SessionId, Time};
-use crate::engine::session::stored::Driver;
+use crate::engine::session::stored::{Driver, Origin};
 use std::fmt;
 use std::str::FromStr;
 
@@ -42,6 +42,10 @@ pub struct SessionRow {
     pub kind: Option<String>,
     /// The session that it was started or forked from.
     pub parent: Option<SessionId>,
+    /// How it came to be.
+    pub origin: Origin,
+    /// What it shares with other sessions of its folder.
+    pub work_scope: Option<String>,
     /// When something was last said in it.
     pub updated_at: Time,
     /// When it was made.

@@ -6,9 +6,11 @@ use super::list::{ListQuery, Page, PageMaker, SessionRow};
 use super::{Deleted, Fence, Store, StoreDiagnostics, request_of};
 use crate::engine::compact::record::{Compaction, Status};
 use crate::engine::id::{Ordinal, SessionId, Time};
-use crate::engine::message::{Body, Message};
-use crate::engine::session::stored::{Head, Stored, TurnRow, Write};
+use crate::engine::message::{Body, Message, Text};
+use crate::engine::session::queue::{Accepted, QueueItem};
+use crate::engine::session::stored::{Head, KEPT_KEYS, Origin, Stored, TurnRow, Write};
 use std::cmp::Reverse;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -41,7 +43,17 @@ struct Kept {
     /// By position and version; each with its turn's place.
     messages: BTreeMap<(Ordinal, u32), (u32, Arc<Message>)>,
     compactions: Vec<Compaction>,
-    first_request: Option<(Ordinal, String)>,
+    /// In the order of acceptance.
+    queue: Vec<QueueItem>,
+    /// Oldest first.
+    keys: Vec<(String, Accepted)>,
+    draft: Option<Text>,
+}
+
+/// A step that is under way: sessions as it leaves them, over those that are there.
+struct Step<'a> {
+    sessions: &'a BTreeMap<SessionId, Kept>,
+    changed: BTreeMap<SessionId, Kept>,
 }
 
 /// A store in memory.
@@ -121,7 +133,9 @@ impl Kept {
             turns: BTreeMap::new(),
             messages: BTreeMap::new(),
             compactions: Vec::new(),
-            first_request: None,
+            queue: Vec::new(),
+            keys: Vec::new(),
+            draft: None,
         }
     }
 
@@ -138,11 +152,6 @@ impl Kept {
             return if same { Ok(()) } else { Err(other()) };
         }
         self.messages.insert(place, (turn, Arc::clone(message)));
-        if let Some(request) = request_of(message)
-            && self.first_request.as_ref().is_none_or(|(first, _)| *first >= message.ord)
-        {
-            self.first_request = Some((message.ord, request));
-        }
         Ok(())
     }
 
@@ -153,6 +162,23 @@ impl Kept {
         };
         let same = *there == Compaction { status: there.status, ..record.clone() };
         if same { Ok(()) } else { Err(format!("another compaction is called {}", record.id)) }
+    }
+
+    fn enqueue(&mut self, item: &QueueItem) -> Result<(), String> {
+        let Some(there) = self.queue.iter().find(|there| there.id == item.id) else {
+            self.queue.push(item.clone());
+            return Ok(());
+        };
+        if there == item { Ok(()) } else { Err(format!("another command waits as {}", item.id)) }
+    }
+
+    fn remember(&mut self, key: &str, accepted: &Accepted) {
+        if self.keys.iter().any(|(there, answer)| there == key && answer == accepted) {
+            return;
+        }
+        self.keys.retain(|(there, _)| there != key);
+        self.keys.push((key.to_owned(), accepted.clone()));
+        self.keys.drain(..self.keys.len().saturating_sub(KEPT_KEYS));
     }
 
     fn apply(&mut self, write: &Write) -> Result<(), String> {
@@ -169,15 +195,13 @@ impl Kept {
             Write::Truncate { from, turns } => {
                 self.messages.retain(|(ord, _), _| ord < from);
                 self.turns.retain(|index, _| index < turns);
-                self.first_request.take_if(|(ord, _)| *ord >= *from);
             }
-            // Both are changes of the world.
-            Write::Head(_) | Write::Fork { .. } => {}
-            Write::Branch { .. }
-            | Write::Enqueue(_)
-            | Write::Dequeue(_)
-            | Write::Key { .. }
-            | Write::Draft(_) => return Err("not stored yet".to_owned()),
+            Write::Enqueue(item) => return self.enqueue(item),
+            Write::Dequeue(item) => self.queue.retain(|there| there.id != *item),
+            Write::Key { key, accepted } => self.remember(key, accepted),
+            Write::Draft(draft) => self.draft.clone_from(draft),
+            // Changes of more than one session.
+            Write::Head(_) | Write::Fork { .. } | Write::Branch { .. } => {}
         }
         Ok(())
     }
@@ -187,9 +211,17 @@ impl Kept {
         self.messages.iter().map(|((ord, _), message)| (*ord, message)).collect()
     }
 
+    /// What is urgent first.
+    fn queue_in_order(&self) -> Vec<QueueItem> {
+        let mut queue = self.queue.clone();
+        queue.sort_by_key(|item| !item.priority);
+        queue
+    }
+
     fn row(&self) -> SessionRow {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let in_force = self.compactions.iter().rev().find(|record| record.status == Status::InForce);
+        let newest = self.newest();
         SessionRow {
             id: self.head.id.clone(),
             workspace: self.head.workspace.clone(),
@@ -197,15 +229,79 @@ impl Kept {
             driver: self.head.driver,
             kind: self.head.kind.clone(),
             parent: self.head.parent.clone(),
+            origin: self.head.origin,
+            work_scope: self.head.work_scope.clone(),
             updated_at: self.head.updated_at,
             created_at: self.head.created_at,
-            messages: count(self.newest().len()),
+            messages: count(newest.len()),
             turns: count(self.turns.len()),
-            first_request: self.first_request.as_ref().map(|(_, text)| text.clone()),
+            first_request: newest.values().find_map(|(_, message)| request_of(message)),
             summary: in_force.map(|record| record.block.to_string()).filter(|block| !block.is_empty()),
             summarized_count: in_force.and_then(|record| record.covers).map_or(0, |span| span.to.next().0),
         }
     }
+}
+
+impl Step<'_> {
+    fn is_there(&self, session: &SessionId) -> bool {
+        self.changed.contains_key(session) || self.sessions.contains_key(session)
+    }
+
+    /// A session, to be changed.
+    fn kept(&mut self, session: &SessionId) -> Result<&mut Kept, StoreError> {
+        match self.changed.entry(session.clone()) {
+            Entry::Occupied(changed) => Ok(changed.into_mut()),
+            Entry::Vacant(place) => match self.sessions.get(session) {
+                Some(kept) => Ok(place.insert(kept.clone())),
+                None => Err(refused(session, "there is no such session")),
+            },
+        }
+    }
+
+    /// Refuses to make a session over another one.
+    fn free(&self, session: &SessionId, to: &SessionId) -> Result<(), StoreError> {
+        let taken = || Err(refused(session, format!("there is a session {to} already")));
+        if self.is_there(to) { taken() } else { Ok(()) }
+    }
+
+    fn apply(&mut self, session: &SessionId, write: &Write) -> Result<(), StoreError> {
+        match write {
+            Write::Head(head) if head.id != *session => {
+                Err(refused(session, format!("it is the head of {}", head.id)))
+            }
+            Write::Head(head) if self.is_there(session) => {
+                self.kept(session)?.head = (**head).clone();
+                Ok(())
+            }
+            Write::Head(head) => {
+                self.changed.insert(session.clone(), Kept::new((**head).clone()));
+                Ok(())
+            }
+            Write::Fork { to } => {
+                let mut fork = self.kept(session)?.clone();
+                self.free(session, to)?;
+                fork.head.id = to.clone();
+                fork.head.parent = Some(session.clone());
+                fork.head.origin = Origin::Rewind;
+                (fork.queue, fork.keys, fork.draft) = (Vec::new(), Vec::new(), None);
+                self.changed.insert(to.clone(), fork);
+                Ok(())
+            }
+            Write::Branch { to, writes } => {
+                self.kept(session)?;
+                self.free(session, to)?;
+                if !matches!(writes.first(), Some(Write::Head(_))) {
+                    return Err(refused(session, format!("the branch {to} does not begin with its head")));
+                }
+                writes.iter().try_for_each(|write| self.apply(to, write))
+            }
+            write => self.kept(session)?.apply(write).map_err(|reason| refused(session, reason)),
+        }
+    }
+}
+
+fn refused(session: &SessionId, reason: impl Into<String>) -> StoreError {
+    StoreError::Refused { session: session.clone(), reason: reason.into() }
 }
 
 /// Whether both say the same, whatever was found in them since.
@@ -221,31 +317,10 @@ impl Store for MemoryStore {
         if !lease.is_some_and(|lease| lease.fence == fence.0 && lease.holder == Some(self.holder)) {
             return Err(StoreError::FenceLost { session: session.clone() });
         }
-        let refused = |reason: String| StoreError::Refused { session: session.clone(), reason };
-        let mut kept = state.sessions.get(session).cloned();
-        let mut forks: BTreeMap<SessionId, Kept> = BTreeMap::new();
-        for write in writes {
-            match (write, &mut kept) {
-                (Write::Head(head), _) if head.id != *session => {
-                    return Err(refused(format!("it is the head of {}", head.id)));
-                }
-                (Write::Head(head), Some(kept)) => kept.head = (**head).clone(),
-                (Write::Head(head), none) => *none = Some(Kept::new((**head).clone())),
-                (_, None) => return Err(refused("there is no such session".to_owned())),
-                (Write::Fork { to }, Some(kept)) => {
-                    if to == session || forks.contains_key(to) || state.sessions.contains_key(to) {
-                        return Err(refused(format!("there is a session {to} already")));
-                    }
-                    let mut fork = kept.clone();
-                    fork.head.id = to.clone();
-                    fork.head.parent = Some(session.clone());
-                    forks.insert(to.clone(), fork);
-                }
-                (write, Some(kept)) => kept.apply(write).map_err(refused)?,
-            }
-        }
-        state.sessions.extend(forks);
-        state.sessions.extend(kept.map(|kept| (session.clone(), kept)));
+        let mut step = Step { sessions: &state.sessions, changed: BTreeMap::new() };
+        writes.iter().try_for_each(|write| step.apply(session, write))?;
+        let changed = step.changed;
+        state.sessions.extend(changed);
         Ok(())
     }
 
@@ -256,9 +331,9 @@ impl Store for MemoryStore {
             turns: kept.turns.values().cloned().collect(),
             messages: kept.newest().into_values().cloned().collect(),
             compactions: kept.compactions.clone(),
-            queue: Vec::new(),
-            keys: Vec::new(),
-            draft: None,
+            queue: kept.queue_in_order(),
+            keys: kept.keys.clone(),
+            draft: kept.draft.clone(),
             unreadable: Vec::new(),
         }))
     }

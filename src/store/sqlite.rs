@@ -1,10 +1,12 @@
 //! The SQLite backend: one file for a workspace, write-ahead log, one connection. Here stand its life and its leases;
-//! rows are written in `write`, read in `read`, and what a column holds is told in `columns`.
+//! rows are written in `write`, read in `read`, both for what waits in `waiting`, and what a column holds is told in
+//! `columns`.
 
 mod columns;
 mod read;
 #[cfg(test)]
 mod tests;
+mod waiting;
 mod write;
 
 use super::error::{StoreError, from_sqlite};

@@ -4,6 +4,7 @@ use super::Fault;
 use super::columns::{
     CHANGED, MESSAGE_COLUMNS, MessageRow, compaction_sum, millis, number, text, text_or_null, time, variant,
 };
+use super::waiting;
 use crate::engine::compact::record::{Compaction, Status};
 use crate::engine::id::{Generation, MessageId, Ordinal, SessionId, TurnId};
 use crate::engine::message::Message;
@@ -18,7 +19,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 pub(super) const HEAD: &str = "SELECT s.workspace, s.title, s.driver, s.kind, s.parent, s.work_scope, s.generation, s.cuts, s.settings, s.prefix,
-            s.created_at, a.updated_at
+            s.created_at, a.updated_at, s.title_from, s.origin, a.accepted
      FROM chat_sessions s LEFT JOIN chat_activity a ON a.session = s.id WHERE s.id = ?1";
 
 /// A session whole.
@@ -30,7 +31,9 @@ pub(super) fn load(tx: &Transaction<'_>, session: &SessionId) -> Result<Option<S
     let turns = turns(tx, session, &mut unreadable)?;
     let messages = messages(tx, session, &mut unreadable)?;
     let compactions = compactions(tx, session, &mut unreadable)?;
-    let (queue, keys, draft) = (Vec::new(), Vec::new(), None);
+    let queue = waiting::queue(tx, session, &mut unreadable)?;
+    let keys = waiting::keys(tx, session, &mut unreadable)?;
+    let draft = waiting::draft(tx, session, &mut unreadable)?;
     Ok(Some(Stored { head, turns, messages, compactions, queue, keys, draft, unreadable }))
 }
 
@@ -47,9 +50,10 @@ fn head(tx: &Transaction<'_>, session: &SessionId, row: &Row<'_>, unreadable: &m
         work_scope: parts.part("work scope", text_or_null(row, 5)).map(str::to_owned),
         generation: Generation(parts.part("generation", number(row, 6))),
         cuts: parts.part("cuts", number(row, 7)),
-        title_from: None,
-        origin: Default::default(),
-        accepted: 0,
+        title_from: parts
+            .part("title's origin", text_or_null(row, 12).and_then(|word| word.map(variant).transpose())),
+        origin: parts.part("origin", text(row, 13).and_then(variant)),
+        accepted: parts.part("count of commands", number(row, 14)),
         settings: parts.part("settings", text(row, 8).and_then(json)),
         prefix: parts.part::<Prefix>("prefix", text(row, 9).and_then(|hash| json(&content(tx, hash)?))),
         created_at: parts.part("time of making", number(row, 10).map(time)),
@@ -71,14 +75,15 @@ impl Parts<'_> {
     }
 }
 
-fn json<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+/// The value of a text.
+pub(super) fn json<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
 pub(super) const BLOB: &str = "SELECT bytes FROM blobs WHERE hash = ?1";
 
 /// The content under this hash.
-fn content(tx: &Transaction<'_>, hash: &str) -> Result<String, String> {
+pub(super) fn content(tx: &Transaction<'_>, hash: &str) -> Result<String, String> {
     let found = tx
         .prepare_cached(BLOB)
         .and_then(|mut statement| statement.query_row([hash], |row| row.get::<_, Vec<u8>>(0)).optional());
@@ -119,12 +124,12 @@ fn turns(
 }
 
 /// What stands in the first column, for people.
-fn place(row: &Row<'_>) -> String {
+pub(super) fn place(row: &Row<'_>) -> String {
     number::<i64>(row, 0).map_or_else(|_| "at an unknown place".to_owned(), |n| n.to_string())
 }
 
 /// The next row. Where the file is damaged the rows end, and the damage is set aside.
-fn next<'r, 's>(
+pub(super) fn next<'r, 's>(
     rows: &'r mut rusqlite::Rows<'s>,
     what: &str,
     unreadable: &mut Vec<String>,
@@ -188,7 +193,8 @@ fn collect(
     Ok(())
 }
 
-fn message(tx: &Transaction<'_>, row: &Row<'_>) -> Found {
+/// The message of a row with [`MESSAGE_COLUMNS`].
+pub(super) fn message(tx: &Transaction<'_>, row: &Row<'_>) -> Found {
     let row = MessageRow::read(row)?;
     let body = join(row.body, &mut |hash| content(tx, hash))?;
     let message = Message {
@@ -270,7 +276,7 @@ pub(super) fn list_sql(of_one: bool) -> String {
     let workspace = if of_one { "a.workspace = ?3 AND" } else { "" };
     format!(
         "SELECT a.session, a.updated_at, a.messages, a.turns, s.title, s.driver, s.kind, s.parent, s.created_at,
-             s.first_request, s.summary, s.summarized_count, a.workspace
+             s.first_request, s.summary, s.summarized_count, a.workspace, s.origin, s.work_scope
          FROM chat_activity a CROSS JOIN chat_sessions s ON s.id = a.session
          WHERE {workspace} a.updated_at <= ?1 AND (a.updated_at < ?1 OR a.session > ?2)
          ORDER BY a.updated_at DESC, a.session"
@@ -320,5 +326,7 @@ fn session_row(row: &Row<'_>) -> Result<SessionRow, String> {
         summary: owned(10)?,
         summarized_count: number(row, 11)?,
         workspace: text(row, 12)?.to_owned(),
+        origin: variant(text(row, 13)?)?,
+        work_scope: owned(14)?,
     })
 }

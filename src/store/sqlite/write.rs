@@ -1,15 +1,17 @@
 //! Writes as rows. Every function here runs inside the transaction of one step, and what it refuses undoes the step.
 
 use super::Fault;
-use super::columns::{CompactionRow, MessageRow, millis, word};
+use super::columns::{CompactionRow, MESSAGE_COLUMNS, MessageRow, millis, word};
+use super::{read, waiting};
 use crate::engine::compact::record::{Compaction, Status};
 use crate::engine::id::{CompactionId, Ordinal, SessionId};
 use crate::engine::message::Message;
-use crate::engine::session::stored::{Head, TurnRow, Write};
+use crate::engine::session::stored::{Head, Origin, TurnRow, Write};
 use crate::store::blob::{Blob, split};
 use crate::store::error::StoreError;
 use crate::store::{Deleted, request_of};
 use rusqlite::{OptionalExtension, Transaction, params};
+use std::ops::RangeInclusive;
 
 type Done<T = ()> = Result<T, Fault>;
 
@@ -37,15 +39,16 @@ pub(super) fn apply(tx: &Transaction<'_>, session: &SessionId, write: &Write) ->
         Write::CompactionStatus { id, status } => set_status(tx, session, id, *status),
         Write::Fork { to } => fork(tx, session, to),
         Write::Truncate { from, turns } => truncate(tx, session, *from, *turns).map(drop),
-        Write::Branch { .. }
-        | Write::Enqueue(_)
-        | Write::Dequeue(_)
-        | Write::Key { .. }
-        | Write::Draft(_) => Err(refused(session, "not stored yet".to_owned())),
+        Write::Branch { to, writes } => branch(tx, session, to, writes),
+        Write::Enqueue(item) => waiting::enqueue(tx, session, item),
+        Write::Dequeue(item) => waiting::dequeue(tx, session, item),
+        Write::Key { key, accepted } => waiting::remember(tx, session, key, accepted),
+        Write::Draft(draft) => waiting::keep_draft(tx, session, draft.as_deref()),
     }
 }
 
-fn refused(session: &SessionId, reason: String) -> Fault {
+/// What undoes the step.
+pub(super) fn refused(session: &SessionId, reason: String) -> Fault {
     StoreError::Refused { session: session.clone(), reason }.into()
 }
 
@@ -63,7 +66,7 @@ fn put(tx: &Transaction<'_>, blob: &Blob) -> rusqlite::Result<()> {
 }
 
 /// Stores contents with those who refer to them.
-fn put_for(
+pub(super) fn put_for(
     tx: &Transaction<'_>,
     session: &SessionId,
     (owner, n, rev): (&str, u32, u32),
@@ -100,15 +103,17 @@ fn write_head(tx: &Transaction<'_>, head: &Head) -> Done {
         .optional()?;
     let mut statement = tx.prepare_cached(
         "INSERT INTO chat_sessions
-             (id, workspace, title, driver, kind, parent, work_scope, generation, cuts, settings, prefix, created_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+             (id, workspace, title, driver, kind, parent, work_scope, generation, cuts, settings, prefix, created_at,
+              title_from, origin)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
          ON CONFLICT (id) DO UPDATE SET
              workspace = excluded.workspace, title = excluded.title, driver = excluded.driver, kind = excluded.kind,
              parent = excluded.parent, work_scope = excluded.work_scope, generation = excluded.generation,
              cuts = excluded.cuts, settings = excluded.settings, prefix = excluded.prefix,
-             created_at = excluded.created_at
-         WHERE (workspace, title, driver, kind, parent, work_scope, generation, cuts, settings, prefix, created_at)
-             IS NOT (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+             created_at = excluded.created_at, title_from = excluded.title_from, origin = excluded.origin
+         WHERE (workspace, title, driver, kind, parent, work_scope, generation, cuts, settings, prefix, created_at,
+                title_from, origin)
+             IS NOT (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
     )?;
     statement.execute(params![
         session,
@@ -123,16 +128,19 @@ fn write_head(tx: &Transaction<'_>, head: &Head) -> Done {
         settings,
         prefix.hash,
         millis(head.created_at),
+        head.title_from.as_ref().map(word),
+        word(&head.origin),
     ])?;
     if let Some(before) = before.filter(|before| *before != prefix.hash) {
         drop_blob(tx, &before)?;
     }
     let mut statement = tx.prepare_cached(
-        "INSERT INTO chat_activity (session, workspace, updated_at) VALUES (?1, ?2, ?3)
-         ON CONFLICT (session) DO UPDATE SET workspace = excluded.workspace, updated_at = excluded.updated_at
-         WHERE (workspace, updated_at) IS NOT (?2, ?3)",
+        "INSERT INTO chat_activity (session, workspace, updated_at, accepted) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT (session) DO UPDATE SET
+             workspace = excluded.workspace, updated_at = excluded.updated_at, accepted = excluded.accepted
+         WHERE (workspace, updated_at, accepted) IS NOT (?2, ?3, ?4)",
     )?;
-    statement.execute(params![session, head.workspace, millis(head.updated_at)])?;
+    statement.execute(params![session, head.workspace, millis(head.updated_at), head.accepted])?;
     Ok(())
 }
 
@@ -185,21 +193,58 @@ fn append(tx: &Transaction<'_>, session: &SessionId, turn: u32, message: &Messag
         return if same { Ok(()) } else { Err(other()) };
     }
     put_for(tx, session, (MESSAGE, row.ord, row.rev), &blobs)?;
-    let is_edit = tx
-        .prepare_cached("SELECT 1 FROM chat_messages WHERE session = ?1 AND ord = ?2 AND rev <> ?3")?
-        .exists(params![id, row.ord, row.rev])?;
-    if !is_edit {
+    let (versions, newest): (u32, u32) = tx
+        .prepare_cached("SELECT count(*), max(rev) FROM chat_messages WHERE session = ?1 AND ord = ?2")?
+        .query_row(params![id, row.ord], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    if versions == 1 {
         tx.prepare_cached("UPDATE chat_activity SET messages = messages + 1 WHERE session = ?1")?
             .execute([id])?;
     }
+    if newest == row.rev { follow_requests(tx, session, message, versions > 1) } else { Ok(()) }
+}
+
+/// Keeps the beginning of the session's first request, as its newest version says it.
+fn follow_requests(tx: &Transaction<'_>, session: &SessionId, message: &Message, is_edit: bool) -> Done {
+    let (id, ord) = (session.as_str(), message.ord.0);
     if let Some(request) = request_of(message) {
         tx.prepare_cached(
             "UPDATE chat_sessions SET first_request = ?2, first_request_ord = ?3
              WHERE id = ?1 AND (first_request_ord IS NULL OR first_request_ord >= ?3)",
         )?
-        .execute(params![id, request, row.ord])?;
+        .execute(params![id, request, ord])?;
+        return Ok(());
     }
+    let was_first = || -> rusqlite::Result<bool> {
+        tx.prepare_cached("SELECT 1 FROM chat_sessions WHERE id = ?1 AND first_request_ord = ?2")?
+            .exists(params![id, ord])
+    };
+    if !is_edit || !was_first()? {
+        return Ok(());
+    }
+    let mut statement = tx.prepare_cached(&later_requests())?;
+    let mut rows = statement.query(params![id, ord])?;
+    let mut first = None;
+    while let Some(row) = rows.next()?
+        && first.is_none()
+    {
+        // What cannot be read is no request that could be shown.
+        first = read::message(tx, row).ok().and_then(|(_, later)| Some((request_of(&later)?, later.ord.0)));
+    }
+    let (request, ord) = first.unzip();
+    tx.prepare_cached("UPDATE chat_sessions SET first_request = ?2, first_request_ord = ?3 WHERE id = ?1")?
+        .execute(params![id, request, ord])?;
     Ok(())
+}
+
+/// The newest versions of requests behind a place, in order.
+pub(super) fn later_requests() -> String {
+    format!(
+        "SELECT {MESSAGE_COLUMNS} FROM chat_messages AS m
+         WHERE session = ?1 AND ord > ?2 AND role = 'user' AND visible = 1 AND NOT EXISTS
+             (SELECT 1 FROM chat_messages AS newer
+              WHERE newer.session = m.session AND newer.ord = m.ord AND newer.rev > m.rev)
+         ORDER BY ord"
+    )
 }
 
 fn write_turn(tx: &Transaction<'_>, session: &SessionId, turn: &TurnRow) -> Done {
@@ -284,7 +329,7 @@ fn sum_up(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<()> {
 
 /// The tables that hang on a session, with their columns beside it: a fork copies them row by row.
 const HANGING: [(&str, &str); 5] = [
-    ("chat_activity", "workspace, updated_at, messages, turns"),
+    ("chat_activity", "workspace, updated_at, messages, turns, accepted"),
     (
         "chat_messages",
         "ord, rev, turn, role, external_id, message_id, turn_id, visible, created_at, tokens, hash, check_sum, body",
@@ -299,19 +344,33 @@ fn fork(tx: &Transaction<'_>, session: &SessionId, to: &SessionId) -> Done {
         return Err(refused(session, format!("there is a session {to} already")));
     }
     let ids = [session.as_str(), to.as_str()];
-    const ALIKE: &str = "workspace, title, driver, kind, work_scope, generation, cuts, settings, prefix, created_at, \
-                         first_request, first_request_ord, summary, summarized_count, summary_updated_at";
+    const ALIKE: &str = "workspace, title, title_from, driver, kind, work_scope, generation, cuts, settings, prefix, \
+                         created_at, first_request, first_request_ord, summary, summarized_count, summary_updated_at";
     let head = format!(
-        "INSERT INTO chat_sessions (id, parent, {ALIKE}) SELECT ?2, ?1, {ALIKE} FROM chat_sessions WHERE id = ?1"
+        "INSERT INTO chat_sessions (id, parent, origin, {ALIKE})
+         SELECT ?2, ?1, ?3, {ALIKE} FROM chat_sessions WHERE id = ?1"
     );
-    tx.prepare_cached(&head)?.execute(ids)?;
+    tx.prepare_cached(&head)?.execute([ids[0], ids[1], &word(&Origin::Rewind)])?;
     for (table, columns) in HANGING {
         let copy = format!(
             "INSERT INTO {table} (session, {columns}) SELECT ?2, {columns} FROM {table} WHERE session = ?1"
         );
         tx.prepare_cached(&copy)?.execute(ids)?;
     }
+    // What waits stays with the original.
+    tx.prepare_cached("DELETE FROM blob_refs WHERE session = ?1 AND owner = ?2")?
+        .execute([to.as_str(), waiting::QUEUED])?;
     Ok(())
+}
+
+fn branch(tx: &Transaction<'_>, session: &SessionId, to: &SessionId, writes: &[Write]) -> Done {
+    if is_there(tx, to)? {
+        return Err(refused(session, format!("there is a session {to} already")));
+    }
+    if !matches!(writes.first(), Some(Write::Head(_))) {
+        return Err(refused(session, format!("the branch {to} does not begin with its head")));
+    }
+    writes.iter().try_for_each(|write| apply(tx, to, write))
 }
 
 /// Removes messages from here on and turns from there on. Gives what went.
@@ -321,7 +380,7 @@ fn truncate(tx: &Transaction<'_>, session: &SessionId, from: Ordinal, turns: u32
     let places: u32 = tx
         .prepare_cached("SELECT count(DISTINCT ord) FROM chat_messages WHERE session = ?1 AND ord >= ?2")?
         .query_row(params![id, from], |row| row.get(0))?;
-    let mut deleted = drop_refs(tx, session, MESSAGE, from)?;
+    let mut deleted = drop_refs(tx, session, MESSAGE, from..=u32::MAX)?;
     deleted.messages = count(
         tx.prepare_cached("DELETE FROM chat_messages WHERE session = ?1 AND ord >= ?2")?
             .execute(params![id, from])?,
@@ -342,12 +401,18 @@ fn truncate(tx: &Transaction<'_>, session: &SessionId, from: Ordinal, turns: u32
     Ok(deleted)
 }
 
-/// Removes what these owners, from the n-th on, refer to and nobody else does.
-fn drop_refs(tx: &Transaction<'_>, session: &SessionId, owner: &str, from: u32) -> Done<Deleted> {
+/// Removes what these owners refer to and nobody else does.
+pub(super) fn drop_refs(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    owner: &str,
+    places: RangeInclusive<u32>,
+) -> Done<Deleted> {
     let mut statement = tx.prepare_cached(
-        "DELETE FROM blob_refs WHERE session = ?1 AND owner = ?2 AND n >= ?3 RETURNING hash",
+        "DELETE FROM blob_refs WHERE session = ?1 AND owner = ?2 AND n BETWEEN ?3 AND ?4 RETURNING hash",
     )?;
-    let rows = statement.query_map(params![session.as_str(), owner, from], |row| row.get(0))?;
+    let of = params![session.as_str(), owner, places.start(), places.end()];
+    let rows = statement.query_map(of, |row| row.get(0))?;
     let mut hashes: Vec<String> = rows.collect::<Result<_, _>>()?;
     hashes.sort();
     hashes.dedup();
@@ -372,9 +437,10 @@ pub(super) fn delete(tx: &Transaction<'_>, session: &SessionId) -> Done<Option<D
         tx.query_row("SELECT prefix FROM chat_sessions WHERE id = ?1", id, |row| row.get(0)).optional()?;
     let Some(prefix) = prefix else { return Ok(None) };
     let mut deleted = truncate(tx, session, Ordinal(0), 0)?;
-    let records = drop_refs(tx, session, COMPACTION, 0)?;
-    deleted.blobs += records.blobs;
-    deleted.blob_bytes += records.blob_bytes;
+    for rest in [drop_refs(tx, session, COMPACTION, 0..=u32::MAX)?, waiting::delete(tx, session)?] {
+        deleted.blobs += rest.blobs;
+        deleted.blob_bytes += rest.blob_bytes;
+    }
     deleted.compactions = count(tx.execute("DELETE FROM compactions WHERE session = ?1", id)?);
     tx.execute("DELETE FROM chat_activity WHERE session = ?1", id)?;
     tx.execute("DELETE FROM chat_sessions WHERE id = ?1", id)?;
