@@ -266,7 +266,8 @@ impl Transcript {
             mentions: OnceLock::new(),
             ..(*old).clone()
         });
-        let with_new = |message: &Arc<Message>| if message.ord == ord { new.clone() } else { message.clone() };
+        let with_new =
+            |message: &Arc<Message>| if message.ord == ord { new.clone() } else { message.clone() };
         let messages: Vec<_> = self
             .messages
             .iter()

@@ -106,7 +106,12 @@ pub(super) fn form(main: &mut MainLoop, to: ReplyTo, asked: Asked) {
     }
 }
 
-pub(super) fn command(main: &mut MainLoop, to: ReplyTo, id: &str, command: Command) -> Result<(), ProtocolError> {
+pub(super) fn command(
+    main: &mut MainLoop,
+    to: ReplyTo,
+    id: &str,
+    command: Command,
+) -> Result<(), ProtocolError> {
     let id = given_id(id)?;
     main.command(to, &id, command);
     Ok(())

@@ -29,9 +29,7 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<Option<A
             let content = params.content.as_ref().map(words).transpose()?;
             (params.session_id, Command::Retry { from, content, key: params.idempotency_key })
         }
-        Ask::Regenerate(params) => {
-            (params.session_id, Command::Regenerate { key: params.idempotency_key })
-        }
+        Ask::Regenerate(params) => (params.session_id, Command::Regenerate { key: params.idempotency_key }),
         Ask::Update(params) => {
             let message = at(params.message_id, params.index, "messageId")?;
             let content = words(&params.content)?;
@@ -62,9 +60,7 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<Option<A
             let keep_queue = params.keep_queue.unwrap_or_default();
             (params.session_id, Command::Reset { keep_queue, key: params.idempotency_key })
         }
-        Ask::SetDraft(params) => {
-            (params.session_id, Command::SetDraft(Some(params.text.into())))
-        }
+        Ask::SetDraft(params) => (params.session_id, Command::SetDraft(Some(params.text.into()))),
         Ask::ClearDraft(params) => (params.session_id, Command::SetDraft(None)),
         Ask::Import(params) => {
             import(main, to, params)?;
@@ -99,9 +95,10 @@ fn import(main: &mut MainLoop, to: ReplyTo, params: SessionImportParams) -> Resu
     };
     let bytes = params.data.as_bytes();
     let asked = params.format.as_deref();
-    let format = asked.map(|name| name.parse::<Format>().map_err(|error| unknown(error, name))).transpose()?;
-    let import = transcript_io::import(bytes, format)
-        .map_err(|error| unknown(error, asked.unwrap_or("unknown")))?;
+    let format =
+        asked.map(|name| name.parse::<Format>().map_err(|error| unknown(error, name))).transpose()?;
+    let import =
+        transcript_io::import(bytes, format).map_err(|error| unknown(error, asked.unwrap_or("unknown")))?;
     let skipped = import.skipped.iter().map(|set| format!("{}: {}", set.place, set.reason)).collect();
     let messages: Vec<_> = import
         .entries

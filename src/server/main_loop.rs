@@ -136,7 +136,10 @@ impl MainLoop {
                 self.log(format!("the new configuration cannot be read, the old one stays: {error}"));
             }
             Event::Asked(to, ask, reply) => {
-                self.waiting.insert(to, Waiting { reply, session: None, turn: None, asked: Asked::default(), progress: None });
+                self.waiting.insert(
+                    to,
+                    Waiting { reply, session: None, turn: None, asked: Asked::default(), progress: None },
+                );
                 if let Err(error) = self.ask(to, *ask) {
                     self.answer(to, Err(error));
                 }

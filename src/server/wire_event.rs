@@ -59,10 +59,7 @@ fn body(session: &Session, body: &EventBody) -> Event {
             state: (*now).into(),
             turn_id: turn.as_ref().map(|turn| turn.as_str().to_owned()),
             status: ended.as_ref().map(|ended| ended.status.into()),
-            error: ended
-                .as_ref()
-                .and_then(|ended| ended.error.as_ref())
-                .map(|why| error(session, why)),
+            error: ended.as_ref().and_then(|ended| ended.error.as_ref()).map(|why| error(session, why)),
             metadata: ended.as_ref().and_then(|ended| metadata(&ended.summaries)),
         },
         EventBody::PauseRequired(calls) => Event::PauseRequired { reasons: reasons(calls) },

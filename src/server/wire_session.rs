@@ -20,11 +20,13 @@ use crate::engine::session::stored::Always;
 use crate::engine::transcript::Transcript;
 use crate::protocol::context::{CompactionView, ContextCompactResult, ContextInspectResult, SectionTokens};
 use crate::protocol::convert;
+use crate::protocol::edit::{
+    EditResult, QueueRemoveResult, SessionForkResult, SessionImportResult, SessionResetResult,
+};
 use crate::protocol::error::{ErrorData, ProtocolError};
 use crate::protocol::message::{Arguments, Part};
 use crate::protocol::prompt::{PromptMessage, PromptRenderResult, PromptRole};
 use crate::protocol::restore::{self, RestoreEntry, RestoreReport, RestoreSource};
-use crate::protocol::edit::{EditResult, QueueRemoveResult, SessionForkResult, SessionImportResult, SessionResetResult};
 use crate::protocol::session::{
     self, Compression, Pause, RoundView, SessionConfigureResult, SessionDeleteResult, SessionListResult,
     SessionOpenResult, SessionSubscribeResult, SessionSummary, TurnView,

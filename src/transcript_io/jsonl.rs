@@ -301,28 +301,28 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn what_is_written_is_read_again_as_it_was(
-            entries in prop::collection::vec(entry(), 0..6),
-            head in any::<(Option<String>, Option<String>)>(),
-            tools in prop::collection::vec(any::<(String, String, Option<String>)>(), 0..2),
-            kind in 0..KINDS.len(),
-        ) {
-            let mut import = Import::new(Format::Jsonl);
-            (import.title, import.system) = head;
-            import.entries = entries;
-            import.tools = tools.into_iter().map(|(name, description, guidelines)| Tool {
-rules: Vec::new(),
-                name,
-                description,
-                input_schema: json!({"type": "object", "required": ["b", "a"]}),
-                kind: Some(KINDS[kind].0),
-                guidelines,
-                approval: Approval::default(),
-                ends_turn: None,
-            }).collect();
-            let written = export_jsonl(&import);
-            prop_assert_eq!(crate::transcript_io::import(written.as_bytes(), None).unwrap(), import);
+            #[test]
+            fn what_is_written_is_read_again_as_it_was(
+                entries in prop::collection::vec(entry(), 0..6),
+                head in any::<(Option<String>, Option<String>)>(),
+                tools in prop::collection::vec(any::<(String, String, Option<String>)>(), 0..2),
+                kind in 0..KINDS.len(),
+            ) {
+                let mut import = Import::new(Format::Jsonl);
+                (import.title, import.system) = head;
+                import.entries = entries;
+                import.tools = tools.into_iter().map(|(name, description, guidelines)| Tool {
+    rules: Vec::new(),
+                    name,
+                    description,
+                    input_schema: json!({"type": "object", "required": ["b", "a"]}),
+                    kind: Some(KINDS[kind].0),
+                    guidelines,
+                    approval: Approval::default(),
+                    ends_turn: None,
+                }).collect();
+                let written = export_jsonl(&import);
+                prop_assert_eq!(crate::transcript_io::import(written.as_bytes(), None).unwrap(), import);
+            }
         }
-    }
 }

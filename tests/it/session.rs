@@ -71,7 +71,7 @@ fn head(driver: Driver) -> Head {
 
 fn tool(name: &str, approval: Approval) -> Tool {
     Tool {
-rules: Vec::new(),
+        rules: Vec::new(),
         ends_turn: None,
         name: name.into(),
         description: "does it".into(),
@@ -138,8 +138,10 @@ impl Bench {
                 Effect::CancelModel(call) => self.asked.retain(|(asked, ..)| *asked != call),
                 Effect::InvokeTool(call) => self.invoked.push(call.call),
                 Effect::CancelTool(call) => self.invoked.retain(|invoked| *invoked != call),
+                Effect::RunTool(call) => self.invoked.push(call.call),
                 Effect::Write(_)
                 | Effect::AskPermission(_)
+                | Effect::Remember(_)
                 | Effect::Start(..)
                 | Effect::Stop(_)
                 | Effect::Trace(_) => {}
@@ -155,7 +157,7 @@ impl Bench {
             .map(|(n, name)| ToolCall::new(&format!("c{}-{n}", call.0), name, "{\"path\": \"a.rs\"}"))
             .collect();
         let text = match purpose {
-            Purpose::Turn => said.to_owned(),
+            Purpose::Turn | Purpose::Title => said.to_owned(),
             Purpose::Summary => SUMMARY.to_owned(),
         };
         let delta = Delta::AppendContent(text);

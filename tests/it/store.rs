@@ -44,7 +44,7 @@ fn everything_that_a_session_holds_comes_back_in_a_new_process() {
             on_overflow: OnOverflow::Shrink,
         }];
         first.prefix.tools = vec![Tool {
-rules: Vec::new(),
+            rules: Vec::new(),
             ends_turn: None,
             name: "read".into(),
             description: "reads".into(),

@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn a_declared_kind_wins_and_an_unknown_tool_is_other() {
         let tool = Tool {
-rules: Vec::new(),
+            rules: Vec::new(),
             name: "bash".into(),
             description: String::new(),
             input_schema: Value::Null,

@@ -220,7 +220,10 @@ impl Compaction {
         spans.into_iter().flatten().any(|span| span.holds(ord))
             || users.any(|user| *user == ord)
             || self.actions.contains_key(&ord)
-            || self.actions.values().any(|action| matches!(action, Action::Repeat { newer, .. } if *newer == ord))
+            || self
+                .actions
+                .values()
+                .any(|action| matches!(action, Action::Repeat { newer, .. } if *newer == ord))
     }
 
     /// Whether the message is in the covered range.

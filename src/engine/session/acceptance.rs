@@ -149,9 +149,8 @@ pub fn row(command: CommandName) -> Option<&'static Row> {
 
 /// The methods that sessions of this driver take in this state, at once or in the queue: what a refusal lists.
 pub fn accepts(state: StateName, driver: Driver) -> Vec<&'static str> {
-    let is_taken = |row: &&Row| {
-        row.takes(state) != Takes::Refused && row.driver.is_none_or(|of| of == driver)
-    };
+    let is_taken =
+        |row: &&Row| row.takes(state) != Takes::Refused && row.driver.is_none_or(|of| of == driver);
     let mut methods: Vec<&'static str> = TABLE.iter().filter(is_taken).map(|row| row.method).collect();
     methods.dedup();
     methods

@@ -4,8 +4,8 @@
 use super::effect::Diagnostic;
 use super::history_turn::HistoryTurn;
 use super::settings::{ModelFacts, Settings};
-use super::stored::{Always, TurnStatus};
 pub use super::stored::Decision;
+use super::stored::{Always, TurnStatus};
 use crate::engine::delta::Delta;
 use crate::engine::id::{CallId, ItemId, MessageId, SessionId, TurnId};
 use crate::engine::message::{Content, NewMessage, Text, ToolResult};

@@ -195,7 +195,8 @@ impl Step<'_> {
     fn check(&self, work: &NewWork) -> Result<(), Refusal> {
         match work {
             NewWork::Start(start) => {
-                let is_empty = start.content.iter().all(|part| part.text().is_some_and(|text| text.is_empty()));
+                let is_empty =
+                    start.content.iter().all(|part| part.text().is_some_and(|text| text.is_empty()));
                 if is_empty {
                     return Err(Refusal::Empty("a turn begins with a request; this one says nothing"));
                 }
@@ -335,7 +336,8 @@ pub(super) enum NewWork {
 impl QueueItem {
     /// About as many bytes as its text has.
     pub fn weight(&self) -> usize {
-        let texts = |content: &[Content]| content.iter().filter_map(Content::text).map(|text| text.len()).sum();
+        let texts =
+            |content: &[Content]| content.iter().filter_map(Content::text).map(|text| text.len()).sum();
         64 + match &self.work {
             Work::Start { start, .. } => texts(&start.content),
             Work::Retry { content: Some(content), .. } | Work::Update { content, .. } => texts(content),

@@ -56,7 +56,9 @@ impl Session {
             },
             Work::Update { message, content, .. } => {
                 if Body::User(content.clone()).is_empty() {
-                    return Err(Refusal::Empty("the new words say nothing; message/remove takes a message out"));
+                    return Err(Refusal::Empty(
+                        "the new words say nothing; message/remove takes a message out",
+                    ));
                 }
                 match self.find(message)?.body {
                     Body::Event { .. } => Err(Refusal::Empty("a notice cannot be changed")),
@@ -159,11 +161,7 @@ impl Step<'_> {
         Done { accepted: Accepted { turn: self.turn_id(), ..accepted }, generates: true }
     }
 
-    pub(super) fn retry(
-        &mut self,
-        from: &MessageId,
-        content: Option<Vec<Content>>,
-    ) -> Result<Done, Refusal> {
+    pub(super) fn retry(&mut self, from: &MessageId, content: Option<Vec<Content>>) -> Result<Done, Refusal> {
         let message = self.session.find(from)?.clone();
         let ord = self.session.cut_at(message.ord);
         let fork = self.fork();
@@ -227,7 +225,8 @@ impl Step<'_> {
             Body::User(_) => Body::User(content),
             Body::Assistant { calls, .. } => {
                 // Thinking belongs to the words that it led to; signed, a provider would refuse it beside others.
-                let said = content.iter().filter_map(Content::text).map(|text| AssistantPart::Text(text.clone()));
+                let said =
+                    content.iter().filter_map(Content::text).map(|text| AssistantPart::Text(text.clone()));
                 Body::Assistant { parts: said.collect(), calls: calls.clone() }
             }
             Body::Tool(result) => {
@@ -349,15 +348,10 @@ impl Step<'_> {
 
 impl Session {
     /// Everything before `end` as a session of another id.
-    fn branch(
-        &self,
-        to: &SessionId,
-        end: Ordinal,
-        title: Option<String>,
-        now: Time,
-    ) -> Vec<Write> {
+    fn branch(&self, to: &SessionId, end: Ordinal, title: Option<String>, now: Time) -> Vec<Write> {
         let own = format!("{}/", self.head.id);
-        let id = |known: &str| known.strip_prefix(&own).map_or(known.to_owned(), |rest| format!("{to}/{rest}"));
+        let id =
+            |known: &str| known.strip_prefix(&own).map_or(known.to_owned(), |rest| format!("{to}/{rest}"));
         let is_named = title.is_some();
         let head = Head {
             id: to.clone(),

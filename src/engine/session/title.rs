@@ -99,7 +99,11 @@ impl Step<'_> {
     }
 
     /// The session has other words for the user's next request.
-    pub(super) fn set_draft(&mut self, reply: super::input::ReplyTo, draft: Option<crate::engine::message::Text>) {
+    pub(super) fn set_draft(
+        &mut self,
+        reply: super::input::ReplyTo,
+        draft: Option<crate::engine::message::Text>,
+    ) {
         let draft = draft.filter(|draft| !draft.is_empty());
         if self.session.draft != draft {
             self.session.draft = draft.clone();
@@ -151,7 +155,7 @@ mod tests {
             ("\n---\n## Fix  the\ttests\nplease", Some("Fix the tests".to_owned())),
             ("\"Parser fixes\"", Some("Parser fixes".to_owned())),
             ("  \n ---", None),
-            (&long, Some(format!("{}…", "word ".repeat(15).trim_end()))),
+            (&long, Some(format!("{}…", "word ".repeat(16).trim_end()))),
         ];
         for (said, expected) in cases {
             assert_eq!(title(said), expected, "{said:?}");

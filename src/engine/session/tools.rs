@@ -327,7 +327,9 @@ impl Step<'_> {
 impl Step<'_> {
     /// Calls like these are not asked about again.
     fn remember_always(&mut self, decisions: &[Decision]) {
-        for always in decisions.iter().filter_map(|decision| self.session.always(decision)).collect::<Vec<_>>() {
+        for always in
+            decisions.iter().filter_map(|decision| self.session.always(decision)).collect::<Vec<_>>()
+        {
             if !self.session.approvals.contains(&always) {
                 let known = self.session.approvals.iter().cloned();
                 self.session.approvals = known.chain([always.clone()]).collect();

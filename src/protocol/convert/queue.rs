@@ -104,9 +104,5 @@ impl Reading {
 
 /// A tool's rule as it is sent.
 pub(super) fn rule(rule: &Rule) -> ToolRule {
-    ToolRule {
-        argument: rule.argument.clone(),
-        pattern: rule.pattern.clone(),
-        policy: rule.approval.into(),
-    }
+    ToolRule { argument: rule.argument.clone(), pattern: rule.pattern.clone(), policy: rule.approval.into() }
 }

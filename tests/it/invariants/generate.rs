@@ -364,7 +364,7 @@ pub fn policies() -> Vec<Policy> {
 /// An import of these entries with a system text and tools, or with neither.
 pub fn import(entries: Vec<Entry>, with_fixed: bool) -> Import {
     let tool = |name: &str, schema: serde_json::Value| Tool {
-rules: Vec::new(),
+        rules: Vec::new(),
         name: name.into(),
         description: format!("Does what {name} does. 漢字"),
         input_schema: schema,

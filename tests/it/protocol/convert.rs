@@ -87,7 +87,7 @@ fn tool() -> impl Strategy<Value = Tool> {
     let approval = prop::sample::select(vec![Approval::Allow, Approval::Ask, Approval::Deny]);
     (".{1,9}", any::<(String, Option<String>)>(), kind, approval).prop_map(
         |(name, (description, guidelines), kind, approval)| Tool {
-rules: Vec::new(),
+            rules: Vec::new(),
             ends_turn: None,
             name,
             description,
