@@ -221,6 +221,8 @@ impl Session {
 
     /// Takes one input. The same inputs yield the same effects, byte for byte.
     pub fn step(&mut self, input: Input, around: Around<'_>) -> Vec<Effect> {
+        let most_result = self.settings.most_result();
+        self.transcript.limit_results(Some(most_result));
         let mut step = Step { session: self, around, effects: Vec::new() };
         match input {
             Input::Command(reply, command) => step.command(reply, command),

@@ -3,6 +3,7 @@
 
 use super::compact::record::{Compaction, Status};
 use super::id::{CallId, CompactionId, Generation, MessageId, Ordinal, RoundId, SessionId, TurnId};
+use super::message::cut::{self, Cut};
 use super::message::{Body, Message, NewMessage, ToolCall, UNREADABLE};
 use super::text::sha256_hex;
 use super::tokens::TokenCount;
@@ -23,6 +24,8 @@ pub struct Transcript {
     compactions: Vec<Compaction>,
     /// How often its end was cut off. Positions come again after a cut, ids never.
     cuts: u32,
+    /// Tokens above which a new result is shown by its head and its tail.
+    most_result: Option<u32>,
 }
 
 /// One user request and all that follows.
@@ -66,12 +69,19 @@ impl Transcript {
             call_ids: BTreeSet::new(),
             compactions: Vec::new(),
             cuts: 0,
+            most_result: None,
         }
     }
 
     /// An empty session that goes on from `generation` after `cuts` cuts, for a store's messages to be put in again.
     pub fn resumed(session: SessionId, generation: Generation, cuts: u32) -> Self {
         Self { generation, cuts, ..Self::new(session) }
+    }
+
+    /// From now on a result whose text weighs more than this many tokens is shown by its head and its tail. What was
+    /// appended before stays as it is shown.
+    pub fn limit_results(&mut self, most: Option<u32>) {
+        self.most_result = most;
     }
 
     /// The session's id.
@@ -203,6 +213,7 @@ impl Transcript {
                 body: Body::Event { kind: UNREADABLE.into(), text: "".into() },
                 visible_to_model: false,
                 created_at: None,
+                shown: None,
                 tokens: 0,
                 hash: String::new(),
                 mentions: OnceLock::new(),
@@ -230,6 +241,7 @@ impl Transcript {
             .collect();
         let mut cut = Self {
             compactions: std::mem::take(&mut self.compactions),
+            most_result: self.most_result,
             ..Self::resumed(self.session.clone(), self.generation, self.cuts + 1)
         };
         kept.into_iter().for_each(|(turn, message)| cut.put_back(turn, message));
@@ -259,7 +271,7 @@ impl Transcript {
         if let Body::Assistant { calls, .. } = &mut new.body {
             calls.iter_mut().for_each(|call| self.make_unique(call));
         }
-        let tokens = new.body.tokens(counter);
+        let (tokens, shown) = self.weigh(&new, counter);
         let hash = new.body.hash();
         self.place(Arc::new(Message {
             id: MessageId::new(self.derived('m', ord.index())),
@@ -270,10 +282,25 @@ impl Transcript {
             body: new.body,
             visible_to_model: new.visible_to_model,
             created_at: new.created_at,
+            shown,
             tokens,
             hash,
             mentions: OnceLock::new(),
         }));
+    }
+
+    /// Tokens of a message as prompts will show it, and how a large result is shown. One that no call waits for is
+    /// never shown.
+    fn weigh(&self, new: &NewMessage, counter: &dyn TokenCount) -> (u32, Option<Cut>) {
+        if let Some(cut) = new.shown {
+            return (cut.tokens, Some(cut));
+        }
+        if let (Body::Tool(result), Some(most), true) = (&new.body, self.most_result, new.visible_to_model)
+            && let Some((_, call)) = self.open_call(&result.call, self.turns.len() - 1)
+        {
+            return cut::weigh(result, most, call.as_str(), counter);
+        }
+        (new.body.tokens(counter), None)
     }
 
     /// Puts a message where it belongs: its turn is the newest one.
@@ -338,28 +365,55 @@ impl Transcript {
         self.call_ids.insert(call.id.clone());
     }
 
-    /// Gives a result to the first unanswered call of the newest round that has its id. A round takes results of its
-    /// own turn only, and only until a model is asked again, even in vain: what was sent with a stand-in is never sent
-    /// with a result.
+    /// Gives a result to the call that waits for it.
     fn take_result(&mut self, call: &str, ord: Ordinal, turn: usize) -> bool {
-        let Some(round) = self.rounds.last_mut().filter(|round| round.turn == turn) else { return false };
-        let mut newest_first = self.messages.iter().rev();
-        let asked = newest_first.find(|message| matches!(message.body, Body::Assistant { .. }));
-        let Some(Body::Assistant { calls, .. }) =
-            asked.filter(|message| message.ord == round.assistant).map(|message| &message.body)
-        else {
-            return false;
-        };
-        let open = |known: &&(usize, &ToolCall)| round.results.get(known.0).is_some_and(Option::is_none);
-        let numbered: Vec<(usize, &ToolCall)> = calls.iter().enumerate().collect();
-        let source = |known: &ToolCall| known.source_id.as_deref().unwrap_or(known.id.as_str()) == call;
-        let by_source = numbered.iter().filter(open).find(|(_, known)| source(known));
-        // A source that used an id twice cannot say which it means; ours can.
-        let by_id = || numbered.iter().filter(open).find(|(_, known)| known.id.as_str() == call);
-        let Some(at) = by_source.or_else(by_id).map(|(at, _)| *at) else { return false };
-        round.results[at] = Some(ord);
+        let Some((at, _)) = self.open_call(call, turn) else { return false };
+        let Some(round) = self.rounds.last_mut() else { return false };
+        let Some(result) = round.results.get_mut(at) else { return false };
+        *result = Some(ord);
         round.last = ord;
         true
+    }
+
+    /// The first unanswered call of the newest round that has this id, with its place. A round takes results of its own
+    /// turn only, and only until a model is asked again, even in vain: what was sent with a stand-in is never sent with
+    /// a result.
+    fn open_call(&self, call: &str, turn: usize) -> Option<(usize, &CallId)> {
+        let round = self.rounds.last().filter(|round| round.turn == turn)?;
+        let mut newest_first = self.messages.iter().rev();
+        let asked = newest_first.find(|message| matches!(message.body, Body::Assistant { .. }))?;
+        let Body::Assistant { calls, .. } = &asked.body else { return None };
+        if asked.ord != round.assistant {
+            return None;
+        }
+        let is_open = |at: usize| round.results.get(at).is_some_and(Option::is_none);
+        let open = || calls.iter().enumerate().filter(|(at, _)| is_open(*at));
+        let source = |known: &ToolCall| known.source_id.as_deref().unwrap_or(known.id.as_str()) == call;
+        let by_source = open().find(|(_, known)| source(known));
+        // A source that used an id twice cannot say which it means; ours can.
+        let by_id = || open().find(|(_, known)| known.id.as_str() == call);
+        by_source.or_else(by_id).map(|(at, known)| (at, &known.id))
+    }
+
+    /// The call that this result answers.
+    pub fn call_answered_by(&self, ord: Ordinal) -> Option<&CallId> {
+        let round = self.rounds.get(self.first_round_from(ord).checked_sub(1)?)?;
+        let at = round.results.iter().position(|result| *result == Some(ord))?;
+        let Body::Assistant { calls, .. } = &self.message(round.assistant)?.body else { return None };
+        calls.get(at).map(|call| &call.id)
+    }
+
+    /// The message under this reference: its own id, or the id of the call that it answers.
+    pub fn referred(&self, reference: &str) -> Option<&Arc<Message>> {
+        let named = self.messages.iter().find(|message| message.id.as_str() == reference);
+        named.or_else(|| {
+            let answer = self.rounds.iter().rev().find_map(|round| {
+                let Body::Assistant { calls, .. } = &self.message(round.assistant)?.body else { return None };
+                let at = calls.iter().position(|call| call.id.as_str() == reference)?;
+                round.results.get(at).copied().flatten()
+            });
+            self.message(answer?)
+        })
     }
 
     /// The editor's id of a message became known.

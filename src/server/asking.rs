@@ -6,7 +6,7 @@ use super::inbox::{Ask, Event};
 use super::main_loop::{MainLoop, wire};
 use super::opening::{New, given_id, new_id};
 use super::queued::{Opens, Queued};
-use super::settings::model_facts;
+use super::settings::{model_facts, result_tokens};
 use super::{stores, wire_session};
 use crate::engine::id::SessionId;
 use crate::engine::message::{Body, Content, NewMessage, ToolResult};
@@ -309,6 +309,10 @@ fn render_of(params: PromptRenderParams) -> Result<Render, ProtocolError> {
         prefix: prefix(params.sections.as_deref(), params.tools.as_deref())?,
         model: params.model.as_ref().map(model_facts),
         ceiling: params.budget,
+        max_result: params
+            .max_tool_result_tokens
+            .map(|tokens| result_tokens("maxToolResultTokens", tokens))
+            .transpose()?,
         summarize: match params.summarize {
             Some(RenderSummarize::Force) => Summarize::Force,
             Some(RenderSummarize::Never) => Summarize::Never,

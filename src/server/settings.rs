@@ -99,6 +99,9 @@ fn validated(settings: &Settings, client: Client) -> Result<Effective, ProtocolE
     if let Some(rounds) = settings.round_limit {
         effective.round_limit = rounds.max(1);
     }
+    if let Some(tokens) = settings.max_tool_result_tokens {
+        effective.max_tool_result_tokens = result_tokens("settings.maxToolResultTokens", tokens)?;
+    }
     for (field, ms, deadline) in [
         ("settings.modelDeadlineMs", settings.model_deadline_ms, &mut effective.model_deadline_ms),
         ("settings.toolDeadlineMs", settings.tool_deadline_ms, &mut effective.tool_deadline_ms),
@@ -111,6 +114,14 @@ fn validated(settings: &Settings, client: Client) -> Result<Effective, ProtocolE
     }
     effective.budget().map_err(|error| unusable("settings.model.window", &error))?;
     Ok(effective)
+}
+
+/// A limit for results that can be kept.
+pub(super) fn result_tokens(field: &str, tokens: u32) -> Result<u32, ProtocolError> {
+    match tokens {
+        0 => Err(ProtocolError::invalid(field, "a limit of 0 tokens would show nothing of any result")),
+        tokens => Ok(tokens),
+    }
 }
 
 fn unusable(field: &str, error: &SettingsError) -> ProtocolError {
@@ -162,6 +173,8 @@ pub(super) fn shown(effective: &Effective) -> Settings {
         summarize: Some(if policy.enabled { Summarize::Auto } else { Summarize::Off }),
         summary_enabled: None,
         round_limit: Some(effective.round_limit),
+        max_tool_result_tokens: Some(effective.max_tool_result_tokens),
+        own_tools: Some(effective.own_tools.iter().map(|tool| tool.name.clone()).collect()),
         model_deadline_ms: Some(effective.model_deadline_ms),
         tool_deadline_ms: Some(effective.tool_deadline_ms),
         synchronous: None,

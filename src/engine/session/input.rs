@@ -130,6 +130,8 @@ pub struct Render {
     pub model: Option<ModelFacts>,
     /// A ceiling below the model's window, in tokens.
     pub ceiling: Option<u32>,
+    /// Another limit for the results that it brings, in tokens.
+    pub max_result: Option<u32>,
     /// Whether it may be compacted.
     pub summarize: Summarize,
     /// Whether the prompt marks where a provider's cache may keep it.

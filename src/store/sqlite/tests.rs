@@ -110,23 +110,25 @@ fn an_older_schema_is_migrated_in_one_piece_with_a_copy_before() {
     let folder = Folder::new();
     drop(store_with(&folder, &["a".to_owned()]));
     let path = folder.0.join(schema::FILE);
-    let first = schema::MIGRATIONS[0];
-    let broken = [first, "CREATE TABLE more (x INTEGER)", "CREATE TABLE more (x INTEGER)"];
+    let now = u32::try_from(schema::MIGRATIONS.len()).unwrap();
+    let more = "CREATE TABLE more (x INTEGER)";
+    let broken = [schema::MIGRATIONS, &[more, more]].concat();
     assert!(schema::open(&folder.options(), &broken).is_err());
-    let connection = schema::open(&folder.options(), &[first]).unwrap();
-    assert_eq!(schema::version(&connection), Ok(1));
+    let connection = schema::open(&folder.options(), schema::MIGRATIONS).unwrap();
+    assert_eq!(schema::version(&connection), Ok(now));
     drop(connection);
-    let two = [first, "CREATE TABLE more (x INTEGER)"];
-    let connection = schema::open(&folder.options(), &two).unwrap();
-    assert_eq!(schema::version(&connection), Ok(2));
+    let next = [schema::MIGRATIONS, &[more]].concat();
+    let connection = schema::open(&folder.options(), &next).unwrap();
+    assert_eq!(schema::version(&connection), Ok(now + 1));
     drop(connection);
-    let copy = Connection::open(schema::back_up_path(&path, 1)).unwrap();
-    assert_eq!(schema::version(&copy), Ok(1));
+    let copy = Connection::open(schema::back_up_path(&path, now)).unwrap();
+    assert_eq!(schema::version(&copy), Ok(now));
     let sessions: i64 = copy.query_row("SELECT count(*) FROM chat_sessions", [], |row| row.get(0)).unwrap();
     assert_eq!(sessions, 1);
-    // The version that knows one schema only now refuses.
+    // The version that does not know the last schema now refuses.
     let refused = SqliteStore::open(folder.options()).unwrap_err();
-    assert!(matches!(refused, StoreError::NewerSchema { found: 2, known: 1, .. }), "{refused}");
+    let StoreError::NewerSchema { found, known, .. } = refused else { panic!("{refused}") };
+    assert_eq!((found, known), (now + 1, now));
 }
 
 #[test]
