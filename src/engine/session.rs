@@ -11,6 +11,7 @@
 //! | `compaction` | an overflow as a state that waits for a model |
 //! | `render` | the editor's loop: a history comes in, a prompt goes out (source: 003) |
 //! | `reconcile` | an editor's history against ours |
+//! | `recall` | what was said, byte for byte |
 
 mod command;
 mod compaction;
@@ -18,6 +19,7 @@ pub mod effect;
 pub mod event;
 pub mod history_turn;
 pub mod input;
+pub mod recall;
 pub mod reconcile;
 mod render;
 pub use render::diagnostics;

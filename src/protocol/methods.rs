@@ -4,6 +4,7 @@
 use super::check::fault;
 use super::context::{
     ContextCompactParams, ContextCompactResult, ContextInspectParams, ContextInspectResult,
+    ContextRecallParams, ContextRecallResult,
 };
 use super::error::ProtocolError;
 use super::event::{SessionEvent, SessionsChangedParams};
@@ -181,6 +182,9 @@ methods! {
     ContextCompact = "context/compact", ToSidecar, Context,
         "Compacts now.",
         ContextCompactParams => ContextCompactResult;
+    ContextRecall = "context/recall", ToSidecar, Context,
+        "Gives what a message said, byte for byte and in parts, also where a prompt shows it cut or not at all.",
+        ContextRecallParams => ContextRecallResult;
     ToolResult = "tool/result", ToSidecar, Extras,
         "Brings the result of a call that was answered with `pending`, or that a restart left open.",
         ToolResultParams => ToolResultResult;

@@ -13,7 +13,9 @@ use crate::engine::message::{Body, Content, NewMessage, ToolResult};
 use crate::engine::session::effect::Diagnostic;
 use crate::engine::session::history_turn::HistoryTurn;
 use crate::engine::session::input::{Command, GivenPrefix, Open, Render, ReplyTo, StartTurn, Summarize};
+use crate::engine::session::recall::Recall;
 use crate::engine::session::stored::{Driver, TurnStatus};
+use crate::protocol::context::ContextRecallParams;
 use crate::protocol::convert::{self, Reading};
 use crate::protocol::error::ProtocolError;
 use crate::protocol::prompt::{PromptRenderParams, RenderSummarize, Section};
@@ -79,8 +81,27 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<(), Prot
             }
             command(main, to, &params.session_id, Command::Compact { focus: params.focus })
         }
+        Ask::Recall(params) => {
+            let id = params.session_id.clone();
+            command(main, to, &id, Command::Recall(recall(params)?))
+        }
         Ask::Diagnostics(_) => super::diagnostics::answer(main, to),
     }
+}
+
+/// Bytes of a recall where nobody says how many.
+const RECALL: usize = 256 * 1024;
+
+fn recall(params: ContextRecallParams) -> Result<Recall, ProtocolError> {
+    let bytes = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    if params.limit == Some(0) {
+        return Err(ProtocolError::invalid("limit", "nothing fits in 0 bytes"));
+    }
+    Ok(Recall {
+        reference: params.reference,
+        offset: params.offset.map_or(0, bytes),
+        limit: params.limit.map_or(RECALL, bytes),
+    })
 }
 
 fn hand(main: &mut MainLoop, id: &str, item: Queued) -> Result<(), ProtocolError> {

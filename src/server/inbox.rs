@@ -4,7 +4,7 @@ use super::queued::Gone;
 use crate::engine::id::SessionId;
 use crate::engine::session::input::{ReplyTo, Timer};
 use crate::engine::session::stored::Stored;
-use crate::protocol::context::{ContextCompactParams, ContextInspectParams};
+use crate::protocol::context::{ContextCompactParams, ContextInspectParams, ContextRecallParams};
 use crate::protocol::error::ProtocolError;
 use crate::protocol::methods::{self, Method};
 use crate::protocol::model::ModelDeltaParams;
@@ -86,6 +86,7 @@ pub(super) enum Ask {
     ToolResult(ToolResultParams),
     Inspect(ContextInspectParams),
     Compact(ContextCompactParams),
+    Recall(ContextRecallParams),
     Diagnostics(ServerDiagnosticsParams),
 }
 
@@ -119,5 +120,6 @@ asks! {
     ToolResult => ToolResult,
     ContextInspect => Inspect,
     ContextCompact => Compact,
+    ContextRecall => Recall,
     ServerDiagnostics => Diagnostics,
 }

@@ -37,6 +37,10 @@ impl Step<'_> {
                 };
                 self.reply(reply, answer);
             }
+            Command::Recall(recall) => {
+                let recalled = self.session.recall(recall).map(Answer::Recalled);
+                self.reply(reply, recalled);
+            }
             Command::Subscribe { since } => self.subscribe(reply, since),
         }
     }
@@ -171,6 +175,7 @@ fn driver_of(command: &Command) -> Option<Driver> {
         | Command::Compact { .. }
         | Command::Configure(_)
         | Command::Inspect
+        | Command::Recall(_)
         | Command::Subscribe { .. } => None,
     }
 }

@@ -3,6 +3,7 @@
 
 use super::event::Event;
 use super::input::{ModelCallId, ReplyTo, Timer};
+use super::recall::Recalled;
 use super::reconcile::Report;
 use super::settings::ModelFacts;
 use super::snapshot::{Inspection, Snapshot};
@@ -139,6 +140,8 @@ pub enum Answer {
     Done(StateName),
     /// What the context is made of.
     Inspected(Box<Inspection>),
+    /// A part of what was said.
+    Recalled(Recalled),
 }
 
 /// What a render yields.

@@ -3,6 +3,7 @@
 
 use super::effect::Diagnostic;
 use super::history_turn::HistoryTurn;
+use super::recall::Recall;
 use super::settings::{ModelFacts, Settings};
 pub use super::stored::Decision;
 use super::stored::TurnStatus;
@@ -77,6 +78,8 @@ pub enum Command {
     Configure(Box<Configure>),
     /// What the context is made of.
     Inspect,
+    /// What was said, byte for byte.
+    Recall(Recall),
     /// Events since a point, or a snapshot.
     Subscribe {
         /// The stream and the last event that is known.
