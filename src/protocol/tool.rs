@@ -28,7 +28,8 @@ pub struct Tool {
     /// Whether a call of it may run. Default: `allow`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<ToolPolicy>,
-    /// The state in which a successful call of it ends the turn.
+    /// The state in which a successful call of it ends the turn. Default: `completed` for tools named `task_done` and
+    /// `agent_finish`, `waitingUserInput` for `ask_questions` and `wait_agents`, none for any other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends_turn: Option<EndsTurn>,
 }

@@ -3,6 +3,7 @@
 
 use crate::engine::compact::policy::Policy;
 use crate::engine::compact::record::ModeRequested;
+use crate::engine::prompt::item::Tool;
 use crate::engine::session::settings::{Client, ModelFacts, Settings as Effective};
 use crate::engine::settings::{SettingsError, Threshold};
 use crate::protocol::error::ProtocolError;
@@ -10,7 +11,9 @@ use crate::protocol::server::ClientCapabilities;
 use crate::protocol::settings::{
     Model, SettingInForce, SettingSource, Settings, Summarize, SummaryBreakpoints, SummaryMode,
 };
+use crate::tool::OwnTool;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
 /// The layers that all sessions share, and what the client can be asked for.
 #[derive(Debug, Clone, Default)]
@@ -102,6 +105,9 @@ fn validated(settings: &Settings, client: Client) -> Result<Effective, ProtocolE
     if let Some(tokens) = settings.max_tool_result_tokens {
         effective.max_tool_result_tokens = result_tokens("settings.maxToolResultTokens", tokens)?;
     }
+    if let Some(names) = &settings.own_tools {
+        effective.own_tools = own_tools(names)?;
+    }
     for (field, ms, deadline) in [
         ("settings.modelDeadlineMs", settings.model_deadline_ms, &mut effective.model_deadline_ms),
         ("settings.toolDeadlineMs", settings.tool_deadline_ms, &mut effective.tool_deadline_ms),
@@ -114,6 +120,17 @@ fn validated(settings: &Settings, client: Client) -> Result<Effective, ProtocolE
     }
     effective.budget().map_err(|error| unusable("settings.model.window", &error))?;
     Ok(effective)
+}
+
+/// Definitions of the sidecar's tools of these names, each once, in one order however they are named.
+fn own_tools(names: &[String]) -> Result<Vec<Tool>, ProtocolError> {
+    let known = || OwnTool::ALL.map(OwnTool::name).join(", ");
+    let named = names.iter().map(|name| {
+        let unknown = || format!("the sidecar has no tool {name:?}; known: {}", known());
+        OwnTool::named(name).ok_or_else(|| ProtocolError::invalid("settings.ownTools", unknown()))
+    });
+    let tools: BTreeSet<OwnTool> = named.collect::<Result<_, _>>()?;
+    Ok(tools.into_iter().map(OwnTool::definition).collect())
 }
 
 /// A limit for results that can be kept.

@@ -138,6 +138,17 @@ pub enum EndsTurn {
     WaitingUserInput,
 }
 
+impl EndsTurn {
+    /// How a tool of this name ends the turn where nobody says otherwise: the names that agents know (source: 001).
+    pub fn built_in(name: &str) -> Option<Self> {
+        match name {
+            "task_done" | "agent_finish" => Some(Self::Completed),
+            "ask_questions" | "wait_agents" => Some(Self::WaitingUserInput),
+            _ => None,
+        }
+    }
+}
+
 /// Whether a call of a tool may run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
