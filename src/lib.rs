@@ -10,6 +10,7 @@
 //! | [`tokenizer`] | exact token counts | know what a message is |
 //! | [`model`] | asking a model; [`model::scripted`] answers from a fixture | know where a request comes from |
 //! | [`store`] | sessions on disk, one writer each; [`store::worker`] owns the thread | decide what is written, or show a prompt |
+//! | [`tool`] | the sidecar's own tools: what a model is told of them, what a call answers | read, write or ask |
 //! | [`protocol`] | what goes over the wire: types, methods, errors; [`protocol::schema`] writes its documents; [`protocol::convert`] turns it into the engine's values and back | act on a message |
 //! | [`transcript_io`] | foreign transcripts in, our own format in and out, one file per format | read a file |
 //! | [`replay`] | a transcript through the engine; reports, dumps, [`replay::measure`] | read or write a file |
@@ -52,4 +53,5 @@ pub mod replay;
 pub mod server;
 pub mod store;
 pub mod tokenizer;
+pub mod tool;
 pub mod transcript_io;

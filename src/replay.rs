@@ -17,6 +17,7 @@ use crate::engine::prompt::item::Item;
 use crate::engine::prompt::linearize::pair_faults;
 use crate::engine::prompt::system::Fixed;
 use crate::engine::prompt::{self, Prompt, Source};
+use crate::engine::session::settings::most_result;
 use crate::engine::settings::{Budget, BudgetSettings, SettingsError};
 use crate::engine::tokens::TokenCount;
 use crate::engine::transcript::Transcript;
@@ -35,6 +36,8 @@ pub struct Options {
     pub policy: Policy,
     /// Reserves and margins.
     pub budget: BudgetSettings,
+    /// Tokens above which a result is shown by its head and its tail, as in a session; nothing shows every one whole.
+    pub max_result: Option<u32>,
 }
 
 /// What a replay tells while it goes on.
@@ -183,6 +186,8 @@ pub fn replay(
         tokenized_bytes: 0,
         text_bytes: (system.len() + tool_bytes(import)) as u64,
     };
+    let most_result = options.max_result.map(|setting| most_result(setting, options.window));
+    replayed.transcript.limit_results(most_result);
     let mut last: Option<Prompt> = None;
     for entry in &import.entries {
         if entry.is_assistant() {

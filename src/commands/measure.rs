@@ -42,8 +42,12 @@ impl MeasureCommand {
             let name = file.display().to_string();
             let import = read(file, &self.format)?;
             for window in &self.window {
-                let options =
-                    Options { window: *window, policy: policy.clone(), budget: BudgetSettings::default() };
+                let options = Options {
+                    window: *window,
+                    policy: policy.clone(),
+                    budget: BudgetSettings::default(),
+                    max_result: None,
+                };
                 let mut model = summarizer(&self.summarizer)?;
                 let mut measure = Measure::new(&import, &policy, &O200k);
                 let replayed = replay(&import, &options, &O200k, &mut model, &mut measure)?;

@@ -33,6 +33,9 @@ pub(super) struct Replay {
     /// Who writes summaries: scripted, scripted:FILE or none
     #[arg(long, default_value = "scripted", value_name = "NAME")]
     summarizer: String,
+    /// Show larger tool results by head and tail, as a session does; without it every result is whole
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
+    max_tool_result_tokens: Option<u32>,
     /// One JSON object per file and line
     #[arg(long)]
     json: bool,
@@ -50,6 +53,7 @@ impl Replay {
             window: self.window,
             policy: Policy::named(&self.policy)?,
             budget: BudgetSettings::default(),
+            max_result: self.max_tool_result_tokens,
         };
         options.budget.budget(self.window)?;
         summarizer(&self.summarizer)?;

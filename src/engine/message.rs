@@ -1,9 +1,12 @@
 //! The message model: what a message of a session can hold and what it weighs. Not where it stands, and not how it
 //! is rendered. The wire's form of it is in the protocol; its serde form is the store's.
 
+pub mod cut;
+
 use super::id::{CallId, MessageId, Ordinal, TurnId};
 use super::text::sha256_hex;
 use super::tokens::{PER_CALL, PER_IMAGE, PER_MESSAGE, TokenCount};
+use cut::Cut;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
@@ -22,12 +25,14 @@ pub struct NewMessage {
     pub visible_to_model: bool,
     /// ISO-8601, UTC, as the source had it; never made inside the engine.
     pub created_at: Option<String>,
+    /// How a large result is shown, where that was decided before: a copy is shown as its original is.
+    pub shown: Option<Cut>,
 }
 
 impl NewMessage {
     /// A message that the model may see, without foreign identity or time.
     pub fn new(body: Body) -> Self {
-        Self { body, external_id: None, visible_to_model: true, created_at: None }
+        Self { body, external_id: None, visible_to_model: true, created_at: None, shown: None }
     }
 
     /// A user message of one text.
@@ -55,7 +60,10 @@ pub struct Message {
     pub visible_to_model: bool,
     /// ISO-8601, UTC, as the source had it.
     pub created_at: Option<String>,
-    /// Raw tokens of the whole message with its overhead, counted once, at insertion.
+    /// How a result is shown that was too large when it came; nothing where it is shown whole.
+    pub shown: Option<Cut>,
+    /// Raw tokens of the message with its overhead, as a prompt shows it without any compaction, counted once, at
+    /// insertion. Where [`Message::shown`] is there, they are its tokens.
     pub tokens: u32,
     /// [`Body::hash`], taken once, at insertion.
     pub hash: String,

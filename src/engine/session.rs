@@ -16,6 +16,7 @@
 //! | `compaction` | an overflow as a state that waits for a model |
 //! | `render` | the editor's loop: a history comes in, a prompt goes out (source: 003) |
 //! | `reconcile` | an editor's history against ours |
+//! | `recall` | what was said, byte for byte |
 
 pub mod acceptance;
 mod command;
@@ -25,6 +26,7 @@ pub mod event;
 pub mod history_turn;
 pub mod input;
 pub mod queue;
+pub mod recall;
 pub mod reconcile;
 mod render;
 mod rewind;
@@ -272,6 +274,8 @@ impl Session {
 
     /// Takes one input. The same inputs yield the same effects, byte for byte.
     pub fn step(&mut self, input: Input, around: Around<'_>) -> Vec<Effect> {
+        let most_result = self.settings.most_result();
+        self.transcript.limit_results(Some(most_result));
         let mut step = Step { session: self, around, effects: Vec::new() };
         match input {
             Input::Command(reply, command) => step.command(reply, command),

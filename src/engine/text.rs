@@ -23,6 +23,28 @@ pub fn tail(text: &str, bytes: usize) -> &str {
     text.get(text.ceil_char_boundary(text.len().saturating_sub(bytes))..).unwrap_or(text)
 }
 
+/// A part of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page<'a> {
+    /// The part.
+    pub text: &'a str,
+    /// Where it begins, in bytes.
+    pub offset: usize,
+    /// Where the next one begins; nothing where this is the last.
+    pub next: Option<usize>,
+}
+
+/// At most `bytes` bytes from `offset` on. An offset inside a character is its start, one behind the end is the end; a
+/// character that is longer than `bytes` comes whole, so that pages always end.
+pub fn page(text: &str, offset: usize, bytes: usize) -> Page<'_> {
+    let offset = text.floor_char_boundary(offset.min(text.len()));
+    let rest = text.get(offset..).unwrap_or_default();
+    let least = rest.chars().next().map_or(0, char::len_utf8);
+    let part = head(rest, bytes.max(least));
+    let end = offset + part.len();
+    Page { text: part, offset, next: (end < text.len()).then_some(end) }
+}
+
 /// The first line of `text` that is not blank, trimmed and cut to `bytes`, with an ellipsis where it was cut.
 pub fn first_line(text: &str, bytes: usize) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
@@ -55,6 +77,23 @@ mod tests {
             assert!(text.starts_with(head(text, n)));
             assert!(text.ends_with(tail(text, n)));
             assert!(head(text, n).len() <= n && tail(text, n).len() <= n);
+        }
+    }
+
+    #[test]
+    fn pages_from_any_offset_end_and_are_the_text_together() {
+        let text = "aé漢🙂z";
+        for bytes in 0..=text.len() + 1 {
+            for offset in 0..=text.len() + 1 {
+                let (mut at, mut whole) = (Some(offset), String::new());
+                while let Some(from) = at {
+                    let page = page(text, from, bytes);
+                    assert!(page.offset <= from && page.text.len() <= bytes.max(4));
+                    whole.push_str(page.text);
+                    at = page.next;
+                }
+                assert_eq!(whole, text[text.floor_char_boundary(offset.min(text.len()))..]);
+            }
         }
     }
 

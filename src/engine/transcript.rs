@@ -1,8 +1,11 @@
 //! A session's messages in their order, with the turns and rounds that they form, and the compaction records. Append
 //! only. It knows nothing of budgets or prompts.
 
+mod rewind;
+
 use super::compact::record::{Compaction, Status};
 use super::id::{CallId, CompactionId, Generation, MessageId, Ordinal, RoundId, SessionId, TurnId};
+use super::message::cut::{self, Cut};
 use super::message::{Body, Message, NewMessage, REMOVED, ToolCall, UNREADABLE};
 use super::text::sha256_hex;
 use super::tokens::TokenCount;
@@ -25,6 +28,8 @@ pub struct Transcript {
     cuts: u32,
     /// Rounds that were removed: ids of later ones stay as they are.
     removed_rounds: usize,
+    /// Tokens above which a new result is shown by its head and its tail.
+    most_result: Option<u32>,
 }
 
 /// One user request and all that follows.
@@ -69,12 +74,19 @@ impl Transcript {
             compactions: Vec::new(),
             cuts: 0,
             removed_rounds: 0,
+            most_result: None,
         }
     }
 
     /// An empty session that goes on from `generation` after `cuts` cuts, for a store's messages to be put in again.
     pub fn resumed(session: SessionId, generation: Generation, cuts: u32) -> Self {
         Self { generation, cuts, ..Self::new(session) }
+    }
+
+    /// From now on a result whose text weighs more than this many tokens is shown by its head and its tail. What was
+    /// appended before stays as it is shown.
+    pub fn limit_results(&mut self, most: Option<u32>) {
+        self.most_result = most;
     }
 
     /// The session's id.
@@ -212,6 +224,7 @@ impl Transcript {
                 body: Body::Event { kind: UNREADABLE.into(), text: "".into() },
                 visible_to_model: false,
                 created_at: None,
+                shown: None,
                 tokens: 0,
                 hash: String::new(),
                 mentions: OnceLock::new(),
@@ -226,83 +239,6 @@ impl Transcript {
             });
         }
         self.place(message);
-    }
-
-    /// Takes everything from `from` on out of the session. Records that speak of what goes are void from now on; their
-    /// ids are returned.
-    pub fn truncate(&mut self, from: Ordinal) -> Vec<CompactionId> {
-        let kept: Vec<(usize, Arc<Message>)> = self
-            .range(Ordinal(0), from)
-            .iter()
-            .filter(|message| message.ord < from)
-            .map(|message| (self.turn_at(message.ord).unwrap_or_default(), message.clone()))
-            .collect();
-        self.rebuild(kept);
-        self.make_void(|record| record.newest_named() >= Some(from))
-    }
-
-    /// Puts other words in the place of a message's, or takes it out where there are none: its place stays. Records that
-    /// speak of it are void from now on; their ids are returned.
-    pub fn revise(
-        &mut self,
-        ord: Ordinal,
-        body: Option<Body>,
-        counter: &dyn TokenCount,
-    ) -> Vec<CompactionId> {
-        let Some(old) = self.message(ord).cloned() else { return Vec::new() };
-        let is_removed = body.is_none();
-        let body = body.unwrap_or_else(|| {
-            let is_round = self.rounds.iter().any(|round| round.assistant == ord);
-            let what = if is_round { REMOVED_ROUND } else { "" };
-            Body::Event { kind: REMOVED.to_owned(), text: what.into() }
-        });
-        let new = Arc::new(Message {
-            external_id: old.external_id.clone().filter(|_| !is_removed),
-            rev: self.cuts + 1,
-            visible_to_model: old.visible_to_model && !is_removed,
-            tokens: body.tokens(counter),
-            hash: body.hash(),
-            body,
-            mentions: OnceLock::new(),
-            ..(*old).clone()
-        });
-        let with_new =
-            |message: &Arc<Message>| if message.ord == ord { new.clone() } else { message.clone() };
-        let messages: Vec<_> = self
-            .messages
-            .iter()
-            .map(|message| (self.turn_at(message.ord).unwrap_or_default(), with_new(message)))
-            .collect();
-        self.rebuild(messages);
-        self.make_void(|record| record.speaks_of(ord))
-    }
-
-    /// Takes everything out: what comes now is of the next generation. No record is in force any more; the ids of those
-    /// that were are returned.
-    pub fn reset(&mut self) -> Vec<CompactionId> {
-        self.generation = Generation(self.generation.0 + 1);
-        self.rebuild(Vec::new());
-        self.make_void(|_| true)
-    }
-
-    /// Builds everything again from these messages.
-    fn rebuild(&mut self, messages: Vec<(usize, Arc<Message>)>) {
-        let mut new = Self {
-            compactions: std::mem::take(&mut self.compactions),
-            ..Self::resumed(self.session.clone(), self.generation, self.cuts + 1)
-        };
-        messages.into_iter().for_each(|(turn, message)| new.put_back(turn, message));
-        *self = new;
-    }
-
-    /// Takes records out of force; the ids of those that were in force.
-    fn make_void(&mut self, is_meant: impl Fn(&Compaction) -> bool) -> Vec<CompactionId> {
-        let in_force = self.compactions.iter_mut().filter(|record| record.status == Status::InForce);
-        let void = in_force.filter(|record| is_meant(record)).map(|record| {
-            record.status = Status::Void;
-            record.id.clone()
-        });
-        void.collect()
     }
 
     /// Appends a user message to the running turn, as when the user puts a word in between two rounds.
@@ -336,7 +272,7 @@ impl Transcript {
         if let Body::Assistant { calls, .. } = &mut new.body {
             calls.iter_mut().for_each(|call| self.make_unique(call));
         }
-        let tokens = new.body.tokens(counter);
+        let (tokens, shown) = self.weigh(&new, counter);
         let hash = new.body.hash();
         self.place(Arc::new(Message {
             id: id.unwrap_or_else(|| MessageId::new(self.derived('m', ord.index()))),
@@ -347,11 +283,26 @@ impl Transcript {
             body: new.body,
             visible_to_model: new.visible_to_model,
             created_at: new.created_at,
+            shown,
             tokens,
             hash,
             mentions: OnceLock::new(),
         }));
         ord
+    }
+
+    /// Tokens of a message as prompts will show it, and how a large result is shown. One that no call waits for is
+    /// never shown.
+    fn weigh(&self, new: &NewMessage, counter: &dyn TokenCount) -> (u32, Option<Cut>) {
+        if let Some(cut) = new.shown {
+            return (cut.tokens, Some(cut));
+        }
+        if let (Body::Tool(result), Some(most), true) = (&new.body, self.most_result, new.visible_to_model)
+            && let Some((_, call)) = self.open_call(&result.call, self.turns.len() - 1)
+        {
+            return cut::weigh(result, most, call.as_str(), counter);
+        }
+        (new.body.tokens(counter), None)
     }
 
     /// Puts a message where it belongs: its turn is the newest one.
@@ -418,28 +369,55 @@ impl Transcript {
         self.call_ids.insert(call.id.clone());
     }
 
-    /// Gives a result to the first unanswered call of the newest round that has its id. A round takes results of its
-    /// own turn only, and only until a model is asked again, even in vain: what was sent with a stand-in is never sent
-    /// with a result.
+    /// Gives a result to the call that waits for it.
     fn take_result(&mut self, call: &str, ord: Ordinal, turn: usize) -> bool {
-        let Some(round) = self.rounds.last_mut().filter(|round| round.turn == turn) else { return false };
-        let mut newest_first = self.messages.iter().rev();
-        let asked = newest_first.find(|message| matches!(message.body, Body::Assistant { .. }));
-        let Some(Body::Assistant { calls, .. }) =
-            asked.filter(|message| message.ord == round.assistant).map(|message| &message.body)
-        else {
-            return false;
-        };
-        let open = |known: &&(usize, &ToolCall)| round.results.get(known.0).is_some_and(Option::is_none);
-        let numbered: Vec<(usize, &ToolCall)> = calls.iter().enumerate().collect();
-        let source = |known: &ToolCall| known.source_id.as_deref().unwrap_or(known.id.as_str()) == call;
-        let by_source = numbered.iter().filter(open).find(|(_, known)| source(known));
-        // A source that used an id twice cannot say which it means; ours can.
-        let by_id = || numbered.iter().filter(open).find(|(_, known)| known.id.as_str() == call);
-        let Some(at) = by_source.or_else(by_id).map(|(at, _)| *at) else { return false };
-        round.results[at] = Some(ord);
+        let Some((at, _)) = self.open_call(call, turn) else { return false };
+        let Some(round) = self.rounds.last_mut() else { return false };
+        let Some(result) = round.results.get_mut(at) else { return false };
+        *result = Some(ord);
         round.last = ord;
         true
+    }
+
+    /// The first unanswered call of the newest round that has this id, with its place. A round takes results of its own
+    /// turn only, and only until a model is asked again, even in vain: what was sent with a stand-in is never sent with
+    /// a result.
+    fn open_call(&self, call: &str, turn: usize) -> Option<(usize, &CallId)> {
+        let round = self.rounds.last().filter(|round| round.turn == turn)?;
+        let mut newest_first = self.messages.iter().rev();
+        let asked = newest_first.find(|message| matches!(message.body, Body::Assistant { .. }))?;
+        let Body::Assistant { calls, .. } = &asked.body else { return None };
+        if asked.ord != round.assistant {
+            return None;
+        }
+        let is_open = |at: usize| round.results.get(at).is_some_and(Option::is_none);
+        let open = || calls.iter().enumerate().filter(|(at, _)| is_open(*at));
+        let source = |known: &ToolCall| known.source_id.as_deref().unwrap_or(known.id.as_str()) == call;
+        let by_source = open().find(|(_, known)| source(known));
+        // A source that used an id twice cannot say which it means; ours can.
+        let by_id = || open().find(|(_, known)| known.id.as_str() == call);
+        by_source.or_else(by_id).map(|(at, known)| (at, &known.id))
+    }
+
+    /// The call that this result answers.
+    pub fn call_answered_by(&self, ord: Ordinal) -> Option<&CallId> {
+        let round = self.rounds.get(self.first_round_from(ord).checked_sub(1)?)?;
+        let at = round.results.iter().position(|result| *result == Some(ord))?;
+        let Body::Assistant { calls, .. } = &self.message(round.assistant)?.body else { return None };
+        calls.get(at).map(|call| &call.id)
+    }
+
+    /// The message under this reference: its own id, or the id of the call that it answers.
+    pub fn referred(&self, reference: &str) -> Option<&Arc<Message>> {
+        let named = self.messages.iter().find(|message| message.id.as_str() == reference);
+        named.or_else(|| {
+            let answer = self.rounds.iter().rev().find_map(|round| {
+                let Body::Assistant { calls, .. } = &self.message(round.assistant)?.body else { return None };
+                let at = calls.iter().position(|call| call.id.as_str() == reference)?;
+                round.results.get(at).copied().flatten()
+            });
+            self.message(answer?)
+        })
     }
 
     /// The editor's id of a message became known.

@@ -213,8 +213,22 @@ pub struct Message {
     /// When it was said, ISO-8601, UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
-    /// Its size in tokens, with the overhead of a message.
+    /// How much of a large result the model sees; missing where it sees all of it. The parts here are whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Shown>,
+    /// Its size in tokens, with the overhead of a message, as a prompt shows it that nothing compacted.
     pub tokens: u32,
+}
+
+/// How much of a large result a model sees: its head and its tail, with a line between them that says how the rest is
+/// fetched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Shown {
+    /// Bytes of the head.
+    pub head_bytes: u32,
+    /// Bytes of the tail.
+    pub tail_bytes: u32,
 }
 
 /// A message as a client gives it. Every [`Message`] is one; ids and sizes of the sidecar are not read.

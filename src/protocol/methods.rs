@@ -4,6 +4,7 @@
 use super::check::fault;
 use super::context::{
     ContextCompactParams, ContextCompactResult, ContextInspectParams, ContextInspectResult,
+    ContextRecallParams, ContextRecallResult,
 };
 use super::edit::{
     DraftClearParams, DraftResult, DraftSetParams, EditResult, MessageRemoveParams, MessageTruncateParams,
@@ -191,6 +192,9 @@ methods! {
     ContextCompact = "context/compact", ToSidecar, Context,
         "Compacts now.",
         ContextCompactParams => ContextCompactResult;
+    ContextRecall = "context/recall", ToSidecar, Context,
+        "Gives what a message said, byte for byte and in parts, also where a prompt shows it cut or not at all.",
+        ContextRecallParams => ContextRecallResult;
     TurnRetry = "turn/retry", ToSidecar, Edit,
         "Cuts everything from a message on off, and has the model answer again.",
         TurnRetryParams => EditResult;

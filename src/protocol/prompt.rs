@@ -150,6 +150,10 @@ pub struct PromptRenderParams {
     /// The most that the prompt may weigh, in tokens, below what the model allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<u32>,
+    /// Tokens above which a result that comes with this request is shown by its head and its tail, in the place of the
+    /// setting of the same name. Never 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tool_result_tokens: Option<u32>,
     /// When it compacts. Default: `auto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summarize: Option<RenderSummarize>,

@@ -121,6 +121,14 @@ pub struct Settings {
     /// Rounds of a turn before the user is asked whether to go on. Default: 64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_limit: Option<u32>,
+    /// Tokens above which a tool's result is shown to the model by its head and its tail; a quarter of the window at
+    /// most, and never 0. It is kept whole, and `context/recall` gives the rest. Results that are there stay as they are
+    /// shown. Default: 16,000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tool_result_tokens: Option<u32>,
+    /// Tools of the sidecar itself that the model is told of, by their names. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_tools: Option<Vec<String>>,
     /// Milliseconds without a delta before a `model/complete` counts as failed. Default: 60,000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_deadline_ms: Option<u64>,

@@ -32,7 +32,8 @@ pub struct Tool {
     /// `policy`, but where that is `deny`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules: Option<Vec<ToolRule>>,
-    /// The state in which a successful call of it ends the turn.
+    /// The state in which a successful call of it ends the turn. Default: `completed` for tools named `task_done` and
+    /// `agent_finish`, `waitingUserInput` for `ask_questions` and `wait_agents`, none for any other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends_turn: Option<EndsTurn>,
 }

@@ -6,7 +6,7 @@ use super::inbox::{Ask, Event};
 use super::main_loop::{MainLoop, wire};
 use super::opening::{New, given_id, new_id};
 use super::queued::{Opens, Queued};
-use super::settings::model_facts;
+use super::settings::{model_facts, result_tokens};
 use super::wire_session::Asked;
 use super::{editing, shared, stores, wire_session};
 use crate::engine::id::SessionId;
@@ -14,7 +14,9 @@ use crate::engine::message::{Body, Content, NewMessage, ToolResult};
 use crate::engine::session::effect::Diagnostic;
 use crate::engine::session::history_turn::HistoryTurn;
 use crate::engine::session::input::{Command, GivenPrefix, Open, Render, ReplyTo, StartTurn, Summarize};
+use crate::engine::session::recall::Recall;
 use crate::engine::session::stored::{Driver, TurnStatus};
+use crate::protocol::context::ContextRecallParams;
 use crate::protocol::convert::{self, Reading};
 use crate::protocol::error::ProtocolError;
 use crate::protocol::prompt::{PromptRenderParams, RenderSummarize, Section};
@@ -74,6 +76,10 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<(), Prot
             }
             command(main, to, &params.session_id, Command::Compact { focus: params.focus })
         }
+        Ask::Recall(params) => {
+            let id = params.session_id.clone();
+            command(main, to, &id, Command::Recall(recall(params)?))
+        }
         Ask::Diagnostics(_) => super::diagnostics::answer(main, to),
         Ask::CancelTurn(_)
         | Ask::Retry(_)
@@ -91,6 +97,21 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<(), Prot
         | Ask::PutScope(_)
         | Ask::Approvals(_) => Ok(()),
     }
+}
+
+/// Bytes of a recall where nobody says how many.
+const RECALL: usize = 256 * 1024;
+
+fn recall(params: ContextRecallParams) -> Result<Recall, ProtocolError> {
+    let bytes = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    if params.limit == Some(0) {
+        return Err(ProtocolError::invalid("limit", "nothing fits in 0 bytes"));
+    }
+    Ok(Recall {
+        reference: params.reference,
+        offset: params.offset.map_or(0, bytes),
+        limit: params.limit.map_or(RECALL, bytes),
+    })
 }
 
 fn hand(main: &mut MainLoop, id: &str, item: Queued) -> Result<(), ProtocolError> {
@@ -331,6 +352,10 @@ fn render_of(params: PromptRenderParams) -> Result<Render, ProtocolError> {
         prefix: prefix(params.sections.as_deref(), params.tools.as_deref())?,
         model: params.model.as_ref().map(model_facts),
         ceiling: params.budget,
+        max_result: params
+            .max_tool_result_tokens
+            .map(|tokens| result_tokens("maxToolResultTokens", tokens))
+            .transpose()?,
         summarize: match params.summarize {
             Some(RenderSummarize::Force) => Summarize::Force,
             Some(RenderSummarize::Never) => Summarize::Never,

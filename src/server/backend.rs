@@ -62,6 +62,7 @@ impl Backend {
             .custom_method(methods::ToolResult::NAME, Self::forward::<methods::ToolResult>)
             .custom_method(methods::ContextInspect::NAME, Self::forward::<methods::ContextInspect>)
             .custom_method(methods::ContextCompact::NAME, Self::forward::<methods::ContextCompact>)
+            .custom_method(methods::ContextRecall::NAME, Self::forward::<methods::ContextRecall>)
             .custom_method(methods::ServerDiagnostics::NAME, Self::forward::<methods::ServerDiagnostics>)
             .custom_method(methods::ModelDelta::NAME, Self::delta)
     }

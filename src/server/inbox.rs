@@ -4,7 +4,7 @@ use super::queued::Gone;
 use crate::engine::id::SessionId;
 use crate::engine::session::input::{ReplyTo, Timer};
 use crate::engine::session::stored::Stored;
-use crate::protocol::context::{ContextCompactParams, ContextInspectParams};
+use crate::protocol::context::{ContextCompactParams, ContextInspectParams, ContextRecallParams};
 use crate::protocol::edit::{
     DraftClearParams, DraftSetParams, MessageRemoveParams, MessageTruncateParams, MessageUpdateParams,
     QueueRemoveParams, SessionForkParams, SessionImportParams, SessionResetParams, TurnRegenerateParams,
@@ -106,6 +106,7 @@ pub(super) enum Ask {
     Approvals(ToolApprovalsParams),
     Inspect(ContextInspectParams),
     Compact(ContextCompactParams),
+    Recall(ContextRecallParams),
     Diagnostics(ServerDiagnosticsParams),
 }
 
@@ -153,5 +154,6 @@ asks! {
     ToolApprovals => Approvals,
     ContextInspect => Inspect,
     ContextCompact => Compact,
+    ContextRecall => Recall,
     ServerDiagnostics => Diagnostics,
 }

@@ -3,6 +3,7 @@
 
 use crate::engine::compact::policy::Policy;
 use crate::engine::compact::record::ModeRequested;
+use crate::engine::prompt::item::Tool;
 use crate::engine::session::settings::{Client, ModelFacts, Settings as Effective};
 use crate::engine::settings::{SettingsError, Threshold};
 use crate::protocol::error::ProtocolError;
@@ -10,7 +11,9 @@ use crate::protocol::server::ClientCapabilities;
 use crate::protocol::settings::{
     Model, SettingInForce, SettingSource, Settings, Summarize, SummaryBreakpoints, SummaryMode,
 };
+use crate::tool::OwnTool;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
 /// The layers that all sessions share, and what the client can be asked for.
 #[derive(Debug, Clone, Default)]
@@ -99,6 +102,12 @@ fn validated(settings: &Settings, client: Client) -> Result<Effective, ProtocolE
     if let Some(rounds) = settings.round_limit {
         effective.round_limit = rounds.max(1);
     }
+    if let Some(tokens) = settings.max_tool_result_tokens {
+        effective.max_tool_result_tokens = result_tokens("settings.maxToolResultTokens", tokens)?;
+    }
+    if let Some(names) = &settings.own_tools {
+        effective.own_tools = own_tools(names)?;
+    }
     for (field, ms, deadline) in [
         ("settings.modelDeadlineMs", settings.model_deadline_ms, &mut effective.model_deadline_ms),
         ("settings.toolDeadlineMs", settings.tool_deadline_ms, &mut effective.tool_deadline_ms),
@@ -117,6 +126,25 @@ fn validated(settings: &Settings, client: Client) -> Result<Effective, ProtocolE
     }
     effective.budget().map_err(|error| unusable("settings.model.window", &error))?;
     Ok(effective)
+}
+
+/// Definitions of the sidecar's tools of these names, each once, in one order however they are named.
+fn own_tools(names: &[String]) -> Result<Vec<Tool>, ProtocolError> {
+    let known = || OwnTool::ALL.map(OwnTool::name).join(", ");
+    let named = names.iter().map(|name| {
+        let unknown = || format!("the sidecar has no tool {name:?}; known: {}", known());
+        OwnTool::named(name).ok_or_else(|| ProtocolError::invalid("settings.ownTools", unknown()))
+    });
+    let tools: BTreeSet<OwnTool> = named.collect::<Result<_, _>>()?;
+    Ok(tools.into_iter().map(OwnTool::definition).collect())
+}
+
+/// A limit for results that can be kept.
+pub(super) fn result_tokens(field: &str, tokens: u32) -> Result<u32, ProtocolError> {
+    match tokens {
+        0 => Err(ProtocolError::invalid(field, "a limit of 0 tokens would show nothing of any result")),
+        tokens => Ok(tokens),
+    }
 }
 
 fn unusable(field: &str, error: &SettingsError) -> ProtocolError {
@@ -168,6 +196,8 @@ pub(super) fn shown(effective: &Effective) -> Settings {
         summarize: Some(if policy.enabled { Summarize::Auto } else { Summarize::Off }),
         summary_enabled: None,
         round_limit: Some(effective.round_limit),
+        max_tool_result_tokens: Some(effective.max_tool_result_tokens),
+        own_tools: Some(effective.own_tools.iter().map(|tool| tool.name.clone()).collect()),
         model_deadline_ms: Some(effective.model_deadline_ms),
         tool_deadline_ms: Some(effective.tool_deadline_ms),
         delta_interval_ms: Some(effective.delta_interval_ms),

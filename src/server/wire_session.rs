@@ -18,7 +18,9 @@ use crate::engine::session::snapshot::{Inspection, Snapshot, TurnSnapshot};
 use crate::engine::session::state::StateName;
 use crate::engine::session::stored::Always;
 use crate::engine::transcript::Transcript;
-use crate::protocol::context::{CompactionView, ContextCompactResult, ContextInspectResult, SectionTokens};
+use crate::protocol::context::{
+    CompactionView, ContextCompactResult, ContextInspectResult, ContextRecallResult, SectionTokens,
+};
 use crate::protocol::convert;
 use crate::protocol::edit::{
     EditResult, QueueRemoveResult, SessionForkResult, SessionImportResult, SessionResetResult,
@@ -114,6 +116,14 @@ pub(super) fn answer(
         }),
         Answer::Configured => wire(&SessionConfigureResult { settings: shown(session.settings()) }),
         Answer::Done(now) => wire(&ToolDecideResult { state: now.into() }),
+        Answer::Recalled(recalled) => wire(&ContextRecallResult {
+            reference: recalled.reference,
+            text: recalled.text,
+            offset: recalled.offset as u64,
+            total_bytes: recalled.total as u64,
+            next_offset: recalled.next.map(|next| next as u64),
+            sha256: recalled.sha256,
+        }),
         Answer::Inspected(inspection) => wire(&inspected(session, layers, *inspection)),
     }
 }

@@ -102,6 +102,7 @@ fn messages(import: &mut Import, place: &str, record: &Object) -> Result<(), Str
             external_id: owned(record, "externalId"),
             visible_to_model: record.get("visibleToModel").and_then(Value::as_bool).unwrap_or(true),
             created_at: owned(record, "createdAt"),
+            shown: None,
         }));
     }
     Ok(())
@@ -291,7 +292,7 @@ mod tests {
     fn entry() -> impl Strategy<Value = Entry> {
         let message = (body(), any::<(Option<String>, bool, Option<String>)>()).prop_map(|(body, rest)| {
             let (external_id, visible_to_model, created_at) = rest;
-            Entry::Message(NewMessage { body, external_id, visible_to_model, created_at })
+            Entry::Message(NewMessage { body, external_id, visible_to_model, created_at, shown: None })
         });
         let compaction =
             any::<(String, Option<u32>, Option<String>)>().prop_map(|(text, tokens_before, id)| {

@@ -96,6 +96,7 @@ fn as_new(message: &Message) -> NewMessage {
         external_id: message.external_id.clone(),
         visible_to_model: message.visible_to_model,
         created_at: message.created_at.clone(),
+        shown: None,
     }
 }
 

@@ -91,7 +91,10 @@ fn every_rule_holds_at_every_length_up_to_two_hundred() {
     let entries = fixed(3, entries(30..31, 8)).next().expect("a session");
     for (policy, summarizer) in policies().into_iter().flat_map(|p| [(p.clone(), None), (p, Some("echo"))]) {
         let import = import(entries[..=200].to_vec(), true);
-        hold_at_every_length(&Case { import, window: 6_000, policy, summarizer }, &QuarterOfChars);
+        hold_at_every_length(
+            &Case { import, window: 6_000, policy, summarizer, max_result: None },
+            &QuarterOfChars,
+        );
     }
 }
 
@@ -124,6 +127,7 @@ fn the_ladder_ends_whatever_the_model_does() {
                     window: 5_000,
                     policy: policy.clone(),
                     summarizer: behaviour,
+                    max_result: None,
                 };
                 let (replayed, seen) = hold(&case, &QuarterOfChars);
                 assert_eq!(replayed.renders as usize, seen.prompts.len());
@@ -136,7 +140,8 @@ fn the_ladder_ends_whatever_the_model_does() {
 #[test]
 fn with_compaction_off_every_prompt_is_the_whole_transcript_or_an_overflow() {
     for case in fixed(13, case()).take(20) {
-        let options = Options { window: case.window, policy: OFF, budget: BudgetSettings::default() };
+        let options =
+            Options { window: case.window, policy: OFF, budget: BudgetSettings::default(), max_result: None };
         let replayed =
             replay(&case.import, &options, &QuarterOfChars, &mut None, &mut Whole).expect("a window");
         assert!(replayed.own_compactions().next().is_none());

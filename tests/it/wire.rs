@@ -13,6 +13,7 @@ mod frames;
 mod ground;
 mod histories;
 mod load;
+mod recall;
 mod restore;
 mod review;
 mod script;

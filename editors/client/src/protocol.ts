@@ -81,6 +81,11 @@ export interface ClientRequests {
   /** Compacts now. Level: context. */
   "context/compact": { params: ContextCompactParams; result: ContextCompactResult };
   /**
+   * Gives what a message said, byte for byte and in parts, also where a prompt shows it cut or not at all.
+   * Level: context.
+   */
+  "context/recall": { params: ContextRecallParams; result: ContextRecallResult };
+  /**
    * Brings the result of a call that was answered with `pending`, or that a restart left open. Level:
    * extras.
    */
@@ -338,6 +343,44 @@ export interface ContextInspectResult {
   coverage: Coverage;
   /** Each setting with its value and who set it. */
   settings: SettingInForce[];
+}
+
+/** Parameters of `context/recall`. */
+export interface ContextRecallParams {
+  /** The session. */
+  sessionId: string;
+  /** A message's id, or a tool call's id for its result. */
+  ref: string;
+  /**
+   * Where to begin, in bytes of the message's text; an offset inside a character is that character's start.
+   * Default: 0.
+   */
+  offset?: number;
+  /**
+   * The most to answer, in bytes, above 0; a single character that is longer comes whole. Default: 262,144.
+   */
+  limit?: number;
+}
+
+/**
+ * Result of `context/recall`: a part of a message's text, byte for byte. The text of a user message or a
+ * result is its parts, a line break between them, files behind their name, pictures named in their place;
+ * that of a model's answer is what it said and thought, then a line for each call with its tool and its
+ * arguments.
+ */
+export interface ContextRecallResult {
+  /** What was asked for. */
+  ref: string;
+  /** The part. */
+  text: string;
+  /** Where it begins, in bytes. */
+  offset: number;
+  /** Bytes of the whole text. */
+  totalBytes: number;
+  /** Where the next part begins; missing where this is the last. */
+  nextOffset?: number;
+  /** SHA-256 of the whole text, lower-case hexadecimal. */
+  sha256: string;
 }
 
 /**
@@ -673,7 +716,11 @@ export interface Message {
   visibleToModel?: boolean;
   /** When it was said, ISO-8601, UTC. */
   createdAt?: string;
-  /** Its size in tokens, with the overhead of a message. */
+  /**
+   * How much of a large result the model sees; missing where it sees all of it. The parts here are whole.
+   */
+  shown?: Shown;
+  /** Its size in tokens, with the overhead of a message, as a prompt shows it that nothing compacted. */
   tokens: number;
 }
 
@@ -1001,6 +1048,11 @@ export interface PromptRenderParams {
   model?: Model;
   /** The most that the prompt may weigh, in tokens, below what the model allows. */
   budget?: number;
+  /**
+   * Tokens above which a result that comes with this request is shown by its head and its tail, in the
+   * place of the setting of the same name. Never 0.
+   */
+  maxToolResultTokens?: number;
   /** When it compacts. Default: `auto`. */
   summarize?: RenderSummarize;
   /** Whether cache breakpoints are marked. Default: true. After a failed summary they never are. */
@@ -1637,12 +1689,31 @@ export interface Settings {
   summaryEnabled?: boolean;
   /** Rounds of a turn before the user is asked whether to go on. Default: 64. */
   roundLimit?: number;
+  /**
+   * Tokens above which a tool's result is shown to the model by its head and its tail; a quarter of the
+   * window at most, and never 0. It is kept whole, and `context/recall` gives the rest. Results that are
+   * there stay as they are shown. Default: 16,000.
+   */
+  maxToolResultTokens?: number;
+  /** Tools of the sidecar itself that the model is told of, by their names. Default: none. */
+  ownTools?: string[];
   /** Milliseconds without a delta before a `model/complete` counts as failed. Default: 60,000. */
   modelDeadlineMs?: number;
   /** Milliseconds before a `tool/invoke` counts as failed. Default: 1,800,000. */
   toolDeadlineMs?: number;
   /** When the store lets a write count as done. Default: `full`. */
   synchronous?: Synchronous;
+}
+
+/**
+ * How much of a large result a model sees: its head and its tail, with a line between them that says how
+ * the rest is fetched.
+ */
+export interface Shown {
+  /** Bytes of the head. */
+  headBytes: number;
+  /** Bytes of the tail. */
+  tailBytes: number;
 }
 
 /** A session as it stands, whole. */
@@ -1852,7 +1923,11 @@ export interface Tool {
   guidelines?: string;
   /** Whether a call of it may run. Default: `allow`. */
   policy?: ToolPolicy;
-  /** The state in which a successful call of it ends the turn. */
+  /**
+   * The state in which a successful call of it ends the turn. Default: `completed` for tools named
+   * `task_done` and `agent_finish`, `waitingUserInput` for `ask_questions` and `wait_agents`, none for any
+   * other.
+   */
   endsTurn?: EndsTurn;
 }
 

@@ -9,8 +9,8 @@ use super::record::{Action, Compaction, Fallback, Mode, ModeRequested, Strength}
 use super::template;
 use crate::engine::id::{Generation, Ordinal};
 use crate::engine::message::Body;
+use crate::engine::message::cut::joined;
 use crate::engine::prompt;
-use crate::engine::prompt::history::joined;
 use crate::engine::prompt::item::{Item, Role};
 use crate::engine::prompt::request::{Completion, Request, ToolChoice};
 use crate::engine::prompt::segment::{Segment, segments};
@@ -177,6 +177,8 @@ fn ask_full(desk: Desk<'_>, slice: Slice, mut fallbacks: Vec<Fallback>) -> Step 
     }
     let kept = |at: &usize| desk.policy.summary_breakpoints && *at < items.len();
     let cache_breakpoints = live.plan.breakpoints().filter(kept).collect();
+    let mut sources = items.iter().flat_map(|item| &item.sources);
+    let truncated = sources.any(|source| source.shown == Shown::Shortened);
     items.push(user(desk, template::instruction(desk.source.budget.max_summary_tokens, desk.focus)));
     let request = Request {
         items,
@@ -185,7 +187,7 @@ fn ask_full(desk: Desk<'_>, slice: Slice, mut fallbacks: Vec<Fallback>) -> Step 
         cache_breakpoints,
         ..summary_request(desk)
     };
-    ask(desk, slice, request, Rung::Full, fallbacks, false)
+    ask(desk, slice, request, Rung::Full, fallbacks, truncated)
 }
 
 /// After a full summary failed: simple, unless full was forced.

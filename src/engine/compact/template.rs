@@ -3,8 +3,8 @@
 
 use super::identifiers::Place;
 use super::ledger::{CommandLine, FileLine, Ledger, Shown};
+use crate::engine::message::cut::joined;
 use crate::engine::message::{AssistantPart, Body, Message};
-use crate::engine::prompt::history::joined;
 use crate::engine::text::{head, one_line, tail};
 use std::collections::BTreeMap;
 

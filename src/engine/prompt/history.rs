@@ -5,8 +5,8 @@ use super::item::{Channel, Item, ItemCall, ItemPart, ItemSource, Role, Shown};
 use super::{Cut, CutReason, KEEP, Prompt};
 use crate::engine::compact::record::{Action, Compaction};
 use crate::engine::id::Ordinal;
+use crate::engine::message::cut::{head_and_tail, joined};
 use crate::engine::message::{Body, Content, Message, SYSTEM_IN_HISTORY};
-use crate::engine::text::{head, tail};
 use crate::engine::transcript::{Round, Transcript};
 
 /// Answers a call whose result was never recorded: after an abort, a crash, an import.
@@ -148,7 +148,7 @@ impl<'a> History<'a> {
         for (call, answer) in calls.iter().zip(&round.results) {
             let answer = answer.and_then(|ord| self.transcript.message(ord));
             let mut item = match answer {
-                Some(result) => self.result_item(result, cuts),
+                Some(result) => self.result_item(result, call.id.as_str(), cuts),
                 None => {
                     cuts.push(cut(message, CutReason::UnansweredCall, message_bytes(message)));
                     Item::made(Role::Tool, NO_RESULT, NO_RESULT_TOKENS)
@@ -159,13 +159,19 @@ impl<'a> History<'a> {
         }
     }
 
-    fn result_item(&self, message: &Message, cuts: &mut Vec<Cut>) -> Item {
+    fn result_item(&self, message: &Message, call: &str, cuts: &mut Vec<Cut>) -> Item {
         let Body::Tool(result) = &message.body else { return Item::made(Role::Tool, "", 0) };
         let action = self.compaction.and_then(|record| record.actions.get(&message.ord));
-        let (parts, shown, tokens) = match action {
-            None => (result.content.clone(), Shown::Raw, message.tokens),
-            Some(action) => {
-                let text = acted_on(&result.content, *action);
+        let (parts, shown, tokens) = match (action, message.shown) {
+            (None, None) => (result.content.clone(), Shown::Raw, message.tokens),
+            (None, Some(shown)) => {
+                let parts = shown.shown(&result.content, call);
+                let kept = parts.iter().filter_map(Content::text).map(|text| text.len()).sum();
+                cuts.push(cut(message, CutReason::Shortened, kept));
+                (parts, Shown::Shortened, shown.tokens)
+            }
+            (Some(action), shown) => {
+                let text = acted_on(&result.content, *action, shown.map(|_| call));
                 let reason = match action {
                     Action::Shorten { .. } => CutReason::Shortened,
                     Action::Repeat { .. } => CutReason::Repeated,
@@ -185,37 +191,15 @@ impl<'a> History<'a> {
     }
 }
 
-/// What a result says under an action. The same function counts it when the action is planned.
-pub(crate) fn acted_on(content: &[Content], action: Action) -> String {
+/// What a result says under an action. The same function counts it when the action is planned. One that was too large
+/// from the start, and only that one, goes on telling the id under which the rest is fetched.
+pub(crate) fn acted_on(content: &[Content], action: Action, reference: Option<&str>) -> String {
     match action {
         Action::Repeat { .. } => REPEATED.into(),
-        Action::Shorten { head: first, tail: last, .. } => {
-            let whole = joined(content);
-            let (first, last) = (head(&whole, first as usize), tail(&whole, last as usize));
-            let left_out = whole.len().saturating_sub(first.len() + last.len());
-            format!("{first}\n[… {left_out} of {} bytes not shown …]\n{last}", whole.len())
+        Action::Shorten { head, tail, .. } => {
+            head_and_tail(&joined(content), head as usize, tail as usize, reference)
         }
     }
-}
-
-/// All text of a result, pictures named in their place.
-pub(crate) fn joined(content: &[Content]) -> String {
-    let mut out = String::new();
-    for part in content {
-        if !out.is_empty() {
-            out.push('\n');
-        }
-        match part {
-            Content::Image(image) => out.push_str(&format!("[picture, {}]", image.media_type)),
-            Content::Resource { uri: name, text } | Content::ContextFile { path: name, text } => {
-                out.push_str(name);
-                out.push('\n');
-                out.push_str(text);
-            }
-            Content::Text(text) => out.push_str(text),
-        }
-    }
-    out
 }
 
 fn user_item(message: &Message, shown: Shown) -> Option<Item> {

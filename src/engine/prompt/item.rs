@@ -143,6 +143,17 @@ pub enum EndsTurn {
     WaitingUserInput,
 }
 
+impl EndsTurn {
+    /// How a tool of this name ends the turn where nobody says otherwise: the names that agents know (source: 001).
+    pub fn built_in(name: &str) -> Option<Self> {
+        match name {
+            "task_done" | "agent_finish" => Some(Self::Completed),
+            "ask_questions" | "wait_agents" => Some(Self::WaitingUserInput),
+            _ => None,
+        }
+    }
+}
+
 /// What a tool does to the world. The ledger is made from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -1,10 +1,11 @@
 //! The history limiter of document 001: repeated content is folded, old tool results are shortened. Whole rounds are
 //! dropped by the ladder, pairs are mended by `history`. Each function proposes; nothing is changed here.
 
-use super::history::{REPEATED, acted_on, joined};
+use super::history::{REPEATED, acted_on};
 use super::segment::Segment;
 use crate::engine::compact::record::Action;
-use crate::engine::id::Ordinal;
+use crate::engine::id::{CallId, Ordinal};
+use crate::engine::message::cut::joined;
 use crate::engine::message::{Body, Content};
 use crate::engine::tokens::{PER_MESSAGE, TokenCount};
 use crate::engine::transcript::Transcript;
@@ -91,7 +92,9 @@ pub fn shorten(
     if !has_picture && joined(&result.content).len() <= (head + tail) as usize + NOTE {
         return None;
     }
-    let text = acted_on(&result.content, Action::Shorten { head, tail, tokens: 0 });
+    let call = message.shown.and_then(|_| transcript.call_answered_by(ord));
+    let action = Action::Shorten { head, tail, tokens: 0 };
+    let text = acted_on(&result.content, action, call.map(CallId::as_str));
     let tokens = counter.count(&text) + PER_MESSAGE;
     (tokens < message.tokens).then_some(Action::Shorten { head, tail, tokens })
 }
@@ -105,9 +108,13 @@ pub fn level(
     counter: &dyn TokenCount,
     fits: impl Fn(&BTreeMap<Ordinal, Action>) -> bool,
 ) -> BTreeMap<Ordinal, Action> {
-    let bytes_of = |ord: &Ordinal| match transcript.message(*ord).map(|message| &message.body) {
-        Some(Body::Tool(result)) => joined(&result.content).len(),
-        _ => 0,
+    let bytes_of = |ord: &Ordinal| {
+        let Some(message) = transcript.message(*ord) else { return 0 };
+        match (&message.body, message.shown) {
+            (Body::Tool(_), Some(cut)) => (cut.head + cut.tail) as usize + NOTE,
+            (Body::Tool(result), None) => joined(&result.content).len(),
+            _ => 0,
+        }
     };
     let sizes: Vec<(Ordinal, usize)> = results.iter().map(|ord| (*ord, bytes_of(ord))).collect();
     let half_of = |size: usize| u32::try_from(size / 2).unwrap_or(u32::MAX);

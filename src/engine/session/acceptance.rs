@@ -115,6 +115,8 @@ commands! {
     Compact = "context/compact", None, AT_REST;
     /// What the context is made of.
     Inspect = "context/inspect", None, ALWAYS;
+    /// What a message said, byte for byte.
+    Recall = "context/recall", None, ALWAYS;
     /// Events since a point.
     Subscribe = "session/subscribe", None, ALWAYS;
     /// The session is opened, or opened again.
@@ -185,6 +187,7 @@ impl Command {
             Command::Render(_) => CommandName::Render,
             Command::Compact { .. } => CommandName::Compact,
             Command::Inspect => CommandName::Inspect,
+            Command::Recall(_) => CommandName::Recall,
             Command::Subscribe { .. } => CommandName::Subscribe,
             Command::Notice { .. } => return None,
         })

@@ -73,6 +73,10 @@ impl Step<'_> {
                 };
                 self.reply(reply, answer);
             }
+            Command::Recall(recall) => {
+                let recalled = self.session.recall(recall).map(Answer::Recalled);
+                self.reply(reply, recalled);
+            }
             Command::Subscribe { since } => self.subscribe(reply, since),
         }
     }

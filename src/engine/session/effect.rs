@@ -4,6 +4,7 @@
 use super::event::Event;
 use super::input::{ModelCallId, ReplyTo, Timer};
 use super::queue::{Accepted, QueueItem};
+use super::recall::Recalled;
 use super::reconcile::Report;
 use super::settings::ModelFacts;
 use super::snapshot::{Inspection, Snapshot};
@@ -152,6 +153,8 @@ pub enum Answer {
     Done(StateName),
     /// What the context is made of.
     Inspected(Box<Inspection>),
+    /// A part of what was said.
+    Recalled(Recalled),
 }
 
 /// What a render yields.

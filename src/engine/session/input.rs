@@ -3,6 +3,7 @@
 
 use super::effect::Diagnostic;
 use super::history_turn::HistoryTurn;
+use super::recall::Recall;
 use super::settings::{ModelFacts, Settings};
 pub use super::stored::Decision;
 use super::stored::{Always, TurnStatus};
@@ -159,6 +160,8 @@ pub enum Command {
     Configure(Box<Configure>),
     /// What the context is made of.
     Inspect,
+    /// What was said, byte for byte.
+    Recall(Recall),
     /// Events since a point, or a snapshot.
     Subscribe {
         /// The stream and the last event that is known.
@@ -238,6 +241,8 @@ pub struct Render {
     pub model: Option<ModelFacts>,
     /// A ceiling below the model's window, in tokens.
     pub ceiling: Option<u32>,
+    /// Another limit for the results that it brings, in tokens.
+    pub max_result: Option<u32>,
     /// Whether it may be compacted.
     pub summarize: Summarize,
     /// Whether the prompt marks where a provider's cache may keep it.

@@ -8,6 +8,7 @@ use super::event::EventBody;
 use super::history_turn::HistoryTurn;
 use super::input::{Render, ReplyTo, Summarize};
 use super::reconcile::{self, Reach, Report};
+use super::settings::most_result;
 use super::state::{Rendering, Rest, State, Then};
 use super::stored::{TurnRow, TurnStatus, Write};
 use super::turn::summary_failed;
@@ -27,6 +28,7 @@ impl Step<'_> {
         }
         let mut render = render;
         self.take_prefix(std::mem::take(&mut render.prefix));
+        self.limit_results(&render);
         let report = match (render.history.take(), render.current.take()) {
             (None, None) => Report::default(),
             (Some(mut history), current) => {
@@ -64,6 +66,14 @@ impl Step<'_> {
                 });
             }
         }
+    }
+
+    /// Results that a render brings are shown under its own limit and its own model's window.
+    fn limit_results(&mut self, render: &Render) {
+        let settings = &self.session.settings;
+        let window = render.model.as_ref().unwrap_or(&settings.model).window;
+        let most = most_result(render.max_result.unwrap_or(settings.max_tool_result_tokens), window);
+        self.session.transcript.limit_results(Some(most));
     }
 
     /// The budget of a render: its own model, under its own ceiling.

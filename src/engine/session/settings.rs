@@ -17,6 +17,10 @@ pub struct Settings {
     pub policy: Policy,
     /// Rounds of a turn before the user is asked whether to go on.
     pub round_limit: u32,
+    /// Tokens above which a tool's result is shown by its head and its tail; [`most_result`] says what comes of it.
+    pub max_tool_result_tokens: u32,
+    /// The tools of the sidecar itself that the model is told of. Filled at the edge, where they are known.
+    pub own_tools: Vec<Tool>,
     /// How long a model may say nothing, in milliseconds.
     pub model_deadline_ms: u64,
     /// How long a tool may run, in milliseconds.
@@ -25,8 +29,6 @@ pub struct Settings {
     pub delta_interval_ms: u64,
     /// Who names a session that the client does not.
     pub titles: Titles,
-    /// Tools of ours that the model is told of.
-    pub own_tools: Vec<Tool>,
     /// What the client can be asked for.
     pub client: Client,
 }
@@ -93,6 +95,7 @@ impl Default for Settings {
             budget: BudgetSettings::default(),
             policy: policy::DEFAULT,
             round_limit: 64,
+            max_tool_result_tokens: 16_000,
             model_deadline_ms: 60_000,
             tool_deadline_ms: 30 * 60_000,
             delta_interval_ms: 16,
@@ -108,4 +111,14 @@ impl Settings {
     pub fn budget(&self) -> Result<Budget, SettingsError> {
         self.budget.budget(self.model.window)
     }
+
+    /// Tokens above which a result that comes now is shown by its head and its tail.
+    pub fn most_result(&self) -> u32 {
+        most_result(self.max_tool_result_tokens, self.model.window)
+    }
+}
+
+/// What a limit for results, in tokens, means in this window: a quarter of it at most, so that one result never fills it.
+pub fn most_result(setting: u32, window: u32) -> u32 {
+    setting.min(window / 4).max(1)
 }

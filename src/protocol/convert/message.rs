@@ -5,7 +5,7 @@ use super::{ConvertError, Reading};
 use crate::engine::message as ours;
 use crate::engine::message::{AssistantPart, Body, NewMessage, Text, ToolCall};
 use crate::protocol::message::{
-    Arguments, AssistantInput, Content, Effect, Message, MessageInput, Part, Role,
+    Arguments, AssistantInput, Content, Effect, Message, MessageInput, Part, Role, Shown,
 };
 use crate::protocol::model::ToolCall as WireCall;
 use crate::protocol::prompt::ContextFile;
@@ -112,6 +112,7 @@ impl Reading {
                 external_id: input.external_id.clone().filter(|_| at == 0),
                 visible_to_model: input.visible_to_model.unwrap_or(true),
                 created_at: input.created_at.clone(),
+                shown: None,
             })
             .collect())
     }
@@ -251,6 +252,7 @@ pub fn message(message: &ours::Message) -> Message {
         kind,
         visible_to_model: message.visible_to_model,
         created_at: message.created_at.clone(),
+        shown: message.shown.map(|cut| Shown { head_bytes: cut.head, tail_bytes: cut.tail }),
         tokens: message.tokens,
     }
 }

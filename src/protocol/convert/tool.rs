@@ -4,7 +4,7 @@ use super::message::our_effects;
 use super::{ConvertError, Reading};
 use crate::engine::message as ours;
 use crate::engine::prompt::KEEP;
-use crate::engine::prompt::item;
+use crate::engine::prompt::item::{self, EndsTurn};
 use crate::engine::prompt::system::{CallerSection, OnOverflow, Place};
 use crate::protocol::prompt::{Notebook, Section, Variable};
 use crate::protocol::tool::{Tool, ToolInvokeResult, ToolPolicy, ToolResult, ToolResultParams};
@@ -129,7 +129,7 @@ fn our_tool(tool: &Tool) -> item::Tool {
         kind: tool.kind.map(item::ToolKind::from),
         guidelines: tool.guidelines.clone(),
         approval: tool.policy.map(item::Approval::from).unwrap_or_default(),
-        ends_turn: tool.ends_turn.map(item::EndsTurn::from),
+        ends_turn: tool.ends_turn.map(item::EndsTurn::from).or_else(|| EndsTurn::built_in(&tool.name)),
         rules: Vec::new(),
     }
 }

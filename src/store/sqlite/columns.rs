@@ -4,6 +4,7 @@
 use crate::engine::compact::record::{Compaction, Status};
 use crate::engine::id::Time;
 use crate::engine::message::Message;
+use crate::engine::message::cut::Cut;
 use crate::store::blob::{Blob, check_sum, split};
 use crate::store::role_of;
 use rusqlite::Row;
@@ -11,6 +12,7 @@ use rusqlite::types::FromSqlError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// A time as a column holds it.
 pub(super) fn millis(time: Time) -> i64 {
@@ -49,10 +51,11 @@ pub(super) struct MessageRow<'a> {
     pub tokens: u32,
     pub hash: &'a str,
     pub body: &'a str,
+    pub shown: Option<Cow<'a, str>>,
 }
 
-/// The columns of [`MessageRow::read`] in their order; the last one is the check sum.
-pub(super) const MESSAGE_COLUMNS: &str = "ord, rev, turn, role, external_id, message_id, turn_id, visible, created_at, tokens, hash, body, check_sum";
+/// The columns of [`MessageRow::read`] in their order.
+pub(super) const MESSAGE_COLUMNS: &str = "ord, rev, turn, role, external_id, message_id, turn_id, visible, created_at, tokens, hash, body, check_sum, shown";
 
 impl<'a> MessageRow<'a> {
     /// The row of a message whose body is this text.
@@ -70,6 +73,7 @@ impl<'a> MessageRow<'a> {
             tokens: message.tokens,
             hash: &message.hash,
             body,
+            shown: message.shown.and_then(|cut| serde_json::to_string(&cut).ok()).map(Cow::Owned),
         }
     }
 
@@ -88,6 +92,7 @@ impl<'a> MessageRow<'a> {
             tokens: number(row, 9)?,
             hash: text(row, 10)?,
             body: text(row, 11)?,
+            shown: text_or_null(row, 13)?.map(Cow::Borrowed),
         };
         let sum: i64 = number(row, 12)?;
         if found.check_sum() == sum { Ok(found) } else { Err(CHANGED.to_owned()) }
@@ -98,20 +103,34 @@ impl<'a> MessageRow<'a> {
         let number = |number: u32| number.to_le_bytes();
         let optional =
             |text: Option<&str>| text.map_or_else(Vec::new, |text| [b"=", text.as_bytes()].concat());
-        check_sum(&[
-            &number(self.ord),
-            &number(self.rev),
-            &number(self.turn),
+        let (ord, rev, turn) = (number(self.ord), number(self.rev), number(self.turn));
+        let (visible, tokens) = ([u8::from(self.visible)], number(self.tokens));
+        let (external_id, created_at) = (optional(self.external_id), optional(self.created_at));
+        let columns = [
+            &ord[..],
+            &rev,
+            &turn,
             self.role.as_bytes(),
-            &optional(self.external_id),
+            &external_id,
             self.message_id.as_bytes(),
             self.turn_id.as_bytes(),
-            &[u8::from(self.visible)],
-            &optional(self.created_at),
-            &number(self.tokens),
+            &visible,
+            &created_at,
+            &tokens,
             self.hash.as_bytes(),
             self.body.as_bytes(),
-        ])
+        ];
+        // Rows from before this column have the sum of the others.
+        match &self.shown {
+            None => check_sum(&columns),
+            Some(shown) => check_sum(&[&columns[..], &[shown.as_bytes()]].concat()),
+        }
+    }
+
+    /// How a large result is shown.
+    pub fn cut(&self) -> Result<Option<Cut>, String> {
+        let cut = self.shown.as_deref().map(serde_json::from_str).transpose();
+        cut.map_err(|error| error.to_string())
     }
 }
 

@@ -206,6 +206,7 @@ pub(super) fn message(tx: &Transaction<'_>, row: &Row<'_>) -> Found {
         body,
         visible_to_model: row.visible,
         created_at: row.created_at.map(str::to_owned),
+        shown: row.cut()?,
         tokens: row.tokens,
         hash: row.hash.to_owned(),
         mentions: OnceLock::new(),

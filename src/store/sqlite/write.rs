@@ -151,8 +151,8 @@ fn append(tx: &Transaction<'_>, session: &SessionId, turn: u32, message: &Messag
     let mut statement = tx.prepare_cached(
         "INSERT INTO chat_messages
              (session, ord, rev, turn, role, external_id, message_id, turn_id, visible, created_at, tokens, hash,
-              check_sum, body)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) ON CONFLICT DO NOTHING",
+              check_sum, body, shown)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) ON CONFLICT DO NOTHING",
     )?;
     let inserted = statement.execute(params![
         id,
@@ -169,6 +169,7 @@ fn append(tx: &Transaction<'_>, session: &SessionId, turn: u32, message: &Messag
         row.hash,
         row.check_sum(),
         row.body,
+        row.shown.as_deref(),
     ])?;
     if inserted == 0 {
         let there: i64 = tx
@@ -332,7 +333,7 @@ const HANGING: [(&str, &str); 5] = [
     ("chat_activity", "workspace, updated_at, messages, turns, accepted"),
     (
         "chat_messages",
-        "ord, rev, turn, role, external_id, message_id, turn_id, visible, created_at, tokens, hash, check_sum, body",
+        "ord, rev, turn, role, external_id, message_id, turn_id, visible, created_at, tokens, hash, check_sum, body, shown",
     ),
     ("chat_turns", "idx, id, status, started, decided"),
     ("compactions", "n, id, status, covered, created_at, check_sum, block, record"),

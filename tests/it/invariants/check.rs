@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use threadhold::engine::compact::record::{Compaction, Mode, Status};
 use threadhold::engine::id::Ordinal;
-use threadhold::engine::message::Body;
+use threadhold::engine::message::{Body, Message};
 use threadhold::engine::prompt::item::Role;
 use threadhold::engine::prompt::request::{Completion, Request};
 use threadhold::engine::prompt::system::Fixed;
@@ -83,8 +83,12 @@ pub struct Watcher<'a> {
 
 /// Replays a case and holds every rule in every render.
 pub fn hold(case: &Case, counter: &dyn TokenCount) -> (Replayed, Seen) {
-    let options =
-        Options { window: case.window, policy: case.policy.clone(), budget: BudgetSettings::default() };
+    let options = Options {
+        window: case.window,
+        policy: case.policy.clone(),
+        budget: BudgetSettings::default(),
+        max_result: case.max_result,
+    };
     let (mut watcher, sender) = Watcher::new(case, counter);
     let mut model = case.summarizer.map(|behaviour| -> Box<dyn Model> {
         let fixture = format!(r#"{{ "name": "scripted", "then": "{behaviour}" }}"#);
@@ -197,7 +201,8 @@ impl Watcher<'_> {
         assert!(transcript.messages().len() >= self.said.len());
         assert!(transcript.compactions().starts_with(&self.records), "records are only added");
         let new = &transcript.messages()[self.said.len()..];
-        self.said.extend(new.iter().map(|m| (m.body.hash(), m.body.tokens(self.counter), m.body.clone())));
+        let tokens = |m: &Message| m.shown.map_or_else(|| m.body.tokens(self.counter), |cut| cut.tokens);
+        self.said.extend(new.iter().map(|m| (m.body.hash(), tokens(m), m.body.clone())));
         for (message, (hash, tokens, _)) in transcript.messages().iter().zip(&self.said) {
             assert_eq!((&message.hash, message.tokens), (hash, *tokens));
         }

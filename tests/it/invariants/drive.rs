@@ -77,6 +77,7 @@ pub fn hold_with_injections(case: &Case, at: &[bool], counter: &dyn TokenCount) 
     let case = Case { summarizer: case.summarizer.map(|_| "error"), ..case.clone() };
     let (driver, mut watcher) = driver(&case, counter);
     let mut transcript = Transcript::new(SessionId::new("injected"));
+    transcript.limit_results(case.max_result);
     let mut index = 0;
     for entry in &case.import.entries {
         if entry.is_assistant() {
@@ -101,6 +102,7 @@ pub fn hold_with_injections(case: &Case, at: &[bool], counter: &dyn TokenCount) 
 pub fn hold_at_every_length(case: &Case, counter: &dyn TokenCount) {
     let (driver, watcher) = driver(case, counter);
     let mut transcript = Transcript::new(SessionId::new("lengths"));
+    transcript.limit_results(case.max_result);
     for entry in &case.import.entries {
         let mut compacted = transcript.clone();
         let (outcome, record) = driver.render(&transcript);

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use threadhold::engine::compact::record::{Action, Compaction};
 use threadhold::engine::id::{CallId, Ordinal};
+use threadhold::engine::message::cut::Cut;
 use threadhold::engine::message::{AssistantPart, Body, Content, Message, Text};
 use threadhold::engine::prompt::item::{Item, ItemPart, Role, Tool};
 use threadhold::engine::tokens::TokenCount;
@@ -97,18 +98,31 @@ pub fn joined(content: &[Content]) -> String {
     texts[first..].join("\n")
 }
 
-fn acted_on(content: &[Content], action: Action) -> String {
+fn acted_on(content: &[Content], action: Action, call: Option<&str>) -> String {
     match action {
         Action::Repeat { .. } => "[the same as in a newer message below]".into(),
-        Action::Shorten { head, tail, .. } => {
-            let whole = joined(content);
-            let first = whole.get(..whole.floor_char_boundary(head as usize)).unwrap_or_default();
-            let from = whole.ceil_char_boundary(whole.len().saturating_sub(tail as usize));
-            let last = whole.get(from..).unwrap_or_default();
-            let out = whole.len().saturating_sub(first.len() + last.len());
-            format!("{first}\n[… {out} of {} bytes not shown …]\n{last}", whole.len())
-        }
+        Action::Shorten { head, tail, .. } => head_and_tail(&joined(content), head, tail, call),
     }
+}
+
+/// Head and tail of a text; the call under which the rest is fetched, where the result was too large from the start.
+fn head_and_tail(whole: &str, head: u32, tail: u32, call: Option<&str>) -> String {
+    let first = whole.get(..whole.floor_char_boundary(head as usize)).unwrap_or_default();
+    let from = whole.ceil_char_boundary(whole.len().saturating_sub(tail as usize));
+    let last = whole.get(from..).unwrap_or_default();
+    let (out, of) = (whole.len().saturating_sub(first.len() + last.len()), whole.len());
+    let fetch = match call {
+        Some(call) => format!("; they can be recalled as \"{call}\" from byte {}", first.len()),
+        None => String::new(),
+    };
+    format!("{first}\n[… {out} of {of} bytes not shown{fetch} …]\n{last}")
+}
+
+/// What a result shows that was too large when it came: head, tail, and its pictures.
+fn cut(content: &[Content], cut: Cut, call: &str) -> Vec<ItemPart> {
+    let text = head_and_tail(&joined(content), cut.head, cut.tail, Some(call));
+    let pictures = content.iter().filter(|part| matches!(part, Content::Image(_))).cloned();
+    std::iter::once(ItemPart::text(text)).chain(pictures.map(ItemPart::Content)).collect()
 }
 
 /// What a user message says as an item.
@@ -142,12 +156,20 @@ pub fn from_on(transcript: &Transcript, from: Ordinal, record: Option<&Compactio
                 });
                 for (at, call) in calls.iter().enumerate() {
                     let answer = answers.get(&(message.ord, at));
-                    let parts = match answer.and_then(|ord| transcript.message(*ord)).map(|m| &m.body) {
-                        Some(Body::Tool(result)) => {
+                    let message = answer.and_then(|ord| transcript.message(*ord));
+                    let parts = match message.map(|m| (&m.body, m.shown)) {
+                        Some((Body::Tool(result), shown)) => {
                             let action = answer.and_then(|ord| record?.actions.get(ord));
-                            match action {
-                                None => result.content.iter().cloned().map(ItemPart::Content).collect(),
-                                Some(action) => vec![ItemPart::text(acted_on(&result.content, *action))],
+                            let id = call.id.as_str();
+                            match (action, shown) {
+                                (None, None) => {
+                                    result.content.iter().cloned().map(ItemPart::Content).collect()
+                                }
+                                (None, Some(shown)) => cut(&result.content, shown, id),
+                                (Some(action), shown) => {
+                                    let text = acted_on(&result.content, *action, shown.map(|_| id));
+                                    vec![ItemPart::text(text)]
+                                }
                             }
                         }
                         _ => vec![ItemPart::text(STAND_IN.0)],

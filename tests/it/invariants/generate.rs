@@ -55,6 +55,8 @@ pub struct Case {
     pub policy: Policy,
     /// What the model that summarizes does; nothing where there is no model.
     pub summarizer: Option<&'static str>,
+    /// Tokens above which a result is shown by its head and its tail.
+    pub max_result: Option<u32>,
 }
 
 /// Short, because a failing case holds megabytes.
@@ -392,12 +394,14 @@ pub fn case() -> impl Strategy<Value = Case> {
     models.extend(REFUSED.map(Some));
     models.extend(ACCEPTED.map(Some));
     models.extend([None, Some("echo"), Some("echo"), Some("echo")]);
-    (entries(1..6, 7), any::<bool>(), window, select(policies()), select(models)).prop_map(
-        |(entries, with_fixed, window, policy, summarizer)| Case {
+    let max_result = prop_oneof![Just(None), (1..4_000_u32).prop_map(Some)];
+    (entries(1..6, 7), any::<bool>(), window, select(policies()), select(models), max_result).prop_map(
+        |(entries, with_fixed, window, policy, summarizer, max_result)| Case {
             import: import(entries, with_fixed),
             window,
             policy,
             summarizer,
+            max_result,
         },
     )
 }

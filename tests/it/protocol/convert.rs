@@ -76,7 +76,7 @@ fn body() -> impl Strategy<Value = Body> {
 fn new_message() -> impl Strategy<Value = NewMessage> {
     (body(), any::<(Option<String>, bool, Option<String>)>()).prop_map(|(body, rest)| {
         let (external_id, visible_to_model, created_at) = rest;
-        NewMessage { body, external_id, visible_to_model, created_at }
+        NewMessage { body, external_id, visible_to_model, created_at, shown: None }
     })
 }
 

@@ -1,0 +1,83 @@
+//! What was said, byte for byte, whatever became of it in prompts: covered, cut, dropped or hidden. A pure read in every
+//! state. How a model asks for it is the `recall` tool's.
+
+use super::Session;
+use super::effect::Refusal;
+use crate::engine::message::cut::joined;
+use crate::engine::message::{AssistantPart, Body};
+use crate::engine::prompt::coverage::is_hidden;
+use crate::engine::text::{page, sha256_hex};
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recall {
+    /// A message's id, or the id of a call for its result.
+    pub reference: String,
+    /// Where to begin, in bytes; inside a character it is that character's start.
+    pub offset: usize,
+    /// The most to give, in bytes; a single character that is longer is given all the same.
+    pub limit: usize,
+}
+
+/// A part of what was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recalled {
+    /// What was asked for.
+    pub reference: String,
+    /// The bytes.
+    pub text: String,
+    /// Where they begin.
+    pub offset: usize,
+    /// Bytes of all of it.
+    pub total: usize,
+    /// Where it goes on, where it does.
+    pub next: Option<usize>,
+    /// SHA-256 of all of it, in lower-case hexadecimal.
+    pub sha256: String,
+}
+
+impl Session {
+    /// A part of a message's text.
+    ///
+    /// # Errors
+    /// [`Refusal::Unknown`] where no message of the session has this id, and no call of this id has a result.
+    pub fn recall(&self, recall: Recall) -> Result<Recalled, Refusal> {
+        let Recall { reference, offset, limit } = recall;
+        let Some(message) = self.transcript.referred(&reference) else {
+            return Err(Refusal::Unknown { what: "ref", id: reference });
+        };
+        let whole = said(&message.body);
+        let page = page(&whole, offset, limit);
+        Ok(Recalled {
+            text: page.text.to_owned(),
+            offset: page.offset,
+            total: whole.len(),
+            next: page.next,
+            sha256: sha256_hex(whole.as_bytes()),
+            reference,
+        })
+    }
+
+    /// All text of a message, for a model: nothing where there is none, or where no model may see it.
+    pub fn recall_for_model(&self, reference: &str) -> Option<String> {
+        let message = self.transcript.referred(reference).filter(|message| !is_hidden(message))?;
+        Some(said(&message.body))
+    }
+}
+
+/// The text of a message. What users and tools said is [`joined`]; a model's answer is its texts and thinking in their
+/// order, then a line for each call: its tool and its arguments as they came.
+fn said(body: &Body) -> String {
+    match body {
+        Body::User(parts) => joined(parts),
+        Body::Tool(result) => joined(&result.content),
+        Body::Event { text, .. } => text.to_string(),
+        Body::Assistant { parts, calls } => {
+            let parts = parts.iter().map(|part| match part {
+                AssistantPart::Text(text) | AssistantPart::Reasoning { text, .. } => text.to_string(),
+            });
+            let calls = calls.iter().map(|call| format!("{} {}", call.name, call.arguments));
+            parts.chain(calls).collect::<Vec<_>>().join("\n")
+        }
+    }
+}

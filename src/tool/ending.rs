@@ -1,0 +1,70 @@
+//! The tools that end a turn (source: 001): those that say that the work is done, and those that wait for somebody. What
+//! state follows is data of the tool; the session obeys it.
+
+use super::{About, Ran, read, refusal};
+use crate::engine::prompt::item::ToolKind;
+use serde::Deserialize;
+use serde_json::json;
+
+#[derive(Deserialize)]
+struct Finish {
+    #[serde(default)]
+    summary: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Ask {
+    questions: Vec<String>,
+}
+
+const FINISH: &str = r#"{"summary": "what was done", or nothing}"#;
+const ASK: &str = r#"{"questions": ["a question", …]} with one question or more"#;
+
+pub(super) fn finishes() -> About {
+    About {
+        description: "Says that the work is done and ends the turn.",
+        properties: json!({ "summary": { "type": "string", "description": "What was done." } }),
+        required: &[],
+        kind: ToolKind::Other,
+        guidelines: None,
+    }
+}
+
+pub(super) fn asks() -> About {
+    About {
+        description: "Asks the user and ends the turn; the answer is the user's next message.",
+        properties: json!({ "questions": { "type": "array", "items": { "type": "string" }, "minItems": 1 } }),
+        required: &["questions"],
+        kind: ToolKind::Ask,
+        guidelines: None,
+    }
+}
+
+pub(super) fn waits() -> About {
+    About {
+        description: "Waits for background sessions and ends the turn.",
+        properties: json!({}),
+        required: &[],
+        kind: ToolKind::Other,
+        guidelines: None,
+    }
+}
+
+pub(super) fn finish(arguments: &str) -> Result<Ran, String> {
+    let Finish { summary } = read(arguments, FINISH)?;
+    let said = summary.filter(|summary| !summary.trim().is_empty());
+    Ok(Ran::says([said.unwrap_or_else(|| "done".to_owned())]))
+}
+
+pub(super) fn ask(arguments: &str) -> Result<Ran, String> {
+    let Ask { questions } = read(arguments, ASK)?;
+    if questions.is_empty() || questions.iter().any(|question| question.trim().is_empty()) {
+        return Err(refusal("a question says nothing, or there is none", ASK));
+    }
+    let says = "The user is asked; the answer is the user's next message.".to_owned();
+    Ok(Ran { question: Some(questions.join("\n")), ..Ran::says([says]) })
+}
+
+pub(super) fn wait() -> Ran {
+    Ran::says(["The turn waits for background sessions.".to_owned()])
+}

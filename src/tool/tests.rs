@@ -1,0 +1,132 @@
+//! What a model is told of each tool, and what each answers.
+
+use super::*;
+use crate::engine::compact::ledger::ledger;
+use crate::engine::compact::record::Span;
+use crate::engine::id::{Ordinal, SessionId};
+use crate::engine::message::{Body, NewMessage, ToolCall};
+use crate::engine::scope::TodoStatus;
+use crate::engine::tokens::QuarterOfChars;
+use crate::engine::transcript::Transcript;
+
+fn todo(content: &str, status: TodoStatus) -> Todo {
+    Todo { content: content.into(), status }
+}
+
+fn run(tool: OwnTool, arguments: &str, page: usize) -> Ran {
+    let todos = [todo("stands", TodoStatus::Pending)];
+    let recall = |reference: &str| (reference == "call_1").then(|| "aé漢🙂".repeat(4_000));
+    tool.run(arguments, Context { todos: &todos, recall: &recall, page })
+}
+
+fn texts(ran: &Ran) -> Vec<String> {
+    ran.result.content.iter().filter_map(Content::text).map(|text| text.to_string()).collect()
+}
+
+#[test]
+fn every_tool_is_found_by_its_name_and_says_what_it_takes() {
+    for tool in OwnTool::ALL {
+        let definition = tool.definition();
+        assert_eq!(OwnTool::named(&definition.name), Some(tool));
+        let required = definition.input_schema["required"].as_array().unwrap();
+        let properties = definition.input_schema["properties"].as_object().unwrap();
+        assert!(required.iter().all(|name| properties.contains_key(name.as_str().unwrap())));
+        assert!(!definition.description.is_empty());
+    }
+    assert!(OwnTool::ALL.is_sorted_by_key(|tool| tool.name()));
+    assert_eq!(OwnTool::named("bash"), None);
+    let ends = |tool: OwnTool| tool.definition().ends_turn;
+    assert_eq!(ends(OwnTool::TaskDone), Some(EndsTurn::Completed));
+    assert_eq!(ends(OwnTool::AgentFinish), Some(EndsTurn::Completed));
+    assert_eq!(ends(OwnTool::AskQuestions), Some(EndsTurn::WaitingUserInput));
+    assert_eq!(ends(OwnTool::WaitAgents), Some(EndsTurn::WaitingUserInput));
+    assert_eq!((ends(OwnTool::Todo), ends(OwnTool::Recall)), (None, None));
+}
+
+#[test]
+fn todos_are_replaced_whole_and_what_stands_is_answered() {
+    let arguments = r#"{"todos":[{"content":"one","status":"completed"},{"content":"two","status":"inProgress"},{"content":"three","status":"pending"}]}"#;
+    let ran = run(OwnTool::Todo, arguments, 9);
+    assert_eq!(
+        texts(&ran),
+        ["1 of 3 todos completed\n1. one (completed)\n2. two (inProgress)\n3. three (pending)"]
+    );
+    let todos = ran.todos.unwrap();
+    assert_eq!((todos.len(), todos[1].clone()), (3, todo("two", TodoStatus::InProgress)));
+    assert!(!ran.result.is_error);
+    assert_eq!(run(OwnTool::Todo, r#"{"todos":[]}"#, 9).todos, Some(Vec::new()));
+}
+
+#[test]
+fn arguments_that_cannot_be_used_are_answered_with_what_is_expected() {
+    let todo = |status: &str, content: &str| {
+        format!(r#"{{"todos":[{{"content":"{content}","status":"{status}"}}]}}"#)
+    };
+    for (tool, arguments) in [
+        (OwnTool::Todo, "{".to_owned()),
+        (OwnTool::Todo, String::new()),
+        (OwnTool::Todo, "[]".to_owned()),
+        (OwnTool::Todo, todo("almost", "one")),
+        (OwnTool::Todo, todo("pending", " ")),
+        (OwnTool::Recall, r#"{"offset":1}"#.to_owned()),
+        (OwnTool::Recall, r#"{"ref":"call_1","offset":-1}"#.to_owned()),
+        (OwnTool::Recall, r#"{"ref":"call_2"}"#.to_owned()),
+        (OwnTool::AskQuestions, "{}".to_owned()),
+        (OwnTool::AskQuestions, r#"{"questions":[]}"#.to_owned()),
+        (OwnTool::TaskDone, r#"{"summary":7}"#.to_owned()),
+    ] {
+        let ran = run(tool, &arguments, 9);
+        assert!(ran.result.is_error, "{tool:?} {arguments}");
+        assert!(texts(&ran)[0].contains("; expected {"), "{:?}", texts(&ran));
+        assert_eq!((&ran.todos, &ran.question), (&None, &None));
+        if tool == OwnTool::Todo {
+            assert!(texts(&ran)[0].contains("1. stands (pending)"));
+        }
+    }
+}
+
+#[test]
+fn a_recall_pages_through_all_bytes_and_says_where_it_goes_on() {
+    for (page, least) in [(usize::MAX, 2), (7, 2_000), (0, 16_000)] {
+        let (mut offset, mut whole, mut pages) = (0, String::new(), 0);
+        loop {
+            let ran = run(OwnTool::Recall, &format!(r#"{{"ref":"call_1","offset":{offset}}}"#), page);
+            let [text, note] = &texts(&ran)[..] else { panic!("a text and a note") };
+            assert!(text.chars().count() <= 8_000.min(page.max(1)));
+            whole.push_str(text);
+            pages += 1;
+            match note.split_once("it goes on at offset ") {
+                Some((_, next)) => offset = next.trim_end_matches(']').parse().unwrap(),
+                None => break assert!(note.ends_with("of 40000; this is its end]"), "{note}"),
+            }
+        }
+        assert!(pages >= least, "{pages}");
+        assert_eq!(whole, "aé漢🙂".repeat(4_000));
+    }
+    let inside = run(OwnTool::Recall, r#"{"ref":"call_1","offset":5}"#, 1);
+    assert_eq!(texts(&inside), ["漢", "[bytes 3 to 6 of 40000; it goes on at offset 6]"]);
+}
+
+#[test]
+fn a_turn_ends_with_a_word_and_a_question_reaches_the_user() {
+    assert_eq!(texts(&run(OwnTool::TaskDone, "", 1)), ["done"]);
+    assert_eq!(texts(&run(OwnTool::AgentFinish, r#"{"summary":"all fixed"}"#, 1)), ["all fixed"]);
+    let asked = run(OwnTool::AskQuestions, r#"{"questions":["Which one?","And when?"]}"#, 1);
+    assert_eq!(asked.question.as_deref(), Some("Which one?\nAnd when?"));
+    assert!(!asked.result.is_error && !run(OwnTool::WaitAgents, "not even JSON", 1).result.is_error);
+}
+
+#[test]
+fn the_ledger_reads_a_call_of_our_own_todo() {
+    let mut transcript = Transcript::new(SessionId::new("s"));
+    transcript.append(NewMessage::user("go"), &QuarterOfChars);
+    let arguments = r#"{"todos":[{"content":"one","status":"completed"},{"content":"two","status":"inProgress"},{"content":"three","status":"pending"}]}"#;
+    let call = ToolCall::new("c", OwnTool::Todo.name(), arguments);
+    transcript.append(NewMessage::new(Body::assistant("", vec![call])), &QuarterOfChars);
+    let result = ToolResult { call: "c".into(), ..run(OwnTool::Todo, arguments, 1).result };
+    transcript.append(NewMessage::new(Body::Tool(result)), &QuarterOfChars);
+    let all = Span { from: Ordinal(0), to: Ordinal(u32::MAX) };
+    for declared in [vec![], vec![OwnTool::Todo.definition()]] {
+        assert_eq!(ledger(&transcript, all, &declared).todos, ["two (inProgress)", "three (pending)"]);
+    }
+}

@@ -1,0 +1,58 @@
+//! `todo`: the list of what is to do, always given whole, so that what stands never depends on what a model remembers.
+
+use super::{About, Context, Ran, read, refusal};
+use crate::engine::prompt::item::ToolKind;
+use crate::engine::scope::{Todo, TodoStatus};
+use serde::Deserialize;
+use serde_json::json;
+
+const EXPECTED: &str = r#"{"todos": [{"content": "what is to do", "status": "pending" or "inProgress" or "completed"}]} with the whole list"#;
+
+#[derive(Deserialize)]
+struct Arguments {
+    todos: Vec<Todo>,
+}
+
+pub(super) fn about() -> About {
+    let status = json!({ "type": "string", "enum": ["pending", "inProgress", "completed"] });
+    let item = json!({
+        "type": "object",
+        "properties": { "content": { "type": "string", "description": "What is to do." }, "status": status },
+        "required": ["content", "status"],
+    });
+    About {
+        description: "Replaces the list of todos with the one that is given, and answers what stands now.",
+        properties: json!({
+            "todos": { "type": "array", "items": item, "description": "The whole list, in its order." },
+        }),
+        required: &["todos"],
+        kind: ToolKind::Todo,
+        guidelines: Some(
+            "Keep the todos of work that takes several steps with the tool todo: give the whole list each time, have \
+             one of them in progress, and mark each as completed when it is done.",
+        ),
+    }
+}
+
+pub(super) fn run(arguments: &str, context: Context<'_>) -> Result<Ran, String> {
+    let Arguments { todos } = read(arguments, EXPECTED).map_err(|why| with_list(why, context.todos))?;
+    if todos.iter().any(|todo| todo.content.trim().is_empty()) {
+        return Err(with_list(refusal("a todo says nothing", EXPECTED), context.todos));
+    }
+    let text = list(&todos);
+    Ok(Ran { todos: Some(todos), ..Ran::says([text]) })
+}
+
+/// A refusal with what stands still.
+fn with_list(why: String, todos: &[Todo]) -> String {
+    format!("{why}\n{}", list(todos))
+}
+
+fn list(todos: &[Todo]) -> String {
+    let done = todos.iter().filter(|todo| todo.status == TodoStatus::Completed).count();
+    let mut text = format!("{done} of {} todos completed", todos.len());
+    for (at, Todo { content, status }) in todos.iter().enumerate() {
+        text.push_str(&format!("\n{}. {content} ({})", at + 1, status.name()));
+    }
+    text
+}
