@@ -140,6 +140,13 @@ impl Step<'_> {
         }
     }
 
+    /// Renders that wait are not made any more.
+    pub(super) fn refuse_renders(&mut self) {
+        for (reply, _) in std::mem::take(&mut self.session.renders) {
+            self.reply(reply, Err(Refusal::Cancelled));
+        }
+    }
+
     /// The editor's loop ran a round. The same round again only adds the results that are new.
     pub(super) fn append_round(&mut self, reply: ReplyTo, round: Vec<NewMessage>) {
         if self.session.transcript.turns().is_empty() {

@@ -306,6 +306,8 @@ impl Step<'_> {
             return self.reply(reply, Ok(Answer::Accepted(accepted)));
         }
         let runs = self.runs_turn();
+        // Renders that wait were for the chat that ends; one that began now would go on in the new one.
+        self.refuse_renders();
         self.stop_running();
         if runs {
             self.end_turn(TurnStatus::Cancelled, Rest::Idle);

@@ -169,9 +169,7 @@ impl Step<'_> {
 
     /// The process is about to end: what a model said so far is kept, for the user saw it. Waits stay as they are.
     pub(super) fn ending(&mut self) {
-        for (reply, _) in std::mem::take(&mut self.session.renders) {
-            self.reply(reply, Err(Refusal::Cancelled));
-        }
+        self.refuse_renders();
         self.session.queue.is_held = true;
         self.session.titling = None;
         match &self.session.state {
