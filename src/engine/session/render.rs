@@ -247,7 +247,8 @@ impl Step<'_> {
         transcript.learn(ord, id);
         let turn = u32::try_from(transcript.turn_at(ord).unwrap_or_default()).unwrap_or(u32::MAX);
         if let Some(message) = transcript.message(ord).cloned() {
-            self.write(Write::Message { turn, message });
+            self.write(Write::Message { turn, message: message.clone() });
+            self.emit(EventBody::MessageUpdated(message));
         }
     }
 

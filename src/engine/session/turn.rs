@@ -62,6 +62,7 @@ impl Step<'_> {
                 Value::Object(own) => drop(own.insert("model".to_owned(), as_it_came)),
                 own => *own = serde_json::json!({ "model": as_it_came }),
             }
+            self.emit_thread();
         }
         self.take_prefix(start.prefix);
         NewMessage { external_id: start.external_id, ..self.stamped(Body::User(start.content)) }
