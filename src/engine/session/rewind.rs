@@ -302,8 +302,8 @@ impl Step<'_> {
 
     /// A new chat under the same id. What runs is stopped first, and all of it stays in the fork.
     pub(super) fn reset(&mut self, reply: ReplyTo, keep_queue: bool, key: Option<String>) {
-        if let Some(accepted) = self.accepted_before(key.as_deref()) {
-            return self.reply(reply, Ok(Answer::Accepted(accepted)));
+        if self.answered_before(reply, key.as_deref()) {
+            return;
         }
         let runs = self.runs_turn();
         // Renders that wait were for the chat that ends; one that began now would go on in the new one.
@@ -342,8 +342,8 @@ impl Step<'_> {
         title: Option<String>,
         key: Option<String>,
     ) {
-        if let Some(accepted) = self.accepted_before(key.as_deref()) {
-            return self.reply(reply, Ok(Answer::Accepted(accepted)));
+        if self.answered_before(reply, key.as_deref()) {
+            return;
         }
         let last = up_to.map(|at| {
             let id = self.session.resolve(&at)?;
