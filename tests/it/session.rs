@@ -9,6 +9,8 @@ mod large_results;
 mod merging;
 mod mirror;
 mod model;
+mod table;
+mod waiting;
 
 use bench::{Bench, result, settings, text};
 use happening::happening;

@@ -43,7 +43,7 @@ fn base() -> Settings {
     let ends = |name, ends_turn| Tool { ends_turn: Some(ends_turn), ..tool(name, Approval::Allow) };
     Settings {
         model: ModelFacts { window: 3000, ..settings().model },
-        round_limit: 4,
+        round_limit: 2,
         own_tools: vec![
             tool("note", Approval::Allow),
             ends("done", EndsTurn::Completed),
@@ -59,7 +59,7 @@ fn set(what: Set) -> Settings {
     let window = |window: u32| ModelFacts { window, ..base().model };
     match what {
         Set::Same => base(),
-        Set::Rounds(most) => Settings { round_limit: u32::from(most) + 1, ..base() },
+        Set::Rounds(most) => Settings { round_limit: u32::from(most) * 3 + 1, ..base() },
         Set::Interval => Settings { delta_interval_ms: 0, ..base() },
         Set::Titles => Settings { titles: Titles::Model, ..base() },
         Set::NoModel => of_client(Client { completes: false, ..client }),
@@ -120,7 +120,7 @@ impl Model {
     pub fn happens(&mut self, happening: Happening) {
         match happening {
             Happening::Says(said, size) => self.says(said, size),
-            Happening::Answers(calls, stop) => self.answers(&calls, stop),
+            Happening::Answers(calls, stop) => self.answers_with(&calls, stop),
             Happening::Fails => {
                 if let Some((call, _)) = self.asked() {
                     self.done(call, Err("broke off".into()));
@@ -140,7 +140,7 @@ impl Model {
             Happening::Ends => self.another_process(true),
             Happening::Dies => self.another_process(false),
             Happening::StoreFails(commits) => self.bench.fails = commits,
-            Happening::Misses(events) => self.misses = events,
+            Happening::Misses(events) => self.misses = u32::from(events),
             Happening::SharedSettings(what) => self.input(Input::Settings(Box::new(set(what)))),
             Happening::Scopes(n) => {
                 let scope = Scope { revision: u64::from(n), ..Scope::default() };
@@ -298,7 +298,7 @@ impl Model {
         self.input(Input::ModelDelta(call, delta));
     }
 
-    fn answers(&mut self, calls: &[u8], stop: Stop) {
+    fn answers_with(&mut self, calls: &[u8], stop: Stop) {
         let Some((call, purpose)) = self.asked() else { return };
         let is_turn = purpose == Purpose::Turn;
         if !is_turn {
@@ -322,7 +322,8 @@ impl Model {
         self.done(call, Ok(said));
     }
 
-    fn done(&mut self, call: ModelCallId, outcome: Result<Answered, String>) {
+    /// A model is done.
+    pub fn done(&mut self, call: ModelCallId, outcome: Result<Answered, String>) {
         self.bench.asked.retain(|ask| ask.0 != call);
         self.input(Input::ModelDone(call, outcome));
     }

@@ -24,7 +24,7 @@ pub struct Model {
     /// One that misses some of it, and asks again.
     second: Mirror,
     /// Events that the second one is not to hear.
-    pub misses: u8,
+    pub misses: u32,
     is_lagging: bool,
     /// Events that were looked at.
     heard: usize,
