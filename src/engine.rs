@@ -12,6 +12,7 @@ pub mod delta;
 pub mod id;
 pub mod message;
 pub mod prompt;
+pub mod scope;
 pub mod session;
 pub mod settings;
 pub mod text;

@@ -42,6 +42,7 @@ const ENGINE: &[(&str, &[&str])] = &[
     ("message", &["id", "text", "tokens"]),
     ("compact::record", &["id", "message"]),
     ("delta", &["message"]),
+    ("scope", &["message"]),
     ("transcript", &["compact::record", "id", "message", "text", "tokens"]),
     ("prompt", &["compact::record", "delta", "id", "message", "settings", "text", "tokens", "transcript"]),
     ("compact", &["compact::record", "id", "message", "prompt", "settings", "text", "tokens", "transcript"]),
