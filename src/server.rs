@@ -4,6 +4,7 @@
 
 mod asking;
 mod backend;
+mod background;
 mod diagnostics;
 mod editing;
 pub mod ending;

@@ -7,6 +7,7 @@ use super::main_loop::{MainLoop, wire};
 use super::opening::{New, given_id, new_id};
 use super::queued::{Opens, Queued};
 use super::settings::{model_facts, result_tokens};
+use super::shared::Shared;
 use super::wire_session::Asked;
 use super::{editing, shared, stores, wire_session};
 use crate::engine::id::SessionId;
@@ -257,7 +258,7 @@ fn passing(main: &mut MainLoop, to: ReplyTo, params: PromptRenderParams) -> Resu
     let new = New { driver: Driver::Editor, ..New::default() };
     let head = main.head(&id, params.workspace_folder.as_deref(), new);
     let render = render_of(params)?;
-    main.begin(head, None, None, None)?;
+    main.begin(head, None, None, Shared::default(), None)?;
     main.command(to, &id, Command::Render(Box::new(render)));
     Ok(())
 }

@@ -1,9 +1,10 @@
 //! Everything that reaches the owner loop: one closed list. What is done about it stands in `main_loop` and beside it.
 
 use super::queued::Gone;
-use crate::engine::id::SessionId;
-use crate::engine::session::input::{ReplyTo, Timer};
-use crate::engine::session::stored::Stored;
+use super::shared::{Loaded, ScopeDone};
+use crate::engine::id::{CallId, SessionId};
+use crate::engine::session::input::{ReplyTo, Timer, ToolOutcome};
+use crate::engine::session::stored::Always;
 use crate::protocol::context::{ContextCompactParams, ContextInspectParams, ContextRecallParams};
 use crate::protocol::edit::{
     DraftClearParams, DraftSetParams, MessageRemoveParams, MessageTruncateParams, MessageUpdateParams,
@@ -24,7 +25,6 @@ use crate::protocol::settings::Settings;
 use crate::protocol::tool::{ToolDecideParams, ToolResultParams};
 use crate::protocol::turn::{RoundAppendParams, TurnCancelParams, TurnEndParams, TurnStartParams};
 use crate::server::message::Answer;
-use crate::store::Fence;
 use crate::store::error::StoreError;
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -49,7 +49,13 @@ pub(super) enum Event {
     /// The client answered something that we asked.
     Answered(Box<Answer>),
     /// The store has a session, or has none of that id.
-    Loaded(SessionId, Box<Result<(Fence, Option<Stored>), StoreError>>),
+    Loaded(SessionId, Box<Result<Loaded, StoreError>>),
+    /// A scope was read or changed.
+    Scope(Box<ScopeDone>),
+    /// What is approved in a workspace was read or changed, perhaps for somebody who waits.
+    Approvals(String, Option<ReplyTo>, Result<Vec<Always>, StoreError>),
+    /// A tool of ours ran.
+    Ran(SessionId, CallId, ToolOutcome),
     /// The store looked for the session of a history.
     Found(ReplyTo, Box<PromptRenderParams>, Result<Option<SessionId>, StoreError>),
     /// The store took a batch, or did not.

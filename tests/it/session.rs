@@ -87,7 +87,14 @@ impl Bench {
     fn new(driver: Driver) -> Self {
         let mut store = World::default().open();
         let fence = store.acquire(&SessionId::new("s"), Time(1)).expect("a lease");
-        let opening = Opening { head: head(driver), settings: settings(), stored: None, stream: "1".into() };
+        let opening = Opening {
+            head: head(driver),
+            settings: settings(),
+            stored: None,
+            stream: "1".into(),
+            scope: Default::default(),
+            approvals: Vec::new(),
+        };
         let mut bench = Self {
             session: Session::new(opening, &QuarterOfChars),
             store,
@@ -143,6 +150,7 @@ impl Bench {
                 Effect::Write(_)
                 | Effect::AskPermission(_)
                 | Effect::Remember(_)
+                | Effect::ChangeScope(_)
                 | Effect::Start(..)
                 | Effect::Stop(_)
                 | Effect::Trace(_) => {}
@@ -195,6 +203,8 @@ impl Bench {
             settings: self.session.settings().clone(),
             stored: Some(stored),
             stream: self.session.stream().to_owned(),
+            scope: self.session.scope().clone(),
+            approvals: Vec::new(),
         };
         Session::new(opening, &QuarterOfChars)
     }

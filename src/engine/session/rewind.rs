@@ -1,7 +1,7 @@
 //! What changes a session's past: other words for a message, its removal, a cut, an answer once more, a new chat, a
 //! branch (source: 001, 004). Nothing that a user typed or saw is lost by it: the session as it stood stays as a fork.
 
-use super::effect::{Answer, Refusal};
+use super::effect::{Answer, Effect, Refusal};
 use super::event::{CompactionUpdate, EventBody, Phase};
 use super::input::{At, ReplyTo};
 use super::queue::{Accepted, Done, Work};
@@ -12,6 +12,7 @@ use crate::engine::compact::metadata::metadata;
 use crate::engine::compact::record::Status;
 use crate::engine::id::{CompactionId, MessageId, Ordinal, RoundId, SessionId, Time, TurnId};
 use crate::engine::message::{AssistantPart, Body, Content, Message, NewMessage};
+use crate::engine::scope::ScopePatch;
 use std::sync::Arc;
 
 impl Session {
@@ -310,6 +311,11 @@ impl Step<'_> {
             self.cut_off(Ordinal(0), fork, &void);
         } else {
             self.write_head();
+        }
+        if self.session.head.work_scope.is_none() {
+            // Its own alone: what was to do belonged to the chat that is gone.
+            let patch = ScopePatch { todos: Some(Vec::new()), plan: Some(None), ..ScopePatch::default() };
+            self.effects.push(Effect::ChangeScope(patch));
         }
         self.emit_thread();
         self.enter(State::Resting(Rest::Idle));

@@ -113,6 +113,13 @@ pub struct Head {
     pub updated_at: Time,
 }
 
+impl Head {
+    /// The name of the scope of a session that shares none.
+    pub fn own_scope(id: &SessionId) -> String {
+        format!("session:{id}")
+    }
+}
+
 /// Who gave a session its title.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
