@@ -10,6 +10,7 @@ use threadhold::engine::compact::record::{
 use threadhold::engine::id::{
     CompactionId, Generation, MessageId, Ordinal, RoundId, SessionId, Time, TurnId,
 };
+use threadhold::engine::message::cut::Cut;
 use threadhold::engine::message::{
     AssistantPart, Body, Content, Effect, Image, Message, NewMessage, ToolCall, ToolResult,
 };
@@ -183,6 +184,7 @@ pub fn step(id: &str, from: u32, messages: u32) -> Vec<Write> {
         let body = if ord % 2 == 0 { user(&text) } else { Body::assistant(&text, Vec::new()) };
         let mut message = message(ord, body);
         message.external_id = Some(format!("{id}-{ord}"));
+        message.shown = (ord % 5 == 3).then_some(Cut { head: 1, tail: ord, tokens: message.tokens });
         let turn = ord / 2;
         message.turn = TurnId::new(format!("{id}/t{turn}"));
         let row = TurnRow {
