@@ -266,7 +266,7 @@ impl MainLoop {
             return drop(self.inbox.send(Event::Ran(id.clone(), call.call, outcome)));
         };
         let recall = |reference: &str| session.recall_for_model(reference);
-        let page = usize::try_from(session.settings().max_tool_result_tokens).unwrap_or(usize::MAX);
+        let page = usize::try_from(session.settings().most_result()).unwrap_or(usize::MAX);
         let context = Context { todos: &session.scope().todos, recall: &recall, page };
         let ran = tool.run(&call.arguments, context);
         let outcome = ToolOutcome::Answered(ran.result);

@@ -45,18 +45,34 @@ fn report() -> Value {
     })
 }
 
+fn scope() -> Value {
+    json!({
+        "revision": 2, "todos": [{"content": "Fix it", "status": "inProgress"}], "plan": "First this",
+        "pins": [{"id": "p1", "text": "Never force"}],
+        "artifacts": [{"id": "a", "name": "Report", "kind": "report", "contentRef": "out.md"}]
+    })
+}
+
+fn waiting() -> Value {
+    json!({
+        "itemId": "s/q1", "method": "turn/start", "priority": true, "turnId": "s/t.q1", "messageId": "s/m.q1",
+        "content": [{"type": "text", "text": "next"}]
+    })
+}
+
 fn snapshot() -> Value {
     let call = json!({"toolCallId": "c", "turnId": "s/t0", "name": "read", "arguments": "{}"});
     let reason = json!({"toolCallId": "c", "name": "read", "arguments": "{}", "reason": "ask"});
     json!({
         "sessionId": "s", "stream": "p1", "seq": 0, "state": "paused", "driver": "sidecar", "title": "Parser",
+        "generation": 1, "parentId": "p", "origin": "branch", "scope": scope(),
         "messages": [message()],
         "turns": [{
             "id": "s/t0", "externalId": "q", "status": "running",
             "rounds": [{"id": "s/r0", "externalId": "r", "assistant": "s/m1", "results": ["s/m2"], "summary": "block"}],
             "metadata": metadata()
         }],
-        "queue": [{"itemId": "i", "turnId": "s/t1", "content": [{"type": "text", "text": "next"}]}],
+        "queue": [waiting()],
         "compression": {"running": true, "phase": "summarizing", "mode": "full"},
         "streaming": {"messageId": "s/m3", "parts": [{"type": "text", "text": "It"}]},
         "draft": "unsent", "pause": {"reasons": [reason]}, "pendingCalls": [call],
@@ -80,8 +96,13 @@ fn all() -> Vec<Value> {
         ]}),
         json!({"type": "streamFinished", "messageId": "s/m1", "stopReason": "toolUse"}),
         json!({"type": "messageAdded", "message": message()}),
+        json!({"type": "messageUpdated", "message": message()}),
+        json!({"type": "messageRemoved", "messageId": "s/m1"}),
         json!({"type": "messagesTruncated", "fromOrd": 4, "fork": "s2"}),
-        json!({"type": "threadUpdated", "title": "Parser", "settings": {"policy": "default"}}),
+        json!({"type": "threadUpdated", "title": "Parser", "generation": 1, "draft": "unsent", "scope": scope(),
+            "settings": {"policy": "default"}}),
+        json!({"type": "queueUpdated", "queue": [waiting()],
+            "failed": {"itemId": "s/q0", "error": error.clone()}}),
         json!({"type": "runtimeUpdated", "state": "error", "turnId": "s/t0", "status": "failed", "error": error,
             "metadata": metadata()}),
         json!({"type": "pauseRequired", "reasons": [
