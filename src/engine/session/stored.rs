@@ -114,9 +114,9 @@ pub struct Head {
 }
 
 impl Head {
-    /// The name of the scope of a session that shares none.
+    /// The name of the scope of a session that shares none: its own id. It goes with the session.
     pub fn own_scope(id: &SessionId) -> String {
-        format!("session:{id}")
+        id.as_str().to_owned()
     }
 }
 
