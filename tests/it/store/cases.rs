@@ -8,12 +8,14 @@ use threadhold::engine::compact::record::{
     Anchor, Compaction, Fallback, Mode, ModeRequested, Span, Status, Strength, Trigger,
 };
 use threadhold::engine::id::{
-    CompactionId, Generation, MessageId, Ordinal, RoundId, SessionId, Time, TurnId,
+    CompactionId, Generation, ItemId, MessageId, Ordinal, RoundId, SessionId, Time, TurnId,
 };
 use threadhold::engine::message::cut::Cut;
 use threadhold::engine::message::{
     AssistantPart, Body, Content, Effect, Image, Message, NewMessage, ToolCall, ToolResult,
 };
+use threadhold::engine::session::input::StartTurn;
+use threadhold::engine::session::queue::{Accepted, QueueItem, Work};
 use threadhold::engine::session::stored::{Driver, Head, Prefix, Stored, TurnRow, TurnStatus, Write};
 use threadhold::engine::tokens::QuarterOfChars;
 use threadhold::engine::transcript::Transcript;
@@ -216,12 +218,45 @@ pub fn expected(writes: &[Write]) -> Stored {
         match write {
             Write::Head(head) => stored.head = (**head).clone(),
             Write::Message { turn, message } => stored.messages.push((*turn, Arc::clone(message))),
-            Write::Turn(turn) => stored.turns.push(turn.clone()),
+            Write::Turn(turn) => {
+                stored.turns.retain(|there| there.index != turn.index);
+                stored.turns.push(turn.clone());
+            }
             Write::Compaction(record) => stored.compactions.push((**record).clone()),
+            Write::Enqueue(item) => stored.queue.push((**item).clone()),
+            Write::Key { key, accepted } => stored.keys.push((key.clone(), accepted.clone())),
+            Write::Draft(draft) => stored.draft.clone_from(draft),
             other => panic!("not only added: {other:?}"),
         }
     }
     stored
+}
+
+/// A request that waits under this id.
+pub fn queued(id: &str, priority: bool, text: &str) -> QueueItem {
+    let turn = TurnId::new(format!("{id}/turn"));
+    let message = MessageId::new(format!("{id}/message"));
+    let start = StartTurn {
+        content: vec![Content::Text(text.into())],
+        external_id: Some(format!("{id} of the editor")),
+        ..StartTurn::default()
+    };
+    QueueItem { id: ItemId::new(id), priority, work: Work::Start { turn, message, start: Box::new(start) } }
+}
+
+/// What a command that made this turn is answered with.
+pub fn accepted(turn: &str) -> Accepted {
+    Accepted { turn: Some(TurnId::new(turn)), position: Some(1), ..Accepted::default() }
+}
+
+/// Has a command wait.
+pub fn enqueue(id: &str, priority: bool, text: &str) -> Write {
+    Write::Enqueue(Box::new(queued(id, priority, text)))
+}
+
+/// Remembers a key.
+pub fn key(key: &str, turn: &str) -> Write {
+    Write::Key { key: key.into(), accepted: accepted(turn) }
 }
 
 /// A record that covers the messages up to this one.
