@@ -9,7 +9,7 @@ use crate::engine::compact::metadata::SummaryMetadata;
 use crate::engine::compact::record::{Compaction, Mode, Trigger};
 use crate::engine::delta::Delta;
 use crate::engine::id::{MessageId, Ordinal, SessionId, TurnId};
-use crate::engine::message::Message;
+use crate::engine::message::{Body, Message};
 use crate::engine::prompt::item::{Channel, SectionSize};
 use crate::engine::prompt::request::StopReason;
 use std::collections::VecDeque;
@@ -180,13 +180,11 @@ impl Ring {
 /// About as many bytes as its text has.
 fn weight(body: &EventBody) -> usize {
     64 + match body {
-        EventBody::StreamDelta { delta, .. } => match delta {
-            Delta::AppendContent(text)
-            | Delta::AppendReasoning(text)
-            | Delta::AppendToolArguments { text, .. } => text.len(),
-            Delta::SetToolCalls(calls) => calls.iter().map(|call| call.arguments.len()).sum(),
+        EventBody::StreamDelta { delta, .. } => delta.bytes(),
+        EventBody::MessageAdded(message) => match &message.body {
+            body @ Body::Assistant { beside, .. } => body.bytes() + beside.bytes(),
+            body => body.bytes(),
         },
-        EventBody::MessageAdded(message) => message.body.texts().iter().map(|text| text.len()).sum(),
         EventBody::CompactionUpdated(update) => update
             .record
             .as_ref()

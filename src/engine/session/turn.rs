@@ -10,7 +10,7 @@ use super::stored::{Driver, TurnStatus};
 use crate::engine::compact::record::{Compaction, Mode, Trigger};
 use crate::engine::delta::{Delta, Draft};
 use crate::engine::id::MessageId;
-use crate::engine::message::{AssistantPart, Body, NewMessage, ToolCall};
+use crate::engine::message::{AssistantPart, Beside, Body, NewMessage, ToolCall};
 use crate::engine::prompt::item::SectionSize;
 use crate::engine::prompt::request::{self, Request, StopReason, ToolChoice};
 use crate::engine::prompt::{self, Prompt, Source};
@@ -194,11 +194,11 @@ impl Step<'_> {
             Ok(answer) => (answer.stop, None),
             Err(why) => (StopReason::Failed, Some(why.clone())),
         };
-        let (parts, calls) = match outcome {
+        let (parts, calls, beside) = match outcome {
             Ok(answer) => answer.said(&draft),
-            Err(_) => (draft.said(), Vec::new()),
+            Err(_) => (draft.said(), Vec::new(), draft.beside),
         };
-        let calls = self.keep_answer(message, parts, calls, stop);
+        let calls = self.keep_answer(message, parts, calls, beside, stop);
         match (error, stop) {
             (Some(why), _) => self.fail(why),
             (None, StopReason::Refused) => self.fail("the model refused to answer".to_owned()),
@@ -219,6 +219,7 @@ impl Step<'_> {
         message: MessageId,
         parts: Vec<AssistantPart>,
         calls: Vec<ToolCall>,
+        beside: Beside,
         stop: StopReason,
     ) -> bool {
         // Calls that were streamed are not seen by who reads the answer: without a word of its own it says `end`.
@@ -227,7 +228,7 @@ impl Step<'_> {
         let whole = matches!(stop, StopReason::End | StopReason::ToolUse);
         let calls = if whole { calls } else { Vec::new() };
         let has_calls = !calls.is_empty();
-        let body = Body::Assistant { parts, calls };
+        let body = Body::Assistant { parts, calls, beside };
         if !body.is_empty() {
             let new = self.stamped(body);
             self.append(new);
@@ -274,7 +275,7 @@ impl Step<'_> {
             State::Streaming(Streaming { call, message, draft }) => {
                 self.effects.push(Effect::CancelModel(call));
                 self.effects.push(Effect::Stop(Timer::Model(call)));
-                self.keep_answer(message, draft.said(), Vec::new(), StopReason::Cancelled);
+                self.keep_answer(message, draft.said(), Vec::new(), draft.beside, StopReason::Cancelled);
             }
             State::Compacting(running) => self.stop_compacting(*running),
             State::Paused(_) => {
