@@ -453,3 +453,48 @@ impl Body {
         content + PER_MESSAGE
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::tokens::QuarterOfChars;
+    use serde_json::json;
+
+    fn answer(parts: Vec<AssistantPart>) -> Body {
+        Body::Assistant { parts, calls: Vec::new(), beside: Beside::default() }
+    }
+
+    fn text(text: &str) -> AssistantPart {
+        AssistantPart::Text(text.into())
+    }
+
+    fn raw(wire: Value) -> AssistantPart {
+        AssistantPart::Raw(wire.into())
+    }
+
+    #[test]
+    fn a_providers_block_has_weight_and_place_and_what_stands_beside_has_neither() {
+        let plain = answer(vec![text("a"), text("b")]);
+        let searched = answer(vec![text("a"), raw(json!({ "found": "x".repeat(80) })), text("b")]);
+        let later = answer(vec![text("a"), text("b"), raw(json!({ "found": "x".repeat(80) }))]);
+        assert!(searched.tokens(&QuarterOfChars) >= plain.tokens(&QuarterOfChars) + 20);
+        assert!(searched.hash() != plain.hash() && searched.hash() != later.hash());
+        assert_eq!((searched.bytes() - plain.bytes(), searched.texts().len()), (92, 2));
+        assert!(!answer(vec![raw(json!(0))]).is_empty());
+
+        let beside = Beside { citations: vec![json!("x")], ..Beside::default() };
+        let cited = Body::Assistant { parts: vec![text("a"), text("b")], calls: Vec::new(), beside };
+        assert_eq!(cited.hash(), plain.hash());
+        assert_eq!(cited.tokens(&QuarterOfChars), plain.tokens(&QuarterOfChars));
+    }
+
+    /// What was stored before there was more to say is what is stored now.
+    #[test]
+    fn an_answer_without_any_of_it_is_stored_as_it_always_was() {
+        let thought = AssistantPart::Reasoning { text: "hm".into(), signature: None, block: None };
+        let stored = r#"{"assistant":{"parts":[{"reasoning":{"text":"hm","signature":null}},{"text":"a"}],"calls":[]}}"#;
+        let body = answer(vec![thought, text("a")]);
+        assert_eq!(serde_json::to_string(&body).unwrap(), stored);
+        assert_eq!(serde_json::from_str::<Body>(stored).unwrap(), body);
+    }
+}

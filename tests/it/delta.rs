@@ -36,10 +36,11 @@ fn shown(draft: &Draft) -> Value {
 
 fn cases() -> Vec<Value> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/delta");
-    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let entries = fs::read_dir(folder).expect("the fixtures");
+    let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     files.sort();
     let cases = files.iter().flat_map(|file| {
-        let text = fs::read_to_string(file).unwrap();
+        let text = fs::read_to_string(file).expect("a readable file");
         let cases: Vec<Value> = serde_json::from_str(&text).expect("a list of cases");
         cases
     });

@@ -300,6 +300,8 @@ fn an_answer_is_what_it_states_and_the_deltas_for_the_rest() {
     let mut draft = Draft::default();
     draft.fold(Delta::AppendContent("streamed".into())).unwrap();
     draft.fold(Delta::SetToolCalls(vec![ToolCall::new("d", "read", "{}")])).unwrap();
+    draft.fold(Delta::AddCitation(json!("book"))).unwrap();
+    draft.fold(Delta::SetUsage(Usage { input_tokens: Some(9), ..Usage::default() })).unwrap();
     let answer = |result: Value| {
         let result: ModelCompleteResult = serde_json::from_value(result).unwrap();
         let answer = Reading::new().answer(&result).unwrap();
@@ -308,6 +310,15 @@ fn an_answer_is_what_it_states_and_the_deltas_for_the_rest() {
         let ids: Vec<String> = calls.iter().map(|call| call.id.to_string()).collect();
         (text, ids.join(" "), stop)
     };
+    let stated = json!({"content": "whole", "usage": {"inputTokens": 7, "outputTokens": 2}});
+    let (_, _, beside) =
+        Reading::new().answer(&serde_json::from_value(stated).unwrap()).unwrap().said(&draft);
+    let usage = Usage { input_tokens: Some(9), output_tokens: Some(2), cached_input_tokens: None };
+    assert_eq!(
+        (beside.citations, beside.usage),
+        (vec![json!("book")], Some(usage)),
+        "stated words replace no other"
+    );
     assert_eq!(answer(json!({})), ("streamed".into(), "d".into(), StopReason::End));
     assert_eq!(answer(json!({"toolCalls": []})), ("streamed".into(), String::new(), StopReason::End));
     let stated = json!({"content": "whole", "stopReason": "length", "toolCalls": [{"id": "e", "name": "n", "arguments": "{}"}]});
