@@ -68,7 +68,7 @@ const ENGINE: &[(&str, &[&str])] = &[
 const DEBTS: &[(&str, &str, &str)] = &[];
 
 /// What lies in the package's folder and was not written by us. `.git` is a file in a worktree.
-const NOT_OURS: &[&str] = &["target", "node_modules", ".git"];
+const NOT_OURS: &[&str] = &["target", "node_modules", "dist", ".git"];
 
 /// What acts, or depends on where and when it runs.
 const ACTING: &[&str] = &[

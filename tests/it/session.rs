@@ -176,7 +176,7 @@ impl Bench {
 
     /// The model is done, and asks for these.
     fn answer(&mut self, call: ModelCallId, calls: Vec<ToolCall>) {
-        let said = Said { parts: None, calls: Some(calls), stop: StopReason::End, output_tokens: None };
+        let said = Said { parts: None, calls: Some(calls), stop: StopReason::End, usage: None };
         self.step(Input::ModelDone(call, Ok(said)));
     }
 

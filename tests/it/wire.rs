@@ -6,6 +6,7 @@ mod bad_input;
 #[allow(dead_code, reason = "the tests of the methods use the rest")]
 pub mod client;
 mod conversation;
+mod deltas;
 mod editor_driven;
 mod ends;
 mod fixtures;

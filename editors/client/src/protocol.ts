@@ -199,6 +199,12 @@ export interface AssistantInput {
   parts: Content;
   /** When it was said, ISO-8601, UTC. */
   createdAt?: string;
+  /** What the model's answer used. */
+  usage?: Usage;
+  /** Where the model's answer has its words from, each in the form of the provider's own wire. */
+  citations?: unknown[];
+  /** What the client keeps with the model's answer. No model sees it. */
+  extra?: { [key: string]: unknown };
 }
 
 /** The five channels through which anything reaches a model. */
@@ -498,11 +504,7 @@ export interface Decision {
   pattern?: string;
 }
 
-/**
- * A change of an answer that is being written. Operations that a receiver does not know are ignored;
- * reserved for later versions are setThinkingBlocks, addCitation, addServerContentBlock, setUsage and
- * mergeExtra.
- */
+/** A change of an answer that is being written. Operations that a receiver does not know are ignored. */
 export type DeltaOp =
   /** Text goes on. */
   | {
@@ -529,6 +531,45 @@ export type DeltaOp =
       callId: string;
       /** What is added. */
       text: string;
+    }
+  /**
+   * What the provider says of its thinking so far: blocks in its own form, such as `{type, index, thinking,
+   * signature}`. A block is the one before it with its type and index, else type and id, else type and
+   * signature; else it is the first unsigned thinking without any of these whose text it repeats or goes on
+   * with; else it is new. Its text takes the place of the text that it begins with, and stands behind any
+   * other.
+   */
+  | {
+      op: "setThinkingBlocks";
+      /** Blocks, those that were set before or others. */
+      blocks: { [key: string]: unknown }[];
+    }
+  /** Says where words of the answer are from. */
+  | {
+      op: "addCitation";
+      /** In the form of the provider's own wire. */
+      citation: unknown;
+    }
+  /** A block that the provider made by itself comes next, such as the result of a search. */
+  | {
+      op: "addServerContentBlock";
+      /** In the form of the provider's own wire. */
+      block: unknown;
+    }
+  /** Says what was used so far. A counter never goes back. */
+  | {
+      op: "setUsage";
+      /** What the provider reports. */
+      usage: Usage;
+    }
+  /**
+   * Keeps something with the answer that no model sees. Objects are merged key by key, 64 levels deep; any
+   * other value, null and lists too, takes the place of the one before.
+   */
+  | {
+      op: "mergeExtra";
+      /** What is to be kept. */
+      extra: { [key: string]: unknown };
     };
 
 /** Something that went otherwise than asked, and is no error. */
@@ -811,6 +852,12 @@ export interface Message {
   shown?: Shown;
   /** Its size in tokens, with the overhead of a message, as a prompt shows it that nothing compacted. */
   tokens: number;
+  /** What a model's answer used. */
+  usage?: Usage;
+  /** Where a model's answer has its words from, each in the form of the provider's own wire. */
+  citations?: unknown[];
+  /** What a client keeps with a model's answer. No model sees it. */
+  extra?: { [key: string]: unknown };
 }
 
 /** A message as a client gives it. Every `Message` is one; ids and sizes of the sidecar are not read. */
@@ -829,6 +876,12 @@ export interface MessageInput {
   visibleToModel?: boolean;
   /** When it was said, ISO-8601, UTC. */
   createdAt?: string;
+  /** What the model's answer used. */
+  usage?: Usage;
+  /** Where the model's answer has its words from, each in the form of the provider's own wire. */
+  citations?: unknown[];
+  /** What the client keeps with the model's answer. No model sees it. */
+  extra?: { [key: string]: unknown };
 }
 
 /** Parameters of `message/remove`. One of `messageId` and `index` must be there. */
@@ -1078,6 +1131,11 @@ export type Part =
       text: string;
       /** The provider's signature, opaque. */
       signature?: string;
+      /**
+       * What else the provider's block holds, as it came: its type where it is not `thinking`, its index,
+       * its id, data that only the provider can read.
+       */
+      block?: { [key: string]: unknown };
     }
   /** A model's request to run a tool. Only in assistant messages. */
   | {
@@ -1105,10 +1163,10 @@ export type Part =
       /** Files that it changed. */
       effects?: Effect[];
     }
-  /** A part in the form of the provider's own wire. */
+  /** A block that a provider made by itself, in the form of its own wire. Only in assistant messages. */
   | {
       type: "raw";
-      /** The part as the provider had it. */
+      /** The block as the provider had it. */
       wire: unknown;
     };
 
@@ -2212,8 +2270,14 @@ export interface StorageOptions {
 export interface Streaming {
   /** The message that it will be. */
   messageId: string;
-  /** What is there of it. */
+  /** What is there of it: what was said in its order, then the calls. */
   parts: Part[];
+  /** What it used so far. */
+  usage?: Usage;
+  /** Where it has its words from, each in the form of the provider's own wire. */
+  citations?: unknown[];
+  /** What a client keeps with it. */
+  extra?: { [key: string]: unknown };
 }
 
 /** How far the deterministic steps of a compaction went. */

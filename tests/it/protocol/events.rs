@@ -12,11 +12,13 @@ fn message() -> Value {
     json!({
         "id": "s/m1", "externalId": "e", "ord": 1, "rev": 0, "turnId": "s/t0", "role": "assistant",
         "parts": [
-            {"type": "reasoning", "text": "Look.", "signature": "x"},
+            {"type": "reasoning", "text": "Look.", "signature": "x", "block": {"index": 0}},
+            {"type": "raw", "wire": {"type": "web_search_result", "content": []}},
             {"type": "text", "text": "Let me look."},
             {"type": "toolCall", "id": "c", "name": "read", "arguments": "{}", "sourceId": "b"},
         ],
-        "visibleToModel": true, "createdAt": "2026-01-02T03:04:05.678Z", "tokens": 20
+        "visibleToModel": true, "createdAt": "2026-01-02T03:04:05.678Z", "tokens": 20,
+        "usage": {"inputTokens": 60}, "citations": [{"url": "https://example.org"}], "extra": {"ms": 12}
     })
 }
 
@@ -74,7 +76,8 @@ fn snapshot() -> Value {
         }],
         "queue": [waiting()],
         "compression": {"running": true, "phase": "summarizing", "mode": "full"},
-        "streaming": {"messageId": "s/m3", "parts": [{"type": "text", "text": "It"}]},
+        "streaming": {"messageId": "s/m3", "parts": [{"type": "text", "text": "It"}],
+            "usage": {"inputTokens": 60}, "citations": [7], "extra": {"ms": 12}},
         "draft": "unsent", "pause": {"reasons": [reason]}, "pendingCalls": [call],
         "compactions": [compaction()], "summary": "block", "summarizedCount": 8,
         "settings": {"model": {"name": "m", "window": 128_000}, "threshold": 0.5, "summaryMode": "auto"},
@@ -93,6 +96,10 @@ fn all() -> Vec<Value> {
             {"op": "appendReasoning", "text": "Look."}, {"op": "appendContent", "text": "Let me look."},
             {"op": "setToolCalls", "toolCalls": [{"id": "c", "name": "read", "arguments": ""}]},
             {"op": "appendToolArguments", "callId": "c", "text": "{}"},
+            {"op": "setThinkingBlocks", "blocks": [{"type": "thinking", "index": 0, "signature": "x"}]},
+            {"op": "addCitation", "citation": {"url": "https://example.org"}},
+            {"op": "addServerContentBlock", "block": {"type": "web_search_result", "content": []}},
+            {"op": "setUsage", "usage": {"inputTokens": 60}}, {"op": "mergeExtra", "extra": {"ms": 12}},
         ]}),
         json!({"type": "streamFinished", "messageId": "s/m1", "stopReason": "toolUse"}),
         json!({"type": "messageAdded", "message": message()}),
@@ -144,12 +151,15 @@ fn each_event_is_written_as_it_is_written_down() {
     expect_file!["events.jsonl"].assert_eq(&lines);
 }
 
+/// Fields whose content is kept as it comes, whatever is in it.
+const OTHERS: &[&str] = &["metadata", "block", "blocks", "wire", "citation", "citations", "extra"];
+
 /// Puts a field that nobody knows into every object whose fields are the protocol's own.
 fn with_more(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             for (name, field) in fields.iter_mut() {
-                if name != "metadata" {
+                if !OTHERS.contains(&name.as_str()) {
                     with_more(field);
                 }
             }

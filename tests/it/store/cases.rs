@@ -1,5 +1,6 @@
 //! What the store's tests share: a bench with a store on it, and sessions to put there. No assertions about stores.
 
+use serde_json::{Map, json};
 use std::env;
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ use threadhold::engine::id::{
 };
 use threadhold::engine::message::cut::Cut;
 use threadhold::engine::message::{
-    AssistantPart, Body, Content, Effect, Image, Message, NewMessage, ToolCall, ToolResult,
+    AssistantPart, Beside, Body, Content, Effect, Image, Message, NewMessage, ToolCall, ToolResult, Usage,
 };
 use threadhold::engine::session::input::StartTurn;
 use threadhold::engine::session::queue::{Accepted, QueueItem, Work};
@@ -337,9 +338,16 @@ pub fn bodies() -> Vec<Body> {
                 AssistantPart::Reasoning {
                     text: text.as_str().into(),
                     signature: Some(text.as_str().into()),
+                    block: Some(Arc::new(Map::from_iter([("id".to_owned(), json!(text))]))),
                 },
+                AssistantPart::Raw(Arc::new(json!({ "type": "made", "content": [{ "$blob": text }, 0.1] }))),
             ],
             calls: vec![call],
+            beside: Beside {
+                citations: vec![json!(text), json!(null)],
+                usage: Some(Usage { input_tokens: Some(u32::MAX), ..Usage::default() }),
+                extra: Map::from_iter([(text.clone(), json!({ "a": [text] }))]),
+            },
         });
         bodies.push(Body::Tool(ToolResult {
             call: text.clone(),
