@@ -14,6 +14,7 @@ mod frames;
 mod ground;
 mod histories;
 mod load;
+mod loops;
 mod recall;
 mod restore;
 mod review;
