@@ -15,6 +15,7 @@ mod ground;
 mod histories;
 mod load;
 mod recall;
+mod recorded;
 mod restore;
 mod review;
 mod script;
