@@ -13,6 +13,7 @@ pub mod frame;
 mod inbox;
 mod live;
 mod log;
+mod loops;
 mod main_loop;
 pub mod message;
 mod opening;

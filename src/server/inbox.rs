@@ -22,6 +22,7 @@ use crate::protocol::session::{
     SessionSubscribeParams,
 };
 use crate::protocol::settings::Settings;
+use crate::protocol::stages::{LoopStartParams, LoopStopParams};
 use crate::protocol::tool::{ToolDecideParams, ToolResultParams};
 use crate::protocol::turn::{RoundAppendParams, TurnCancelParams, TurnEndParams, TurnStartParams};
 use crate::server::message::Answer;
@@ -110,6 +111,8 @@ pub(super) enum Ask {
     GetScope(ScopeGetParams),
     PutScope(ScopePutParams),
     Approvals(ToolApprovalsParams),
+    StartLoop(LoopStartParams),
+    StopLoop(LoopStopParams),
     Inspect(ContextInspectParams),
     Compact(ContextCompactParams),
     Recall(ContextRecallParams),
@@ -158,6 +161,8 @@ asks! {
     ScopeGet => GetScope,
     ScopePut => PutScope,
     ToolApprovals => Approvals,
+    LoopStart => StartLoop,
+    LoopStop => StopLoop,
     ContextInspect => Inspect,
     ContextCompact => Compact,
     ContextRecall => Recall,

@@ -45,6 +45,8 @@ pub(super) struct MainLoop {
     pub waiting: BTreeMap<ReplyTo, Waiting>,
     /// What we asked of the client, by the number of the request.
     pub asked: BTreeMap<i64, super::perform::Asked>,
+    /// Loops that run.
+    pub loops: BTreeMap<String, super::loops::Loop>,
     /// The last such number.
     pub last_asked: i64,
     /// Timers so far.
@@ -103,6 +105,7 @@ impl MainLoop {
             sessions: BTreeMap::new(),
             waiting: BTreeMap::new(),
             asked: BTreeMap::new(),
+            loops: BTreeMap::new(),
             last_asked: 0,
             timers: 0,
             ending: None,
@@ -258,6 +261,7 @@ impl MainLoop {
     fn broke(&mut self, id: &SessionId) {
         tracing::error!(session = %id, "a panic ended this session; it can be opened again");
         self.tell_parent_of_breakdown(id);
+        self.stage_broke(id);
         self.log(format!(
             "session {id} met a defect and was closed; what was acknowledged is stored, open it again to go on"
         ));

@@ -87,7 +87,7 @@ impl MainLoop {
     fn ask_store(&mut self, id: &SessionId, mut opening: Box<Opening>, name: String) {
         let store = match self.stores.of(Some(&name)) {
             Ok(store) => store,
-            Err(error) => return self.refuse(&opening.queue, &error),
+            Err(error) => return self.refuse(id, &opening.queue, &error),
         };
         let (inbox, asked, answered, since) = (self.inbox.clone(), id.clone(), id.clone(), now());
         let scope = opening.opens().next().and_then(|opens| opens.new.work_scope.clone());
@@ -101,10 +101,11 @@ impl MainLoop {
         self.sessions.insert(id.clone(), Slot::Opening(opening));
     }
 
-    fn refuse(&mut self, queue: &VecDeque<Queued>, error: &ProtocolError) {
+    fn refuse(&mut self, id: &SessionId, queue: &VecDeque<Queued>, error: &ProtocolError) {
         for item in queue {
             self.answer(item.to(), Err(error.clone()));
         }
+        self.stage_broke(id);
     }
 
     /// The store answered.
@@ -125,7 +126,7 @@ impl MainLoop {
         let Some(Slot::Opening(mut opening)) = self.sessions.remove(id) else { return };
         let Loaded { fence, stored, shared } = match loaded {
             Ok(loaded) => loaded,
-            Err(error) => return self.refuse(&opening.queue, &stores::error(&error)),
+            Err(error) => return self.refuse(id, &opening.queue, &stores::error(&error)),
         };
         let Some(store) = opening.store.take() else { return };
         let (released, at) = (id.clone(), store.clone());
@@ -162,13 +163,13 @@ impl MainLoop {
                 let message = format!(
                     "no session {id} is stored here; open one with session/open, with the editor's history where there is one"
                 );
-                self.refuse(&queue, &ProtocolError::new(data, message));
+                self.refuse(id, &queue, &ProtocolError::new(data, message));
                 return behind.into_iter().for_each(|item| self.hand(id, item));
             }
         };
         if let Err(error) = self.begin(head, stored, settings, shared, Some((store, fence))) {
             release();
-            self.refuse(&queue, &error);
+            self.refuse(id, &queue, &error);
             return behind.into_iter().for_each(|item| self.hand(id, item));
         }
         if let Some(name) = opening.asked.pop() {

@@ -196,6 +196,7 @@ impl MainLoop {
         }
         if let EventBody::RuntimeUpdated { ended: Some(end), .. } = &event.body {
             self.tell_parent(id, end);
+            self.stage_ended(id, end);
         }
         self.tell_list(id, &event.body);
         self.tell_progress(id, &event.body);
