@@ -16,6 +16,7 @@ mod histories;
 mod load;
 mod loops;
 mod recall;
+mod recorded;
 mod restore;
 mod review;
 mod script;
