@@ -125,11 +125,22 @@ pub(super) trait Asks: Method {
     fn ask(params: Self::Params) -> Ask;
 }
 
+/// Something that brings requests to the owner loop.
+pub(super) trait Routes: Sized {
+    /// Takes this method in.
+    fn route<M: Asks + 'static>(self) -> Self;
+}
+
 macro_rules! asks {
     ($($method:ident => $ask:ident,)*) => {
         $(impl Asks for methods::$method {
             fn ask(params: Self::Params) -> Ask { Ask::$ask(params) }
         })*
+
+        /// Gives a way to each of these methods, so that none is answered and cannot be reached.
+        pub(super) fn all_routed<R: Routes>(routes: R) -> R {
+            routes$(.route::<methods::$method>())*
+        }
     };
 }
 

@@ -253,6 +253,8 @@ impl Step<'_> {
     pub(super) fn tool_result(&mut self, reply: ReplyTo, result: ToolResult) {
         let call = CallId::new(&result.call);
         let taken = self.take_result(&call, result);
+        // As after a decision; one that is refused changes nothing.
+        self.session.queue.is_held &= taken.is_err();
         let state = self.session.state.name();
         self.reply(reply, taken.map(|()| Answer::Done(state)));
     }
@@ -316,6 +318,8 @@ impl Step<'_> {
             }
         }
         decisions.iter().for_each(|decision| pause.take(decision));
+        // Somebody is there again: what waited when the process ended follows this turn.
+        self.session.queue.is_held = false;
         let open = pause.open.clone();
         let goes_on = !pause.open.is_empty();
         let decided = if goes_on { BTreeMap::new() } else { std::mem::take(&mut pause.decided) };
