@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 use threadhold::engine::id::{SessionId, Time};
-use threadhold::engine::message::{AssistantPart, Body, Content, NewMessage, ToolCall, ToolResult};
+use threadhold::engine::message::{AssistantPart, Beside, Body, Content, NewMessage, ToolCall, ToolResult};
 use threadhold::engine::session::input::{Command as Ask, Input, Render, ReplyTo};
 use threadhold::engine::session::settings::Settings;
 use threadhold::engine::session::stored::Stored;
@@ -391,6 +391,7 @@ fn in_process(folder: &Folder, rounds: usize, costs: &mut Costs) {
         let said = Body::Assistant {
             parts: vec![AssistantPart::Text(format!("Step {n}.").into())],
             calls: vec![call],
+            beside: Beside::default(),
         };
         let result = ToolResult {
             call: format!("c{n}"),

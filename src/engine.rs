@@ -16,6 +16,7 @@ pub mod prompt;
 pub mod scope;
 pub mod session;
 pub mod settings;
+pub mod stages;
 pub mod text;
 pub mod tokens;
 pub mod transcript;

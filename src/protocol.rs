@@ -18,6 +18,7 @@ pub mod scope;
 pub mod server;
 pub mod session;
 pub mod settings;
+pub mod stages;
 pub mod tool;
 pub mod turn;
 mod unknown;

@@ -4,6 +4,7 @@
 
 mod asking;
 mod backend;
+mod background;
 mod diagnostics;
 mod editing;
 pub mod ending;
@@ -12,6 +13,7 @@ pub mod frame;
 mod inbox;
 mod live;
 mod log;
+mod loops;
 mod main_loop;
 pub mod message;
 mod opening;

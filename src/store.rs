@@ -14,7 +14,8 @@ pub mod worker;
 
 use crate::engine::id::{SessionId, Time};
 use crate::engine::message::{Body, Message};
-use crate::engine::session::stored::{Stored, Write};
+use crate::engine::scope::{Scope, ScopePatch};
+use crate::engine::session::stored::{Always, Stored, Write};
 use crate::engine::text::head;
 use error::StoreError;
 use list::{ListQuery, Page};
@@ -69,12 +70,51 @@ pub trait Store: Send + fmt::Debug {
     /// The file's own.
     fn release(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError>;
 
-    /// Destroys a session: rows, what only it refers to, and their traces in the file and its log. Its forks stay. It
+    /// Destroys a session: rows, what only it refers to, and their traces in the file and its log. Its forks stay. A
+    /// scope goes with the last session that is in it; one under a session's id is that session's own. The session
     /// may be held by this store or by nobody. Nothing where there is no such session.
     ///
     /// # Errors
     /// [`StoreError::Held`] while another store holds it; the file's own.
     fn delete(&mut self, session: &SessionId) -> Result<Option<Deleted>, StoreError>;
+
+    /// What sessions of this workspace share under this name; nothing at revision 0 where nobody put anything there.
+    /// Needs no lease.
+    ///
+    /// # Errors
+    /// The file's own.
+    fn scope(&mut self, workspace: &str, name: &str) -> Result<Scope, StoreError>;
+
+    /// Changes what is shared under this name, and gives it as it is then. Its revision rises where the change says
+    /// something new. Needs no lease: with `if_revision` only a change of what the caller saw is made.
+    ///
+    /// # Errors
+    /// [`StoreError::StaleScope`] where it is at another revision; the file's own.
+    fn put_scope(
+        &mut self,
+        workspace: &str,
+        name: &str,
+        patch: &ScopePatch,
+        if_revision: Option<u64>,
+    ) -> Result<Scope, StoreError>;
+
+    /// What was approved once and for all in this workspace, in the order of names. Needs no lease.
+    ///
+    /// # Errors
+    /// The file's own.
+    fn approvals(&mut self, workspace: &str) -> Result<Vec<Always>, StoreError>;
+
+    /// Approves once and for all; twice is once.
+    ///
+    /// # Errors
+    /// The file's own.
+    fn approve(&mut self, workspace: &str, always: &Always) -> Result<(), StoreError>;
+
+    /// Takes an approval back, if it is there.
+    ///
+    /// # Errors
+    /// The file's own.
+    fn revoke(&mut self, workspace: &str, always: &Always) -> Result<(), StoreError>;
 
     /// What people need to know about it.
     ///
@@ -144,4 +184,18 @@ fn request_of(message: &Message) -> Option<String> {
     let is_request = matches!(message.body, Body::User(_)) && message.visible_to_model;
     let texts: Vec<&str> = message.body.texts().into_iter().map(|text| &**text).collect();
     is_request.then(|| head(&texts.join("\n"), FIRST_REQUEST_BYTES).to_owned())
+}
+
+/// Changes a scope, where the caller saw it as it is.
+fn patch(
+    name: &str,
+    scope: &mut Scope,
+    patch: &ScopePatch,
+    if_revision: Option<u64>,
+) -> Result<(), StoreError> {
+    if let Some(expected) = if_revision.filter(|expected| *expected != scope.revision) {
+        return Err(StoreError::StaleScope { scope: name.to_owned(), expected, found: scope.revision });
+    }
+    scope.apply(patch.clone());
+    Ok(())
 }

@@ -57,6 +57,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "message",
             "prompt",
             "settings",
+            "text",
             "tokens",
             "transcript",
         ],
@@ -67,7 +68,7 @@ const ENGINE: &[(&str, &[&str])] = &[
 const DEBTS: &[(&str, &str, &str)] = &[];
 
 /// What lies in the package's folder and was not written by us. `.git` is a file in a worktree.
-const NOT_OURS: &[&str] = &["target", "node_modules", ".git"];
+const NOT_OURS: &[&str] = &["target", "node_modules", "dist", ".git"];
 
 /// What acts, or depends on where and when it runs.
 const ACTING: &[&str] = &[
@@ -381,8 +382,8 @@ fn node(path: &[&str]) -> String {
 const ROWS: &[&str] = &[
     "V1", "V2", "V3", "V4", "V5", "V6", "V7", "V8", "V9", "V10", "V11", "V12", "V13", "V14", "V15", "V16",
     "V17", "V20", "V21", "V22", "V23", "V24", "V25", "V26", "V27", "V28", "V29", "V31", "V34", "V37", "C2",
-    "C14", "C15", "C16", "C17", "C24", "C25", "C26", "R17", "R25", "R26", "R27", "R29", "R40", "R41", "R42",
-    "R43", "R44", "M1", "M10", "M20", "M22", "N5", "N6", "N7", "N8",
+    "C14", "C15", "C16", "C17", "C24", "C25", "C26", "C27", "C42", "R17", "R25", "R26", "R27", "R29", "R40",
+    "R41", "R42", "R43", "R44", "R50", "M1", "M10", "M20", "M22", "N5", "N6", "N7", "N8",
 ];
 
 #[test]

@@ -1,10 +1,17 @@
 //! An answer that is being written: what is added to it, and the one rule by which additions become an answer. Who
 //! sends deltas, and how often, is the shell's business.
 
-use super::message::{AssistantPart, Body, ToolCall};
+mod thinking;
+
+use super::message::{AssistantPart, Beside, Body, ToolCall, Usage};
+use serde_json::{Map, Value};
+use std::sync::Arc;
 use thiserror::Error;
 
-/// An addition to an answer.
+pub use thinking::Thinking;
+
+/// An addition to an answer (source: 001). What the operations do to one another is the same in `editors/client`, and
+/// `fixtures/delta` holds both to it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Delta {
     /// Text goes on.
@@ -20,6 +27,34 @@ pub enum Delta {
         /// What is added.
         text: String,
     },
+    /// What the provider says of its thinking so far, in its own form.
+    SetThinkingBlocks(Vec<Map<String, Value>>),
+    /// Words of the answer have a source.
+    AddCitation(Value),
+    /// A block that the provider made by itself comes next.
+    AddServerContentBlock(Value),
+    /// What was used so far.
+    SetUsage(Usage),
+    /// Something is kept with the answer.
+    MergeExtra(Map<String, Value>),
+}
+
+impl Delta {
+    /// About as many bytes as it has on a wire, without its frame.
+    pub fn bytes(&self) -> usize {
+        let json = |value: &Value| value.to_string().len();
+        let fields = |map: &Map<String, Value>| map.iter().map(|(key, value)| key.len() + json(value)).sum();
+        match self {
+            Delta::AppendContent(text)
+            | Delta::AppendReasoning(text)
+            | Delta::AppendToolArguments { text, .. } => text.len(),
+            Delta::SetToolCalls(calls) => calls.iter().map(|call| call.arguments.len()).sum(),
+            Delta::SetThinkingBlocks(blocks) => blocks.iter().map(fields).sum(),
+            Delta::AddCitation(value) | Delta::AddServerContentBlock(value) => json(value),
+            Delta::SetUsage(_) => 0,
+            Delta::MergeExtra(extra) => fields(extra),
+        }
+    }
 }
 
 /// What is there of an answer. Text grows in place, so that a long answer costs its length and not its square.
@@ -29,15 +64,19 @@ pub struct Draft {
     pub parts: Vec<DraftPart>,
     /// The calls so far.
     pub calls: Vec<DraftCall>,
+    /// What came beside it so far.
+    pub beside: Beside,
 }
 
 /// A part that grows.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum DraftPart {
     /// Text for the user.
     Text(String),
     /// Thinking.
-    Reasoning(String),
+    Thinking(Thinking),
+    /// A provider's own block.
+    Raw(Arc<Value>),
 }
 
 /// A call whose arguments grow.
@@ -60,7 +99,7 @@ pub struct UnknownCall(pub String);
 
 impl Draft {
     /// Takes an addition in. Neighbouring pieces of one kind are one part; nothing that was added is lost, but by
-    /// setting calls again.
+    /// setting calls again and by a later value under the same key.
     pub fn fold(&mut self, delta: Delta) -> Result<(), UnknownCall> {
         match delta {
             Delta::AppendContent(text) => match self.parts.last_mut() {
@@ -69,9 +108,9 @@ impl Draft {
                 _ => self.parts.push(DraftPart::Text(text)),
             },
             Delta::AppendReasoning(text) => match self.parts.last_mut() {
-                Some(DraftPart::Reasoning(last)) => last.push_str(&text),
+                Some(DraftPart::Thinking(last)) if last.is_open() => last.text.push_str(&text),
                 _ if text.is_empty() => {}
-                _ => self.parts.push(DraftPart::Reasoning(text)),
+                _ => self.parts.push(DraftPart::Thinking(Thinking::of_text(text))),
             },
             Delta::SetToolCalls(calls) => self.calls = calls.iter().map(DraftCall::from).collect(),
             Delta::AppendToolArguments { call, text } => {
@@ -80,13 +119,18 @@ impl Draft {
                 };
                 known.arguments.push_str(&text);
             }
+            Delta::SetThinkingBlocks(blocks) => thinking::set_blocks(&mut self.parts, blocks),
+            Delta::AddCitation(citation) => self.beside.citations.push(citation),
+            Delta::AddServerContentBlock(block) => self.parts.push(DraftPart::Raw(Arc::new(block))),
+            Delta::SetUsage(usage) => self.beside.merge_usage(Some(usage)),
+            Delta::MergeExtra(extra) => merge(&mut self.beside.extra, extra, 1),
         }
         Ok(())
     }
 
     /// Whether nothing was added yet.
     pub fn is_empty(&self) -> bool {
-        self.parts.is_empty() && self.calls.is_empty()
+        self.parts.is_empty() && self.calls.is_empty() && self.beside.is_empty()
     }
 
     /// What was said so far, as parts of a message.
@@ -95,9 +139,8 @@ impl Draft {
             .iter()
             .map(|part| match part {
                 DraftPart::Text(text) => AssistantPart::Text(text.as_str().into()),
-                DraftPart::Reasoning(text) => {
-                    AssistantPart::Reasoning { text: text.as_str().into(), signature: None }
-                }
+                DraftPart::Thinking(thinking) => thinking.part(),
+                DraftPart::Raw(wire) => AssistantPart::Raw(wire.clone()),
             })
             .collect()
     }
@@ -115,7 +158,24 @@ impl Draft {
 
     /// The answer so far as what a message holds.
     pub fn body(&self) -> Body {
-        Body::Assistant { parts: self.said(), calls: self.asked() }
+        Body::Assistant { parts: self.said(), calls: self.asked(), beside: self.beside.clone() }
+    }
+}
+
+/// The deepest objects that are merged; the top is the first level. Below, the later one takes the earlier one's place,
+/// so that nobody can make a fold run out of its stack.
+const MERGED_LEVELS: usize = 64;
+
+/// The one deep merge: objects key by key, of anything else the later value. Keys keep the place where they came first.
+fn merge(into: &mut Map<String, Value>, later: Map<String, Value>, level: usize) {
+    for (key, value) in later {
+        match (into.get_mut(&key), value) {
+            (Some(Value::Object(known)), Value::Object(value)) if level < MERGED_LEVELS => {
+                merge(known, value, level + 1);
+            }
+            (Some(known), value) => *known = value,
+            (None, value) => drop(into.insert(key, value)),
+        }
     }
 }
 
@@ -153,8 +213,8 @@ mod tests {
             Delta::AppendContent("me".into()),
         ]);
         let text = |text: &str| DraftPart::Text(text.to_owned());
-        assert_eq!(draft.parts, [DraftPart::Reasoning("So.".into()), text("Let me")]);
-        let Body::Assistant { parts, calls } = draft.body() else { panic!("an assistant") };
+        assert_eq!(draft.parts, [DraftPart::Thinking(Thinking::of_text("So.".into())), text("Let me")]);
+        let Body::Assistant { parts, calls, .. } = draft.body() else { panic!("an assistant") };
         assert_eq!((parts.len(), calls.len()), (2, 0));
     }
 

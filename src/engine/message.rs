@@ -8,7 +8,7 @@ use super::text::sha256_hex;
 use super::tokens::{PER_CALL, PER_IMAGE, PER_MESSAGE, TokenCount};
 use cut::Cut;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::sync::{Arc, OnceLock};
 
 /// Text that is shared between the transcript and every prompt that shows it.
@@ -88,12 +88,15 @@ pub(crate) struct Mention {
 pub enum Body {
     /// A user's request, byte for byte.
     User(Vec<Content>),
-    /// A model's answer: text and reasoning in their order, then its tool calls.
+    /// A model's answer: what it said in its order, then its tool calls.
     Assistant {
         /// What it said.
         parts: Vec<AssistantPart>,
         /// What it asked for, in its order.
         calls: Vec<ToolCall>,
+        /// What came with it and is not sent to a model.
+        #[serde(default, skip_serializing_if = "Beside::is_empty")]
+        beside: Beside,
     },
     /// The result of one tool call.
     Tool(ToolResult),
@@ -170,7 +173,45 @@ pub enum AssistantPart {
         text: Text,
         /// The provider's signature, opaque.
         signature: Option<Text>,
+        /// What else the provider's block holds, opaque: its type where it is another one than `thinking`, its index,
+        /// its id, data that only the provider can read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        block: Option<Arc<Map<String, Value>>>,
     },
+    /// A block that the provider made by itself, such as the result of a search, in the form of its own wire. It goes
+    /// back to the provider where it stood.
+    Raw(Arc<Value>),
+}
+
+/// What comes with an answer and is not sent to a model. It has no weight in a prompt and no part in the hash: an
+/// editor's copy of a message does not have it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Beside {
+    /// Where the answer has its words from, each in the form of the provider's own wire.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub citations: Vec<Value>,
+    /// What the answer used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Whatever else a client wants to keep with the answer.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub extra: Map<String, Value>,
+}
+
+/// What a model used, in tokens, as its provider reported it. An absent counter was not reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    /// Tokens read, those from a cache included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u32>,
+    /// Tokens written, thinking included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u32>,
+    /// Tokens of the input that came from a cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_input_tokens: Option<u32>,
 }
 
 /// A request of the model to run a tool.
@@ -266,11 +307,78 @@ impl Content {
     }
 }
 
+impl AssistantPart {
+    /// The text of this part; nothing for a provider's own block.
+    pub fn text(&self) -> Option<&Text> {
+        match self {
+            AssistantPart::Text(text) | AssistantPart::Reasoning { text, .. } => Some(text),
+            AssistantPart::Raw(_) => None,
+        }
+    }
+
+    /// Tokens of this part. What only the provider can read is sent to it as well, so it weighs its JSON.
+    pub fn tokens(&self, counter: &dyn TokenCount) -> u32 {
+        match self {
+            AssistantPart::Text(text) => counter.count(text),
+            AssistantPart::Reasoning { text, signature, block } => {
+                let signature = signature.as_ref().map_or(0, |signature| counter.count(signature));
+                let block = block.as_ref().map_or(0, |block| counter.count(&json(&**block)));
+                counter.count(text) + signature + block
+            }
+            AssistantPart::Raw(wire) => counter.count(&json(&**wire)),
+        }
+    }
+
+    /// Bytes of what no text shows.
+    fn opaque_bytes(&self) -> usize {
+        match self {
+            AssistantPart::Text(_) | AssistantPart::Reasoning { block: None, .. } => 0,
+            AssistantPart::Reasoning { block: Some(block), .. } => json(&**block).len(),
+            AssistantPart::Raw(wire) => json(&**wire).len(),
+        }
+    }
+}
+
+/// Compact JSON text. A JSON value can always be written.
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+impl Beside {
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.citations.is_empty() && self.usage.is_none() && self.extra.is_empty()
+    }
+
+    /// About as many bytes as its JSON has.
+    pub fn bytes(&self) -> usize {
+        if self.is_empty() { 0 } else { json(self).len() }
+    }
+
+    /// Takes in what a later report says.
+    pub fn merge_usage(&mut self, later: Option<Usage>) {
+        if let Some(later) = later {
+            self.usage.get_or_insert_default().merge(later);
+        }
+    }
+}
+
+impl Usage {
+    /// Takes in a later report. Some providers repeat their counters, some count up, and some begin again at a part of
+    /// an answer: a counter never goes back.
+    pub fn merge(&mut self, later: Usage) {
+        // Nothing is less than any number.
+        self.input_tokens = self.input_tokens.max(later.input_tokens);
+        self.output_tokens = self.output_tokens.max(later.output_tokens);
+        self.cached_input_tokens = self.cached_input_tokens.max(later.cached_input_tokens);
+    }
+}
+
 impl Body {
     /// An assistant message of one text and some calls.
     pub fn assistant(text: &str, calls: Vec<ToolCall>) -> Self {
         let parts = if text.is_empty() { Vec::new() } else { vec![AssistantPart::Text(text.into())] };
-        Body::Assistant { parts, calls }
+        Body::Assistant { parts, calls, beside: Beside::default() }
     }
 
     /// A tool result of one text.
@@ -286,11 +394,12 @@ impl Body {
     pub fn is_empty(&self) -> bool {
         match self {
             Body::User(parts) => parts.iter().all(|p| p.text().is_some_and(|t| t.is_empty())),
-            Body::Assistant { parts, calls } => {
+            Body::Assistant { parts, calls, .. } => {
                 calls.is_empty()
                     && parts.iter().all(|part| match part {
                         AssistantPart::Text(text) => text.trim().is_empty(),
                         AssistantPart::Reasoning { .. } => true,
+                        AssistantPart::Raw(_) => false,
                     })
             }
             Body::Tool(_) | Body::Event { .. } => false,
@@ -301,16 +410,23 @@ impl Body {
     pub fn texts(&self) -> Vec<&Text> {
         match self {
             Body::User(parts) => parts.iter().filter_map(Content::text).collect(),
-            Body::Assistant { parts, calls } => parts
+            Body::Assistant { parts, calls, .. } => parts
                 .iter()
-                .map(|part| match part {
-                    AssistantPart::Text(text) | AssistantPart::Reasoning { text, .. } => text,
-                })
+                .filter_map(AssistantPart::text)
                 .chain(calls.iter().map(|call| &call.arguments))
                 .collect(),
             Body::Tool(result) => result.content.iter().filter_map(Content::text).collect(),
             Body::Event { text, .. } => vec![text],
         }
+    }
+
+    /// Bytes of all that is said in it, a provider's own blocks as JSON.
+    pub fn bytes(&self) -> usize {
+        let opaque = match self {
+            Body::Assistant { parts, .. } => parts.iter().map(AssistantPart::opaque_bytes).sum(),
+            Body::User(_) | Body::Tool(_) | Body::Event { .. } => 0,
+        };
+        self.texts().iter().map(|text| text.len()).sum::<usize>() + opaque
     }
 
     /// SHA-256 of what is said, without any identity: equal in every process and under every id.
@@ -330,6 +446,16 @@ impl Body {
             Body::Event { kind, .. } => field(kind),
         }
         self.texts().into_iter().for_each(|text| field(text));
+        if let Body::Assistant { parts, .. } = self {
+            for (at, part) in parts.iter().enumerate() {
+                if let AssistantPart::Raw(wire) = part {
+                    // With its place, for it is not among the texts above, and behind a length that no text has.
+                    bytes.extend_from_slice(&u64::MAX.to_le_bytes());
+                    bytes.extend_from_slice(&(at as u64).to_le_bytes());
+                    bytes.extend_from_slice(json(&**wire).as_bytes());
+                }
+            }
+        }
         sha256_hex(&bytes)
     }
 
@@ -337,16 +463,8 @@ impl Body {
     pub fn tokens(&self, counter: &dyn TokenCount) -> u32 {
         let content = match self {
             Body::User(parts) => parts.iter().map(|part| part.tokens(counter)).sum::<u32>(),
-            Body::Assistant { parts, calls } => {
-                let said: u32 = parts
-                    .iter()
-                    .map(|part| match part {
-                        AssistantPart::Text(text) => counter.count(text),
-                        AssistantPart::Reasoning { text, signature } => {
-                            counter.count(text) + signature.as_ref().map_or(0, |s| counter.count(s))
-                        }
-                    })
-                    .sum();
+            Body::Assistant { parts, calls, .. } => {
+                let said: u32 = parts.iter().map(|part| part.tokens(counter)).sum();
                 let asked: u32 = calls
                     .iter()
                     .map(|call| counter.count(&call.name) + counter.count(&call.arguments) + PER_CALL)
@@ -357,5 +475,50 @@ impl Body {
             Body::Event { text, .. } => counter.count(text),
         };
         content + PER_MESSAGE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::tokens::QuarterOfChars;
+    use serde_json::json;
+
+    fn answer(parts: Vec<AssistantPart>) -> Body {
+        Body::Assistant { parts, calls: Vec::new(), beside: Beside::default() }
+    }
+
+    fn text(text: &str) -> AssistantPart {
+        AssistantPart::Text(text.into())
+    }
+
+    fn raw(wire: Value) -> AssistantPart {
+        AssistantPart::Raw(wire.into())
+    }
+
+    #[test]
+    fn a_providers_block_has_weight_and_place_and_what_stands_beside_has_neither() {
+        let plain = answer(vec![text("a"), text("b")]);
+        let searched = answer(vec![text("a"), raw(json!({ "found": "x".repeat(80) })), text("b")]);
+        let later = answer(vec![text("a"), text("b"), raw(json!({ "found": "x".repeat(80) }))]);
+        assert!(searched.tokens(&QuarterOfChars) >= plain.tokens(&QuarterOfChars) + 20);
+        assert!(searched.hash() != plain.hash() && searched.hash() != later.hash());
+        assert_eq!((searched.bytes() - plain.bytes(), searched.texts().len()), (92, 2));
+        assert!(!answer(vec![raw(json!(0))]).is_empty());
+
+        let beside = Beside { citations: vec![json!("x")], ..Beside::default() };
+        let cited = Body::Assistant { parts: vec![text("a"), text("b")], calls: Vec::new(), beside };
+        assert_eq!(cited.hash(), plain.hash());
+        assert_eq!(cited.tokens(&QuarterOfChars), plain.tokens(&QuarterOfChars));
+    }
+
+    /// What was stored before there was more to say is what is stored now.
+    #[test]
+    fn an_answer_without_any_of_it_is_stored_as_it_always_was() {
+        let thought = AssistantPart::Reasoning { text: "hm".into(), signature: None, block: None };
+        let stored = r#"{"assistant":{"parts":[{"reasoning":{"text":"hm","signature":null}},{"text":"a"}],"calls":[]}}"#;
+        let body = answer(vec![thought, text("a")]);
+        assert_eq!(serde_json::to_string(&body).unwrap(), stored);
+        assert_eq!(serde_json::from_str::<Body>(stored).unwrap(), body);
     }
 }

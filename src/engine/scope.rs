@@ -2,7 +2,7 @@
 //! applied; who may change them and where they are stored is told elsewhere.
 
 use super::message::Text;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 /// A work scope.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,20 +75,15 @@ pub struct ScopePatch {
     /// Other todos.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub todos: Option<Vec<Todo>>,
-    /// Another plan; null takes it away.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "named")]
-    pub plan: Option<Option<Text>>,
+    /// Another plan; an empty one takes it away.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Text>,
     /// Other pins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pins: Option<Vec<Pin>>,
     /// Artifacts: one whose id is there takes its place, others are added. Several sessions make them side by side.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub artifacts: Option<Vec<Artifact>>,
-}
-
-/// A field that is there, null or not.
-fn named<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<Text>>, D::Error> {
-    Option::deserialize(from).map(Some)
 }
 
 impl TodoStatus {
@@ -107,7 +102,7 @@ impl Scope {
     pub fn apply(&mut self, patch: ScopePatch) -> bool {
         let mut next = self.clone();
         next.todos = patch.todos.unwrap_or(next.todos);
-        next.plan = patch.plan.unwrap_or(next.plan);
+        next.plan = patch.plan.or(next.plan).filter(|plan| !plan.is_empty());
         next.pins = patch.pins.unwrap_or(next.pins);
         for artifact in patch.artifacts.into_iter().flatten() {
             match next.artifacts.iter_mut().find(|known| known.id == artifact.id) {
@@ -147,14 +142,14 @@ mod tests {
         assert!(!scope.apply(patch("{}")));
         assert_eq!(scope.revision, 2);
         assert_eq!(scope.todos, [Todo { content: "a".into(), status: TodoStatus::InProgress }]);
-        assert!(scope.apply(patch(r#"{"plan":null,"todos":[]}"#)));
+        assert!(scope.apply(patch(r#"{"plan":"","todos":[]}"#)));
         assert_eq!((scope.plan.as_deref(), scope.todos.len(), scope.pins.len()), (None, 0, 1));
     }
 
     #[test]
     fn a_scope_and_a_patch_survive_their_json() {
         let mut scope = Scope::default();
-        let change = patch(r#"{"plan":null,"todos":[{"content":"a","status":"completed"}]}"#);
+        let change = patch(r#"{"plan":"","todos":[{"content":"a","status":"completed"}]}"#);
         scope.apply(change.clone());
         let json = serde_json::to_string(&scope).unwrap();
         assert_eq!(serde_json::from_str::<Scope>(&json).unwrap(), scope);

@@ -118,6 +118,10 @@ pub struct Opening {
     pub stored: Option<Stored>,
     /// A name for this numbering of events; another one in every process.
     pub stream: String,
+    /// What it shares with other sessions.
+    pub scope: Scope,
+    /// What was approved once and for all in its workspace.
+    pub approvals: Vec<Always>,
 }
 
 /// One step: the session, what it may use, and what it wants done so far.
@@ -131,7 +135,7 @@ impl Session {
     /// A new session, or one that goes on. Nothing is asked of anybody by itself: calls that had no result when the
     /// process ended wait for the client.
     pub fn new(opening: Opening, counter: &dyn TokenCount) -> Self {
-        let Opening { head, settings, stored, stream } = opening;
+        let Opening { head, settings, stored, stream, scope, approvals } = opening;
         let is_stored = stored.is_some();
         let mut transcript = Transcript::resumed(head.id.clone(), head.generation, head.cuts);
         let (mut turns, mut unreadable) = (Vec::new(), Vec::new());
@@ -160,8 +164,8 @@ impl Session {
             asked: 0,
             queue,
             draft,
-            scope: Arc::default(),
-            approvals: Arc::default(),
+            scope: Arc::new(scope),
+            approvals: approvals.into(),
             titling: None,
             notices: Vec::new(),
             renders: VecDeque::new(),
@@ -267,6 +271,11 @@ impl Session {
     /// What was said in it.
     pub fn transcript(&self) -> &Transcript {
         &self.transcript
+    }
+
+    /// What it shares.
+    pub fn scope(&self) -> &Scope {
+        &self.scope
     }
 
     /// What it runs under.

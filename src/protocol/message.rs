@@ -1,10 +1,11 @@
 //! Messages and their parts, as both sides send them. Not how a prompt is made of them.
 
+use super::model::Usage;
 use super::unknown::unknown;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 
 /// What a client gives as content: a text, or a list of parts. It is always given back as a list.
@@ -88,6 +89,10 @@ pub enum Part {
         /// The provider's signature, opaque.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<String>,
+        /// What else the provider's block holds, as it came: its type where it is not `thinking`, its index, its id,
+        /// data that only the provider can read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        block: Option<Map<String, Value>>,
     },
     /// A model's request to run a tool. Only in assistant messages.
     ToolCall {
@@ -117,9 +122,9 @@ pub enum Part {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         effects: Option<Vec<Effect>>,
     },
-    /// A part in the form of the provider's own wire.
+    /// A block that a provider made by itself, in the form of its own wire. Only in assistant messages.
     Raw {
-        /// The part as the provider had it.
+        /// The block as the provider had it.
         wire: Value,
     },
     /// A kind that is not known here.
@@ -218,6 +223,15 @@ pub struct Message {
     pub shown: Option<Shown>,
     /// Its size in tokens, with the overhead of a message, as a prompt shows it that nothing compacted.
     pub tokens: u32,
+    /// What a model's answer used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Where a model's answer has its words from, each in the form of the provider's own wire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub citations: Option<Vec<Value>>,
+    /// What a client keeps with a model's answer. No model sees it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra: Option<Map<String, Value>>,
 }
 
 /// How much of a large result a model sees: its head and its tail, with a line between them that says how the rest is
@@ -252,6 +266,15 @@ pub struct MessageInput {
     /// When it was said, ISO-8601, UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
+    /// What the model's answer used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Where the model's answer has its words from, each in the form of the provider's own wire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub citations: Option<Vec<Value>>,
+    /// What the client keeps with the model's answer. No model sees it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra: Option<Map<String, Value>>,
 }
 
 /// What a model answered, as a client gives it within a round. A whole message of role `assistant` is one too.
@@ -267,6 +290,15 @@ pub struct AssistantInput {
     /// When it was said, ISO-8601, UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
+    /// What the model's answer used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Where the model's answer has its words from, each in the form of the provider's own wire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub citations: Option<Vec<Value>>,
+    /// What the client keeps with the model's answer. No model sees it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra: Option<Map<String, Value>>,
 }
 
 fn yes() -> bool {

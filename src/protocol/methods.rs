@@ -26,6 +26,7 @@ use super::session::{
     SessionDeleteParams, SessionDeleteResult, SessionListParams, SessionListResult, SessionOpenParams,
     SessionOpenResult, SessionSubscribeParams, SessionSubscribeResult,
 };
+use super::stages::{LoopStartParams, LoopStartResult, LoopStopParams, LoopStopResult, LoopUpdatedParams};
 use super::tool::{
     RequestPermissionParams, RequestPermissionResult, ToolDecideParams, ToolDecideResult, ToolInvokeParams,
     ToolInvokeResult, ToolResultParams, ToolResultResult,
@@ -234,6 +235,12 @@ methods! {
     ScopePut = "scope/put", ToSidecar, Extras,
         "Changes what sessions share under a name.",
         ScopePutParams => ScopeResult;
+    LoopStart = "loop/start", ToSidecar, Extras,
+        "Runs stages one after the other in the background, each as a session of its own.",
+        LoopStartParams => LoopStartResult;
+    LoopStop = "loop/stop", ToSidecar, Extras,
+        "Stops a loop and the stage that runs.",
+        LoopStopParams => LoopStopResult;
     ToolApprovals = "tool/approvals", ToSidecar, Extras,
         "Lists what was approved in a folder once and for all, and takes it back.",
         ToolApprovalsParams => ToolApprovalsResult;
@@ -273,6 +280,9 @@ methods! {
     SessionsChanged = "sessions/changed", ToClient, Extras,
         "Tells that the list of sessions changed.",
         SessionsChangedParams;
+    LoopUpdated = "loop/updated", ToClient, Extras,
+        "Tells how a loop stands.",
+        LoopUpdatedParams;
     ModelUsage = "model/usage", ToClient, Extras,
         "Tells what a model used.",
         ModelUsageParams;

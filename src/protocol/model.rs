@@ -6,6 +6,7 @@ use super::tool::Tool;
 use super::unknown::unknown;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// What a model is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -141,10 +142,19 @@ pub struct ModelDeltaParams {
 }
 
 /// The operations of [`DeltaOp`] that have a meaning in this version.
-pub const DELTA_OPS: &[&str] = &["appendContent", "appendReasoning", "setToolCalls", "appendToolArguments"];
+pub const DELTA_OPS: &[&str] = &[
+    "appendContent",
+    "appendReasoning",
+    "setToolCalls",
+    "appendToolArguments",
+    "setThinkingBlocks",
+    "addCitation",
+    "addServerContentBlock",
+    "setUsage",
+    "mergeExtra",
+];
 
-/// A change of an answer that is being written. Operations that a receiver does not know are ignored; reserved for
-/// later versions are setThinkingBlocks, addCitation, addServerContentBlock, setUsage and mergeExtra.
+/// A change of an answer that is being written. Operations that a receiver does not know are ignored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "op", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum DeltaOp {
@@ -169,6 +179,35 @@ pub enum DeltaOp {
         call_id: String,
         /// What is added.
         text: String,
+    },
+    /// What the provider says of its thinking so far: blocks in its own form, such as `{type, index, thinking,
+    /// signature}`. A block is the one before it with its type and index, else type and id, else type and signature;
+    /// else it is the first unsigned thinking without any of these whose text it repeats or goes on with; else it is
+    /// new. Its text takes the place of the text that it begins with, and stands behind any other.
+    SetThinkingBlocks {
+        /// Blocks, those that were set before or others.
+        blocks: Vec<Map<String, Value>>,
+    },
+    /// Says where words of the answer are from.
+    AddCitation {
+        /// In the form of the provider's own wire.
+        citation: Value,
+    },
+    /// A block that the provider made by itself comes next, such as the result of a search.
+    AddServerContentBlock {
+        /// In the form of the provider's own wire.
+        block: Value,
+    },
+    /// Says what was used so far. A counter never goes back.
+    SetUsage {
+        /// What the provider reports.
+        usage: Usage,
+    },
+    /// Keeps something with the answer that no model sees. Objects are merged key by key, 64 levels deep; any other
+    /// value, null and lists too, takes the place of the one before.
+    MergeExtra {
+        /// What is to be kept.
+        extra: Map<String, Value>,
     },
     /// An operation that is not known here.
     #[serde(untagged)]

@@ -12,6 +12,7 @@ use super::tool::{PauseReason, PendingCall, Tool};
 use super::turn::{Turn, TurnStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// The state of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -275,8 +276,17 @@ pub struct Compression {
 pub struct Streaming {
     /// The message that it will be.
     pub message_id: String,
-    /// What is there of it.
+    /// What is there of it: what was said in its order, then the calls.
     pub parts: Vec<Part>,
+    /// What it used so far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Where it has its words from, each in the form of the provider's own wire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub citations: Option<Vec<Value>>,
+    /// What a client keeps with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra: Option<Map<String, Value>>,
 }
 
 /// What a session waits for.

@@ -55,9 +55,14 @@ fn part(part: &ItemPart) -> Value {
         ItemPart::Content(Content::ContextFile { path, text }) => {
             json!({ "type": "contextFile", "path": path, "text": text })
         }
-        ItemPart::Reasoning { text, signature } => {
-            json!({ "type": "reasoning", "text": text, "signature": signature })
+        ItemPart::Reasoning { text, signature, block } => {
+            let mut part = json!({ "type": "reasoning", "text": text, "signature": signature });
+            if let Some(block) = block {
+                part["block"] = json!(block);
+            }
+            part
         }
+        ItemPart::Raw(wire) => json!({ "type": "raw", "wire": wire }),
     }
 }
 

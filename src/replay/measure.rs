@@ -142,9 +142,9 @@ impl Measured {
     fn of(body: &Body, counter: &dyn TokenCount) -> Self {
         let is_assistant = matches!(body, Body::Assistant { .. });
         let (said, arguments) = match body {
-            Body::Assistant { parts, calls } => {
-                let texts = body.texts();
-                let said: Vec<&str> = texts.iter().take(parts.len()).map(|text| &***text).collect();
+            Body::Assistant { parts, calls, .. } => {
+                let said: Vec<&str> =
+                    parts.iter().filter_map(|part| part.text().map(|text| &**text)).collect();
                 let arguments: Vec<String> =
                     calls.iter().map(|call| argument_values(&call.arguments)).collect();
                 (said.join("\n"), arguments.join("\n"))

@@ -7,8 +7,9 @@ use super::main_loop::{MainLoop, wire};
 use super::opening::{New, given_id, new_id};
 use super::queued::{Opens, Queued};
 use super::settings::{model_facts, result_tokens};
+use super::shared::Shared;
 use super::wire_session::Asked;
-use super::{editing, shared, stores, wire_session};
+use super::{editing, loops, shared, stores, wire_session};
 use crate::engine::id::SessionId;
 use crate::engine::message::{Body, Content, NewMessage, ToolResult};
 use crate::engine::session::effect::Diagnostic;
@@ -35,6 +36,7 @@ const MOST_PAGE: u32 = 500;
 pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<(), ProtocolError> {
     let Some(ask) = editing::ask(main, to, ask)? else { return Ok(()) };
     let Some(ask) = shared::ask(main, to, ask)? else { return Ok(()) };
+    let Some(ask) = loops::ask(main, to, ask)? else { return Ok(()) };
     match ask {
         Ask::Open(params) => open(main, to, params),
         Ask::List(params) => list(main, to, &params),
@@ -95,6 +97,8 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<(), Prot
         | Ask::ClearDraft(_)
         | Ask::GetScope(_)
         | Ask::PutScope(_)
+        | Ask::StartLoop(_)
+        | Ask::StopLoop(_)
         | Ask::Approvals(_) => Ok(()),
     }
 }
@@ -257,7 +261,7 @@ fn passing(main: &mut MainLoop, to: ReplyTo, params: PromptRenderParams) -> Resu
     let new = New { driver: Driver::Editor, ..New::default() };
     let head = main.head(&id, params.workspace_folder.as_deref(), new);
     let render = render_of(params)?;
-    main.begin(head, None, None, None)?;
+    main.begin(head, None, None, Shared::default(), None)?;
     main.command(to, &id, Command::Render(Box::new(render)));
     Ok(())
 }
@@ -301,7 +305,10 @@ fn turns(history: Option<&[turn::Turn]>) -> Result<Option<Vec<HistoryTurn>>, Pro
     Ok(history.map(read).transpose()?)
 }
 
-fn prefix(sections: Option<&[Section]>, tools: Option<&[Tool]>) -> Result<GivenPrefix, ProtocolError> {
+pub(super) fn prefix(
+    sections: Option<&[Section]>,
+    tools: Option<&[Tool]>,
+) -> Result<GivenPrefix, ProtocolError> {
     let mut reading = Reading::new();
     Ok(GivenPrefix {
         sections: sections

@@ -1,7 +1,7 @@
 //! What tower-lsp calls: reads the parameters, forwards to the owner loop before its first await, and waits for its own
 //! reply at most. No state is kept here: a cancelled handler is dropped, and the loop is told.
 
-use super::inbox::{Asks, Event, Hello};
+use super::inbox::{self, Asks, Event, Hello, Routes};
 use super::parent::Parent;
 use crate::engine::session::input::ReplyTo;
 use crate::protocol::error::{ErrorData, ProtocolError};
@@ -43,28 +43,16 @@ impl Drop for Waiting<'_> {
     }
 }
 
+impl Routes for LspServiceBuilder<Backend> {
+    fn route<M: Asks + 'static>(self) -> Self {
+        self.custom_method(M::NAME, Backend::forward::<M>)
+    }
+}
+
 impl Backend {
     /// All methods of the protocol on a service.
     pub fn routed(builder: LspServiceBuilder<Self>) -> LspServiceBuilder<Self> {
-        builder
-            .custom_method(methods::SessionOpen::NAME, Self::forward::<methods::SessionOpen>)
-            .custom_method(methods::SessionList::NAME, Self::forward::<methods::SessionList>)
-            .custom_method(methods::SessionSubscribe::NAME, Self::forward::<methods::SessionSubscribe>)
-            .custom_method(methods::SessionClose::NAME, Self::forward::<methods::SessionClose>)
-            .custom_method(methods::SessionDelete::NAME, Self::forward::<methods::SessionDelete>)
-            .custom_method(methods::SessionConfigure::NAME, Self::forward::<methods::SessionConfigure>)
-            .custom_method(methods::TurnStart::NAME, Self::forward::<methods::TurnStart>)
-            .custom_method(methods::TurnCancel::NAME, Self::forward::<methods::TurnCancel>)
-            .custom_method(methods::TurnEnd::NAME, Self::forward::<methods::TurnEnd>)
-            .custom_method(methods::RoundAppend::NAME, Self::forward::<methods::RoundAppend>)
-            .custom_method(methods::PromptRender::NAME, Self::forward::<methods::PromptRender>)
-            .custom_method(methods::ToolDecide::NAME, Self::forward::<methods::ToolDecide>)
-            .custom_method(methods::ToolResult::NAME, Self::forward::<methods::ToolResult>)
-            .custom_method(methods::ContextInspect::NAME, Self::forward::<methods::ContextInspect>)
-            .custom_method(methods::ContextCompact::NAME, Self::forward::<methods::ContextCompact>)
-            .custom_method(methods::ContextRecall::NAME, Self::forward::<methods::ContextRecall>)
-            .custom_method(methods::ServerDiagnostics::NAME, Self::forward::<methods::ServerDiagnostics>)
-            .custom_method(methods::ModelDelta::NAME, Self::delta)
+        inbox::all_routed(builder).custom_method(methods::ModelDelta::NAME, Self::delta)
     }
 
     async fn forward<M: Asks>(&self, params: Value) -> Result<Value> {

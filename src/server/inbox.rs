@@ -1,9 +1,10 @@
 //! Everything that reaches the owner loop: one closed list. What is done about it stands in `main_loop` and beside it.
 
 use super::queued::Gone;
-use crate::engine::id::SessionId;
-use crate::engine::session::input::{ReplyTo, Timer};
-use crate::engine::session::stored::Stored;
+use super::shared::{Loaded, ScopeDone};
+use crate::engine::id::{CallId, SessionId};
+use crate::engine::session::input::{ReplyTo, Timer, ToolOutcome};
+use crate::engine::session::stored::Always;
 use crate::protocol::context::{ContextCompactParams, ContextInspectParams, ContextRecallParams};
 use crate::protocol::edit::{
     DraftClearParams, DraftSetParams, MessageRemoveParams, MessageTruncateParams, MessageUpdateParams,
@@ -21,10 +22,10 @@ use crate::protocol::session::{
     SessionSubscribeParams,
 };
 use crate::protocol::settings::Settings;
+use crate::protocol::stages::{LoopStartParams, LoopStopParams};
 use crate::protocol::tool::{ToolDecideParams, ToolResultParams};
 use crate::protocol::turn::{RoundAppendParams, TurnCancelParams, TurnEndParams, TurnStartParams};
 use crate::server::message::Answer;
-use crate::store::Fence;
 use crate::store::error::StoreError;
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -49,7 +50,13 @@ pub(super) enum Event {
     /// The client answered something that we asked.
     Answered(Box<Answer>),
     /// The store has a session, or has none of that id.
-    Loaded(SessionId, Box<Result<(Fence, Option<Stored>), StoreError>>),
+    Loaded(SessionId, Box<Result<Loaded, StoreError>>),
+    /// A scope was read or changed.
+    Scope(Box<ScopeDone>),
+    /// What is approved in a workspace was read or changed, perhaps for somebody who waits.
+    Approvals(String, Option<ReplyTo>, Result<Vec<Always>, StoreError>),
+    /// A tool of ours ran.
+    Ran(SessionId, CallId, ToolOutcome),
     /// The store looked for the session of a history.
     Found(ReplyTo, Box<PromptRenderParams>, Result<Option<SessionId>, StoreError>),
     /// The store took a batch, or did not.
@@ -104,6 +111,8 @@ pub(super) enum Ask {
     GetScope(ScopeGetParams),
     PutScope(ScopePutParams),
     Approvals(ToolApprovalsParams),
+    StartLoop(LoopStartParams),
+    StopLoop(LoopStopParams),
     Inspect(ContextInspectParams),
     Compact(ContextCompactParams),
     Recall(ContextRecallParams),
@@ -116,11 +125,22 @@ pub(super) trait Asks: Method {
     fn ask(params: Self::Params) -> Ask;
 }
 
+/// Something that brings requests to the owner loop.
+pub(super) trait Routes: Sized {
+    /// Takes this method in.
+    fn route<M: Asks + 'static>(self) -> Self;
+}
+
 macro_rules! asks {
     ($($method:ident => $ask:ident,)*) => {
         $(impl Asks for methods::$method {
             fn ask(params: Self::Params) -> Ask { Ask::$ask(params) }
         })*
+
+        /// Gives a way to each of these methods, so that none is answered and cannot be reached.
+        pub(super) fn all_routed<R: Routes>(routes: R) -> R {
+            routes$(.route::<methods::$method>())*
+        }
     };
 }
 
@@ -152,6 +172,8 @@ asks! {
     ScopeGet => GetScope,
     ScopePut => PutScope,
     ToolApprovals => Approvals,
+    LoopStart => StartLoop,
+    LoopStop => StopLoop,
     ContextInspect => Inspect,
     ContextCompact => Compact,
     ContextRecall => Recall,

@@ -45,6 +45,8 @@ pub(super) struct MainLoop {
     pub waiting: BTreeMap<ReplyTo, Waiting>,
     /// What we asked of the client, by the number of the request.
     pub asked: BTreeMap<i64, super::perform::Asked>,
+    /// Loops that run.
+    pub loops: BTreeMap<String, super::loops::Loop>,
     /// The last such number.
     pub last_asked: i64,
     /// Timers so far.
@@ -55,12 +57,22 @@ pub(super) struct MainLoop {
     pub at_work: Option<SessionId>,
 }
 
+/// Who waits where nobody does.
+pub(super) const NOBODY: ReplyTo = ReplyTo(u64::MAX);
+
 /// A session that is open, or about to be.
 pub(super) enum Slot {
     /// The store was asked for it.
     Opening(Box<Opening>),
     /// It is here.
     Live(Box<Live>),
+}
+
+impl Slot {
+    /// Whether it is here and not only there for one answer.
+    pub fn is_stored(&self) -> bool {
+        matches!(self, Slot::Live(live) if live.store.is_some())
+    }
 }
 
 /// Somebody who waits for an answer.
@@ -93,6 +105,7 @@ impl MainLoop {
             sessions: BTreeMap::new(),
             waiting: BTreeMap::new(),
             asked: BTreeMap::new(),
+            loops: BTreeMap::new(),
             last_asked: 0,
             timers: 0,
             ending: None,
@@ -148,6 +161,9 @@ impl MainLoop {
             Event::Delta(delta) => self.delta(delta),
             Event::Answered(answer) => self.answered(*answer),
             Event::Loaded(id, loaded) => self.loaded(&id, *loaded),
+            Event::Scope(done) => self.scope_done(*done),
+            Event::Approvals(workspace, to, all) => self.approvals_done(&workspace, to, all),
+            Event::Ran(id, call, outcome) => self.run_input(&id, Input::ToolDone(call, outcome)),
             Event::Found(to, params, found) => self.found(to, *params, found),
             Event::Committed(id, committed) => self.committed(&id, committed),
             Event::Deleted(gone) => self.deleted(*gone),
@@ -244,6 +260,8 @@ impl MainLoop {
     /// A session's machine panicked. What it acknowledged is stored, and it can be opened again.
     fn broke(&mut self, id: &SessionId) {
         tracing::error!(session = %id, "a panic ended this session; it can be opened again");
+        self.tell_parent_of_breakdown(id);
+        self.stage_broke(id);
         self.log(format!(
             "session {id} met a defect and was closed; what was acknowledged is stored, open it again to go on"
         ));

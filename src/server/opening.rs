@@ -5,6 +5,7 @@ use super::inbox::Event;
 use super::live::Live;
 use super::main_loop::{MainLoop, Slot, now};
 use super::queued::{Opens, Queued};
+use super::shared::{self, Loaded, Shared};
 use super::stores;
 use super::wire_session::summary;
 use crate::engine::id::{Generation, SessionId};
@@ -86,20 +87,13 @@ impl MainLoop {
     fn ask_store(&mut self, id: &SessionId, mut opening: Box<Opening>, name: String) {
         let store = match self.stores.of(Some(&name)) {
             Ok(store) => store,
-            Err(error) => return self.refuse(&opening.queue, &error),
+            Err(error) => return self.refuse(id, &opening.queue, &error),
         };
         let (inbox, asked, answered, since) = (self.inbox.clone(), id.clone(), id.clone(), now());
+        let scope = opening.opens().next().and_then(|opens| opens.new.work_scope.clone());
+        let new = (opening.folder().unwrap_or(self.stores.home()).to_owned(), scope);
         store.submit(
-            move |store| {
-                let fence = store.acquire(&asked, since)?;
-                match store.load(&asked) {
-                    Ok(stored) => Ok((fence, stored)),
-                    Err(error) => {
-                        store.release(&asked, fence)?;
-                        Err(error)
-                    }
-                }
-            },
+            move |store| shared::load(store, &asked, since, new),
             move |loaded| drop(inbox.send(Event::Loaded(answered, Box::new(loaded)))),
         );
         opening.store = Some(store);
@@ -107,14 +101,15 @@ impl MainLoop {
         self.sessions.insert(id.clone(), Slot::Opening(opening));
     }
 
-    fn refuse(&mut self, queue: &VecDeque<Queued>, error: &ProtocolError) {
+    fn refuse(&mut self, id: &SessionId, queue: &VecDeque<Queued>, error: &ProtocolError) {
         for item in queue {
             self.answer(item.to(), Err(error.clone()));
         }
+        self.stage_broke(id);
     }
 
     /// The store answered.
-    pub fn loaded(&mut self, id: &SessionId, loaded: Result<(Fence, Option<Stored>), StoreError>) {
+    pub fn loaded(&mut self, id: &SessionId, loaded: Result<Loaded, StoreError>) {
         self.at_work = Some(id.clone());
         self.took(id, loaded);
         if self.ending.is_some() {
@@ -124,14 +119,14 @@ impl MainLoop {
     }
 
     /// Puts a session into memory, and does what waited for it.
-    fn took(&mut self, id: &SessionId, loaded: Result<(Fence, Option<Stored>), StoreError>) {
+    fn took(&mut self, id: &SessionId, loaded: Result<Loaded, StoreError>) {
         if !matches!(self.sessions.get(id), Some(Slot::Opening(_))) {
             return;
         }
         let Some(Slot::Opening(mut opening)) = self.sessions.remove(id) else { return };
-        let (fence, stored) = match loaded {
+        let Loaded { fence, stored, shared } = match loaded {
             Ok(loaded) => loaded,
-            Err(error) => return self.refuse(&opening.queue, &stores::error(&error)),
+            Err(error) => return self.refuse(id, &opening.queue, &stores::error(&error)),
         };
         let Some(store) = opening.store.take() else { return };
         let (released, at) = (id.clone(), store.clone());
@@ -168,13 +163,13 @@ impl MainLoop {
                 let message = format!(
                     "no session {id} is stored here; open one with session/open, with the editor's history where there is one"
                 );
-                self.refuse(&queue, &ProtocolError::new(data, message));
+                self.refuse(id, &queue, &ProtocolError::new(data, message));
                 return behind.into_iter().for_each(|item| self.hand(id, item));
             }
         };
-        if let Err(error) = self.begin(head, stored, settings, Some((store, fence))) {
+        if let Err(error) = self.begin(head, stored, settings, shared, Some((store, fence))) {
             release();
-            self.refuse(&queue, &error);
+            self.refuse(id, &queue, &error);
             return behind.into_iter().for_each(|item| self.hand(id, item));
         }
         if let Some(name) = opening.asked.pop() {
@@ -220,6 +215,7 @@ impl MainLoop {
         mut head: Head,
         stored: Option<Stored>,
         settings: Option<Settings>,
+        shared: Shared,
         store: Option<(Handle, Fence)>,
     ) -> Result<(), ProtocolError> {
         if let Some(settings) = settings {
@@ -228,7 +224,9 @@ impl MainLoop {
         let settings = self.layers.effective(&own_settings(&head.settings))?;
         let id = head.id.clone();
         let stream = Uuid::now_v7().simple().to_string();
-        let session = Session::new(Begin { head, settings, stored, stream }, &*self.counter);
+        let Shared { scope, approvals } = shared;
+        let session =
+            Session::new(Begin { head, settings, stored, stream, scope, approvals }, &*self.counter);
         self.sessions.insert(id, Slot::Live(Box::new(Live::new(session, store))));
         Ok(())
     }

@@ -121,6 +121,7 @@ impl MainLoop {
                 | Effect::InvokeTool(_)
                 | Effect::RunTool(_)
                 | Effect::Remember(_)
+                | Effect::ChangeScope(_)
                 | Effect::AskPermission(_)
                 | Effect::Start(..) => {}
             }
@@ -157,7 +158,8 @@ impl MainLoop {
             }
             Effect::InvokeTool(call) => self.invoke(id, call),
             Effect::RunTool(call) => self.run_tool(id, call),
-            Effect::Remember(always) => self.remember(id, &always),
+            Effect::Remember(always) => self.remember(id, always),
+            Effect::ChangeScope(patch) => self.change_own_scope(id, patch),
             Effect::CancelTool(call) => {
                 let number = self.live(id).and_then(|live| live.tools.remove(&call));
                 self.cancel(number);
@@ -192,6 +194,10 @@ impl MainLoop {
             let number = self.live(id).and_then(|live| live.permission.take());
             self.cancel(number);
         }
+        if let EventBody::RuntimeUpdated { ended: Some(end), .. } = &event.body {
+            self.tell_parent(id, end);
+            self.stage_ended(id, end);
+        }
         self.tell_list(id, &event.body);
         self.tell_progress(id, &event.body);
     }
@@ -208,7 +214,7 @@ impl MainLoop {
         if !is_told {
             return;
         }
-        let Some(Slot::Live(live)) = self.sessions.get(id).filter(|_| self.is_kept(id)) else { return };
+        let Some(Slot::Live(live)) = self.sessions.get(id).filter(|slot| slot.is_stored()) else { return };
         let now = wire_session::summary(&live.session);
         let mut changed = SessionsChangedParams::default();
         match body {
@@ -221,11 +227,6 @@ impl MainLoop {
             _ => changed.updated.push(now),
         }
         self.outgoing.notification(methods::SessionsChanged::NAME, &changed);
-    }
-
-    /// Whether a session is stored, and not only there for one answer.
-    fn is_kept(&self, id: &SessionId) -> bool {
-        matches!(self.sessions.get(id), Some(Slot::Live(live)) if live.store.is_some())
     }
 
     /// A compaction as progress of the request that waits for it.

@@ -2,7 +2,7 @@
 //! order, and is done when the way is over. With it what ends a session here: close and delete.
 
 use super::inbox::Event;
-use super::main_loop::{MainLoop, Slot, wire};
+use super::main_loop::{MainLoop, NOBODY, Slot, wire};
 use super::opening::{New, Opening, own_settings};
 use super::{stores, wire_session};
 use crate::engine::id::SessionId;
@@ -145,7 +145,7 @@ impl MainLoop {
             let title = live.session.head().title.clone();
             let configure = Command::Configure(Box::new(Configure { settings, own, title }));
             // Nobody waits for this one's answer.
-            self.run_input(id, Input::Command(ReplyTo(u64::MAX), configure));
+            self.run_input(id, Input::Command(NOBODY, configure));
         }
     }
 

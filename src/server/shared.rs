@@ -1,24 +1,306 @@
-//! What sessions share: scopes, approvals, and the sidecar's own tools, which read and change them.
+//! What sessions share: scopes, approvals, and the sidecar's own tools, which read and change them. They are read with a
+//! session when it is opened, and every open session that shares them is told of a change once it is stored.
 
-use super::inbox::Ask;
-use super::main_loop::MainLoop;
-use crate::engine::id::SessionId;
+use super::inbox::{Ask, Event};
+use super::main_loop::{MainLoop, Slot, wire};
+use super::opening::given_id;
+use super::stores;
+use crate::engine::id::{CallId, SessionId, Time};
+use crate::engine::scope::{Scope, ScopePatch};
 use crate::engine::session::effect::InvokeTool;
 use crate::engine::session::input::{Input, ReplyTo, ToolOutcome};
-use crate::engine::session::stored::Always;
-use crate::protocol::error::ProtocolError;
+use crate::engine::session::stored::{Always, Head, Stored};
+use crate::protocol::convert;
+use crate::protocol::error::{ErrorData, ProtocolError};
+use crate::protocol::scope::{ScopeResult, ToolApprovalsParams, ToolApprovalsResult};
+use crate::store::error::StoreError;
+use crate::store::{Fence, Store};
+use crate::tool::{Context, OwnTool};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// A session as its store gives it, with what it shares.
+pub(super) struct Loaded {
+    /// The right to write it.
+    pub fence: Fence,
+    /// What there is of it.
+    pub stored: Option<Stored>,
+    /// What it shares.
+    pub shared: Shared,
+}
+
+/// What a session shares.
+#[derive(Default)]
+pub(super) struct Shared {
+    /// Its scope.
+    pub scope: Scope,
+    /// What was approved in its workspace.
+    pub approvals: Vec<Always>,
+}
+
+/// A scope by its folder and its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The folder.
+    pub workspace: String,
+    /// The name.
+    pub name: String,
+}
+
+/// A scope that was read or changed, or was not.
+pub(super) struct ScopeDone {
+    /// Which.
+    place: Place,
+    /// What it is now.
+    scope: Result<Scope, StoreError>,
+    /// Who waits for that.
+    then: Then,
+}
+
+/// Who waits for a scope.
+enum Then {
+    /// A client.
+    Answer(ReplyTo),
+    /// A call of a tool of ours, with its result.
+    Tool(SessionId, CallId, ToolOutcome),
+    /// Nobody.
+    Nothing,
+}
+
+/// Takes a session from its store, with what it shares. `new` is the folder and the scope of one that is not there.
+pub(super) fn load(
+    store: &mut dyn Store,
+    id: &SessionId,
+    since: Time,
+    new: (String, Option<String>),
+) -> Result<Loaded, StoreError> {
+    let fence = store.acquire(id, since)?;
+    let read = |store: &mut dyn Store| {
+        let stored = store.load(id)?;
+        let (workspace, scope) = match &stored {
+            Some(Stored { head, .. }) => (head.workspace.clone(), head.work_scope.clone()),
+            None => new,
+        };
+        let scope = scope.unwrap_or_else(|| Head::own_scope(id));
+        let shared =
+            Shared { scope: store.scope(&workspace, &scope)?, approvals: store.approvals(&workspace)? };
+        Ok(Loaded { fence, stored, shared })
+    };
+    match read(store) {
+        Ok(loaded) => Ok(loaded),
+        Err(error) => {
+            store.release(id, fence)?;
+            Err(error)
+        }
+    }
+}
 
 /// Carries out what a client asks for, where it is of this kind; gives it back where it is not.
-pub(super) fn ask(_main: &mut MainLoop, _to: ReplyTo, ask: Ask) -> Result<Option<Ask>, ProtocolError> {
-    Ok(Some(ask))
+pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<Option<Ask>, ProtocolError> {
+    match ask {
+        Ask::GetScope(params) => {
+            let place = place(main, params.session_id, params.work_scope, params.workspace_folder)?;
+            main.change_scope(place, None, None, Then::Answer(to))?;
+        }
+        Ask::PutScope(params) => {
+            let patch = convert::scope_patch(&params);
+            let place = place(main, params.session_id, params.work_scope, params.workspace_folder)?;
+            main.change_scope(place, Some(patch), params.if_revision, Then::Answer(to))?;
+        }
+        Ask::Approvals(params) => approvals(main, to, params)?,
+        other => return Ok(Some(other)),
+    }
+    Ok(None)
+}
+
+/// The scope that is meant: a session's, which must be open here, or the one of this name.
+fn place(
+    main: &MainLoop,
+    session: Option<String>,
+    name: Option<String>,
+    folder: Option<String>,
+) -> Result<Place, ProtocolError> {
+    if let Some(id) = session {
+        let id = given_id(&id)?;
+        return match main.sessions.get(&id) {
+            Some(Slot::Live(live)) => Ok(Place::of(live.session.head())),
+            _ => {
+                let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
+                let message = format!("session {id} is not open here; nothing was done. Open it first");
+                Err(ProtocolError::new(data, message))
+            }
+        };
+    }
+    let Some(name) = name.filter(|name| !name.is_empty()) else {
+        return Err(ProtocolError::invalid("workScope", "either a session or the name of a scope is needed"));
+    };
+    let workspace = folder.as_deref().map_or_else(|| main.stores.home().to_owned(), super::folder::spelled);
+    Ok(Place { workspace, name })
+}
+
+fn approvals(main: &mut MainLoop, to: ReplyTo, params: ToolApprovalsParams) -> Result<(), ProtocolError> {
+    let folder = params.workspace_folder.as_deref();
+    let workspace = folder.map_or_else(|| main.stores.home().to_owned(), super::folder::spelled);
+    let revoked: Vec<Always> = params.revoke.iter().flatten().map(convert::always).collect();
+    main.change_approvals(workspace, Some(to), move |store, workspace| {
+        revoked.iter().try_for_each(|always| store.revoke(workspace, always))
+    })
+}
+
+impl Place {
+    /// The scope of a session.
+    fn of(head: &Head) -> Self {
+        let name = head.work_scope.clone().unwrap_or_else(|| Head::own_scope(&head.id));
+        Self { workspace: head.workspace.clone(), name }
+    }
 }
 
 impl MainLoop {
-    /// Runs a tool of ours.
+    /// Reads a scope, or changes it.
+    fn change_scope(
+        &mut self,
+        place: Place,
+        patch: Option<ScopePatch>,
+        if_revision: Option<u64>,
+        then: Then,
+    ) -> Result<(), ProtocolError> {
+        let store = self.stores.of(Some(&place.workspace))?;
+        let (inbox, at) = (self.inbox.clone(), place.clone());
+        store.submit(
+            move |store| match patch {
+                Some(patch) => store.put_scope(&at.workspace, &at.name, &patch, if_revision),
+                None => store.scope(&at.workspace, &at.name),
+            },
+            move |scope| drop(inbox.send(Event::Scope(Box::new(ScopeDone { place, scope, then })))),
+        );
+        Ok(())
+    }
+
+    /// A scope was read or changed: all who share it know it from now on, and who waited goes on.
+    pub fn scope_done(&mut self, done: ScopeDone) {
+        let ScopeDone { place, scope, then } = done;
+        if let Ok(scope) = &scope {
+            let shared = Arc::new(scope.clone());
+            for id in self.sharing(|head| Place::of(head) == place) {
+                self.run_input(&id, Input::Scope(shared.clone()));
+            }
+        }
+        match then {
+            Then::Answer(to) => {
+                let result = |scope| ScopeResult { work_scope: place.name, scope: convert::scope(&scope) };
+                let value =
+                    scope.map_err(|error| stores::error(&error)).and_then(|scope| wire(&result(scope)));
+                self.answer(to, value);
+            }
+            Then::Tool(id, call, outcome) => {
+                let outcome = match scope {
+                    Ok(_) => outcome,
+                    Err(error) => ToolOutcome::Failed(error.to_string()),
+                };
+                self.run_input(&id, Input::ToolDone(call, outcome));
+            }
+            Then::Nothing => {}
+        }
+    }
+
+    /// Changes what is approved in a workspace, and tells all its open sessions.
+    fn change_approvals(
+        &mut self,
+        workspace: String,
+        to: Option<ReplyTo>,
+        change: impl FnOnce(&mut dyn Store, &str) -> Result<(), StoreError> + Send + 'static,
+    ) -> Result<(), ProtocolError> {
+        let store = self.stores.of(Some(&workspace))?;
+        let (inbox, folder) = (self.inbox.clone(), workspace.clone());
+        store.submit(
+            move |store| {
+                change(store, &folder)?;
+                store.approvals(&folder)
+            },
+            move |all| drop(inbox.send(Event::Approvals(workspace, to, all))),
+        );
+        Ok(())
+    }
+
+    /// What is approved in a workspace is known.
+    pub fn approvals_done(
+        &mut self,
+        workspace: &str,
+        to: Option<ReplyTo>,
+        all: Result<Vec<Always>, StoreError>,
+    ) {
+        let value: Result<Value, ProtocolError> = match all {
+            Ok(all) => {
+                let approved = all.iter().map(convert::approved).collect();
+                let all: Arc<[Always]> = all.into();
+                for id in self.sharing(|head| head.workspace == workspace) {
+                    self.run_input(&id, Input::Approvals(all.clone()));
+                }
+                wire(&ToolApprovalsResult { approved })
+            }
+            Err(error) => {
+                self.log(format!("what is approved in {workspace} could not be stored or read: {error}"));
+                Err(stores::error(&error))
+            }
+        };
+        if let Some(to) = to {
+            self.answer(to, value);
+        }
+    }
+
+    /// Open sessions that are stored and of which this holds.
+    fn sharing(&self, is_meant: impl Fn(&Head) -> bool) -> Vec<SessionId> {
+        let live = self.sessions.iter().filter_map(|(id, slot)| match slot {
+            Slot::Live(live) if live.store.is_some() && is_meant(live.session.head()) => Some(id.clone()),
+            Slot::Live(_) | Slot::Opening(_) => None,
+        });
+        live.collect()
+    }
+
+    /// Runs a tool of ours. What it changes is stored before its result counts.
     pub(super) fn run_tool(&mut self, id: &SessionId, call: InvokeTool) {
-        self.run_input(id, Input::ToolDone(call.call, ToolOutcome::Failed("not there yet".into())));
+        let Some(Slot::Live(live)) = self.sessions.get(id) else { return };
+        let session = &live.session;
+        let Some(tool) = OwnTool::named(&call.name) else {
+            let outcome = ToolOutcome::Failed(format!("no tool of ours is named {}", call.name));
+            return drop(self.inbox.send(Event::Ran(id.clone(), call.call, outcome)));
+        };
+        let recall = |reference: &str| session.recall_for_model(reference);
+        let page = usize::try_from(session.settings().most_result()).unwrap_or(usize::MAX);
+        let context = Context { todos: &session.scope().todos, recall: &recall, page };
+        let ran = tool.run(&call.arguments, context);
+        let outcome = ToolOutcome::Answered(ran.result);
+        let place = Place::of(session.head());
+        let is_stored = live.store.is_some();
+        match ran.todos.filter(|_| is_stored) {
+            Some(todos) => {
+                let patch = ScopePatch { todos: Some(todos), ..ScopePatch::default() };
+                let then = Then::Tool(id.clone(), call.call.clone(), outcome);
+                if let Err(error) = self.change_scope(place, Some(patch), None, then) {
+                    let failed = ToolOutcome::Failed(error.message);
+                    drop(self.inbox.send(Event::Ran(id.clone(), call.call, failed)));
+                }
+            }
+            None => drop(self.inbox.send(Event::Ran(id.clone(), call.call, outcome))),
+        }
+    }
+
+    /// Changes the scope of a session, for the session itself.
+    pub(super) fn change_own_scope(&mut self, id: &SessionId, patch: ScopePatch) {
+        let Some(Slot::Live(live)) = self.sessions.get(id).filter(|slot| slot.is_stored()) else { return };
+        let place = Place::of(live.session.head());
+        if let Err(error) = self.change_scope(place, Some(patch), None, Then::Nothing) {
+            self.log(format!("what session {id} shares could not be changed: {error}"));
+        }
     }
 
     /// Calls like these need no question any more, in this session's workspace.
-    pub(super) fn remember(&mut self, _id: &SessionId, _always: &Always) {}
+    pub(super) fn remember(&mut self, id: &SessionId, always: Always) {
+        let Some(Slot::Live(live)) = self.sessions.get(id).filter(|slot| slot.is_stored()) else { return };
+        let workspace = live.session.head().workspace.clone();
+        let approve = move |store: &mut dyn Store, workspace: &str| store.approve(workspace, &always);
+        if let Err(error) = self.change_approvals(workspace, None, approve) {
+            self.log(format!("an approval could not be kept: {error}"));
+        }
+    }
 }

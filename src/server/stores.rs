@@ -166,6 +166,9 @@ pub(super) fn error(error: &StoreError) -> ProtocolError {
         StoreError::FenceLost { session } => {
             ErrorData::StaleReference { field: "sessionId".into(), id: session.as_str().to_owned() }
         }
+        StoreError::StaleScope { expected, .. } => {
+            ErrorData::StaleReference { field: "ifRevision".into(), id: expected.to_string() }
+        }
         StoreError::NewerSchema { path, .. } => storage(StorageCause::NewerSchema, Some(path)),
         StoreError::Corrupt { path, .. } => storage(StorageCause::Corrupt, Some(path)),
         StoreError::ReadOnly { path, .. } => storage(StorageCause::ReadOnly, Some(path)),

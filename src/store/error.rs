@@ -37,6 +37,18 @@ pub enum StoreError {
         /// What contradicts what.
         reason: String,
     },
+    /// A scope was changed since the caller saw it.
+    #[error(
+        "scope {scope} is at revision {found} and no longer at {expected}. Nothing was changed. Get it again, then change it"
+    )]
+    StaleScope {
+        /// Its name.
+        scope: String,
+        /// The revision that the caller saw.
+        expected: u64,
+        /// The revision that it has.
+        found: u64,
+    },
     /// A newer version of this program wrote the file.
     #[error(
         "{path} was written by a newer version (schema {found}, this one knows {known}). The file was not touched. Update this program, or choose another storage folder"

@@ -1,19 +1,20 @@
 //! The backend without a file: what `--ephemeral` uses, and the measure for the others, which must behave as it does.
 //! Stores that are made from one [`World`] stand for processes on one file.
 
+mod step;
+
 use super::error::StoreError;
 use super::list::{ListQuery, Page, PageMaker, SessionRow};
-use super::{Deleted, Fence, Store, StoreDiagnostics, request_of};
-use crate::engine::compact::record::{Compaction, Status};
-use crate::engine::id::{Ordinal, SessionId, Time};
-use crate::engine::message::{Body, Message, Text};
-use crate::engine::session::queue::{Accepted, QueueItem};
-use crate::engine::session::stored::{Head, KEPT_KEYS, Origin, Stored, TurnRow, Write};
+use super::{Deleted, Fence, Store, StoreDiagnostics};
+use crate::engine::id::{SessionId, Time};
+use crate::engine::message::Body;
+use crate::engine::scope::{Scope, ScopePatch};
+use crate::engine::session::stored::{Always, Head, Stored, Write};
 use std::cmp::Reverse;
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use step::{Kept, Step};
 
 /// What memory stores share. Gone with the last of them.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +24,10 @@ pub struct World(Arc<Mutex<State>>);
 struct State {
     sessions: BTreeMap<SessionId, Kept>,
     leases: BTreeMap<SessionId, Lease>,
+    /// By workspace and name.
+    scopes: BTreeMap<(String, String), Scope>,
+    /// By workspace.
+    approvals: BTreeMap<String, BTreeSet<Always>>,
     /// Holders that live.
     holders: BTreeSet<u64>,
     next_holder: u64,
@@ -33,27 +38,6 @@ struct Lease {
     fence: u64,
     holder: Option<u64>,
     since: Time,
-}
-
-/// A session.
-#[derive(Debug, Clone)]
-struct Kept {
-    head: Head,
-    turns: BTreeMap<u32, TurnRow>,
-    /// By position and version; each with its turn's place.
-    messages: BTreeMap<(Ordinal, u32), (u32, Arc<Message>)>,
-    compactions: Vec<Compaction>,
-    /// In the order of acceptance.
-    queue: Vec<QueueItem>,
-    /// Oldest first.
-    keys: Vec<(String, Accepted)>,
-    draft: Option<Text>,
-}
-
-/// A step that is under way: sessions as it leaves them, over those that are there.
-struct Step<'a> {
-    sessions: &'a BTreeMap<SessionId, Kept>,
-    changed: BTreeMap<SessionId, Kept>,
 }
 
 /// A store in memory.
@@ -124,190 +108,19 @@ impl State {
             }
         }
     }
-}
 
-impl Kept {
-    fn new(head: Head) -> Self {
-        Self {
-            head,
-            turns: BTreeMap::new(),
-            messages: BTreeMap::new(),
-            compactions: Vec::new(),
-            queue: Vec::new(),
-            keys: Vec::new(),
-            draft: None,
+    /// Scopes that only a session used go with it.
+    fn drop_scopes(&mut self, gone: &Head) {
+        for name in [Some(gone.id.as_str()), gone.work_scope.as_deref()].into_iter().flatten() {
+            let uses = |head: &Head| {
+                head.workspace == gone.workspace
+                    && (head.id.as_str() == name || head.work_scope.as_deref() == Some(name))
+            };
+            if !self.sessions.values().any(|kept| uses(&kept.head)) {
+                self.scopes.remove(&(gone.workspace.clone(), name.to_owned()));
+            }
         }
     }
-
-    fn append(&mut self, turn: u32, message: &Arc<Message>) -> Result<(), String> {
-        let place = (message.ord, message.rev);
-        if let Some((there_in, there)) = self.messages.get(&place) {
-            let same = *there_in == turn && is_same(there, message);
-            // The editor's id of a message may become known later.
-            if !same && there.external_id.is_none() && there.hash == message.hash {
-                self.messages.insert(place, (turn, Arc::clone(message)));
-                return Ok(());
-            }
-            let other = || format!("another message stands at {} (rev {})", message.ord, message.rev);
-            return if same { Ok(()) } else { Err(other()) };
-        }
-        self.messages.insert(place, (turn, Arc::clone(message)));
-        Ok(())
-    }
-
-    fn record(&mut self, record: &Compaction) -> Result<(), String> {
-        let Some(there) = self.compactions.iter().find(|there| there.id == record.id) else {
-            self.compactions.push(record.clone());
-            return Ok(());
-        };
-        let same = *there == Compaction { status: there.status, ..record.clone() };
-        if same { Ok(()) } else { Err(format!("another compaction is called {}", record.id)) }
-    }
-
-    fn enqueue(&mut self, item: &QueueItem) -> Result<(), String> {
-        let Some(there) = self.queue.iter().find(|there| there.id == item.id) else {
-            self.queue.push(item.clone());
-            return Ok(());
-        };
-        if there == item { Ok(()) } else { Err(format!("another command waits as {}", item.id)) }
-    }
-
-    fn remember(&mut self, key: &str, accepted: &Accepted) {
-        if self.keys.iter().any(|(there, answer)| there == key && answer == accepted) {
-            return;
-        }
-        self.keys.retain(|(there, _)| there != key);
-        self.keys.push((key.to_owned(), accepted.clone()));
-        self.keys.drain(..self.keys.len().saturating_sub(KEPT_KEYS));
-    }
-
-    fn apply(&mut self, write: &Write) -> Result<(), String> {
-        match write {
-            Write::Message { turn, message } => return self.append(*turn, message),
-            Write::Compaction(record) => return self.record(record),
-            Write::Turn(turn) => {
-                self.turns.insert(turn.index, turn.clone());
-            }
-            Write::CompactionStatus { id, status } => {
-                let record = self.compactions.iter_mut().find(|record| record.id == *id);
-                record.ok_or_else(|| format!("there is no compaction {id}"))?.status = *status;
-            }
-            Write::Truncate { from, turns } => {
-                self.messages.retain(|(ord, _), _| ord < from);
-                self.turns.retain(|index, _| index < turns);
-            }
-            Write::Enqueue(item) => return self.enqueue(item),
-            Write::Dequeue(item) => self.queue.retain(|there| there.id != *item),
-            Write::Key { key, accepted } => self.remember(key, accepted),
-            Write::Draft(draft) => self.draft.clone_from(draft),
-            // Changes of more than one session.
-            Write::Head(_) | Write::Fork { .. } | Write::Branch { .. } => {}
-        }
-        Ok(())
-    }
-
-    /// The newest version of each message.
-    fn newest(&self) -> BTreeMap<Ordinal, &(u32, Arc<Message>)> {
-        self.messages.iter().map(|((ord, _), message)| (*ord, message)).collect()
-    }
-
-    /// What is urgent first.
-    fn queue_in_order(&self) -> Vec<QueueItem> {
-        let mut queue = self.queue.clone();
-        queue.sort_by_key(|item| !item.priority);
-        queue
-    }
-
-    fn row(&self) -> SessionRow {
-        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        let in_force = self.compactions.iter().rev().find(|record| record.status == Status::InForce);
-        let newest = self.newest();
-        SessionRow {
-            id: self.head.id.clone(),
-            workspace: self.head.workspace.clone(),
-            title: self.head.title.clone(),
-            driver: self.head.driver,
-            kind: self.head.kind.clone(),
-            parent: self.head.parent.clone(),
-            origin: self.head.origin,
-            work_scope: self.head.work_scope.clone(),
-            updated_at: self.head.updated_at,
-            created_at: self.head.created_at,
-            messages: count(newest.len()),
-            turns: count(self.turns.len()),
-            first_request: newest.values().find_map(|(_, message)| request_of(message)),
-            summary: in_force.map(|record| record.block.to_string()).filter(|block| !block.is_empty()),
-            summarized_count: in_force.and_then(|record| record.covers).map_or(0, |span| span.to.next().0),
-        }
-    }
-}
-
-impl Step<'_> {
-    fn is_there(&self, session: &SessionId) -> bool {
-        self.changed.contains_key(session) || self.sessions.contains_key(session)
-    }
-
-    /// A session, to be changed.
-    fn kept(&mut self, session: &SessionId) -> Result<&mut Kept, StoreError> {
-        match self.changed.entry(session.clone()) {
-            Entry::Occupied(changed) => Ok(changed.into_mut()),
-            Entry::Vacant(place) => match self.sessions.get(session) {
-                Some(kept) => Ok(place.insert(kept.clone())),
-                None => Err(refused(session, "there is no such session")),
-            },
-        }
-    }
-
-    /// Refuses to make a session over another one.
-    fn free(&self, session: &SessionId, to: &SessionId) -> Result<(), StoreError> {
-        let taken = || Err(refused(session, format!("there is a session {to} already")));
-        if self.is_there(to) { taken() } else { Ok(()) }
-    }
-
-    fn apply(&mut self, session: &SessionId, write: &Write) -> Result<(), StoreError> {
-        match write {
-            Write::Head(head) if head.id != *session => {
-                Err(refused(session, format!("it is the head of {}", head.id)))
-            }
-            Write::Head(head) if self.is_there(session) => {
-                self.kept(session)?.head = (**head).clone();
-                Ok(())
-            }
-            Write::Head(head) => {
-                self.changed.insert(session.clone(), Kept::new((**head).clone()));
-                Ok(())
-            }
-            Write::Fork { to } => {
-                let mut fork = self.kept(session)?.clone();
-                self.free(session, to)?;
-                fork.head.id = to.clone();
-                fork.head.parent = Some(session.clone());
-                fork.head.origin = Origin::Rewind;
-                (fork.queue, fork.keys, fork.draft) = (Vec::new(), Vec::new(), None);
-                self.changed.insert(to.clone(), fork);
-                Ok(())
-            }
-            Write::Branch { to, writes } => {
-                self.kept(session)?;
-                self.free(session, to)?;
-                if !matches!(writes.first(), Some(Write::Head(_))) {
-                    return Err(refused(session, format!("the branch {to} does not begin with its head")));
-                }
-                writes.iter().try_for_each(|write| self.apply(to, write))
-            }
-            write => self.kept(session)?.apply(write).map_err(|reason| refused(session, reason)),
-        }
-    }
-}
-
-fn refused(session: &SessionId, reason: impl Into<String>) -> StoreError {
-    StoreError::Refused { session: session.clone(), reason: reason.into() }
-}
-
-/// Whether both say the same, whatever was found in them since.
-fn is_same(one: &Message, other: &Message) -> bool {
-    let forget = |message: &Message| Message { mentions: Default::default(), ..message.clone() };
-    forget(one) == forget(other)
 }
 
 impl Store for MemoryStore {
@@ -317,25 +130,14 @@ impl Store for MemoryStore {
         if !lease.is_some_and(|lease| lease.fence == fence.0 && lease.holder == Some(self.holder)) {
             return Err(StoreError::FenceLost { session: session.clone() });
         }
-        let mut step = Step { sessions: &state.sessions, changed: BTreeMap::new() };
-        writes.iter().try_for_each(|write| step.apply(session, write))?;
-        let changed = step.changed;
+        let changed = Step::make(&state.sessions, session, writes)?;
         state.sessions.extend(changed);
         Ok(())
     }
 
     fn load(&mut self, session: &SessionId) -> Result<Option<Stored>, StoreError> {
         let state = self.state()?;
-        Ok(state.sessions.get(session).map(|kept| Stored {
-            head: kept.head.clone(),
-            turns: kept.turns.values().cloned().collect(),
-            messages: kept.newest().into_values().cloned().collect(),
-            compactions: kept.compactions.clone(),
-            queue: kept.queue_in_order(),
-            keys: kept.keys.clone(),
-            draft: kept.draft.clone(),
-            unreadable: Vec::new(),
-        }))
+        Ok(state.sessions.get(session).map(Kept::stored))
     }
 
     fn find(&mut self, external_ids: &[String], workspace: &str) -> Result<Option<SessionId>, StoreError> {
@@ -393,6 +195,7 @@ impl Store for MemoryStore {
         state.free_for(session, self.holder)?;
         let Some(kept) = state.sessions.remove(session) else { return Ok(None) };
         state.leases.remove(session);
+        state.drop_scopes(&kept.head);
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         Ok(Some(Deleted {
             messages: count(kept.messages.len()),
@@ -401,6 +204,44 @@ impl Store for MemoryStore {
             scrubbed: true,
             ..Deleted::default()
         }))
+    }
+
+    fn scope(&mut self, workspace: &str, name: &str) -> Result<Scope, StoreError> {
+        let key = (workspace.to_owned(), name.to_owned());
+        Ok(self.state()?.scopes.get(&key).cloned().unwrap_or_default())
+    }
+
+    fn put_scope(
+        &mut self,
+        workspace: &str,
+        name: &str,
+        patch: &ScopePatch,
+        if_revision: Option<u64>,
+    ) -> Result<Scope, StoreError> {
+        let key = (workspace.to_owned(), name.to_owned());
+        let mut state = self.state()?;
+        let mut scope = state.scopes.get(&key).cloned().unwrap_or_default();
+        super::patch(name, &mut scope, patch, if_revision)?;
+        if scope.revision > 0 {
+            state.scopes.insert(key, scope.clone());
+        }
+        Ok(scope)
+    }
+
+    fn approvals(&mut self, workspace: &str) -> Result<Vec<Always>, StoreError> {
+        Ok(self.state()?.approvals.get(workspace).into_iter().flatten().cloned().collect())
+    }
+
+    fn approve(&mut self, workspace: &str, always: &Always) -> Result<(), StoreError> {
+        self.state()?.approvals.entry(workspace.to_owned()).or_default().insert(always.clone());
+        Ok(())
+    }
+
+    fn revoke(&mut self, workspace: &str, always: &Always) -> Result<(), StoreError> {
+        if let Some(approvals) = self.state()?.approvals.get_mut(workspace) {
+            approvals.remove(always);
+        }
+        Ok(())
     }
 
     fn diagnostics(&mut self) -> Result<StoreDiagnostics, StoreError> {

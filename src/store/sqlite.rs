@@ -1,9 +1,10 @@
 //! The SQLite backend: one file for a workspace, write-ahead log, one connection. Here stand its life and its leases;
-//! rows are written in `write`, read in `read`, both for what waits in `waiting`, and what a column holds is told in
-//! `columns`.
+//! rows are written in `write` and read in `read`, both in `waiting` for what waits and in `shared` for what belongs to
+//! no session; what a column holds is told in `columns`.
 
 mod columns;
 mod read;
+mod shared;
 #[cfg(test)]
 mod tests;
 mod waiting;
@@ -16,7 +17,8 @@ use super::place::{Options, Synchronous};
 use super::schema;
 use super::{Deleted, Fence, Store, StoreDiagnostics};
 use crate::engine::id::{SessionId, Time};
-use crate::engine::session::stored::{Stored, Write};
+use crate::engine::scope::{Scope, ScopePatch};
+use crate::engine::session::stored::{Always, Stored, Write};
 use columns::{millis, time};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use std::fs;
@@ -248,6 +250,32 @@ impl Store for SqliteStore {
         // Rows that were moved between pages have left bytes behind which no deletion overwrites.
         let scrubbed = connection.execute_batch("VACUUM").is_ok() && truncate_log(connection);
         Ok(Some(Deleted { scrubbed, ..deleted }))
+    }
+
+    fn scope(&mut self, workspace: &str, name: &str) -> Result<Scope, StoreError> {
+        self.read(|tx| Ok(shared::scope(tx, workspace, name)?))
+    }
+
+    fn put_scope(
+        &mut self,
+        workspace: &str,
+        name: &str,
+        patch: &ScopePatch,
+        if_revision: Option<u64>,
+    ) -> Result<Scope, StoreError> {
+        self.write(|tx| shared::put_scope(tx, workspace, name, patch, if_revision))
+    }
+
+    fn approvals(&mut self, workspace: &str) -> Result<Vec<Always>, StoreError> {
+        self.read(|tx| Ok(shared::approvals(tx, workspace)?))
+    }
+
+    fn approve(&mut self, workspace: &str, always: &Always) -> Result<(), StoreError> {
+        self.write(|tx| Ok(shared::approve(tx, workspace, always)?))
+    }
+
+    fn revoke(&mut self, workspace: &str, always: &Always) -> Result<(), StoreError> {
+        self.write(|tx| Ok(shared::revoke(tx, workspace, always)?))
     }
 
     fn diagnostics(&mut self) -> Result<StoreDiagnostics, StoreError> {

@@ -16,7 +16,7 @@ use super::parts::{Said, contents, function_calls, joined, said};
 use super::vscode_chat::bare_id;
 use super::{Entry, Format, Import, ImportError};
 use crate::engine::id::CallId;
-use crate::engine::message::{AssistantPart, Body, ToolCall, ToolResult};
+use crate::engine::message::{AssistantPart, Beside, Body, ToolCall, ToolResult};
 use crate::engine::prompt::item::{Approval, Tool};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -158,7 +158,7 @@ impl Reader {
             import.skip(place, format!("is no answer ({kind}): {reason}"));
             return Ok(());
         }
-        let body = Body::Assistant { parts, calls };
+        let body = Body::Assistant { parts, calls, beside: Beside::default() };
         self.view.push(body.clone());
         self.answer = Some(import.push(body, None, time));
         Ok(())
@@ -201,7 +201,8 @@ fn row(import: &mut Import, place: &str, message: &Object) -> Result<Row, String
         "2" | "assistant" => {
             let Said { parts, .. } = said(content, place, import)?;
             let calls = function_calls(list(message, "toolCalls"), &format!("{place}.toolCalls"), import);
-            Row::Message(Body::Assistant { parts, calls: calls.into_iter().map(bare).collect() })
+            let calls = calls.into_iter().map(bare).collect();
+            Row::Message(Body::Assistant { parts, calls, beside: Beside::default() })
         }
         "3" | "tool" => {
             let call = bare_id(needed(message, "toolCallId")?).to_owned();
@@ -273,8 +274,8 @@ fn store_summary(import: &mut Import, words: &str) {
 
 /// Gives an answer the calls, and the thinking, that the next request shows for it.
 fn learn_calls(import: &mut Import, at: usize, spoken: &Body) {
-    let Body::Assistant { parts: spoken_parts, calls: spoken_calls } = spoken else { return };
-    if let Some(Body::Assistant { parts, calls }) = body_at(import, at) {
+    let Body::Assistant { parts: spoken_parts, calls: spoken_calls, .. } = spoken else { return };
+    if let Some(Body::Assistant { parts, calls, .. }) = body_at(import, at) {
         calls.clone_from(spoken_calls);
         let thought = |part: &AssistantPart| matches!(part, AssistantPart::Reasoning { .. });
         if parts.is_empty() || spoken_parts.iter().any(thought) {
@@ -333,13 +334,9 @@ mod tests {
         let line = |entry: &Entry| match entry {
             Entry::Compaction(record) => format!("summary {}", record.text),
             Entry::Message(message) => match &message.body {
-                Body::Assistant { parts, calls } => {
-                    let said: String = parts
-                        .iter()
-                        .map(|part| match part {
-                            AssistantPart::Text(text) | AssistantPart::Reasoning { text, .. } => &**text,
-                        })
-                        .collect();
+                Body::Assistant { parts, calls, .. } => {
+                    let said: String =
+                        parts.iter().filter_map(AssistantPart::text).map(|text| &**text).collect();
                     calls
                         .iter()
                         .fold(format!("assistant {said}"), |line, call| format!("{line} [{}]", call.id))

@@ -4,7 +4,7 @@
 use super::json::{Object, each_record, flag, list, needed, number, object, owned, text};
 use super::parts::{Said, contents, contents_beside, joined, said, stated_code};
 use super::{Entry, Format, Import};
-use crate::engine::message::{Body, Content, ToolResult};
+use crate::engine::message::{Beside, Body, Content, ToolResult};
 use std::collections::BTreeMap;
 
 /// Reads every record.
@@ -156,13 +156,14 @@ impl Reader {
         }
         let open = self.open.as_ref().filter(|(open, _)| Some(open) == id.as_ref()).map(|(_, at)| *at);
         if let Some(Entry::Message(held)) = open.and_then(|at| import.entries.get_mut(at))
-            && let Body::Assistant { parts: held_parts, calls: held_calls } = &mut held.body
+            && let Body::Assistant { parts: held_parts, calls: held_calls, .. } = &mut held.body
         {
             held_parts.extend(parts);
             held_calls.extend(calls);
             return Ok(());
         }
-        let at = import.push(Body::Assistant { parts, calls }, id.clone(), owned(record, "timestamp"));
+        let body = Body::Assistant { parts, calls, beside: Beside::default() };
+        let at = import.push(body, id.clone(), owned(record, "timestamp"));
         self.open = id.map(|id| (id, at));
         Ok(())
     }
@@ -243,8 +244,11 @@ mod tests {
             r#"{"type":"user","uuid":"u7","message":{"content":[{"type":"text","text":"stop"},{"type":"tool_result","tool_use_id":"b","content":[{"type":"text","text":"Exit code 3\nno"}],"is_error":true}]}}"#,
         ]);
         let bodies: Vec<&Body> = messages(&import).into_iter().map(|m| &m.body).collect();
-        let Body::Assistant { parts, calls } = bodies[1] else { panic!("an assistant message") };
-        assert_eq!(parts, &[AssistantPart::Reasoning { text: "hm".into(), signature: Some("s".into()) }]);
+        let Body::Assistant { parts, calls, .. } = bodies[1] else { panic!("an assistant message") };
+        assert_eq!(
+            parts,
+            &[AssistantPart::Reasoning { text: "hm".into(), signature: Some("s".into()), block: None }]
+        );
         assert_eq!(calls.iter().map(|c| &*c.arguments).collect::<Vec<_>>(), [r#"{"z":1,"b":2}"#, "{}"]);
         assert_eq!(bodies[2], &Body::result("a", "A"));
         let Body::Tool(failed) = bodies[3] else { panic!("the result stands before the text") };

@@ -1,11 +1,12 @@
 //! Our own format, read and written: a line for the session, then a line for each entry, in the protocol's shapes of
 //! Message and Part. What another program's file looks like stands in its own file.
 
-use super::json::{Object, code, each_item, each_record, flag, list, needed, number, owned, text};
+use super::json::{Object, code, each_item, each_record, flag, list, needed, number, object, owned, text};
 use super::parts::{contents, joined, said_exactly};
 use super::{Entry, Format, Import, ImportError};
-use crate::engine::message::{AssistantPart, Body, Content, Effect, NewMessage, ToolResult};
+use crate::engine::message::{AssistantPart, Beside, Body, Content, Effect, NewMessage, ToolResult, Usage};
 use crate::engine::prompt::item::{Approval, Tool, ToolKind};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// The version that is written, and the only one that is read.
@@ -79,7 +80,7 @@ fn messages(import: &mut Import, place: &str, record: &Object) -> Result<(), Str
         "user" => vec![Body::User(contents(Some(parts), place, import)?)],
         "assistant" => {
             let said = said_exactly(Some(parts), place, import)?;
-            vec![Body::Assistant { parts: said.parts, calls: said.calls }]
+            vec![Body::Assistant { parts: said.parts, calls: said.calls, beside: beside(record) }]
         }
         "tool" => {
             let mut results = Vec::new();
@@ -106,6 +107,14 @@ fn messages(import: &mut Import, place: &str, record: &Object) -> Result<(), Str
         }));
     }
     Ok(())
+}
+
+fn beside(record: &Object) -> Beside {
+    Beside {
+        citations: list(record, "citations").to_vec(),
+        usage: record.get("usage").and_then(|usage| Usage::deserialize(usage).ok()),
+        extra: object(record, "extra").cloned().unwrap_or_default(),
+    }
 }
 
 fn result(import: &mut Import, place: &str, part: &Object) -> Result<Body, String> {
@@ -161,7 +170,7 @@ fn entry_line(entry: &Entry) -> Value {
 fn message_line(message: &NewMessage) -> Value {
     let (role, parts): (&str, Vec<Value>) = match &message.body {
         Body::User(parts) => ("user", parts.iter().map(content_part).collect()),
-        Body::Assistant { parts, calls } => {
+        Body::Assistant { parts, calls, .. } => {
             let calls = calls.iter().map(|call| {
                 let mut part = json!({"type": "toolCall", "id": call.id, "name": call.name, "arguments": &*call.arguments});
                 set(&mut part, "sourceId", call.source_id.as_deref().map(Value::from));
@@ -180,6 +189,11 @@ fn message_line(message: &NewMessage) -> Value {
     set(&mut line, "createdAt", message.created_at.as_deref().map(Value::from));
     set(&mut line, "visibleToModel", if message.visible_to_model { None } else { Some(false.into()) });
     set(&mut line, "parts", Some(parts.into()));
+    if let Body::Assistant { beside, .. } = &message.body
+        && let Ok(Value::Object(beside)) = serde_json::to_value(beside)
+    {
+        beside.into_iter().for_each(|(key, value)| set(&mut line, &key, Some(value)));
+    }
     line
 }
 
@@ -197,11 +211,13 @@ fn content_part(part: &Content) -> Value {
 fn assistant_part(part: &AssistantPart) -> Value {
     match part {
         AssistantPart::Text(text) => json!({"type": "text", "text": &**text}),
-        AssistantPart::Reasoning { text, signature } => {
+        AssistantPart::Reasoning { text, signature, block } => {
             let mut part = json!({"type": "reasoning", "text": &**text});
             set(&mut part, "signature", signature.as_deref().map(Value::from));
+            set(&mut part, "block", block.as_deref().cloned().map(Value::Object));
             part
         }
+        AssistantPart::Raw(wire) => json!({"type": "raw", "wire": wire}),
     }
 }
 
@@ -222,6 +238,8 @@ mod tests {
     use crate::engine::message::{Image, ToolCall};
     use crate::transcript_io::{RecordedCompaction, import};
     use proptest::prelude::*;
+    use serde_json::Map;
+    use std::sync::Arc;
 
     #[test]
     fn an_unknown_version_is_an_error_that_names_the_known_ones() {
@@ -257,14 +275,25 @@ mod tests {
         ]
     }
 
+    fn json_map(key: &str, value: &str) -> Arc<Map<String, Value>> {
+        Arc::new(Map::from_iter([(key.to_owned(), value.into())]))
+    }
+
     fn body() -> impl Strategy<Value = Body> {
         let said = prop_oneof![
             any::<String>().prop_map(|text| AssistantPart::Text(text.into())),
             any::<(String, Option<String>)>().prop_map(|(text, signature)| AssistantPart::Reasoning {
+                block: signature.as_ref().map(|id| json_map("id", id)),
                 text: text.into(),
                 signature: signature.map(Into::into)
             }),
+            any::<String>().prop_map(|text| AssistantPart::Raw(json!({"type": "made", "of": [text]}).into())),
         ];
+        let beside = any::<(Option<String>, Option<u32>)>().prop_map(|(said, tokens)| Beside {
+            citations: said.iter().map(|said| json!({"of": said})).collect(),
+            usage: tokens.map(|tokens| Usage { input_tokens: Some(tokens), ..Usage::default() }),
+            extra: said.iter().map(|said| (said.clone(), json!([1.5, null]))).collect(),
+        });
         let call =
             any::<(String, Option<String>, String, String)>().prop_map(|(id, source_id, name, args)| {
                 ToolCall { source_id, ..ToolCall::new(&id, &name, &args) }
@@ -274,8 +303,8 @@ mod tests {
         let effects = prop::collection::vec(effect, 0..2);
         prop_oneof![
             contents().prop_map(Body::User),
-            (prop::collection::vec(said, 0..3), prop::collection::vec(call, 0..3))
-                .prop_map(|(parts, calls)| Body::Assistant { parts, calls }),
+            (prop::collection::vec(said, 0..3), prop::collection::vec(call, 0..3), beside)
+                .prop_map(|(parts, calls, beside)| Body::Assistant { parts, calls, beside }),
             (any::<String>(), contents(), any::<bool>(), any::<Option<i32>>(), effects).prop_map(
                 |(call, content, is_error, exit_code, effects)| Body::Tool(ToolResult {
                     call,

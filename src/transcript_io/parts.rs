@@ -39,7 +39,7 @@ pub(super) fn contents_beside(
 /// What an assistant message says and asks for.
 #[derive(Default)]
 pub(super) struct Said {
-    /// Text and thinking.
+    /// Text, thinking and blocks of a provider.
     pub(super) parts: Vec<AssistantPart>,
     /// Calls.
     pub(super) calls: Vec<ToolCall>,
@@ -75,11 +75,17 @@ impl Said {
             Kind::Named("thinking") => self.parts.push(AssistantPart::Reasoning {
                 text: text(part, "thinking").unwrap_or_default().into(),
                 signature: text(part, "signature").or(text(part, "thinkingSignature")).map(Into::into),
+                block: None,
             }),
             Kind::Named("reasoning") => self.parts.push(AssistantPart::Reasoning {
                 text: needed(part, "text")?.into(),
                 signature: text(part, "signature").map(Into::into),
+                block: object(part, "block").map(|block| block.clone().into()),
             }),
+            Kind::Named("raw") => {
+                let wire = part.get("wire").ok_or("is a block of a provider without its `wire`")?;
+                self.parts.push(AssistantPart::Raw(wire.clone().into()));
+            }
             Kind::Named("redacted_thinking") => {
                 return Err("is thinking that only its provider can read".into());
             }
@@ -225,7 +231,8 @@ pub(super) fn thinking(of: &Object) -> AssistantPart {
         Some(Value::Array(pieces)) => pieces.iter().filter_map(Value::as_str).collect(),
         _ => String::new(),
     };
-    AssistantPart::Reasoning { text: text_of.into(), signature: text(of, "encrypted").map(Into::into) }
+    let signature = text(of, "encrypted").map(Into::into);
+    AssistantPart::Reasoning { text: text_of.into(), signature, block: None }
 }
 
 /// The parts of a content field with their places: nothing, one text, or a list.

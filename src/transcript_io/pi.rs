@@ -4,7 +4,7 @@
 use super::json::{Object, code, each_record, flag, needed, number, object, owned, text};
 use super::parts::{Said, contents, said, stated_code};
 use super::{Entry, Format, Import};
-use crate::engine::message::{Body, Content, ToolResult};
+use crate::engine::message::{Beside, Body, Content, ToolResult};
 
 /// Reads every record.
 pub(super) fn read(bytes: &[u8]) -> Import {
@@ -77,7 +77,7 @@ fn message(import: &mut Import, place: &str, record: &Object) -> Result<(), Stri
         "user" | "custom" => Body::User(contents(message.get("content"), place, import)?),
         "assistant" => {
             let Said { parts, calls } = said(message.get("content"), place, import)?;
-            Body::Assistant { parts, calls }
+            Body::Assistant { parts, calls, beside: Beside::default() }
         }
         "toolResult" => {
             let content = contents(message.get("content"), place, import)?;

@@ -4,7 +4,7 @@
 use super::json::{Object, code, each_item, list, needed, needed_list, text, whole};
 use super::parts::{contents, function_calls, joined, said};
 use super::{Format, Import, ImportError};
-use crate::engine::message::{AssistantPart, Body, ToolResult};
+use crate::engine::message::{AssistantPart, Beside, Body, ToolResult};
 use serde_json::Value;
 
 /// Reads every row of the history.
@@ -50,7 +50,7 @@ fn assistant(import: &mut Import, place: &str, row: &Object) -> Result<(), Strin
     let mut parts: Vec<AssistantPart> = said(row.get("thinking_blocks"), place, import)?.parts;
     let calls = function_calls(list(row, "tool_calls"), &format!("{place}.tool_calls"), import);
     parts.extend(said(row.get("content"), place, import)?.parts);
-    import.push(Body::Assistant { parts, calls }, None, None);
+    import.push(Body::Assistant { parts, calls, beside: Beside::default() }, None, None);
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use super::json::{
 };
 use super::parts::{call, contents, thinking};
 use super::{Entry, Format, Import, ImportError, RecordedCompaction};
-use crate::engine::message::{AssistantPart, Body, Content, Image, NewMessage, ToolResult};
+use crate::engine::message::{AssistantPart, Beside, Body, Content, Image, NewMessage, ToolResult};
 use serde_json::Value;
 
 /// Reads every request.
@@ -52,7 +52,11 @@ fn take(import: &mut Import, place: &str, request: &Object) -> Result<(), String
         Vec::new()
     };
     if !rest.is_empty() && !is_said(import, start, &rest) {
-        import.push(Body::Assistant { parts: rest, calls: Vec::new() }, owned(request, "responseId"), time);
+        import.push(
+            Body::Assistant { parts: rest, calls: Vec::new(), beside: Beside::default() },
+            owned(request, "responseId"),
+            time,
+        );
     }
     summaries(import, place, metadata, start);
     Ok(())
@@ -70,7 +74,8 @@ fn round(import: &mut Import, place: &str, round: &Object, results: &mut Results
         Ok(())
     });
     let ids: Vec<String> = calls.iter().map(|call| call.id.as_str().to_owned()).collect();
-    import.push(Body::Assistant { parts, calls }, owned(round, "id"), time.clone());
+    let body = Body::Assistant { parts, calls, beside: Beside::default() };
+    import.push(body, owned(round, "id"), time.clone());
     for id in ids {
         let Some(value) = results.take(&id) else { continue };
         match result(import, &format!("{place}, result of {id}"), &id, value) {
@@ -189,11 +194,13 @@ fn shown_parts(shown: &[Value]) -> Vec<AssistantPart> {
                 content => said.push_str(content.and_then(Value::as_str).unwrap_or_default()),
             },
             Some("inlineReference") => said.push_str(&reference_name(part)),
-            Some("thinking") => parts.extend(
-                text(part, "value")
-                    .filter(|text| !text.is_empty())
-                    .map(|text| AssistantPart::Reasoning { text: text.into(), signature: None }),
-            ),
+            Some("thinking") => {
+                parts.extend(
+                    text(part, "value").filter(|text| !text.is_empty()).map(|text| {
+                        AssistantPart::Reasoning { text: text.into(), signature: None, block: None }
+                    }),
+                )
+            }
             Some(_) => {}
         }
     }

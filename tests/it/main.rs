@@ -4,6 +4,7 @@
 mod checker;
 mod compaction;
 mod corpus;
+mod delta;
 mod desk;
 mod import;
 mod invariants;

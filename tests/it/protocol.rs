@@ -162,7 +162,7 @@ fn what_is_not_known_is_ignored_or_kept() {
     let [Part::Unknown(unknown), Part::Text { text }] = read.content.0.as_slice() else { panic!("{read:?}") };
     assert_eq!((unknown.kind(), text.as_str()), ("hologram", "a"));
     assert_eq!(serde_json::to_value(unknown).unwrap(), json!({"type": "hologram", "rays": [1]}));
-    let op: DeltaOp = serde_json::from_value(json!({"op": "mergeExtra", "extra": {}})).unwrap();
+    let op: DeltaOp = serde_json::from_value(json!({"op": "addConfetti", "colours": 3})).unwrap();
     assert!(matches!(op, DeltaOp::Unknown(_)));
     read_params::<ServerDiagnostics>(Value::Null).expect("no parameters are an empty object");
 }

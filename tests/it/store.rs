@@ -7,6 +7,9 @@ mod cases;
 mod damage;
 mod lease;
 mod property;
+mod shared;
+mod upgrade;
+mod waiting;
 mod worker;
 mod written;
 
@@ -17,7 +20,7 @@ use threadhold::engine::id::{Generation, Ordinal, SessionId, Time, TurnId};
 use threadhold::engine::message::Body;
 use threadhold::engine::prompt::item::{Approval, Tool};
 use threadhold::engine::prompt::system::{CallerSection, OnOverflow, Place};
-use threadhold::engine::session::stored::{Driver, TurnRow, TurnStatus, Write};
+use threadhold::engine::session::stored::{Driver, Origin, TitleFrom, TurnRow, TurnStatus, Write};
 use threadhold::store::Fence;
 use threadhold::store::error::StoreError;
 use threadhold::store::list::{ListQuery, SessionRow};
@@ -28,6 +31,9 @@ fn everything_that_a_session_holds_comes_back_in_a_new_process() {
     on_each(|bench| {
         let mut first = head("s");
         first.title = Some("漢字 \u{0} title".into());
+        first.title_from = Some(TitleFrom::Model);
+        first.origin = Origin::Branch;
+        first.accepted = 41;
         first.driver = Driver::Editor;
         first.kind = Some("review".into());
         first.parent = Some(session("older"));
@@ -191,6 +197,7 @@ fn a_fork_keeps_what_the_origin_then_loses() {
         let fork = bench.load("fork").unwrap();
         assert_eq!(fork.head.id, session("fork"));
         assert_eq!(fork.head.parent, Some(session("s")));
+        assert_eq!((fork.head.origin, bench.row("fork").origin), (Origin::Rewind, Origin::Rewind));
         assert_eq!(fork.head.title, whole.head.title);
         assert_eq!((&fork.messages, &fork.turns), (&whole.messages, &whole.turns));
         assert_eq!(fork.compactions, whole.compactions);
@@ -364,7 +371,7 @@ fn diagnostics_say_what_is_there() {
         match kind {
             Backend::Memory => assert_eq!((found.backend, found.bytes), ("memory", 0)),
             Backend::Sqlite => {
-                assert_eq!((found.backend, found.schema_version), ("sqlite", 2));
+                assert_eq!((found.backend, found.schema_version), ("sqlite", 3));
                 assert_eq!(found.journal, "wal, synchronous full");
                 assert!(found.bytes > 4096);
             }

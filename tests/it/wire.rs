@@ -6,6 +6,7 @@ mod bad_input;
 #[allow(dead_code, reason = "the tests of the methods use the rest")]
 pub mod client;
 mod conversation;
+mod deltas;
 mod editor_driven;
 mod ends;
 mod fixtures;
@@ -13,7 +14,9 @@ mod frames;
 mod ground;
 mod histories;
 mod load;
+mod loops;
 mod recall;
+mod recorded;
 mod restore;
 mod review;
 mod script;

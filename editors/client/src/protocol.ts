@@ -11,8 +11,11 @@ export const EVENTS = [
   "streamDelta",
   "streamFinished",
   "messageAdded",
+  "messageUpdated",
+  "messageRemoved",
   "messagesTruncated",
   "threadUpdated",
+  "queueUpdated",
   "runtimeUpdated",
   "pauseRequired",
   "pauseCleared",
@@ -85,6 +88,34 @@ export interface ClientRequests {
    * Level: context.
    */
   "context/recall": { params: ContextRecallParams; result: ContextRecallResult };
+  /** Cuts everything from a message on off, and has the model answer again. Level: edit. */
+  "turn/retry": { params: TurnRetryParams; result: EditResult };
+  /** Cuts the newest answer off, and has the model answer again. Level: edit. */
+  "turn/regenerate": { params: TurnRegenerateParams; result: EditResult };
+  /** Gives a message other words. Level: edit. */
+  "message/update": { params: MessageUpdateParams; result: EditResult };
+  /** Takes a message out, with what belongs to it. Level: edit. */
+  "message/remove": { params: MessageRemoveParams; result: EditResult };
+  /** Cuts everything from a message on off. Level: edit. */
+  "message/truncate": { params: MessageTruncateParams; result: EditResult };
+  /** Takes a command out of the queue. Level: edit. */
+  "queue/remove": { params: QueueRemoveParams; result: QueueRemoveResult };
+  /** Makes another session that goes on from here. Level: edit. */
+  "session/fork": { params: SessionForkParams; result: SessionForkResult };
+  /** Begins a new chat under the same id. Level: edit. */
+  "session/reset": { params: SessionResetParams; result: SessionResetResult };
+  /** Makes a session of a conversation that another program wrote. Level: extras. */
+  "session/import": { params: SessionImportParams; result: SessionImportResult };
+  /** Keeps what the user typed and did not send. Level: extras. */
+  "draft/set": { params: DraftSetParams; result: DraftResult };
+  /** Forgets it. Level: extras. */
+  "draft/clear": { params: DraftClearParams; result: DraftResult };
+  /** Shows what sessions share under a name. Level: extras. */
+  "scope/get": { params: ScopeGetParams; result: ScopeResult };
+  /** Changes what sessions share under a name. Level: extras. */
+  "scope/put": { params: ScopePutParams; result: ScopeResult };
+  /** Lists what was approved in a folder once and for all, and takes it back. Level: extras. */
+  "tool/approvals": { params: ToolApprovalsParams; result: ToolApprovalsResult };
   /**
    * Brings the result of a call that was answered with `pending`, or that a restart left open. Level:
    * extras.
@@ -128,11 +159,34 @@ export interface SidecarNotifications {
   "model/usage": { params: ModelUsageParams };
 }
 
+/** Calls of a tool that a user approved once and for all. */
+export interface Approved {
+  /** The tool. */
+  tool: string;
+  /**
+   * How the values of the arguments look, one to a line: `*` stands for any characters but those with which
+   * a shell begins another command, `\` takes the next one as it is. All calls where it is missing.
+   */
+  pattern?: string;
+}
+
 /**
  * The arguments of a call: JSON text as the model wrote it, which may be broken. An object is taken too;
  * what the sidecar sends is always text.
  */
 export type Arguments = string | { [key: string]: unknown };
+
+/** Something that a session made. */
+export interface Artifact {
+  /** Its id. */
+  id: string;
+  /** Its name, for people. */
+  name: string;
+  /** What it is, in the client's words. */
+  kind: string;
+  /** Where its content is, such as a path or an address. */
+  contentRef: string;
+}
 
 /**
  * What a model answered, as a client gives it within a round. A whole message of role `assistant` is one
@@ -145,6 +199,12 @@ export interface AssistantInput {
   parts: Content;
   /** When it was said, ISO-8601, UTC. */
   createdAt?: string;
+  /** What the model's answer used. */
+  usage?: Usage;
+  /** Where the model's answer has its words from, each in the form of the provider's own wire. */
+  citations?: unknown[];
+  /** What the client keeps with the model's answer. No model sees it. */
+  extra?: { [key: string]: unknown };
 }
 
 /** The five channels through which anything reaches a model. */
@@ -210,7 +270,9 @@ export type CompactionPhase =
   /** It was cancelled; everything is as before. */
   | "cancelled"
   /** Nothing makes the prompt fit; everything is as before. */
-  | "cannotFit";
+  | "cannotFit"
+  /** What it stands for was changed or cut off: the prompt obeys it no longer. */
+  | "voided";
 
 /** Whether a compaction is obeyed. */
 export type CompactionStatus =
@@ -438,13 +500,11 @@ export interface Decision {
   decision: Verdict;
   /** The user's words, which the model is told. */
   note?: string;
+  /** With `approveAlways`: how the values of the arguments look, as in a tool's rule that allows. */
+  pattern?: string;
 }
 
-/**
- * A change of an answer that is being written. Operations that a receiver does not know are ignored;
- * reserved for later versions are setThinkingBlocks, addCitation, addServerContentBlock, setUsage and
- * mergeExtra.
- */
+/** A change of an answer that is being written. Operations that a receiver does not know are ignored. */
 export type DeltaOp =
   /** Text goes on. */
   | {
@@ -471,6 +531,45 @@ export type DeltaOp =
       callId: string;
       /** What is added. */
       text: string;
+    }
+  /**
+   * What the provider says of its thinking so far: blocks in its own form, such as `{type, index, thinking,
+   * signature}`. A block is the one before it with its type and index, else type and id, else type and
+   * signature; else it is the first unsigned thinking without any of these whose text it repeats or goes on
+   * with; else it is new. Its text takes the place of the text that it begins with, and stands behind any
+   * other.
+   */
+  | {
+      op: "setThinkingBlocks";
+      /** Blocks, those that were set before or others. */
+      blocks: { [key: string]: unknown }[];
+    }
+  /** Says where words of the answer are from. */
+  | {
+      op: "addCitation";
+      /** In the form of the provider's own wire. */
+      citation: unknown;
+    }
+  /** A block that the provider made by itself comes next, such as the result of a search. */
+  | {
+      op: "addServerContentBlock";
+      /** In the form of the provider's own wire. */
+      block: unknown;
+    }
+  /** Says what was used so far. A counter never goes back. */
+  | {
+      op: "setUsage";
+      /** What the provider reports. */
+      usage: Usage;
+    }
+  /**
+   * Keeps something with the answer that no model sees. Objects are merged key by key, 64 levels deep; any
+   * other value, null and lists too, takes the place of the one before.
+   */
+  | {
+      op: "mergeExtra";
+      /** What is to be kept. */
+      extra: { [key: string]: unknown };
     };
 
 /** Something that went otherwise than asked, and is no error. */
@@ -481,12 +580,43 @@ export interface Diagnostic {
   message: string;
 }
 
+/** Parameters of `draft/clear`. */
+export interface DraftClearParams {
+  /** The session. */
+  sessionId: string;
+}
+
+/** Result of `draft/set` and `draft/clear`: it is on disk. */
+export type DraftResult = Record<string, never>;
+
+/** Parameters of `draft/set`. */
+export interface DraftSetParams {
+  /** The session. */
+  sessionId: string;
+  /** What the user typed and did not send; it is kept across restarts. */
+  text: string;
+}
+
 /** Who runs the loop of a session. A session keeps its driver for life. */
 export type Driver =
   /** The sidecar: it asks the model and has the tools run. */
   | "sidecar"
   /** The editor: it asks the sidecar for prompts only. */
   | "editor";
+
+/** Result of a command that is carried out at once, or waits while something runs. */
+export interface EditResult {
+  /** The turn that runs now. */
+  turnId?: string;
+  /** The message that it is about. */
+  messageId?: string;
+  /** The session that keeps everything as it stood. */
+  fork?: string;
+  /** Where it has to wait: its id in the queue. */
+  itemId?: string;
+  /** Its place in the queue, from 1. */
+  queuedPosition?: number;
+}
 
 /** A file that a tool changed. */
 export interface Effect {
@@ -722,6 +852,12 @@ export interface Message {
   shown?: Shown;
   /** Its size in tokens, with the overhead of a message, as a prompt shows it that nothing compacted. */
   tokens: number;
+  /** What a model's answer used. */
+  usage?: Usage;
+  /** Where a model's answer has its words from, each in the form of the provider's own wire. */
+  citations?: unknown[];
+  /** What a client keeps with a model's answer. No model sees it. */
+  extra?: { [key: string]: unknown };
 }
 
 /** A message as a client gives it. Every `Message` is one; ids and sizes of the sidecar are not read. */
@@ -740,6 +876,67 @@ export interface MessageInput {
   visibleToModel?: boolean;
   /** When it was said, ISO-8601, UTC. */
   createdAt?: string;
+  /** What the model's answer used. */
+  usage?: Usage;
+  /** Where the model's answer has its words from, each in the form of the provider's own wire. */
+  citations?: unknown[];
+  /** What the client keeps with the model's answer. No model sees it. */
+  extra?: { [key: string]: unknown };
+}
+
+/** Parameters of `message/remove`. One of `messageId` and `index` must be there. */
+export interface MessageRemoveParams {
+  /** The session. */
+  sessionId: string;
+  /**
+   * The message. A request that begins a turn leaves with its turn, a model's message with the results of
+   * its calls; a result alone cannot leave.
+   */
+  messageId?: string;
+  /** Its place in the snapshot's `messages`, from 0. */
+  index?: number;
+  /**
+   * A name for this command: sent again under the same name, it is answered again and not carried out
+   * twice.
+   */
+  idempotencyKey?: string;
+}
+
+/** Parameters of `message/truncate`. One of `messageId` and `index` must be there. */
+export interface MessageTruncateParams {
+  /** The session. */
+  sessionId: string;
+  /**
+   * The message; it and everything after it is cut off. A result goes with the message that called the
+   * tool.
+   */
+  messageId?: string;
+  /** Its place in the snapshot's `messages`, from 0. */
+  index?: number;
+  /**
+   * A name for this command: sent again under the same name, it is answered again and not carried out
+   * twice.
+   */
+  idempotencyKey?: string;
+}
+
+/** Parameters of `message/update`. One of `messageId` and `index` must be there. */
+export interface MessageUpdateParams {
+  /** The session. */
+  sessionId: string;
+  /** The message. */
+  messageId?: string;
+  /** Its place in the snapshot's `messages`, from 0. */
+  index?: number;
+  /** Its words from now on. A model's answer keeps its calls and loses its thinking. */
+  content: Content;
+  /** Whether what follows it is cut off and the model answers again. Default: false. */
+  regenerate?: boolean;
+  /**
+   * A name for this command: sent again under the same name, it is answered again and not carried out
+   * twice.
+   */
+  idempotencyKey?: string;
 }
 
 /** The client's model, as far as prompts depend on it. */
@@ -831,7 +1028,9 @@ export type ModelPurpose =
   /** The next answer of a turn. */
   | "turn"
   /** A summary. It is not shown to the user. */
-  | "summary";
+  | "summary"
+  /** A name for the session, where the setting `titles` is `model`. */
+  | "title";
 
 /** Parameters of `model/usage`. */
 export interface ModelUsageParams {
@@ -882,6 +1081,17 @@ export interface OpenSession {
   queued: number;
 }
 
+/** How a session came to be. */
+export type Origin =
+  /** It began with nothing. */
+  | "new"
+  /** It keeps what an edit, a retry, a cut or a reset of its parent would have lost. */
+  | "rewind"
+  /** A user went on from somewhere in its parent (`session/fork`). */
+  | "branch"
+  /** It runs for its parent. */
+  | "background";
+
 /** A part of a message. A receiver ignores kinds that it does not know. */
 export type Part =
   /** Plain text. */
@@ -921,6 +1131,11 @@ export type Part =
       text: string;
       /** The provider's signature, opaque. */
       signature?: string;
+      /**
+       * What else the provider's block holds, as it came: its type where it is not `thinking`, its index,
+       * its id, data that only the provider can read.
+       */
+      block?: { [key: string]: unknown };
     }
   /** A model's request to run a tool. Only in assistant messages. */
   | {
@@ -948,10 +1163,10 @@ export type Part =
       /** Files that it changed. */
       effects?: Effect[];
     }
-  /** A part in the form of the provider's own wire. */
+  /** A block that a provider made by itself, in the form of its own wire. Only in assistant messages. */
   | {
       type: "raw";
-      /** The part as the provider had it. */
+      /** The block as the provider had it. */
       wire: unknown;
     };
 
@@ -986,6 +1201,14 @@ export interface PendingCall {
   name: string;
   /** The arguments, as JSON text. */
   arguments: Arguments;
+}
+
+/** Something that is never to be forgotten. */
+export interface Pin {
+  /** Its id. */
+  id: string;
+  /** Its words. */
+  text: string;
 }
 
 /** A section of a prompt. */
@@ -1106,14 +1329,42 @@ export type PromptRole =
   /** A tool: exactly one `toolResult`. */
   | "tool";
 
-/** A request that waits. */
+/** A command that waited and could not be carried out. */
+export interface QueueFailure {
+  /** Its id in the queue. */
+  itemId: string;
+  /** Why. */
+  error: EventError;
+}
+
+/** A command that waits. */
 export interface QueueItem {
   /** Its id. */
   itemId: string;
+  /** Its method, such as `turn/start`. */
+  method: string;
+  /** Whether it goes before those that are not urgent. */
+  priority: boolean;
   /** The turn that it will be. */
-  turnId: string;
-  /** What the user asks. */
-  content: Part[];
+  turnId?: string;
+  /** The message that it will be, or is about. */
+  messageId?: string;
+  /** The user's words. */
+  content?: Part[];
+}
+
+/** Parameters of `queue/remove`. */
+export interface QueueRemoveParams {
+  /** The session. */
+  sessionId: string;
+  /** What waits. */
+  itemId: string;
+}
+
+/** Result of `queue/remove`. */
+export interface QueueRemoveResult {
+  /** What waits no longer, with the user's words. */
+  removed: QueueItem[];
 }
 
 /** When a render compacts. */
@@ -1247,6 +1498,60 @@ export interface RoundView {
   results: string[];
   /** What stands in the prompt for this round and everything before it. */
   summary?: string;
+}
+
+/** What is shared. */
+export interface Scope {
+  /** Rises with every change; 0 before the first. */
+  revision: number;
+  /** What is to do, in order. */
+  todos: Todo[];
+  /** The plan, in words. */
+  plan?: string;
+  /** What is never to be forgotten. */
+  pins: Pin[];
+  /** What was made. */
+  artifacts: Artifact[];
+}
+
+/** Parameters of `scope/get`. One of `sessionId` and `workScope` must be there. */
+export interface ScopeGetParams {
+  /** A session of the scope. One without a work scope has a scope of its own. */
+  sessionId?: string;
+  /** The scope's name. */
+  workScope?: string;
+  /** The folder that the scope belongs to; the client's first one where it is missing. */
+  workspaceFolder?: string;
+}
+
+/**
+ * Parameters of `scope/put`. One of `sessionId` and `workScope` must be there; what else is missing stays.
+ */
+export interface ScopePutParams {
+  /** A session of the scope. One without a work scope has a scope of its own. */
+  sessionId?: string;
+  /** The scope's name. */
+  workScope?: string;
+  /** The folder that the scope belongs to; the client's first one where it is missing. */
+  workspaceFolder?: string;
+  /** All todos. */
+  todos?: Todo[];
+  /** The plan; an empty one is none. */
+  plan?: string;
+  /** All pins. */
+  pins?: Pin[];
+  /** Artifacts: one whose id is there takes its place, others are added. */
+  artifacts?: Artifact[];
+  /** Only where the scope has this revision; another one is the error StaleReference. */
+  ifRevision?: number;
+}
+
+/** Result of `scope/get` and `scope/put`. */
+export interface ScopeResult {
+  /** The scope's name. */
+  workScope: string;
+  /** What is shared now. */
+  scope: Scope;
 }
 
 /** A section that the caller brings. */
@@ -1429,7 +1734,19 @@ export type SessionEvent = {
       /** The message. */
       message: Message;
     }
-  /** Messages left the session, because the client's history no longer has them. */
+  /** A message has other words. */
+  | {
+      type: "messageUpdated";
+      /** The message as it is from now on. */
+      message: Message;
+    }
+  /** A message left the session. */
+  | {
+      type: "messageRemoved";
+      /** The message. */
+      messageId: string;
+    }
+  /** Messages left the session: a user cut them off, or the client's history no longer has them. */
   | {
       type: "messagesTruncated";
       /** The position of the first one that went. */
@@ -1437,13 +1754,27 @@ export type SessionEvent = {
       /** The session that keeps them. */
       fork: string;
     }
-  /** Title or settings changed. */
+  /** Title, draft, settings or what is shared changed: all of it as it is from now on. */
   | {
       type: "threadUpdated";
       /** The title. */
       title?: string;
+      /** Rises with every `session/reset`. */
+      generation: number;
+      /** The user's unsent text; missing where there is none. */
+      draft?: string;
+      /** What it shares. */
+      scope: Scope;
       /** The settings in force. */
       settings?: Settings;
+    }
+  /** What waits changed. */
+  | {
+      type: "queueUpdated";
+      /** All of it, in the order in which it is carried out. */
+      queue: QueueItem[];
+      /** What could not be carried out when its turn came. */
+      failed?: QueueFailure;
     }
   /** The state changed. */
   | {
@@ -1509,6 +1840,55 @@ export type SessionEvent = {
     }
 );
 
+/** Parameters of `session/fork`: another session goes on from here, with ids of its own. */
+export interface SessionForkParams {
+  /** The session. */
+  sessionId: string;
+  /** The last message that goes along. Without it and `upToIndex` all do. */
+  upToMessageId?: string;
+  /** The same by its place in the snapshot's `messages`, from 0. */
+  upToIndex?: number;
+  /** Its title; this session's where it is missing. */
+  title?: string;
+  /**
+   * A name for this command: sent again under the same name, it is answered again and not carried out
+   * twice.
+   */
+  idempotencyKey?: string;
+}
+
+/** Result of `session/fork`. */
+export interface SessionForkResult {
+  /** The new session; `session/open` opens it. */
+  sessionId: string;
+}
+
+/** Parameters of `session/import`: a session of another program goes on here. */
+export interface SessionImportParams {
+  /** The folder that the new session belongs to. */
+  workspaceFolder: string;
+  /** Its id; one is made where it is missing. The session must have no messages. */
+  sessionId?: string;
+  /** Its title; the source's where it is missing. */
+  title?: string;
+  /** The format, as `threadhold import --help` names them; found out where it is missing. */
+  format?: string;
+  /** The conversation, as its program wrote it. */
+  data: string;
+}
+
+/** Result of `session/import`. */
+export interface SessionImportResult {
+  /** The session; `session/open` opens it. */
+  sessionId: string;
+  /** The format that it was read as. */
+  format: string;
+  /** Messages that were taken in. */
+  messages: number;
+  /** What could not be read: where, and why. */
+  skipped: string[];
+}
+
 /** Parameters of `session/list`. */
 export interface SessionListParams {
   /**
@@ -1544,9 +1924,12 @@ export interface SessionOpenParams {
   title?: string;
   /** What it is for, in the client's words. */
   kind?: string;
-  /** The session that started it. */
+  /**
+   * The session that started it: it runs in the background, and its parent is told when it comes to rest by
+   * a message of the kind `process_completed` that no model sees.
+   */
   parentId?: string;
-  /** What background sessions share. */
+  /** The name of what it shares with other sessions. */
   workScope?: string;
   /** Settings of this session. */
   settings?: Settings;
@@ -1567,6 +1950,27 @@ export interface SessionOpenResult {
   snapshot: Snapshot;
   /** What was found, brought back, refused. */
   restore: RestoreReport;
+}
+
+/** Parameters of `session/reset`: a new chat under the same id. What runs is stopped. */
+export interface SessionResetParams {
+  /** The session. */
+  sessionId: string;
+  /** Whether what waits goes on in the new chat. Default: false; it is given back then. */
+  keepQueue?: boolean;
+  /**
+   * A name for this command: sent again under the same name, it is answered again and not carried out
+   * twice.
+   */
+  idempotencyKey?: string;
+}
+
+/** Result of `session/reset`. */
+export interface SessionResetResult {
+  /** The session that keeps everything as it stood; missing where there was nothing. */
+  fork?: string;
+  /** What waits no longer, with the user's words. */
+  removed: QueueItem[];
 }
 
 /** Parameters of `session/subscribe`. */
@@ -1603,6 +2007,10 @@ export interface SessionSummary {
   kind?: string;
   /** The session that it was started or forked from. */
   parentId?: string;
+  /** How it came to be. */
+  origin: Origin;
+  /** What it shares under a name. */
+  workScope?: string;
   /** Its state, where it is open in this process. */
   state?: State;
   /** Number of messages. */
@@ -1701,6 +2109,13 @@ export interface Settings {
   modelDeadlineMs?: number;
   /** Milliseconds before a `tool/invoke` counts as failed. Default: 1,800,000. */
   toolDeadlineMs?: number;
+  /**
+   * Milliseconds for which what a model says is gathered before it is told as one event; 0 tells each piece
+   * by itself. Default: 16.
+   */
+  deltaIntervalMs?: number;
+  /** Who names a session that the client does not name. Default: `request`. */
+  titles?: Titles;
   /** When the store lets a write count as done. Default: `full`. */
   synchronous?: Synchronous;
 }
@@ -1730,11 +2145,19 @@ export interface Snapshot {
   driver: Driver;
   /** Its title. */
   title?: string;
+  /** Rises with every `session/reset`. */
+  generation: number;
+  /** The session that it was started by or went on from. */
+  parentId?: string;
+  /** How it came to be. */
+  origin: Origin;
+  /** What it shares with the sessions of its work scope; of its own where it has none. */
+  scope: Scope;
   /** Its messages, in order. */
   messages: Message[];
   /** Its turns, in order. */
   turns: TurnView[];
-  /** Requests that wait. */
+  /** Commands that wait, in the order in which they are carried out. */
   queue: QueueItem[];
   /** Whether it is being compacted. */
   compression: Compression;
@@ -1847,8 +2270,14 @@ export interface StorageOptions {
 export interface Streaming {
   /** The message that it will be. */
   messageId: string;
-  /** What is there of it. */
+  /** What is there of it: what was said in its order, then the calls. */
   parts: Part[];
+  /** What it used so far. */
+  usage?: Usage;
+  /** Where it has its words from, each in the form of the provider's own wire. */
+  citations?: unknown[];
+  /** What a client keeps with it. */
+  extra?: { [key: string]: unknown };
 }
 
 /** How far the deterministic steps of a compaction went. */
@@ -1906,6 +2335,30 @@ export type Synchronous =
   /** When the system has it: it survives a killed process; a loss of power may take the last writes. */
   | "normal";
 
+/** Who names a session that the client does not name. */
+export type Titles =
+  /** Its first request does. */
+  | "request"
+  /** Its first request, until the model was asked after the first turn. */
+  | "model";
+
+/** Something to do. */
+export interface Todo {
+  /** What. */
+  content: string;
+  /** How far it is. */
+  status: TodoStatus;
+}
+
+/** How far a todo is. */
+export type TodoStatus =
+  /** Nobody began. */
+  | "pending"
+  /** Somebody is at it. */
+  | "inProgress"
+  /** It is done. */
+  | "completed";
+
 /** A tool that the model is told of. */
 export interface Tool {
   /** Its name. */
@@ -1924,11 +2377,30 @@ export interface Tool {
   /** Whether a call of it may run. Default: `allow`. */
   policy?: ToolPolicy;
   /**
+   * What holds for calls whose arguments look a certain way. The strictest rule that matches takes the
+   * place of `policy`, but where that is `deny`.
+   */
+  rules?: ToolRule[];
+  /**
    * The state in which a successful call of it ends the turn. Default: `completed` for tools named
    * `task_done` and `agent_finish`, `waitingUserInput` for `ask_questions` and `wait_agents`, none for any
    * other.
    */
   endsTurn?: EndsTurn;
+}
+
+/** Parameters of `tool/approvals`. */
+export interface ToolApprovalsParams {
+  /** The folder; the client's first one where it is missing. */
+  workspaceFolder?: string;
+  /** Those that are taken back first. */
+  revoke?: Approved[];
+}
+
+/** Result of `tool/approvals`. */
+export interface ToolApprovalsResult {
+  /** What is approved in this folder. */
+  approved: Approved[];
 }
 
 /** A call of a tool. */
@@ -2054,6 +2526,22 @@ export interface ToolResultResult {
   state: State;
 }
 
+/** What holds for calls whose arguments look a certain way. */
+export interface ToolRule {
+  /**
+   * The argument that is looked at. Where it is missing: what allows must hold for the values of all of
+   * them together, one to a line; what asks or denies, for any of them.
+   */
+  argument?: string;
+  /**
+   * How it looks: `*` stands for any characters, `\` takes the next one as it is. In a rule that allows,
+   * `*` does not stand for characters with which a shell begins another command.
+   */
+  pattern: string;
+  /** What holds then. */
+  policy: ToolPolicy;
+}
+
 /** A turn of the past, as a client hands it over. */
 export interface Turn {
   /**
@@ -2083,8 +2571,10 @@ export interface Turn {
 export interface TurnCancelParams {
   /** The session. */
   sessionId: string;
-  /** The turn; the running one where it is missing. */
+  /** The turn, running or waiting; the running one where it is missing. */
   turnId?: string;
+  /** Whether what waits is not done either. Default: false; then the next in the queue begins. */
+  cancelQueued?: boolean;
 }
 
 /** Result of `turn/cancel`. */
@@ -2093,6 +2583,8 @@ export interface TurnCancelResult {
   turnId?: string;
   /** The session's state afterwards. */
   state: State;
+  /** What waits no longer, with the user's words. */
+  removed: QueueItem[];
 }
 
 /** Parameters of `turn/end`. */
@@ -2134,6 +2626,42 @@ export type TurnOutcome =
   /** It could not go on. */
   | "failed";
 
+/**
+ * Parameters of `turn/regenerate`: what follows the newest request is cut off, and the model answers again.
+ */
+export interface TurnRegenerateParams {
+  /** The session. */
+  sessionId: string;
+  /**
+   * A name for this command: sent again under the same name, it is answered again and not carried out
+   * twice.
+   */
+  idempotencyKey?: string;
+}
+
+/** Parameters of `turn/retry`. One of `fromMessageId` and `fromIndex` must be there. */
+export interface TurnRetryParams {
+  /** The session. */
+  sessionId: string;
+  /**
+   * The message; it and everything after it is cut off. A result goes with the message that called the
+   * tool.
+   */
+  fromMessageId?: string;
+  /** The same by its place in the snapshot's `messages`, from 0. */
+  fromIndex?: number;
+  /**
+   * The request's new words. Without them a request is asked again as it was; a model's answer is given
+   * again.
+   */
+  content?: Content;
+  /**
+   * A name for this command: sent again under the same name, it is answered again and not carried out
+   * twice.
+   */
+  idempotencyKey?: string;
+}
+
 /** Parameters of `turn/start`. */
 export interface TurnStartParams {
   /** The session. */
@@ -2150,14 +2678,29 @@ export interface TurnStartParams {
   sections?: Section[];
   /** The model from now on. */
   model?: Model;
+  /**
+   * Whether it goes before what waits, and into the turn that runs: an answer that is being given is broken
+   * off (what was said stays), a round's calls are waited for. Default: false.
+   */
+  priority?: boolean;
+  /**
+   * A name for this request: sent again under the same name, it is answered again and not asked twice. The
+   * last 1,000 of a session are remembered, also across restarts.
+   */
+  idempotencyKey?: string;
 }
 
 /** Result of `turn/start`. It comes as soon as the request is on disk; everything else comes as events. */
 export interface TurnStartResult {
-  /** The turn. */
+  /**
+   * The turn. A request that waits and goes into a turn that runs belongs to that one: `messageAdded` says
+   * so.
+   */
   turnId: string;
   /** The user's message. */
   messageId: string;
+  /** Where it has to wait: its id in the queue. */
+  itemId?: string;
   /** Its place in the queue, from 1, where it has to wait. */
   queuedPosition?: number;
 }
@@ -2216,5 +2759,10 @@ export interface Variable {
 export type Verdict =
   /** It runs. */
   | "approve"
+  /**
+   * It runs, and so do later calls like it in this workspace, without a question: calls that look like
+   * `pattern`; where there is none, all calls of the tool, or for a tool of kind `run` this command alone.
+   */
+  | "approveAlways"
   /** It does not run; the model is told so. */
   | "reject";

@@ -202,11 +202,11 @@ fn mentions(message: &Message) -> &[Mention] {
             Body::Tool(result) => {
                 result.content.iter().filter_map(Content::text).for_each(|text| add(text, BY_RESULT, None));
             }
-            Body::Assistant { parts, calls } => {
+            Body::Assistant { parts, calls, .. } => {
                 for (n, call) in calls.iter().enumerate() {
                     add(&argument_values(&call.arguments), BY_ARGUMENTS, u16::try_from(n).ok());
                 }
-                for AssistantPart::Text(text) | AssistantPart::Reasoning { text, .. } in parts {
+                for text in parts.iter().filter_map(AssistantPart::text) {
                     add(text, BY_ASSISTANT, Some(u16::MAX));
                 }
             }

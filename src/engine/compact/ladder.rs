@@ -248,7 +248,7 @@ fn shortens(body: &Body, entry: &str) -> bool {
     match body {
         Body::User(parts) => joined(parts).len() > entry.len(),
         Body::Tool(result) => joined(&result.content).len() > entry.len(),
-        Body::Assistant { .. } => body.texts().iter().map(|text| text.len()).sum::<usize>() > entry.len(),
+        Body::Assistant { .. } => body.bytes() > entry.len(),
         Body::Event { .. } => false,
     }
 }

@@ -119,12 +119,15 @@ pub fn transcript_entry(message: &Message) -> Option<String> {
         Body::Event { .. } => return None,
         Body::User(parts) => format!("[user]\n{}", shortened(&joined(parts), SAID)),
         Body::Tool(result) => format!("[result]\n{}", shortened(&joined(&result.content), RESULT)),
-        Body::Assistant { parts, calls } => {
+        Body::Assistant { parts, calls, .. } => {
             let mut text = String::from("[assistant]");
             for part in parts {
-                if let AssistantPart::Text(said) = part {
-                    text.push('\n');
-                    text.push_str(&shortened(said, SAID));
+                match part {
+                    AssistantPart::Text(said) => text.push_str(&format!("\n{}", shortened(said, SAID))),
+                    AssistantPart::Raw(wire) => {
+                        text.push_str(&format!("\n[block {}]", one_line(&wire.to_string(), ARGUMENTS)));
+                    }
+                    AssistantPart::Reasoning { .. } => {}
                 }
             }
             for call in calls {

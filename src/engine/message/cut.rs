@@ -20,7 +20,8 @@ pub struct Cut {
     pub tokens: u32,
 }
 
-/// A text is taken to be over its limit without counting all of it when its first bytes are: so many for each token.
+/// Of a text of more bytes than this for each token of its limit, only that many are counted where they are over the
+/// limit already: what is shown must not cost the time of all that is not.
 const SAMPLE_PER_TOKEN: usize = 32;
 
 /// Tokens of a result's message as a prompt shows it, and its cut where its text weighs more than `most` tokens.
@@ -42,8 +43,8 @@ pub fn weigh(
     let pictures = result.content.iter().filter(|part| matches!(part, Content::Image(_))).count();
     let beside = PER_IMAGE.saturating_mul(u32::try_from(pictures).unwrap_or(u32::MAX)) + PER_MESSAGE;
     let first = head(&text, SAMPLE_PER_TOKEN.saturating_mul(most as usize));
-    let sample = counter.count(first);
-    let (of_bytes, of_text) = match first.len() < text.len() && sample > most {
+    let sample = if first.len() < text.len() { counter.count(first) } else { 0 };
+    let (of_bytes, of_text) = match sample > most {
         true => (first.len(), sample),
         false => {
             let tokens = whole_tokens();

@@ -129,7 +129,7 @@ impl<'a> History<'a> {
     }
 
     fn put_round(&self, message: &Message, round: &Round, items: &mut Vec<Item>, cuts: &mut Vec<Cut>) {
-        let Body::Assistant { parts, calls } = &message.body else { return };
+        let Body::Assistant { parts, calls, .. } = &message.body else { return };
         items.push(Item {
             role: Role::Assistant,
             parts: parts.iter().map(ItemPart::from).collect(),
@@ -222,5 +222,5 @@ fn cut(message: &Message, reason: CutReason, kept_bytes: usize) -> Cut {
 }
 
 fn message_bytes(message: &Message) -> usize {
-    message.body.texts().iter().map(|text| text.len()).sum()
+    message.body.bytes()
 }

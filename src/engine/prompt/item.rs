@@ -7,7 +7,8 @@ use crate::engine::id::{CallId, Ordinal};
 use crate::engine::message::{AssistantPart, Content, Text};
 use crate::engine::tokens::{PER_TOOL, TokenCount};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// The five channels through which anything reaches a model (source: 000).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,7 +66,11 @@ pub enum ItemPart {
         text: Text,
         /// The provider's signature.
         signature: Option<Text>,
+        /// What else the provider's block holds.
+        block: Option<Arc<Map<String, Value>>>,
     },
+    /// A provider's own block.
+    Raw(Arc<Value>),
 }
 
 /// A call as a prompt shows it.
@@ -180,11 +185,12 @@ impl ItemPart {
         ItemPart::Content(Content::Text(text.into()))
     }
 
-    /// The text of this part; nothing for a picture.
+    /// The text of this part; nothing for a picture and for a provider's own block.
     pub fn as_text(&self) -> Option<&Text> {
         match self {
             ItemPart::Content(content) => content.text(),
             ItemPart::Reasoning { text, .. } => Some(text),
+            ItemPart::Raw(_) => None,
         }
     }
 }
@@ -193,9 +199,10 @@ impl From<&AssistantPart> for ItemPart {
     fn from(part: &AssistantPart) -> Self {
         match part {
             AssistantPart::Text(text) => ItemPart::text(text.clone()),
-            AssistantPart::Reasoning { text, signature } => {
-                ItemPart::Reasoning { text: text.clone(), signature: signature.clone() }
+            AssistantPart::Reasoning { text, signature, block } => {
+                ItemPart::Reasoning { text: text.clone(), signature: signature.clone(), block: block.clone() }
             }
+            AssistantPart::Raw(wire) => ItemPart::Raw(wire.clone()),
         }
     }
 }

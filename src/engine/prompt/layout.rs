@@ -39,6 +39,7 @@ impl fmt::Display for Item {
                     write!(f, " <{name}> {}", one_line(text, SHOWN_BYTES))?;
                 }
                 ItemPart::Reasoning { text, .. } => write!(f, " (thinks) {}", one_line(text, SHOWN_BYTES))?,
+                ItemPart::Raw(wire) => write!(f, " (block) {}", one_line(&wire.to_string(), SHOWN_BYTES))?,
             }
         }
         for call in &self.calls {

@@ -3,7 +3,7 @@
 
 use super::item::{Item, Tool};
 use crate::engine::delta::Draft;
-use crate::engine::message::{AssistantPart, ToolCall};
+use crate::engine::message::{AssistantPart, Beside, ToolCall, Usage};
 use std::sync::Arc;
 
 /// One call of a model.
@@ -42,8 +42,8 @@ pub struct Answer {
     pub calls: Option<Vec<ToolCall>>,
     /// Why it ended.
     pub stop: StopReason,
-    /// Tokens of the answer as the provider reported them.
-    pub output_tokens: Option<u32>,
+    /// What it used, as the provider reported it. It adds to what was streamed.
+    pub usage: Option<Usage>,
 }
 
 /// What an answer is worth as a summary.
@@ -79,17 +79,22 @@ pub enum StopReason {
 impl Answer {
     /// The answer as text, with the number of its calls. `streamed` is what came before it.
     pub fn completion(self, streamed: &Draft) -> Completion {
-        let (stop, output_tokens) = (self.stop, self.output_tokens);
-        let (parts, calls) = self.said(streamed);
+        let stop = self.stop;
+        let (parts, calls, beside) = self.said(streamed);
+        let output_tokens = beside.usage.and_then(|usage| usage.output_tokens);
         let text = parts.iter().filter_map(|part| match part {
             AssistantPart::Text(text) => Some(&**text),
-            AssistantPart::Reasoning { .. } => None,
+            AssistantPart::Reasoning { .. } | AssistantPart::Raw(_) => None,
         });
         Completion { text: text.collect(), calls: calls.len(), stop, output_tokens }
     }
 
-    /// What was said and what was asked for, with what was streamed before.
-    pub fn said(self, streamed: &Draft) -> (Vec<AssistantPart>, Vec<ToolCall>) {
-        (self.parts.unwrap_or_else(|| streamed.said()), self.calls.unwrap_or_else(|| streamed.asked()))
+    /// What was said, what was asked for and what came beside it, with what was streamed before. An answer that states
+    /// its own words says nothing about what stands beside them, so that stays.
+    pub fn said(self, streamed: &Draft) -> (Vec<AssistantPart>, Vec<ToolCall>, Beside) {
+        let mut beside = streamed.beside.clone();
+        beside.merge_usage(self.usage);
+        let parts = self.parts.unwrap_or_else(|| streamed.said());
+        (parts, self.calls.unwrap_or_else(|| streamed.asked()), beside)
     }
 }

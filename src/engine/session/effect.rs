@@ -17,6 +17,7 @@ use crate::engine::id::{CallId, MessageId, RoundId, SessionId, TurnId};
 use crate::engine::message::Text;
 use crate::engine::prompt::request::Request;
 use crate::engine::prompt::{BudgetExceeded, Prompt};
+use crate::engine::scope::ScopePatch;
 use crate::engine::settings::SettingsError;
 use thiserror::Error;
 
@@ -41,6 +42,8 @@ pub enum Effect {
     CancelTool(CallId),
     /// Calls like these need no question any more, in this workspace.
     Remember(Always),
+    /// What the session shares changes.
+    ChangeScope(ScopePatch),
     /// Ask the user about calls. The session stands in its pause, whoever answers.
     AskPermission(Vec<Reason>),
     /// Say so when this many milliseconds have passed; a timer of the same name starts again.

@@ -10,7 +10,7 @@ use crate::engine::compact::metadata::SummaryMetadata;
 use crate::engine::compact::record::{Compaction, Mode, Trigger};
 use crate::engine::delta::Delta;
 use crate::engine::id::{Generation, ItemId, MessageId, Ordinal, SessionId, TurnId};
-use crate::engine::message::{Message, Text};
+use crate::engine::message::{Body, Message, Text};
 use crate::engine::prompt::item::{Channel, SectionSize};
 use crate::engine::prompt::request::StopReason;
 use crate::engine::scope::Scope;
@@ -208,10 +208,11 @@ impl Ring {
 /// About as many bytes as its text has.
 fn weight(body: &EventBody) -> usize {
     64 + match body {
-        EventBody::StreamDelta { deltas, .. } => deltas.iter().map(weight_of).sum(),
-        EventBody::MessageAdded(message) | EventBody::MessageUpdated(message) => {
-            message.body.texts().iter().map(|text| text.len()).sum()
-        }
+        EventBody::StreamDelta { deltas, .. } => deltas.iter().map(Delta::bytes).sum(),
+        EventBody::MessageAdded(message) | EventBody::MessageUpdated(message) => match &message.body {
+            body @ Body::Assistant { beside, .. } => body.bytes() + beside.bytes(),
+            body => body.bytes(),
+        },
         EventBody::QueueUpdated { items, .. } => items.iter().map(QueueItem::weight).sum(),
         EventBody::ThreadUpdated(thread) => thread.draft.as_ref().map_or(0, |draft| draft.len()),
         EventBody::CompactionUpdated(update) => update
@@ -219,15 +220,6 @@ fn weight(body: &EventBody) -> usize {
             .as_ref()
             .map_or(0, |(record, metadata)| record.block.len() + metadata.threadhold.len()),
         _ => 0,
-    }
-}
-
-fn weight_of(delta: &Delta) -> usize {
-    match delta {
-        Delta::AppendContent(text)
-        | Delta::AppendReasoning(text)
-        | Delta::AppendToolArguments { text, .. } => text.len(),
-        Delta::SetToolCalls(calls) => calls.iter().map(|call| call.arguments.len()).sum(),
     }
 }
 

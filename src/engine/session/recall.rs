@@ -72,9 +72,10 @@ fn said(body: &Body) -> String {
         Body::User(parts) => joined(parts),
         Body::Tool(result) => joined(&result.content),
         Body::Event { text, .. } => text.to_string(),
-        Body::Assistant { parts, calls } => {
+        Body::Assistant { parts, calls, .. } => {
             let parts = parts.iter().map(|part| match part {
                 AssistantPart::Text(text) | AssistantPart::Reasoning { text, .. } => text.to_string(),
+                AssistantPart::Raw(block) => block.to_string(),
             });
             let calls = calls.iter().map(|call| format!("{} {}", call.name, call.arguments));
             parts.chain(calls).collect::<Vec<_>>().join("\n")

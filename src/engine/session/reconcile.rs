@@ -122,7 +122,7 @@ fn enriched(transcript: &Transcript, theirs: &HistoryTurn) -> Vec<NewMessage> {
         external_id: message.external_id.clone(),
         visible_to_model: message.visible_to_model,
         created_at: message.created_at.clone(),
-        shown: None,
+        shown: message.shown,
     };
     transcript.range(turn.first, last).iter().map(again).collect()
 }

@@ -1,7 +1,7 @@
 //! What changes a session's past: other words for a message, its removal, a cut, an answer once more, a new chat, a
 //! branch (source: 001, 004). Nothing that a user typed or saw is lost by it: the session as it stood stays as a fork.
 
-use super::effect::{Answer, Refusal};
+use super::effect::{Answer, Effect, Refusal};
 use super::event::{CompactionUpdate, EventBody, Phase};
 use super::input::{At, ReplyTo};
 use super::queue::{Accepted, Done, Work};
@@ -11,7 +11,8 @@ use super::{Session, Step};
 use crate::engine::compact::metadata::metadata;
 use crate::engine::compact::record::Status;
 use crate::engine::id::{CompactionId, MessageId, Ordinal, RoundId, SessionId, Time, TurnId};
-use crate::engine::message::{AssistantPart, Body, Content, Message, NewMessage};
+use crate::engine::message::{AssistantPart, Beside, Body, Content, Message, NewMessage};
+use crate::engine::scope::ScopePatch;
 use crate::engine::transcript::Round;
 use std::sync::Arc;
 
@@ -237,11 +238,13 @@ impl Step<'_> {
         let message = self.session.find(id)?.clone();
         let body = match &message.body {
             Body::User(_) => Body::User(content),
-            Body::Assistant { calls, .. } => {
-                // Thinking belongs to the words that it led to; signed, a provider would refuse it beside others.
+            Body::Assistant { calls, beside, .. } => {
+                // Thinking and citations belong to the words that they led to; signed, a provider would refuse thinking
+                // beside others.
                 let said =
                     content.iter().filter_map(Content::text).map(|text| AssistantPart::Text(text.clone()));
-                Body::Assistant { parts: said.collect(), calls: calls.clone() }
+                let beside = Beside { citations: Vec::new(), ..beside.clone() };
+                Body::Assistant { parts: said.collect(), calls: calls.clone(), beside }
             }
             Body::Tool(result) => {
                 let mut result = result.clone();
@@ -325,6 +328,12 @@ impl Step<'_> {
             self.cut_off(Ordinal(0), fork, &void);
         } else {
             self.write_head();
+        }
+        if self.session.head.work_scope.is_none() {
+            // Its own alone: what was to do belonged to the chat that is gone.
+            let patch =
+                ScopePatch { todos: Some(Vec::new()), plan: Some("".into()), ..ScopePatch::default() };
+            self.effects.push(Effect::ChangeScope(patch));
         }
         self.emit_thread();
         self.enter(State::Resting(Rest::Idle));

@@ -113,6 +113,13 @@ pub struct Head {
     pub updated_at: Time,
 }
 
+impl Head {
+    /// The name of the scope of a session that shares none: its own id. It goes with the session.
+    pub fn own_scope(id: &SessionId) -> String {
+        id.as_str().to_owned()
+    }
+}
+
 /// Who gave a session its title.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

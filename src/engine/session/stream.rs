@@ -9,7 +9,7 @@ use super::state::{Rest, State, Streaming};
 use super::stored::TurnStatus;
 use crate::engine::delta::{Delta, Draft};
 use crate::engine::id::MessageId;
-use crate::engine::message::{AssistantPart, Body, ToolCall};
+use crate::engine::message::{AssistantPart, Beside, Body, ToolCall};
 use crate::engine::prompt::request::{self, StopReason};
 
 /// For the log, which repeats no id that a model made up.
@@ -99,11 +99,11 @@ impl Step<'_> {
             Ok(answer) => (answer.stop, None),
             Err(why) => (StopReason::Failed, Some(why.clone())),
         };
-        let (parts, calls) = match outcome {
+        let (parts, calls, beside) = match outcome {
             Ok(answer) => answer.said(&draft),
-            Err(_) => (draft.said(), Vec::new()),
+            Err(_) => (draft.said(), Vec::new(), draft.beside),
         };
-        let calls = self.keep_answer(message, parts, calls, stop);
+        let calls = self.keep_answer(message, parts, calls, beside, stop);
         match (error, stop) {
             (Some(why), _) => self.fail(why),
             (None, StopReason::Refused) => self.fail("the model refused to answer".to_owned()),
@@ -124,6 +124,7 @@ impl Step<'_> {
         message: MessageId,
         parts: Vec<AssistantPart>,
         calls: Vec<ToolCall>,
+        beside: Beside,
         stop: StopReason,
     ) -> bool {
         // Calls that were streamed are not seen by who reads the answer: without a word of its own it says `end`.
@@ -132,7 +133,7 @@ impl Step<'_> {
         let whole = matches!(stop, StopReason::End | StopReason::ToolUse);
         let calls = if whole { calls } else { Vec::new() };
         let has_calls = !calls.is_empty();
-        let body = Body::Assistant { parts, calls };
+        let body = Body::Assistant { parts, calls, beside };
         if !body.is_empty() {
             let new = self.stamped(body);
             self.append(new);

@@ -9,7 +9,9 @@ use super::stored::{Always, TurnRow, TurnStatus, Write};
 use super::{Session, Step};
 use crate::engine::approval::{self, Approval};
 use crate::engine::id::CallId;
-use crate::engine::message::{Body, Content, NewMessage, QUESTION, ROUND_LIMIT, ToolResult, argument_values};
+use crate::engine::message::{
+    Body, Content, NewMessage, QUESTION, ROUND_LIMIT, Text, ToolResult, argument_values,
+};
 use crate::engine::prompt::item::{EndsTurn, Tool, ToolKind};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,6 +72,15 @@ impl Session {
 impl Session {
     /// The end of the turn, where a tool of the newest round that did not fail says so; and what it asks the user.
     pub(super) fn ends_turn(&self) -> Option<(Rest, Option<String>)> {
+        let (ends, _, arguments) = self.ending_call()?;
+        Some(match ends {
+            EndsTurn::Completed => (Rest::Completed, None),
+            EndsTurn::WaitingUserInput => (Rest::WaitingUserInput, question(&arguments)),
+        })
+    }
+
+    /// How the newest round ends its turn, where it does: the tool's name and the call's arguments.
+    fn ending_call(&self) -> Option<(EndsTurn, String, Text)> {
         let transcript = &self.transcript;
         let round = transcript.rounds().last()?;
         let Body::Assistant { calls, .. } = &transcript.message(round.assistant)?.body else { return None };
@@ -80,10 +91,15 @@ impl Session {
         let tool = |name: &str| self.fixed.tools.iter().find(|tool| tool.name == name);
         let ends = answered.filter_map(|(call, _)| Some((tool(&call.name)?.ends_turn?, call)));
         let (ends, call) = ends.max_by_key(|(ends, _)| *ends)?;
-        Some(match ends {
-            EndsTurn::Completed => (Rest::Completed, None),
-            EndsTurn::WaitingUserInput => (Rest::WaitingUserInput, question(&call.arguments)),
-        })
+        Some((ends, call.name.to_string(), call.arguments.clone()))
+    }
+}
+
+impl Session {
+    /// The tool by which the newest round ended its turn, where one did.
+    pub fn ended_by(&self) -> Option<String> {
+        let (_, name, _) = self.ending_call()?;
+        Some(name)
     }
 }
 
@@ -237,6 +253,8 @@ impl Step<'_> {
     pub(super) fn tool_result(&mut self, reply: ReplyTo, result: ToolResult) {
         let call = CallId::new(&result.call);
         let taken = self.take_result(&call, result);
+        // As after a decision; one that is refused changes nothing.
+        self.session.queue.is_held &= taken.is_err();
         let state = self.session.state.name();
         self.reply(reply, taken.map(|()| Answer::Done(state)));
     }
@@ -300,6 +318,8 @@ impl Step<'_> {
             }
         }
         decisions.iter().for_each(|decision| pause.take(decision));
+        // Somebody is there again: what waited when the process ended follows this turn.
+        self.session.queue.is_held = false;
         let open = pause.open.clone();
         let goes_on = !pause.open.is_empty();
         let decided = if goes_on { BTreeMap::new() } else { std::mem::take(&mut pause.decided) };

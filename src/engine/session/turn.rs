@@ -192,7 +192,7 @@ impl Step<'_> {
             State::Streaming(running) => {
                 self.effects.push(Effect::CancelModel(running.call));
                 let (message, draft) = self.end_stream(running);
-                self.keep_answer(message, draft.said(), Vec::new(), StopReason::Cancelled);
+                self.keep_answer(message, draft.said(), Vec::new(), draft.beside, StopReason::Cancelled);
             }
             State::Compacting(running) => self.stop_compacting(*running),
             State::Paused(_) => {

@@ -5,7 +5,7 @@ use super::prompt::prompt_messages;
 use super::tool::tool;
 use super::{ConvertError, Reading};
 use crate::engine::delta::{Delta, Draft};
-use crate::engine::message::ToolCall;
+use crate::engine::message::{Beside, ToolCall};
 use crate::engine::prompt::request::{Answer, Request, StopReason};
 use crate::protocol::model::{
     DeltaOp, ModelCompleteParams, ModelCompleteResult, ModelOptions, ModelPurpose, ToolCall as WireCall,
@@ -41,7 +41,7 @@ impl Reading {
             parts,
             calls: states_calls.then_some(calls),
             stop: result.stop_reason.map_or(default, StopReason::from),
-            output_tokens: result.usage.and_then(|usage| usage.output_tokens),
+            usage: result.usage.map(Into::into),
         })
     }
 }
@@ -61,6 +61,11 @@ pub fn delta(op: &DeltaOp) -> Option<Delta> {
         DeltaOp::AppendToolArguments { call_id, text } => {
             Delta::AppendToolArguments { call: call_id.clone(), text: text.clone() }
         }
+        DeltaOp::SetThinkingBlocks { blocks } => Delta::SetThinkingBlocks(blocks.clone()),
+        DeltaOp::AddCitation { citation } => Delta::AddCitation(citation.clone()),
+        DeltaOp::AddServerContentBlock { block } => Delta::AddServerContentBlock(block.clone()),
+        DeltaOp::SetUsage { usage } => Delta::SetUsage((*usage).into()),
+        DeltaOp::MergeExtra { extra } => Delta::MergeExtra(extra.clone()),
         DeltaOp::Unknown(_) => return None,
     })
 }
@@ -76,12 +81,24 @@ pub fn delta_op(delta: &Delta) -> DeltaOp {
         Delta::AppendToolArguments { call, text } => {
             DeltaOp::AppendToolArguments { call_id: call.clone(), text: text.clone() }
         }
+        Delta::SetThinkingBlocks(blocks) => DeltaOp::SetThinkingBlocks { blocks: blocks.clone() },
+        Delta::AddCitation(citation) => DeltaOp::AddCitation { citation: citation.clone() },
+        Delta::AddServerContentBlock(block) => DeltaOp::AddServerContentBlock { block: block.clone() },
+        Delta::SetUsage(usage) => DeltaOp::SetUsage { usage: (*usage).into() },
+        Delta::MergeExtra(extra) => DeltaOp::MergeExtra { extra: extra.clone() },
     }
 }
 
 /// An answer that is being written, for a snapshot.
 pub fn streaming(message_id: &str, draft: &Draft) -> Streaming {
-    Streaming { message_id: message_id.to_owned(), parts: body_parts(&draft.body()) }
+    let Beside { citations, usage, extra } = draft.beside.clone();
+    Streaming {
+        message_id: message_id.to_owned(),
+        parts: body_parts(&draft.body()),
+        usage: usage.map(Into::into),
+        citations: (!citations.is_empty()).then_some(citations),
+        extra: (!extra.is_empty()).then_some(extra),
+    }
 }
 
 /// A request to the client's model; who asks for what stays to be filled in: `requestId`, `sessionId`, `turnId`.

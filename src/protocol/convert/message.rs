@@ -3,12 +3,13 @@
 
 use super::{ConvertError, Reading};
 use crate::engine::message as ours;
-use crate::engine::message::{AssistantPart, Body, NewMessage, Text, ToolCall};
+use crate::engine::message::{AssistantPart, Beside, Body, NewMessage, Text, ToolCall};
 use crate::protocol::message::{
     Arguments, AssistantInput, Content, Effect, Message, MessageInput, Part, Role, Shown,
 };
-use crate::protocol::model::ToolCall as WireCall;
+use crate::protocol::model::{ToolCall as WireCall, Usage};
 use crate::protocol::prompt::ContextFile;
+use serde_json::{Map, Value};
 
 impl Reading {
     /// What a user message or a tool result holds.
@@ -58,10 +59,12 @@ impl Reading {
         self.each(&content.0, |reading, part| {
             match part {
                 Part::Text { text } => parts.push(AssistantPart::Text(shared(text))),
-                Part::Reasoning { text, signature } => parts.push(AssistantPart::Reasoning {
+                Part::Reasoning { text, signature, block } => parts.push(AssistantPart::Reasoning {
                     text: shared(text),
                     signature: signature.as_deref().map(Text::from),
+                    block: block.clone().map(Into::into),
                 }),
+                Part::Raw { wire } => parts.push(AssistantPart::Raw(wire.clone().into())),
                 Part::ToolCall { id, name, arguments, source_id } => {
                     if id.is_empty() {
                         return Err(reading.field("id", |reading| reading.fail("must not be empty")));
@@ -69,7 +72,7 @@ impl Reading {
                     let source_id = source_id.clone();
                     calls.push(ToolCall { source_id, ..ToolCall::new(id, name, &arguments.0) });
                 }
-                Part::Raw { .. } | Part::Unknown(_) => reading.ignore(kind(part)),
+                Part::Unknown(_) => reading.ignore(kind(part)),
                 _ => return Err(reading.misplaced(part, "an assistant message")),
             }
             Ok(())
@@ -80,10 +83,11 @@ impl Reading {
     /// A model's answer within a round.
     pub fn assistant(&mut self, input: &AssistantInput) -> Result<NewMessage, ConvertError> {
         let (parts, calls) = self.field("parts", |reading| reading.said(&input.parts))?;
+        let beside = our_beside(input.usage, &input.citations, &input.extra);
         Ok(NewMessage {
             external_id: input.external_id.clone(),
             created_at: input.created_at.clone(),
-            ..NewMessage::new(Body::Assistant { parts, calls })
+            ..NewMessage::new(Body::Assistant { parts, calls, beside })
         })
     }
 
@@ -95,7 +99,8 @@ impl Reading {
             }
             Role::Assistant => {
                 let (parts, calls) = self.field("parts", |reading| reading.said(&input.parts))?;
-                vec![Body::Assistant { parts, calls }]
+                let beside = our_beside(input.usage, &input.citations, &input.extra);
+                vec![Body::Assistant { parts, calls, beside }]
             }
             Role::Tool => self.field("parts", |reading| reading.results_of(&input.parts))?,
             Role::Event => {
@@ -147,6 +152,18 @@ fn shared(text: &str) -> Text {
     text.into()
 }
 
+fn our_beside(
+    usage: Option<Usage>,
+    citations: &Option<Vec<Value>>,
+    extra: &Option<Map<String, Value>>,
+) -> Beside {
+    Beside {
+        citations: citations.clone().unwrap_or_default(),
+        usage: usage.map(Into::into),
+        extra: extra.clone().unwrap_or_default(),
+    }
+}
+
 fn kind(part: &Part) -> &str {
     match part {
         Part::Text { .. } => "text",
@@ -188,9 +205,12 @@ pub fn content_parts(content: &[ours::Content]) -> Vec<Part> {
 pub(super) fn said_parts(parts: &[AssistantPart]) -> impl Iterator<Item = Part> {
     parts.iter().map(|part| match part {
         AssistantPart::Text(text) => Part::Text { text: text.to_string() },
-        AssistantPart::Reasoning { text, signature } => {
-            Part::Reasoning { text: text.to_string(), signature: signature.as_ref().map(|s| s.to_string()) }
-        }
+        AssistantPart::Reasoning { text, signature, block } => Part::Reasoning {
+            text: text.to_string(),
+            signature: signature.as_ref().map(|s| s.to_string()),
+            block: block.as_deref().cloned(),
+        },
+        AssistantPart::Raw(wire) => Part::Raw { wire: (**wire).clone() },
     })
 }
 
@@ -215,7 +235,9 @@ pub(super) fn wire_call(call: &ToolCall) -> WireCall {
 pub fn body_parts(body: &Body) -> Vec<Part> {
     match body {
         Body::User(content) => content_parts(content),
-        Body::Assistant { parts, calls } => said_parts(parts).chain(calls.iter().map(call_part)).collect(),
+        Body::Assistant { parts, calls, .. } => {
+            said_parts(parts).chain(calls.iter().map(call_part)).collect()
+        }
         Body::Tool(result) => {
             let effects = result.effects.iter();
             let effects: Vec<Effect> = effects
@@ -241,6 +263,10 @@ pub fn message(message: &ours::Message) -> Message {
         Body::Tool(_) => (Role::Tool, None),
         Body::Event { kind, .. } => (Role::Event, Some(kind.clone())),
     };
+    let Beside { citations, usage, extra } = match &message.body {
+        Body::Assistant { beside, .. } => beside.clone(),
+        Body::User(_) | Body::Tool(_) | Body::Event { .. } => Beside::default(),
+    };
     Message {
         id: message.id.as_str().to_owned(),
         external_id: message.external_id.clone(),
@@ -254,5 +280,8 @@ pub fn message(message: &ours::Message) -> Message {
         created_at: message.created_at.clone(),
         shown: message.shown.map(|cut| Shown { head_bytes: cut.head, tail_bytes: cut.tail }),
         tokens: message.tokens,
+        usage: usage.map(Into::into),
+        citations: (!citations.is_empty()).then_some(citations),
+        extra: (!extra.is_empty()).then_some(extra),
     }
 }

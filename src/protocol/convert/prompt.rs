@@ -35,10 +35,12 @@ pub fn prompt_messages(items: &[Item], breakpoints: &[usize]) -> Vec<PromptMessa
 fn item_parts(item: &Item) -> Vec<Part> {
     let said = item.parts.iter().flat_map(|part| match part {
         ItemPart::Content(content) => content_parts(std::slice::from_ref(content)),
-        ItemPart::Reasoning { text, signature } => vec![Part::Reasoning {
+        ItemPart::Reasoning { text, signature, block } => vec![Part::Reasoning {
             text: text.to_string(),
             signature: signature.as_ref().map(|signature| signature.to_string()),
+            block: block.as_deref().cloned(),
         }],
+        ItemPart::Raw(wire) => vec![Part::Raw { wire: (**wire).clone() }],
     });
     if let Some(call) = &item.call_id {
         return vec![Part::ToolResult {

@@ -72,7 +72,7 @@ pub fn scope_patch(params: &ScopePutParams) -> ours::ScopePatch {
     };
     ours::ScopePatch {
         todos: params.todos.as_ref().map(|todos| todos.iter().map(todo).collect()),
-        plan: params.plan.as_deref().map(|plan| (!plan.is_empty()).then(|| plan.into())),
+        plan: params.plan.as_deref().map(Into::into),
         pins: params.pins.as_ref().map(|pins| pins.iter().map(pin).collect()),
         artifacts: params.artifacts.as_ref().map(|all| all.iter().map(artifact).collect()),
     }

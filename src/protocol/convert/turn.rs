@@ -2,7 +2,7 @@
 
 use super::{ConvertError, Reading};
 use crate::engine::compact::metadata::SummaryEntry;
-use crate::engine::message::{Body, NewMessage};
+use crate::engine::message::{Beside, Body, NewMessage};
 use crate::engine::session::history_turn::HistoryTurn;
 use crate::protocol::restore::{SummaryMetadata, TurnMetadata};
 use crate::protocol::turn::{Round, Turn};
@@ -55,7 +55,7 @@ impl Reading {
         messages.extend(self.field("rounds", |reading| reading.rounds(rounds))?.concat());
         if let (Some(response), true) = (&turn.response, rounds.is_empty()) {
             let (parts, calls) = self.field("response", |reading| reading.said(response))?;
-            messages.push(NewMessage::new(Body::Assistant { parts, calls }));
+            messages.push(NewMessage::new(Body::Assistant { parts, calls, beside: Beside::default() }));
         }
         Ok(messages)
     }

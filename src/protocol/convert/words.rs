@@ -1,6 +1,7 @@
 //! Words that mean the same on both sides. A new word on either side does not compile before it has its partner.
 
 use crate::engine::compact::record as ours;
+use crate::engine::message;
 use crate::engine::prompt as prompts;
 use crate::engine::prompt::{item, request, system};
 use crate::engine::scope;
@@ -52,6 +53,20 @@ same! {
     stored::Driver = session::Driver: Sidecar Editor;
     stored::Origin = session::Origin: New Rewind Branch Background;
     stored::TurnStatus = turn::TurnStatus: Running Completed Cancelled Failed;
+}
+
+impl From<message::Usage> for model::Usage {
+    fn from(usage: message::Usage) -> Self {
+        let message::Usage { input_tokens, output_tokens, cached_input_tokens } = usage;
+        Self { input_tokens, output_tokens, cached_input_tokens }
+    }
+}
+
+impl From<model::Usage> for message::Usage {
+    fn from(usage: model::Usage) -> Self {
+        let model::Usage { input_tokens, output_tokens, cached_input_tokens } = usage;
+        Self { input_tokens, output_tokens, cached_input_tokens }
+    }
 }
 
 impl From<turn::TurnOutcome> for stored::TurnStatus {

@@ -1,10 +1,12 @@
 //! The loop by itself, with a store, a counter and a client of the tests' own: what a panic and a failing disk leave
 //! behind, and what a turn costs.
 
+mod background;
 mod leaving;
 
 use super::*;
-use crate::engine::session::stored::{Stored, Write};
+use crate::engine::scope::{Scope, ScopePatch};
+use crate::engine::session::stored::{Always, Stored, Write};
 use crate::protocol::methods::{self, Method, read_params};
 use crate::server::inbox::Asks;
 use crate::server::message::Answer;
@@ -94,6 +96,32 @@ impl Store for Disk {
             return Err(full());
         }
         self.0.delete(session)
+    }
+
+    fn scope(&mut self, workspace: &str, name: &str) -> Result<Scope, StoreError> {
+        self.0.scope(workspace, name)
+    }
+
+    fn put_scope(
+        &mut self,
+        workspace: &str,
+        name: &str,
+        patch: &ScopePatch,
+        if_revision: Option<u64>,
+    ) -> Result<Scope, StoreError> {
+        self.0.put_scope(workspace, name, patch, if_revision)
+    }
+
+    fn approvals(&mut self, workspace: &str) -> Result<Vec<Always>, StoreError> {
+        self.0.approvals(workspace)
+    }
+
+    fn approve(&mut self, workspace: &str, always: &Always) -> Result<(), StoreError> {
+        self.0.approve(workspace, always)
+    }
+
+    fn revoke(&mut self, workspace: &str, always: &Always) -> Result<(), StoreError> {
+        self.0.revoke(workspace, always)
     }
 
     fn diagnostics(&mut self) -> Result<StoreDiagnostics, StoreError> {

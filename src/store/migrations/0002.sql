@@ -42,3 +42,22 @@ CREATE TABLE chat_drafts (
     check_sum INTEGER NOT NULL,
     draft TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- What sessions of a workspace share. check_sum is over all other columns.
+CREATE TABLE scopes (
+    workspace TEXT NOT NULL,
+    name TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    check_sum INTEGER NOT NULL,
+    scope TEXT NOT NULL,
+    PRIMARY KEY (workspace, name)
+) STRICT, WITHOUT ROWID;
+
+-- Calls that a user approved once and for all. check_sum is over all other columns, lest damage approves anything.
+CREATE TABLE approvals (
+    workspace TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    pattern TEXT,
+    check_sum INTEGER NOT NULL
+) STRICT;
+CREATE INDEX approvals_workspace ON approvals (workspace, tool);

@@ -93,7 +93,7 @@ fn hot_statements_search_by_an_index_and_sort_nothing() {
         &write::later_requests(),
         waiting::QUEUED_BY_ID,
         waiting::NEXT_QUEUED,
-        waiting::KEY_BY_NAME,
+        waiting::SAME_KEY,
         waiting::OLD_KEYS,
         &read::messages_sql("ASC"),
         &read::messages_sql("DESC"),

@@ -54,7 +54,8 @@ pub(super) fn dequeue(tx: &Transaction<'_>, session: &SessionId, item: &ItemId) 
     Ok(())
 }
 
-pub(super) const KEY_BY_NAME: &str = "SELECT check_sum FROM chat_keys WHERE session = ?1 AND key = ?2";
+pub(super) const SAME_KEY: &str =
+    "SELECT 1 FROM chat_keys WHERE session = ?1 AND key = ?2 AND (check_sum, accepted) = (?3, ?4)";
 pub(super) const OLD_KEYS: &str = "DELETE FROM chat_keys WHERE session = ?1 AND n <=
      (SELECT n FROM chat_keys WHERE session = ?1 ORDER BY n DESC LIMIT 1 OFFSET ?2)";
 
@@ -68,9 +69,7 @@ pub(super) fn remember(
     let id = session.as_str();
     let row = serde_json::to_string(accepted).map_err(|error| refused(session, error.to_string()))?;
     let check_sum = sum(key, &row);
-    let there: Option<i64> =
-        tx.prepare_cached(KEY_BY_NAME)?.query_row([id, key], |row| row.get(0)).optional()?;
-    if there == Some(check_sum) {
+    if tx.prepare_cached(SAME_KEY)?.exists(params![id, key, check_sum, row])? {
         return Ok(());
     }
     tx.prepare_cached("DELETE FROM chat_keys WHERE session = ?1 AND key = ?2")?.execute([id, key])?;
@@ -120,7 +119,7 @@ pub(super) fn queue(
 ) -> rusqlite::Result<Vec<QueueItem>> {
     let sql = "SELECT n, id, check_sum, item FROM chat_queue WHERE session = ?1 ORDER BY n";
     let item = |row: &Row<'_>| join(checked(row)?.1, &mut |hash| content(tx, hash));
-    let mut queue: Vec<QueueItem> = collect(tx, session, sql, ("waiting command", &item), unreadable)?;
+    let mut queue: Vec<QueueItem> = collect(tx, session, sql, "waiting command", item, unreadable)?;
     queue.sort_by_key(|item| !item.priority);
     Ok(queue)
 }
@@ -136,7 +135,7 @@ pub(super) fn keys(
         let (key, accepted) = checked(row)?;
         Ok((key.to_owned(), json(accepted)?))
     };
-    collect(tx, session, sql, ("accepted command", &key), unreadable)
+    collect(tx, session, sql, "accepted command", key, unreadable)
 }
 
 /// What the user typed and did not send.
@@ -147,7 +146,7 @@ pub(super) fn draft(
 ) -> rusqlite::Result<Option<Text>> {
     let sql = "SELECT 0, 'draft', check_sum, draft FROM chat_drafts WHERE session = ?1";
     let draft = |row: &Row<'_>| Ok(Text::from(checked(row)?.1));
-    Ok(collect(tx, session, sql, ("draft", &draft), unreadable)?.pop())
+    Ok(collect(tx, session, sql, "draft", draft, unreadable)?.pop())
 }
 
 /// Name and value of a row whose check sum is right; they stand second and last.
@@ -161,7 +160,8 @@ fn collect<T>(
     tx: &Transaction<'_>,
     session: &SessionId,
     sql: &str,
-    (what, read): (&str, &dyn Fn(&Row<'_>) -> Result<T, String>),
+    what: &str,
+    read: impl Fn(&Row<'_>) -> Result<T, String>,
     unreadable: &mut Vec<String>,
 ) -> rusqlite::Result<Vec<T>> {
     let mut statement = tx.prepare_cached(sql)?;

@@ -2,7 +2,7 @@
 
 use super::Fault;
 use super::columns::{CompactionRow, MESSAGE_COLUMNS, MessageRow, millis, word};
-use super::{read, waiting};
+use super::{read, shared, waiting};
 use crate::engine::compact::record::{Compaction, Status};
 use crate::engine::id::{CompactionId, Ordinal, SessionId};
 use crate::engine::message::Message;
@@ -434,9 +434,12 @@ fn count(rows: usize) -> u32 {
 /// Removes a session with all that hangs on it, its lease too. Its forks stay.
 pub(super) fn delete(tx: &Transaction<'_>, session: &SessionId) -> Done<Option<Deleted>> {
     let id = [session.as_str()];
-    let prefix: Option<String> =
-        tx.query_row("SELECT prefix FROM chat_sessions WHERE id = ?1", id, |row| row.get(0)).optional()?;
-    let Some(prefix) = prefix else { return Ok(None) };
+    let row: Option<(String, String, Option<String>)> = tx
+        .query_row("SELECT prefix, workspace, work_scope FROM chat_sessions WHERE id = ?1", id, |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })
+        .optional()?;
+    let Some((prefix, workspace, work_scope)) = row else { return Ok(None) };
     let mut deleted = truncate(tx, session, Ordinal(0), 0)?;
     for rest in [drop_refs(tx, session, COMPACTION, 0..=u32::MAX)?, waiting::delete(tx, session)?] {
         deleted.blobs += rest.blobs;
@@ -445,6 +448,7 @@ pub(super) fn delete(tx: &Transaction<'_>, session: &SessionId) -> Done<Option<D
     deleted.compactions = count(tx.execute("DELETE FROM compactions WHERE session = ?1", id)?);
     tx.execute("DELETE FROM chat_activity WHERE session = ?1", id)?;
     tx.execute("DELETE FROM chat_sessions WHERE id = ?1", id)?;
+    shared::drop_scopes(tx, &workspace, [Some(session.as_str()), work_scope.as_deref()])?;
     if let Some(bytes) = drop_blob(tx, &prefix)? {
         deleted.blobs += 1;
         deleted.blob_bytes += bytes;

@@ -1,6 +1,7 @@
 //! What a prompt must show, worked out from the messages alone: who answers whom, what an action makes of a result,
 //! what an item weighs. Written apart from the engine's rendering, so that both must agree.
 
+use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use threadhold::engine::compact::record::{Action, Compaction};
 use threadhold::engine::id::{CallId, Ordinal};
@@ -40,7 +41,7 @@ impl From<&Item> for Said {
 pub fn is_for_the_model(message: &Message) -> bool {
     let something = match &message.body {
         Body::User(parts) => parts.iter().any(|part| part.text().is_none_or(|text| !text.is_empty())),
-        Body::Assistant { parts, calls } => {
+        Body::Assistant { parts, calls, .. } => {
             let says =
                 |part: &AssistantPart| matches!(part, AssistantPart::Text(text) if !text.trim().is_empty());
             !calls.is_empty() || parts.iter().any(says)
@@ -138,12 +139,15 @@ pub fn from_on(transcript: &Transcript, from: Ordinal, record: Option<&Compactio
     let mut said = Vec::new();
     for message in transcript.messages().iter().filter(|m| m.ord >= from && is_for_the_model(m)) {
         match &message.body {
-            Body::Assistant { parts, calls } => {
+            Body::Assistant { parts, calls, .. } => {
                 let part = |part: &AssistantPart| match part {
                     AssistantPart::Text(text) => ItemPart::Content(Content::Text(text.clone())),
-                    AssistantPart::Reasoning { text, signature } => {
-                        ItemPart::Reasoning { text: text.clone(), signature: signature.clone() }
-                    }
+                    AssistantPart::Reasoning { text, signature, block } => ItemPart::Reasoning {
+                        text: text.clone(),
+                        signature: signature.clone(),
+                        block: block.clone(),
+                    },
+                    AssistantPart::Raw(wire) => ItemPart::Raw(wire.clone()),
                 };
                 said.push(Said {
                     role: Role::Assistant,
@@ -184,6 +188,17 @@ pub fn from_on(transcript: &Transcript, from: Ordinal, record: Option<&Compactio
     said
 }
 
+/// Bytes of what a provider put into an answer beside texts.
+pub fn opaque_bytes(body: &Body) -> usize {
+    let Body::Assistant { parts, .. } = body else { return 0 };
+    let json = parts.iter().filter_map(|part| match part {
+        AssistantPart::Reasoning { block, .. } => block.as_deref().map(|block| json!(block).to_string()),
+        AssistantPart::Raw(wire) => Some(wire.to_string()),
+        AssistantPart::Text(_) => None,
+    });
+    json.map(|text| text.len()).sum()
+}
+
 /// What an item weighs, from its text.
 pub fn weight(item: &Item, counter: &dyn TokenCount) -> u32 {
     if item.role == Role::Tool && item.sources.is_empty() {
@@ -195,9 +210,13 @@ pub fn weight(item: &Item, counter: &dyn TokenCount) -> u32 {
         ItemPart::Content(
             Content::Resource { uri: name, text } | Content::ContextFile { path: name, text },
         ) => counter.count(name) + counter.count(text) + 4,
-        ItemPart::Reasoning { text, signature } => {
-            counter.count(text) + signature.as_ref().map_or(0, |signature| counter.count(signature))
+        ItemPart::Reasoning { text, signature, block } => {
+            let block = block.as_ref().map(|block| serde_json::to_string(&**block).expect("JSON"));
+            counter.count(text)
+                + signature.as_ref().map_or(0, |signature| counter.count(signature))
+                + block.map_or(0, |block| counter.count(&block))
         }
+        ItemPart::Raw(wire) => counter.count(&wire.to_string()),
     };
     let parts: u32 = item.parts.iter().map(part).sum();
     let calls: u32 =

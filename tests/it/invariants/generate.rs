@@ -3,12 +3,14 @@
 
 use proptest::prelude::*;
 use proptest::sample::select;
+use serde_json::{Map, json};
 use std::fmt;
+use std::sync::Arc;
 use threadhold::engine::compact::policy::{DEFAULT, LIMITER, Policy, Stage, USER_WORDS_AND_LEDGER};
 use threadhold::engine::compact::record::ModeRequested;
 use threadhold::engine::id::CallId;
 use threadhold::engine::message::{
-    AssistantPart, Body, Content, Effect, Image, NewMessage, SYSTEM_IN_HISTORY, ToolCall, ToolResult,
+    AssistantPart, Beside, Body, Content, Effect, Image, NewMessage, SYSTEM_IN_HISTORY, ToolCall, ToolResult,
 };
 use threadhold::engine::prompt::item::{Approval, Tool};
 use threadhold::transcript_io::{Entry, Format, Import, RecordedCompaction};
@@ -332,12 +334,16 @@ impl Flat {
         if round.is_reversed {
             results.reverse();
         }
-        let thought = round
-            .thought
-            .map(|text| AssistantPart::Reasoning { text: text.into(), signature: Some("c2ln".into()) });
-        let parts =
-            thought.into_iter().chain([AssistantPart::Text(round.said.as_str().into())]).collect::<Vec<_>>();
-        self.push(NewMessage::new(Body::Assistant { parts, calls }));
+        let mut parts = vec![AssistantPart::Text(round.said.as_str().into())];
+        if let Some(text) = round.thought {
+            // The provider searched by itself, and thought about what it found.
+            let found = json!({ "type": "search_result", "content": [text] });
+            let block = Some(Arc::new(Map::from_iter([("index".to_owned(), json!(0))])));
+            parts.insert(0, AssistantPart::Raw(Arc::new(found)));
+            let signature = Some("c2ln".into());
+            parts.insert(0, AssistantPart::Reasoning { text: text.into(), signature, block });
+        }
+        self.push(NewMessage::new(Body::Assistant { parts, calls, beside: Beside::default() }));
         self.late();
         for (is_visible, result) in results {
             match is_visible {

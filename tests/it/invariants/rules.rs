@@ -231,8 +231,8 @@ pub fn every_message_once(transcript: &Transcript, record: Option<&Compaction>, 
     assert_eq!((counts, 0), (theirs_by_slot, theirs.unaccounted), "inv 8: the engine counts the same");
     for cut in &prompt.cuts {
         let message = cut.ord.and_then(|ord| transcript.message(ord)).expect("every cut here has a message");
-        let bytes: usize = message.body.texts().iter().map(|text| text.len()).sum();
-        assert_eq!(cut.original_bytes, bytes);
+        let texts: usize = message.body.texts().iter().map(|text| text.len()).sum();
+        assert_eq!(cut.original_bytes, texts + expect::opaque_bytes(&message.body));
         assert!(
             message.visible_to_model || cut.reason == CutReason::SystemInHistory,
             "a cut of what is hidden"

@@ -3,12 +3,12 @@
 
 use crate::desk::{SUMMARY, answered, overflowing};
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use threadhold::engine::compact::metadata::SummaryEntry;
 use threadhold::engine::delta::{Delta, Draft};
 use threadhold::engine::id::{SessionId, Time};
 use threadhold::engine::message::{
-    AssistantPart, Body, Content, Effect, Image, NewMessage, ToolCall, ToolResult,
+    AssistantPart, Beside, Body, Content, Effect, Image, NewMessage, ToolCall, ToolResult, Usage,
 };
 use threadhold::engine::prompt::item::{Approval, Tool, ToolKind};
 use threadhold::engine::prompt::request::{Request, StopReason};
@@ -46,20 +46,31 @@ fn call() -> impl Strategy<Value = ToolCall> {
     )
 }
 
+fn object(value: &Value) -> Map<String, Value> {
+    value.as_object().expect("an object").clone()
+}
+
 fn body() -> impl Strategy<Value = Body> {
     let said = prop_oneof![
         any::<String>().prop_map(|text| AssistantPart::Text(text.into())),
         any::<(String, Option<String>)>().prop_map(|(text, signature)| AssistantPart::Reasoning {
+            block: signature.as_ref().map(|id| object(&json!({"type": "x", "id": id})).into()),
             text: text.into(),
             signature: signature.map(Into::into)
         }),
+        any::<String>().prop_map(|text| AssistantPart::Raw(json!({"type": "made", "of": [text]}).into())),
     ];
+    let beside = any::<(Option<String>, Option<u32>)>().prop_map(|(said, tokens)| Beside {
+        citations: said.iter().map(|said| json!({"of": said})).collect(),
+        usage: tokens.map(|tokens| Usage { input_tokens: Some(tokens), ..Usage::default() }),
+        extra: said.iter().map(|said| (said.clone(), json!([1.5, null]))).collect(),
+    });
     let effect = any::<(String, String)>().prop_map(|(path, sha256)| Effect { path, sha256 });
     let effects = prop::collection::vec(effect, 0..2);
     prop_oneof![
         contents().prop_map(Body::User),
-        (prop::collection::vec(said, 0..3), prop::collection::vec(call(), 0..3))
-            .prop_map(|(parts, calls)| Body::Assistant { parts, calls }),
+        (prop::collection::vec(said, 0..3), prop::collection::vec(call(), 0..3), beside)
+            .prop_map(|(parts, calls, beside)| Body::Assistant { parts, calls, beside }),
         (any::<String>(), contents(), any::<bool>(), any::<Option<i32>>(), effects).prop_map(
             |(call, content, is_error, exit_code, effects)| Body::Tool(ToolResult {
                 call,
@@ -141,7 +152,11 @@ proptest! {
         let calls = calls.into_iter().map(|call| ToolCall { source_id: None, ..call }).collect();
         for delta in [
             Delta::AppendContent(text.clone()), Delta::AppendReasoning(text.clone()), Delta::SetToolCalls(calls),
-            Delta::AppendToolArguments { call: id, text },
+            Delta::AppendToolArguments { call: id, text: text.clone() },
+            Delta::SetThinkingBlocks(vec![object(&json!({"type": "thinking", "index": 0, "thinking": text}))]),
+            Delta::AddCitation(json!({"url": text})), Delta::AddServerContentBlock(json!([text, null])),
+            Delta::SetUsage(Usage { output_tokens: Some(7), ..Usage::default() }),
+            Delta::MergeExtra(object(&json!({ "a": {text: 1.5} }))),
         ] {
             let op: DeltaOp = over_the_wire(&convert::delta_op(&delta));
             prop_assert_eq!(convert::delta(&op), Some(delta));
@@ -286,14 +301,25 @@ fn an_answer_is_what_it_states_and_the_deltas_for_the_rest() {
     let mut draft = Draft::default();
     draft.fold(Delta::AppendContent("streamed".into())).unwrap();
     draft.fold(Delta::SetToolCalls(vec![ToolCall::new("d", "read", "{}")])).unwrap();
+    draft.fold(Delta::AddCitation(json!("book"))).unwrap();
+    draft.fold(Delta::SetUsage(Usage { input_tokens: Some(9), ..Usage::default() })).unwrap();
     let answer = |result: Value| {
         let result: ModelCompleteResult = serde_json::from_value(result).unwrap();
         let answer = Reading::new().answer(&result).unwrap();
         let (stop, text) = (answer.stop, answer.clone().completion(&draft).text);
-        let (_, calls) = answer.said(&draft);
+        let (_, calls, _) = answer.said(&draft);
         let ids: Vec<String> = calls.iter().map(|call| call.id.to_string()).collect();
         (text, ids.join(" "), stop)
     };
+    let stated = json!({"content": "whole", "usage": {"inputTokens": 7, "outputTokens": 2}});
+    let (_, _, beside) =
+        Reading::new().answer(&serde_json::from_value(stated).unwrap()).unwrap().said(&draft);
+    let usage = Usage { input_tokens: Some(9), output_tokens: Some(2), cached_input_tokens: None };
+    assert_eq!(
+        (beside.citations, beside.usage),
+        (vec![json!("book")], Some(usage)),
+        "stated words replace no other"
+    );
     assert_eq!(answer(json!({})), ("streamed".into(), "d".into(), StopReason::End));
     assert_eq!(answer(json!({"toolCalls": []})), ("streamed".into(), String::new(), StopReason::End));
     let stated = json!({"content": "whole", "stopReason": "length", "toolCalls": [{"id": "e", "name": "n", "arguments": "{}"}]});

@@ -12,11 +12,13 @@ fn message() -> Value {
     json!({
         "id": "s/m1", "externalId": "e", "ord": 1, "rev": 0, "turnId": "s/t0", "role": "assistant",
         "parts": [
-            {"type": "reasoning", "text": "Look.", "signature": "x"},
+            {"type": "reasoning", "text": "Look.", "signature": "x", "block": {"index": 0}},
+            {"type": "raw", "wire": {"type": "web_search_result", "content": []}},
             {"type": "text", "text": "Let me look."},
             {"type": "toolCall", "id": "c", "name": "read", "arguments": "{}", "sourceId": "b"},
         ],
-        "visibleToModel": true, "createdAt": "2026-01-02T03:04:05.678Z", "tokens": 20
+        "visibleToModel": true, "createdAt": "2026-01-02T03:04:05.678Z", "tokens": 20,
+        "usage": {"inputTokens": 60}, "citations": [{"url": "https://example.org"}], "extra": {"ms": 12}
     })
 }
 
@@ -45,20 +47,37 @@ fn report() -> Value {
     })
 }
 
+fn scope() -> Value {
+    json!({
+        "revision": 2, "todos": [{"content": "Fix it", "status": "inProgress"}], "plan": "First this",
+        "pins": [{"id": "p1", "text": "Never force"}],
+        "artifacts": [{"id": "a", "name": "Report", "kind": "report", "contentRef": "out.md"}]
+    })
+}
+
+fn waiting() -> Value {
+    json!({
+        "itemId": "s/q1", "method": "turn/start", "priority": true, "turnId": "s/t.q1", "messageId": "s/m.q1",
+        "content": [{"type": "text", "text": "next"}]
+    })
+}
+
 fn snapshot() -> Value {
     let call = json!({"toolCallId": "c", "turnId": "s/t0", "name": "read", "arguments": "{}"});
     let reason = json!({"toolCallId": "c", "name": "read", "arguments": "{}", "reason": "ask"});
     json!({
         "sessionId": "s", "stream": "p1", "seq": 0, "state": "paused", "driver": "sidecar", "title": "Parser",
+        "generation": 1, "parentId": "p", "origin": "branch", "scope": scope(),
         "messages": [message()],
         "turns": [{
             "id": "s/t0", "externalId": "q", "status": "running",
             "rounds": [{"id": "s/r0", "externalId": "r", "assistant": "s/m1", "results": ["s/m2"], "summary": "block"}],
             "metadata": metadata()
         }],
-        "queue": [{"itemId": "i", "turnId": "s/t1", "content": [{"type": "text", "text": "next"}]}],
+        "queue": [waiting()],
         "compression": {"running": true, "phase": "summarizing", "mode": "full"},
-        "streaming": {"messageId": "s/m3", "parts": [{"type": "text", "text": "It"}]},
+        "streaming": {"messageId": "s/m3", "parts": [{"type": "text", "text": "It"}],
+            "usage": {"inputTokens": 60}, "citations": [7], "extra": {"ms": 12}},
         "draft": "unsent", "pause": {"reasons": [reason]}, "pendingCalls": [call],
         "compactions": [compaction()], "summary": "block", "summarizedCount": 8,
         "settings": {"model": {"name": "m", "window": 128_000}, "threshold": 0.5, "summaryMode": "auto"},
@@ -77,11 +96,20 @@ fn all() -> Vec<Value> {
             {"op": "appendReasoning", "text": "Look."}, {"op": "appendContent", "text": "Let me look."},
             {"op": "setToolCalls", "toolCalls": [{"id": "c", "name": "read", "arguments": ""}]},
             {"op": "appendToolArguments", "callId": "c", "text": "{}"},
+            {"op": "setThinkingBlocks", "blocks": [{"type": "thinking", "index": 0, "signature": "x"}]},
+            {"op": "addCitation", "citation": {"url": "https://example.org"}},
+            {"op": "addServerContentBlock", "block": {"type": "web_search_result", "content": []}},
+            {"op": "setUsage", "usage": {"inputTokens": 60}}, {"op": "mergeExtra", "extra": {"ms": 12}},
         ]}),
         json!({"type": "streamFinished", "messageId": "s/m1", "stopReason": "toolUse"}),
         json!({"type": "messageAdded", "message": message()}),
+        json!({"type": "messageUpdated", "message": message()}),
+        json!({"type": "messageRemoved", "messageId": "s/m1"}),
         json!({"type": "messagesTruncated", "fromOrd": 4, "fork": "s2"}),
-        json!({"type": "threadUpdated", "title": "Parser", "settings": {"policy": "default"}}),
+        json!({"type": "threadUpdated", "title": "Parser", "generation": 1, "draft": "unsent", "scope": scope(),
+            "settings": {"policy": "default"}}),
+        json!({"type": "queueUpdated", "queue": [waiting()],
+            "failed": {"itemId": "s/q0", "error": error.clone()}}),
         json!({"type": "runtimeUpdated", "state": "error", "turnId": "s/t0", "status": "failed", "error": error,
             "metadata": metadata()}),
         json!({"type": "pauseRequired", "reasons": [
@@ -123,12 +151,15 @@ fn each_event_is_written_as_it_is_written_down() {
     expect_file!["events.jsonl"].assert_eq(&lines);
 }
 
+/// Fields whose content is kept as it comes, whatever is in it.
+const OTHERS: &[&str] = &["metadata", "block", "blocks", "wire", "citation", "citations", "extra"];
+
 /// Puts a field that nobody knows into every object whose fields are the protocol's own.
 fn with_more(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             for (name, field) in fields.iter_mut() {
-                if name != "metadata" {
+                if !OTHERS.contains(&name.as_str()) {
                     with_more(field);
                 }
             }

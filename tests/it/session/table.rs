@@ -59,7 +59,7 @@ impl Model {
         let said = if purpose == Purpose::Summary { SUMMARY } else { "an answer" };
         let call_of = |(n, name): (usize, &&str)| ToolCall::new(&format!("t{}-{n}", call.0), name, "{}");
         let calls = Some(calls.iter().enumerate().map(call_of).collect());
-        let answer = Said { parts: None, calls, stop: StopReason::End, output_tokens: None };
+        let answer = Said { parts: None, calls, stop: StopReason::End, usage: None };
         self.input(Input::ModelDelta(call, Delta::AppendContent(said.into())));
         self.done(call, Ok(answer));
     }

@@ -1,5 +1,6 @@
 //! What the store's tests share: a bench with a store on it, and sessions to put there. No assertions about stores.
 
+use serde_json::{Map, json};
 use std::env;
 use std::fs;
 use std::path::PathBuf;
@@ -8,11 +9,14 @@ use threadhold::engine::compact::record::{
     Anchor, Compaction, Fallback, Mode, ModeRequested, Span, Status, Strength, Trigger,
 };
 use threadhold::engine::id::{
-    CompactionId, Generation, MessageId, Ordinal, RoundId, SessionId, Time, TurnId,
+    CompactionId, Generation, ItemId, MessageId, Ordinal, RoundId, SessionId, Time, TurnId,
 };
+use threadhold::engine::message::cut::Cut;
 use threadhold::engine::message::{
-    AssistantPart, Body, Content, Effect, Image, Message, NewMessage, ToolCall, ToolResult,
+    AssistantPart, Beside, Body, Content, Effect, Image, Message, NewMessage, ToolCall, ToolResult, Usage,
 };
+use threadhold::engine::session::input::StartTurn;
+use threadhold::engine::session::queue::{Accepted, QueueItem, Work};
 use threadhold::engine::session::stored::{Driver, Head, Prefix, Stored, TurnRow, TurnStatus, Write};
 use threadhold::engine::tokens::QuarterOfChars;
 use threadhold::engine::transcript::Transcript;
@@ -183,6 +187,7 @@ pub fn step(id: &str, from: u32, messages: u32) -> Vec<Write> {
         let body = if ord % 2 == 0 { user(&text) } else { Body::assistant(&text, Vec::new()) };
         let mut message = message(ord, body);
         message.external_id = Some(format!("{id}-{ord}"));
+        message.shown = (ord % 5 == 3).then_some(Cut { head: 1, tail: ord, tokens: message.tokens });
         let turn = ord / 2;
         message.turn = TurnId::new(format!("{id}/t{turn}"));
         let row = TurnRow {
@@ -214,12 +219,45 @@ pub fn expected(writes: &[Write]) -> Stored {
         match write {
             Write::Head(head) => stored.head = (**head).clone(),
             Write::Message { turn, message } => stored.messages.push((*turn, Arc::clone(message))),
-            Write::Turn(turn) => stored.turns.push(turn.clone()),
+            Write::Turn(turn) => {
+                stored.turns.retain(|there| there.index != turn.index);
+                stored.turns.push(turn.clone());
+            }
             Write::Compaction(record) => stored.compactions.push((**record).clone()),
+            Write::Enqueue(item) => stored.queue.push((**item).clone()),
+            Write::Key { key, accepted } => stored.keys.push((key.clone(), accepted.clone())),
+            Write::Draft(draft) => stored.draft.clone_from(draft),
             other => panic!("not only added: {other:?}"),
         }
     }
     stored
+}
+
+/// A request that waits under this id.
+pub fn queued(id: &str, priority: bool, text: &str) -> QueueItem {
+    let turn = TurnId::new(format!("{id}/turn"));
+    let message = MessageId::new(format!("{id}/message"));
+    let start = StartTurn {
+        content: vec![Content::Text(text.into())],
+        external_id: Some(format!("{id} of the editor")),
+        ..StartTurn::default()
+    };
+    QueueItem { id: ItemId::new(id), priority, work: Work::Start { turn, message, start: Box::new(start) } }
+}
+
+/// What a command that made this turn is answered with.
+pub fn accepted(turn: &str) -> Accepted {
+    Accepted { turn: Some(TurnId::new(turn)), position: Some(1), ..Accepted::default() }
+}
+
+/// Has a command wait.
+pub fn enqueue(id: &str, priority: bool, text: &str) -> Write {
+    Write::Enqueue(Box::new(queued(id, priority, text)))
+}
+
+/// Remembers a key.
+pub fn key(key: &str, turn: &str) -> Write {
+    Write::Key { key: key.into(), accepted: accepted(turn) }
 }
 
 /// A record that covers the messages up to this one.
@@ -300,9 +338,16 @@ pub fn bodies() -> Vec<Body> {
                 AssistantPart::Reasoning {
                     text: text.as_str().into(),
                     signature: Some(text.as_str().into()),
+                    block: Some(Arc::new(Map::from_iter([("id".to_owned(), json!(text))]))),
                 },
+                AssistantPart::Raw(Arc::new(json!({ "type": "made", "content": [{ "$blob": text }, 0.1] }))),
             ],
             calls: vec![call],
+            beside: Beside {
+                citations: vec![json!(text), json!(null)],
+                usage: Some(Usage { input_tokens: Some(u32::MAX), ..Usage::default() }),
+                extra: Map::from_iter([(text.clone(), json!({ "a": [text] }))]),
+            },
         });
         bodies.push(Body::Tool(ToolResult {
             call: text.clone(),

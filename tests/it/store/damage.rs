@@ -1,13 +1,14 @@
 //! Files that are not as they should be: of a newer schema, no database, damaged, locked, not writable. Each gets its
 //! typed error, and nobody's bytes are touched.
 
-use super::cases::{Folder, head, session, step};
+use super::cases::{Folder, enqueue, head, key, session, step};
 use rusqlite::Connection;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 use threadhold::engine::id::Time;
-use threadhold::engine::session::stored::Write;
+use threadhold::engine::scope::ScopePatch;
+use threadhold::engine::session::stored::{Always, Write};
 use threadhold::store::Store;
 use threadhold::store::error::StoreError;
 use threadhold::store::list::ListQuery;
@@ -36,7 +37,7 @@ fn a_newer_schema_is_refused_and_the_file_untouched() {
     let folder = filled(3);
     Connection::open(folder.file()).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let error = refused(&folder);
-    assert_eq!(error, StoreError::NewerSchema { path: folder.file(), found: 99, known: 2 });
+    assert_eq!(error, StoreError::NewerSchema { path: folder.file(), found: 99, known: 3 });
     let text = error.to_string();
     assert!(text.contains("not touched") && text.contains("Update"), "{text}");
 }
@@ -157,6 +158,88 @@ fn unreadable_words_and_numbers_are_set_aside() {
     store.commit(&session("t"), fence, &[Write::Head(Box::new(head("t")))]).unwrap();
     let list = store.list(&ListQuery { limit: 9, ..ListQuery::default() }).unwrap();
     assert_eq!(list.sessions.len(), 1);
+}
+
+#[test]
+fn what_waits_and_cannot_be_read_is_set_aside_and_the_rest_loads() {
+    let folder = filled(2);
+    let mut store = folder.open();
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    let large = "large ".repeat(10_000);
+    let waits = [
+        [("a", "a"), ("b", "b"), ("c", &large), ("d", "d")]
+            .map(|(id, text)| enqueue(id, id == "d", text))
+            .to_vec(),
+        (0..4).map(|n| key(&format!("k{n}"), "t")).collect(),
+        vec![Write::Draft(Some("a draft".into()))],
+    ];
+    store.commit(&session("s"), fence, &waits.concat()).unwrap();
+    let whole = store.load(&session("s")).unwrap().unwrap();
+    let other = Connection::open(folder.file()).unwrap();
+    other.pragma_update(None, "foreign_keys", false).unwrap();
+    for sql in [
+        "UPDATE chat_queue SET item = replace(item, '\"b\"', '\"x\"') WHERE id = 'b'",
+        "DELETE FROM blobs WHERE size = 60000",
+        "UPDATE chat_keys SET key = 'k9' WHERE key = 'k1'",
+        "UPDATE chat_keys SET accepted = '{' WHERE key = 'k2'",
+        "UPDATE chat_drafts SET draft = 'another one'",
+        "UPDATE chat_sessions SET title_from = 'nobody'",
+        "UPDATE chat_activity SET accepted = -1",
+    ] {
+        assert_eq!(other.execute(sql, []).unwrap(), 1, "{sql}");
+    }
+    let found = store.load(&session("s")).unwrap().unwrap();
+    assert_eq!(found.queue, [whole.queue[0].clone(), whole.queue[1].clone()]);
+    assert_eq!(found.queue.iter().map(|item| item.id.as_str()).collect::<Vec<_>>(), ["d", "a"]);
+    assert_eq!(found.keys, [whole.keys[0].clone(), whole.keys[3].clone()]);
+    assert_eq!((found.draft, &found.messages), (None, &whole.messages));
+    assert_eq!(found.unreadable.len(), 7, "{:#?}", found.unreadable);
+    assert!(
+        found.unreadable.iter().any(|row| row.starts_with("waiting command 1: ")),
+        "{:#?}",
+        found.unreadable
+    );
+    // What could not be read can still go, and be said again.
+    let again = [
+        Write::Dequeue(whole.queue[2].id.clone()),
+        Write::Dequeue(whole.queue[3].id.clone()),
+        key("k2", "t"),
+        Write::Draft(None),
+        Write::Head(Box::new(head("s"))),
+    ];
+    store.commit(&session("s"), fence, &again).unwrap();
+    let found = store.load(&session("s")).unwrap().unwrap();
+    assert_eq!(
+        (found.queue.len(), found.keys.len(), found.unreadable.len()),
+        (2, 3, 1),
+        "{:?}",
+        found.unreadable
+    );
+}
+
+#[test]
+fn what_a_workspace_shares_and_cannot_be_read_is_none() {
+    let folder = filled(1);
+    let mut store = folder.open();
+    let plan = ScopePatch { plan: Some("plan".into()), ..ScopePatch::default() };
+    for _ in 0..2 {
+        store.put_scope("w", "s", &plan, None).unwrap();
+    }
+    let always = |pattern: &str| Always { tool: "run".into(), pattern: Some(pattern.into()) };
+    for pattern in ["a", "b"] {
+        store.approve("w", &always(pattern)).unwrap();
+    }
+    let other = Connection::open(folder.file()).unwrap();
+    other.execute("UPDATE scopes SET scope = replace(scope, 'plan', 'PLAN')", []).unwrap();
+    other.execute("UPDATE approvals SET pattern = '*' WHERE pattern = 'a'", []).unwrap();
+    // Damage approves nothing.
+    assert_eq!(store.approvals("w").unwrap(), [always("b")]);
+    store.approve("w", &always("*")).unwrap();
+    assert_eq!(store.approvals("w").unwrap(), [always("*"), always("b")]);
+    let found = store.scope("w", "s").unwrap();
+    assert_eq!((found.revision, found.plan), (1, None));
+    let put = store.put_scope("w", "s", &plan, Some(1)).unwrap();
+    assert_eq!((put.revision, store.scope("w", "s").unwrap()), (2, put));
 }
 
 #[test]

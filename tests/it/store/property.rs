@@ -1,19 +1,22 @@
 //! Any steps, in any order, leave the same on every backend, after a crash too; and what is refused, is refused by all.
 
-use super::cases::{Backend, Bench, compaction, head, message, session, user};
+use super::cases::{Backend, Bench, compaction, enqueue, head, key, message, session, user};
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::mem::discriminant;
 use std::sync::Arc;
 use threadhold::engine::compact::record::Status;
-use threadhold::engine::id::{Generation, Ordinal, Time, TurnId};
+use threadhold::engine::id::{Generation, ItemId, Ordinal, Time, TurnId};
 use threadhold::engine::message::Body;
-use threadhold::engine::session::stored::{Stored, TurnRow, TurnStatus, Write};
+use threadhold::engine::scope::{Scope, ScopePatch};
+use threadhold::engine::session::stored::{Always, Origin, Stored, TitleFrom, TurnRow, TurnStatus, Write};
 use threadhold::store::list::{ListQuery, SessionRow};
 
 /// Few, so that steps meet.
 const SESSIONS: [&str; 3] = ["a", "b", "c"];
 const WORKSPACES: [&str; 2] = ["w", "v"];
+/// Of scopes; one is a session's.
+const NAMES: [&str; 2] = ["a", "scope"];
 
 /// What is done to a bench.
 #[derive(Debug, Clone)]
@@ -21,6 +24,10 @@ enum Act {
     Step(&'static str, Vec<Write>),
     Delete(&'static str),
     Crash,
+    /// Workspace and name, a change, the revision that it is made for.
+    Share((&'static str, &'static str), ScopePatch, Option<u64>),
+    /// A workspace, a pattern, whether it is approved or taken back.
+    Approve(&'static str, Option<String>, bool),
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -38,6 +45,10 @@ fn write(own: &'static str) -> impl Strategy<Value = Write> {
             head.updated_at = Time(time);
             head.generation = Generation(cuts);
             head.cuts = cuts;
+            head.accepted = cuts;
+            head.origin = if cuts > 1 { Origin::Branch } else { Origin::New };
+            head.title_from = title.as_ref().map(|_| TitleFrom::Request);
+            head.work_scope = (time > 1).then(|| NAMES[time as usize - 2].to_owned());
             head.settings = serde_json::json!({ "title": title.clone(), "half": 0.1 + time as f64 });
             head.prefix.tools = Vec::new();
             head.title = title;
@@ -45,10 +56,11 @@ fn write(own: &'static str) -> impl Strategy<Value = Write> {
         },
     );
     let said =
-        (0..6_u32, 0..2_u32, 0..4_u8, text(), any::<bool>()).prop_map(|(ord, rev, who, text, visible)| {
+        (0..6_u32, 0..3_u32, 0..5_u8, text(), any::<bool>()).prop_map(|(ord, rev, who, text, visible)| {
             let body = match who {
                 0 | 1 => user(&text),
                 2 => Body::assistant(&text, Vec::new()),
+                3 => Body::Event { kind: "removed".into(), text: text.into() },
                 _ => Body::result("c", &text),
             };
             let mut message = message(ord, body);
@@ -80,13 +92,42 @@ fn write(own: &'static str) -> impl Strategy<Value = Write> {
         .prop_map(|(id, status)| Write::CompactionStatus { id: compaction(&format!("c{id}"), 0).id, status });
     let fork = select(&SESSIONS[..]).prop_map(|to| Write::Fork { to: session(to) });
     let cut = (0..6_u32, 0..4_u32).prop_map(|(from, turns)| Write::Truncate { from: Ordinal(from), turns });
-    prop_oneof![3 => head, 8 => said, 3 => turn, 2 => record, 2 => status, 1 => fork, 1 => cut]
+    let waits = (0..4_u8, any::<bool>(), text())
+        .prop_map(|(id, priority, text)| enqueue(&id.to_string(), priority, &text));
+    let goes = (0..4_u8).prop_map(|id| Write::Dequeue(ItemId::new(id.to_string())));
+    let known = (0..3_u8, 0..2_u8).prop_map(|(name, turn)| key(&name.to_string(), &turn.to_string()));
+    let draft = proptest::option::of(text()).prop_map(|draft| Write::Draft(draft.map(Into::into)));
+    prop_oneof![
+        3 => head, 8 => said, 3 => turn, 2 => record, 2 => status, 1 => fork, 1 => cut,
+        3 => waits, 2 => goes, 2 => known, 1 => draft,
+    ]
+}
+
+/// Writes, some of them into a branch.
+fn writes(own: &'static str) -> impl Strategy<Value = Vec<Write>> {
+    let branch = select(&SESSIONS[..]).prop_flat_map(|to| {
+        let begin = Write::Head(Box::new(head(to)));
+        (any::<u8>(), prop::collection::vec(write(to), 0..4)).prop_map(move |(begins, writes)| {
+            let begin = (begins > 25).then(|| begin.clone());
+            Write::Branch { to: session(to), writes: begin.into_iter().chain(writes).collect() }
+        })
+    });
+    prop::collection::vec(prop_oneof![15 => write(own).boxed(), 1 => branch.boxed()], 1..4)
+}
+
+fn share() -> impl Strategy<Value = Act> {
+    let place = (select(&WORKSPACES[..]), select(&NAMES[..]));
+    let scope = (place, proptest::option::of(0..3_u64), text()).prop_map(|(place, revision, plan)| {
+        Act::Share(place, ScopePatch { plan: Some(plan.into()), ..ScopePatch::default() }, revision)
+    });
+    let approval = (select(&WORKSPACES[..]), proptest::option::of(text()), any::<bool>())
+        .prop_map(|(workspace, pattern, holds)| Act::Approve(workspace, pattern, holds));
+    prop_oneof![scope, approval]
 }
 
 fn act() -> impl Strategy<Value = Act> {
-    let step = select(&SESSIONS[..]).prop_flat_map(|id| {
-        prop::collection::vec(write(id), 1..4).prop_map(move |writes| Act::Step(id, writes))
-    });
+    let step =
+        select(&SESSIONS[..]).prop_flat_map(|id| writes(id).prop_map(move |writes| Act::Step(id, writes)));
     // Most sessions are made early, or nothing else would find one.
     let make = select(&SESSIONS[..]).prop_map(|id| Act::Step(id, vec![Write::Head(Box::new(head(id)))]));
     prop_oneof![
@@ -94,11 +135,18 @@ fn act() -> impl Strategy<Value = Act> {
         3 => make,
         1 => select(&SESSIONS[..]).prop_map(Act::Delete),
         1 => Just(Act::Crash),
+        2 => share(),
     ]
 }
 
+/// What each workspace shares.
+type Shared = [([Scope; 2], Vec<Always>); 2];
+
+/// What is there: sessions, rows of lists, what is found, what is shared.
+type Everything = (Vec<Option<Stored>>, Vec<SessionRow>, Vec<Option<String>>, Shared);
+
 /// Everything that a bench gives back.
-fn everything(bench: &mut Bench) -> (Vec<Option<Stored>>, Vec<SessionRow>, Vec<Option<String>>) {
+fn everything(bench: &mut Bench) -> Everything {
     let stored = SESSIONS.map(|id| bench.load(id)).to_vec();
     let mut rows = bench.list(&ListQuery { limit: 9, ..ListQuery::default() }).sessions;
     for text in ["a", "漢", "LARGE"] {
@@ -112,7 +160,12 @@ fn everything(bench: &mut Bench) -> (Vec<Option<Stored>>, Vec<SessionRow>, Vec<O
             bench.store().find(&ids, WORKSPACES[0]).unwrap().map(|id| id.to_string())
         })
         .to_vec();
-    (stored, rows, found)
+    let store = bench.store();
+    let shared = WORKSPACES.map(|workspace| {
+        let scopes = NAMES.map(|name| store.scope(workspace, name).unwrap());
+        (scopes, store.approvals(workspace).unwrap())
+    });
+    (stored, rows, found, shared)
 }
 
 /// Does the same on both; what comes of it must be the same kind of thing.
@@ -123,6 +176,17 @@ fn both(benches: &mut [Bench; 2], act: &Act) {
             let deleted = bench.delete(id);
             assert!(deleted.is_none_or(|deleted| deleted.scrubbed));
             Ok(())
+        }
+        Act::Share((workspace, name), patch, revision) => {
+            let put = bench.store().put_scope(workspace, name, patch, *revision);
+            put.map(drop).map_err(|error| discriminant(&error))
+        }
+        Act::Approve(workspace, pattern, holds) => {
+            let always = Always { tool: "run".into(), pattern: pattern.clone() };
+            let store = bench.store();
+            let done =
+                if *holds { store.approve(workspace, &always) } else { store.revoke(workspace, &always) };
+            done.map_err(|error| discriminant(&error))
         }
         Act::Crash => {
             bench.reopen();

@@ -1,14 +1,15 @@
 //! What reaches the disk: how much a commit writes, that large contents are there once, that what was deleted is gone.
 //! Counts of bytes, never times.
 
-use super::cases::{Folder, compaction, head, message, session, step, user};
+use super::cases::{Folder, compaction, enqueue, head, key, message, session, step, user};
 use rusqlite::Connection;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use threadhold::engine::id::{Ordinal, Time};
+use threadhold::engine::id::{ItemId, Ordinal, Time};
 use threadhold::engine::message::Body;
 use threadhold::engine::prompt::system::{CallerSection, OnOverflow, Place};
+use threadhold::engine::scope::ScopePatch;
 use threadhold::engine::session::stored::{Head, Write};
 use threadhold::store::sqlite::SqliteStore;
 use threadhold::store::{Fence, Store};
@@ -65,6 +66,42 @@ fn what_a_commit_writes_does_not_grow_with_the_session() {
     assert!(late <= early + page, "{early} bytes at 10 messages, {late} at 1,000");
     // Also where pages are split, in the most trees at once that a step touches.
     assert!(most_early.max(most_late) <= 64 * 1024, "{most_early} and {most_late} bytes at most");
+}
+
+/// A step as a queue makes them: a command is accepted under a key, another one is taken out, an early message is
+/// edited and the draft goes.
+fn accepted(n: u32) -> Vec<Write> {
+    let mut heavy = heavy(u64::from(n) + 100);
+    heavy.accepted = n;
+    let mut edit = message(2, user(&format!("said better {n}")));
+    edit.rev = n;
+    vec![
+        Write::Head(Box::new(heavy)),
+        enqueue(&n.to_string(), n.is_multiple_of(7), "what to do next"),
+        key(&format!("key {n}"), &n.to_string()),
+        Write::Dequeue(ItemId::new((n - 1).to_string())),
+        Write::Message { turn: 1, message: Arc::new(edit) },
+        Write::Draft(n.is_multiple_of(2).then(|| "a draft".into())),
+    ]
+}
+
+#[test]
+fn what_an_accepted_command_writes_does_not_grow_either() {
+    let folder = Folder::new();
+    let mut store = folder.open();
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    for ord in 0..10 {
+        store.commit(&session("s"), fence, &one(ord)).unwrap();
+    }
+    let mean = |store: &mut SqliteStore, from: u32| {
+        (from..from + 100).map(|n| written(&folder, store, fence, &accepted(n))).sum::<u64>() / 100
+    };
+    let early = mean(&mut store, 1);
+    for n in 101..1500 {
+        store.commit(&session("s"), fence, &accepted(n)).unwrap();
+    }
+    let late = mean(&mut store, 1500);
+    assert!(late <= early + 2 * (4096 + 24), "{early} bytes at the first, {late} after 1,500 commands");
 }
 
 fn count(folder: &Folder, sql: &str) -> (u64, u64) {
@@ -143,6 +180,21 @@ fn what_is_deleted_is_in_no_file() {
         let other = message(n, user(&"harmless ".repeat(size)));
         store.commit(&stays, fences[1], &[Write::Message { turn: 0, message: Arc::new(other) }]).unwrap();
     }
+    for n in 0..20_u32 {
+        let text = format!("{SECRET} {n} ").repeat([1, 150, 3000][n as usize % 3]);
+        let waits = [
+            enqueue(&n.to_string(), false, &text),
+            key(&format!("{SECRET} {n}"), SECRET),
+            Write::Draft(Some(text.as_str().into())),
+        ];
+        store.commit(&gone, fences[0], &waits).unwrap();
+        store.commit(&stays, fences[1], &[enqueue(&n.to_string(), true, "harmless")]).unwrap();
+        let plan = ScopePatch { plan: Some(text.into()), ..ScopePatch::default() };
+        store.put_scope("w", SECRET, &plan, None).unwrap();
+    }
+    for n in 0..10 {
+        store.commit(&gone, fences[0], &[Write::Dequeue(ItemId::new(n.to_string()))]).unwrap();
+    }
     let mut record = compaction(SECRET, 3);
     record.narrative = Some(SECRET.repeat(2000).into());
     store.commit(&gone, fences[0], &[Write::Compaction(Box::new(record))]).unwrap();
@@ -153,7 +205,7 @@ fn what_is_deleted_is_in_no_file() {
     assert!(!holds(&folder, SECRET));
     assert!(holds(&folder, "harmless"));
     let stored = store.load(&stays).unwrap().unwrap();
-    assert_eq!((stored.messages.len(), stored.unreadable.len()), (300, 0));
+    assert_eq!((stored.messages.len(), stored.queue.len(), stored.unreadable.len()), (300, 20, 0));
     // Its writer learns that it is gone.
     assert!(store.commit(&gone, fences[0], &step(SECRET, 0, 1)).is_err());
 }

@@ -1,0 +1,63 @@
+//! Sessions that run for others (source: 000): their parent is told when they come to rest, whatever brought them there.
+
+use super::main_loop::{MainLoop, NOBODY, Slot};
+use super::queued::Queued;
+use crate::engine::id::SessionId;
+use crate::engine::message::{AssistantPart, Body, PROCESS_COMPLETED};
+use crate::engine::session::Session;
+use crate::engine::session::event::TurnEnd;
+use crate::engine::session::input::Command;
+use crate::engine::session::stored::{Origin, TurnStatus};
+use crate::engine::text;
+use serde_json::json;
+
+/// Bytes of the last answer that a parent is told.
+const TOLD: usize = 4000;
+
+impl MainLoop {
+    /// A turn ended: a parent that waits for it is told.
+    pub(super) fn tell_parent(&mut self, id: &SessionId, end: &TurnEnd) {
+        if let Some(Slot::Live(live)) = self.sessions.get(id) {
+            let told = notice(&live.session, end.status, live.session.state().name().name());
+            self.notify(told);
+        }
+    }
+
+    /// A session broke: a parent that waits for it is told.
+    pub(super) fn tell_parent_of_breakdown(&mut self, id: &SessionId) {
+        if let Some(Slot::Live(live)) = self.sessions.get(id) {
+            let told = notice(&live.session, TurnStatus::Failed, "error");
+            self.notify(told);
+        }
+    }
+
+    fn notify(&mut self, told: Option<(SessionId, String)>) {
+        let Some((parent, text)) = told else { return };
+        let is_open = self.sessions.contains_key(&parent);
+        let command = Command::Notice { kind: PROCESS_COMPLETED, text };
+        self.hand(&parent, Queued::Command(NOBODY, Box::new(command)));
+        if !is_open {
+            // It was opened for this alone.
+            self.hand(&parent, Queued::Close(NOBODY));
+        }
+    }
+}
+
+/// The parent of a background session, and what it is told.
+fn notice(session: &Session, status: TurnStatus, state: &str) -> Option<(SessionId, String)> {
+    let head = session.head();
+    let parent = head.parent.clone().filter(|_| head.origin == Origin::Background)?;
+    let mut newest_first = session.transcript().messages().iter().rev();
+    let answer = newest_first.find_map(|message| match &message.body {
+        Body::Assistant { parts, .. } => parts.iter().rev().find_map(|part| match part {
+            AssistantPart::Text(said) => Some(text::head(said, TOLD).to_owned()),
+            _ => None,
+        }),
+        Body::User(_) | Body::Tool(_) | Body::Event { .. } => None,
+    });
+    let told = json!({
+        "sessionId": head.id, "title": head.title, "kind": head.kind, "workScope": head.work_scope,
+        "status": status, "state": state, "answer": answer,
+    });
+    Some((parent, told.to_string()))
+}

@@ -1,0 +1,156 @@
+//! Loops over the real binary: stages with histories of their own in one scope, and what ends them (source: 000).
+
+use super::script::{Editor, Folder, says};
+use serde_json::{Value, json};
+
+fn settings() -> Value {
+    json!({ "model": { "window": 32000 }, "ownTools": ["todo", "agent_finish", "ask_questions"] })
+}
+
+fn call(name: &str, id: &str, arguments: Value) -> Value {
+    json!([{ "type": "toolCall", "id": id, "name": name, "arguments": arguments }])
+}
+
+fn todos(status: &str) -> Value {
+    json!({ "todos": [{ "content": "Fix the parser", "status": status }] })
+}
+
+fn updates(editor: &Editor) -> Vec<(String, u64, u64)> {
+    let frames = editor.client.frames();
+    let told = frames.iter().filter(|frame| frame["method"] == "loop/updated").map(|frame| &frame["params"]);
+    told.map(|told| {
+        let number = |name: &str| told[name].as_u64().expect(name);
+        (told["status"].as_str().expect("a status").to_owned(), number("stage"), number("pass"))
+    })
+    .collect()
+}
+
+fn is_over(frame: &Value) -> bool {
+    let status = &frame["params"]["status"];
+    frame["method"] == "loop/updated" && *status != "running" && *status != "waiting"
+}
+
+fn stages() -> Value {
+    json!([
+        { "content": "Plan it.", "title": "Plan" }, { "content": "Do it." }, { "content": "Look at it again." }
+    ])
+}
+
+/// rows: C41 C42 C40
+#[test]
+fn stages_share_a_scope_have_their_own_histories_and_end_when_all_is_done() {
+    let folder = Folder::new("loop-todos");
+    let mut editor = Editor::start(&folder, settings());
+    editor.open("parent", None);
+    editor.answers = [
+        call("todo", "a", todos("pending")),
+        says("It is planned."),
+        says("It is half done."),
+        says("It looks good."),
+        says("Still planned."),
+        call("todo", "b", todos("completed")),
+        says("Now it is done."),
+    ]
+    .into();
+    let loops = editor.call(
+        "loop/start",
+        json!({
+            "workspaceFolder": "/code/parser", "parentId": "parent", "workScope": "sprint", "stages": stages(),
+            "until": { "passes": 5 }
+        }),
+    );
+    assert_eq!(loops["workScope"], "sprint");
+    editor.until("the loop's end", is_over);
+    let ran = |stage, pass| ("running".to_owned(), stage, pass);
+    let expected = [ran(0, 1), ran(1, 1), ran(2, 1), ran(0, 2), ran(1, 2), ("todosDone".to_owned(), 1, 2)];
+    assert_eq!(updates(&editor), expected);
+
+    // Each stage had its own history: one request each.
+    let asked = editor.asked_for("turn");
+    let requests = |asked: &Value| {
+        let messages = asked["messages"].as_array().expect("messages");
+        messages.iter().filter(|message| message["role"] == "user").count()
+    };
+    assert!(asked.iter().all(|asked| requests(asked) == 1), "{asked:#?}");
+
+    // The parent was told of each, and no model sees it.
+    let told: Vec<Value> = editor
+        .events("messageAdded")
+        .into_iter()
+        .filter(|event| event["sessionId"] == "parent")
+        .map(|event| event["message"].clone())
+        .collect();
+    assert_eq!(told.len(), 5);
+    for message in &told {
+        assert_eq!((&message["role"], &message["kind"]), (&json!("event"), &json!("process_completed")));
+        assert_eq!(message["visibleToModel"], false);
+    }
+    let first: Value =
+        serde_json::from_str(told[0]["parts"][0]["text"].as_str().expect("text")).expect("JSON");
+    assert_eq!(first["title"], "Plan");
+    assert_eq!(first["status"], "completed");
+    assert_eq!(first["answer"], "It is planned.");
+
+    // The scope is what they left, and the list shows whose they are.
+    let scope = editor.call("scope/get", json!({ "workScope": "sprint", "workspaceFolder": "/code/parser" }));
+    assert_eq!(scope["scope"]["todos"], todos("completed")["todos"]);
+    let list = editor.call("session/list", json!({ "workspaceFolder": "/code/parser" }));
+    let sessions = list["sessions"].as_array().expect("sessions");
+    let of_loop: Vec<&Value> = sessions.iter().filter(|session| session["parentId"] == "parent").collect();
+    assert_eq!(of_loop.len(), 5);
+    assert!(
+        of_loop.iter().all(|session| session["origin"] == "background" && session["workScope"] == "sprint")
+    );
+
+    // The parent goes on as ever.
+    editor.answers = [says("Thank you.")].into();
+    assert_eq!(editor.turn(json!({ "sessionId": "parent", "content": "Well?" }))["status"], "completed");
+}
+
+/// rows: C41 R12
+#[test]
+fn a_tool_ends_a_loop_a_question_holds_it_and_a_client_stops_it() {
+    let folder = Folder::new("loop-ends");
+    let mut editor = Editor::start(&folder, settings());
+    let start = |editor: &mut Editor, passes: u32| {
+        let loops = json!({
+            "workspaceFolder": "/code/parser", "stages": stages(), "until": { "passes": passes }
+        });
+        editor.call("loop/start", loops)["loopId"].take()
+    };
+
+    editor.answers =
+        [says("Planned."), call("agent_finish", "f", json!({ "summary": "There is nothing to do." }))].into();
+    start(&mut editor, 3);
+    editor.until("the first loop's end", is_over);
+    assert_eq!(updates(&editor).last(), Some(&("endedByTool".to_owned(), 1, 1)));
+
+    editor.answers = [call("ask_questions", "q", json!({ "questions": ["Which parser?"] }))].into();
+    start(&mut editor, 1);
+    let waits = editor.until("a question", |frame| {
+        frame["method"] == "loop/updated" && frame["params"]["status"] == "waiting"
+    });
+    let session = &waits["params"]["sessionId"];
+    let question = editor.events("messageAdded").pop().expect("a question");
+    assert_eq!(question["message"]["kind"], "question");
+    assert_eq!(question["message"]["parts"][0]["text"], "Which parser?");
+    editor.answers = [says("That one."), says("Done."), says("Looks good.")].into();
+    editor.call("turn/start", json!({ "sessionId": session, "content": "The first." }));
+    editor.until("the second loop's end", is_over);
+    assert_eq!(updates(&editor).last(), Some(&("passesDone".to_owned(), 2, 1)));
+
+    // Stopped while its model answers.
+    let id =
+        editor.client.request("loop/start", json!({ "workspaceFolder": "/code/parser", "stages": stages() }));
+    let started = editor.client.wait("the loop", |frame| frame.get("method").is_none() && frame["id"] == id);
+    let asked = editor.client.wait("its model", |frame| frame["method"] == "model/complete");
+    editor.call("loop/stop", json!({ "loopId": started["result"]["loopId"] }));
+    let stopped = editor.until("the third loop's end", is_over);
+    assert_eq!(stopped["params"]["status"], "cancelled");
+    editor.client.wait("the model's call back", |frame| {
+        frame["method"] == "$/cancelRequest" && frame["params"]["id"] == asked["id"]
+    });
+    editor.refused("loop/stop", json!({ "loopId": started["result"]["loopId"] }));
+    let error = editor.refused("loop/start", json!({ "workspaceFolder": "/code/parser", "stages": [] }));
+    assert_eq!(error["data"]["field"], "stages");
+}
