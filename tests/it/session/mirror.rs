@@ -60,6 +60,8 @@ pub struct Mirror {
     pub view: View,
     /// How turns ended, where an event said so last.
     ended: BTreeMap<TurnId, TurnStatus>,
+    /// An answer that is whole and is to be a message.
+    finished: Option<(MessageId, Draft)>,
 }
 
 /// What became of an event.
@@ -75,7 +77,7 @@ pub enum Heard {
 
 impl Mirror {
     pub fn new(snapshot: &Snapshot) -> Self {
-        Self { view: View::of(snapshot), ended: BTreeMap::new() }
+        Self { view: View::of(snapshot), ended: BTreeMap::new(), finished: None }
     }
 
     /// Takes an event as the rule of document 001 says. Settings come beside the event that tells of them.
@@ -104,11 +106,17 @@ impl Mirror {
                 fold(draft, deltas);
             }
             EventBody::StreamFinished { message, .. } => {
-                assert_eq!(view.streaming.take().map(|(streaming, _)| streaming).as_ref(), Some(message));
+                self.finished = view.streaming.take();
+                assert_eq!(self.finished.as_ref().map(|(streaming, _)| streaming), Some(message));
             }
             EventBody::MessageAdded(message) => {
                 let last = view.messages.last();
                 assert!(last.is_none_or(|last| last.ord < message.ord), "a message is added at the end");
+                if let Some((_, draft)) = self.finished.take_if(|(finished, _)| *finished == message.id)
+                    && let Body::Assistant { parts, .. } = &message.body
+                {
+                    assert_eq!(*parts, draft.said(), "what was streamed is the message");
+                }
                 view.messages.push(message.clone());
             }
             EventBody::MessageUpdated(message) => {

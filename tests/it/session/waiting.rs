@@ -5,7 +5,8 @@ use super::drive;
 use super::model::Model;
 use super::table::{standing, start};
 use threadhold::engine::delta::Delta;
-use threadhold::engine::message::Body;
+use threadhold::engine::message::{Body, QUESTION, ToolCall};
+use threadhold::engine::prompt::request::{Answer as Said, StopReason};
 use threadhold::engine::session::effect::{Answer, Refusal};
 use threadhold::engine::session::input::{Command, Input, StartTurn};
 use threadhold::engine::session::queue::MOST_QUEUED;
@@ -129,15 +130,37 @@ fn what_is_urgent_goes_before_what_is_not_and_each_in_its_order() {
 fn a_key_is_answered_as_the_first_time_whatever_happened_since() {
     let mut model = standing(Driver::Sidecar, StateName::Generating).expect("an answer that is given");
     let first = model.command(keyed("waits", "k"));
-    assert_eq!(model.command(keyed("waits", "k")), first);
     model.another_process(false);
     assert_eq!(model.command(keyed("waits", "k")), first, "it still waits");
+    assert_eq!(model.command(keyed("waits", "k")), first);
     model.asks("more");
     model.comes_to_rest();
     assert_eq!(model.command(keyed("waits", "k")), first, "it is long done");
     assert_eq!(model.command(Command::Reset { keep_queue: false, key: Some("k".into()) }), first);
     let asked = said(&model).iter().filter(|said| *said == "waits").count();
     assert_eq!(asked, 1);
+}
+
+/// rows: R12
+#[test]
+fn a_tool_that_asks_the_user_ends_the_turn_with_its_question_and_the_next_request_answers_it() {
+    let mut model = standing(Driver::Sidecar, StateName::Generating).expect("an answer that is given");
+    let (call, ..) = model.bench.asked[0];
+    let asks = ToolCall::new("which", "ask", r#"{"question": "Which file?"}"#);
+    let answer = Said { parts: None, calls: Some(vec![asks]), stop: StopReason::End, usage: None };
+    model.done(call, Ok(answer));
+    model.tools_answer();
+    assert_eq!(model.stands(), StateName::WaitingUserInput);
+    assert!(model.bench.asked.is_empty(), "the model is not asked again");
+    let snapshot = model.bench.session.snapshot();
+    let last = snapshot.messages.last().map(|message| message.body.clone());
+    assert_eq!(last, Some(Body::Event { kind: QUESTION.into(), text: "Which file?".into() }));
+    model.another_process(false);
+    assert_eq!(model.stands(), StateName::WaitingUserInput, "also in another process");
+    model.asks("the first");
+    let (_, _, items) = &model.bench.asked[0];
+    let last = items.last().and_then(|item| item.texts().next().map(|text| text.to_string()));
+    assert_eq!(last.as_deref(), Some("the first"));
 }
 
 /// rows: R26 R29

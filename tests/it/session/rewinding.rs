@@ -1,0 +1,106 @@
+//! What changes the past of a session that was compacted. A record that speaks of what is changed is obeyed no more, and
+//! the fork keeps both. The rest is drawn at random.
+
+use super::bench::{result, text};
+use super::drive;
+use super::model::Model;
+use threadhold::engine::compact::record::Status;
+use threadhold::engine::message::{Body, Content};
+use threadhold::engine::session::effect::{Answer, Effect};
+use threadhold::engine::session::event::{EventBody, Phase};
+use threadhold::engine::session::input::{At, Command, Input, ToolOutcome};
+use threadhold::engine::session::settings::Settings;
+use threadhold::engine::session::state::State;
+use threadhold::engine::session::stored::{Driver, Write};
+use threadhold::store::Store;
+
+/// A session at rest with a compaction in force that covers something.
+fn compacted() -> Model {
+    let mut model = drive::model(Driver::Sidecar);
+    let settings = Settings { round_limit: 64, ..model.bench.session.settings().clone() };
+    model.input(Input::Settings(Box::new(settings)));
+    model.asks("read it all");
+    for _ in 0..40 {
+        if model.bench.session.transcript().in_force().is_some_and(|record| record.covers.is_some()) {
+            model.comes_to_rest();
+            return model;
+        }
+        match model.bench.session.state() {
+            State::Compacting(_) => model.answers(&[]),
+            _ => model.answers(&["read"]),
+        }
+        for call in model.open_calls() {
+            model.bench.invoked.clear();
+            let outcome = ToolOutcome::Answered(result(call.as_str(), &text(2000)));
+            model.input(Input::ToolDone(call, outcome));
+        }
+    }
+    panic!("nothing was compacted");
+}
+
+/// Sends a command that must put the compaction out of force; whether the fork has it in force.
+fn voids(name: &str, command: impl FnOnce(At) -> Command) {
+    let mut model = compacted();
+    let newest = model.bench.session.transcript().in_force().cloned().expect("a record in force");
+    let covered = newest.covers.expect("a covered span").to;
+    // An older one, whose source stands, may be obeyed again.
+    let is_obeyed = |model: &Model| {
+        let mut records = model.bench.session.transcript().compactions().iter();
+        records.any(|record| record.id == newest.id && record.status == Status::InForce)
+    };
+    let snapshot = model.bench.session.snapshot();
+    let said = |body: &Body| matches!(body, Body::Assistant { .. });
+    let about = snapshot.messages.iter().rfind(|message| message.ord <= covered && said(&message.body));
+    let about = about.expect("a covered message").id.clone();
+    let answer = model.command(command(At::Id(about)));
+    assert!(matches!(answer, Some(Ok(Answer::Accepted(_) | Answer::Reset(..)))), "{name}: {answer:?}");
+    assert!(!is_obeyed(&model), "{name}");
+    let is_told = model.bench.events.iter().any(
+        |(_, body)| matches!(body, EventBody::CompactionUpdated(update) if update.phase == Phase::Voided),
+    );
+    assert!(is_told, "{name} tells that the summary is obeyed no more");
+    let forks = model.bench.effects.iter().find_map(|effect| match effect {
+        Effect::Write(Write::Fork { to }) => Some(to.clone()),
+        _ => None,
+    });
+    let fork = model.bench.store.load(&forks.expect("a fork")).expect("a load").expect("a fork");
+    assert_eq!(fork.messages.len(), snapshot.messages.len(), "{name}");
+    assert!(fork.compactions.contains(&newest), "{name}");
+    model.another_process(false);
+    assert!(!is_obeyed(&model), "{name}: also in another process");
+}
+
+/// rows: R33
+#[test]
+fn a_summary_of_what_is_changed_or_cut_off_is_obeyed_no_more_and_the_fork_keeps_it() {
+    let key = None::<String>;
+    let content = vec![Content::Text("other words".into())];
+    voids("an edit", |message| Command::Update {
+        message,
+        content: content.clone(),
+        regenerate: false,
+        key: key.clone(),
+    });
+    voids("an edit that asks again", |message| Command::Update {
+        message,
+        content: content.clone(),
+        regenerate: true,
+        key: key.clone(),
+    });
+    voids("a removal", |message| Command::Remove { message, key: key.clone() });
+    voids("a cut", |from| Command::Truncate { from, key: key.clone() });
+    voids("a retry", |from| Command::Retry { from, content: None, key: key.clone() });
+    voids("a new chat", |_| Command::Reset { keep_queue: false, key: key.clone() });
+}
+
+/// What is not covered may change, and the summary goes on.
+#[test]
+fn a_change_behind_the_summary_leaves_it_in_force() {
+    let mut model = compacted();
+    let last = model.bench.session.snapshot().messages.len() - 1;
+    let at = At::Index(u32::try_from(last).expect("a place"));
+    let content = vec![Content::Text("other words".into())];
+    let command = Command::Update { message: at, content, regenerate: false, key: None };
+    assert!(matches!(model.command(command), Some(Ok(_))));
+    assert!(model.bench.session.transcript().in_force().is_some());
+}
