@@ -221,9 +221,11 @@ impl Session {
         matches!(last, Some(Body::Event { kind, .. }) if kind == ROUND_LIMIT || kind == QUESTION)
     }
 
-    /// Calls of the newest round that have no result.
+    /// Calls of the newest round that have no result. A turn that has no round yet waits for none: what an earlier one
+    /// left open, such as a conversation that was taken in, is nobody's any more.
     fn unanswered(&self) -> BTreeSet<CallId> {
-        let Some(round) = self.transcript.rounds().last() else { return BTreeSet::new() };
+        let turn = self.transcript.turns().len().saturating_sub(1);
+        let Some(round) = self.transcript.rounds_of(turn).last() else { return BTreeSet::new() };
         let Some(Body::Assistant { calls, .. }) =
             self.transcript.message(round.assistant).map(|message| &message.body)
         else {

@@ -84,8 +84,8 @@ impl Step<'_> {
     /// Takes in what changes the past, once it is known what it is about.
     fn rewind(&mut self, reply: ReplyTo, key: Option<String>, at: &At, work: impl FnOnce(MessageId) -> Work) {
         // The first answer stands, also where the message is gone by now.
-        if let Some(accepted) = self.accepted_before(key.as_deref()) {
-            return self.reply(reply, Ok(Answer::Accepted(accepted)));
+        if self.answered_before(reply, key.as_deref()) {
+            return;
         }
         match self.session.resolve(at) {
             Ok(id) => self.take_work(reply, key, false, NewWork::Other(work(id))),

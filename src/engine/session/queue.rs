@@ -117,11 +117,14 @@ impl Queue {
 }
 
 impl Step<'_> {
-    /// The first answer to a command of this key, where there was one.
-    pub(super) fn accepted_before(&self, key: Option<&str>) -> Option<Accepted> {
-        let key = key?;
-        let known = self.session.queue.keys.iter().find(|(known, _)| known == key);
-        known.map(|(_, accepted)| accepted.clone())
+    /// Answers a command whose key came before as it was answered then; whether it was.
+    pub(super) fn answered_before(&mut self, reply: ReplyTo, key: Option<&str>) -> bool {
+        let known = self.session.queue.keys.iter().find(|(known, _)| Some(known.as_str()) == key);
+        let Some((key, accepted)) = known.cloned() else { return false };
+        // Where the store failed the first time, nobody was told; what is acknowledged now is stored now.
+        self.write(Write::Key { key, accepted: accepted.clone() });
+        self.reply(reply, Ok(Answer::Accepted(accepted)));
+        true
     }
 
     /// Answers an accepted command, and remembers its key.
@@ -140,8 +143,8 @@ impl Step<'_> {
     /// Takes a command in that may have to wait: does it now, or gives it a place. Nothing of it happens where it is
     /// refused, and nothing twice where its key came before.
     pub(super) fn take_work(&mut self, reply: ReplyTo, key: Option<String>, priority: bool, work: NewWork) {
-        if let Some(accepted) = self.accepted_before(key.as_deref()) {
-            return self.reply(reply, Ok(Answer::Accepted(accepted)));
+        if self.answered_before(reply, key.as_deref()) {
+            return;
         }
         if let Err(refusal) = self.check(&work) {
             return self.reply(reply, Err(refusal));

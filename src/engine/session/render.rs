@@ -140,6 +140,13 @@ impl Step<'_> {
         }
     }
 
+    /// Renders that wait are not made any more.
+    pub(super) fn refuse_renders(&mut self) {
+        for (reply, _) in std::mem::take(&mut self.session.renders) {
+            self.reply(reply, Err(Refusal::Cancelled));
+        }
+    }
+
     /// The editor's loop ran a round. The same round again only adds the results that are new.
     pub(super) fn append_round(&mut self, reply: ReplyTo, round: Vec<NewMessage>) {
         if self.session.transcript.turns().is_empty() {
@@ -240,7 +247,8 @@ impl Step<'_> {
         transcript.learn(ord, id);
         let turn = u32::try_from(transcript.turn_at(ord).unwrap_or_default()).unwrap_or(u32::MAX);
         if let Some(message) = transcript.message(ord).cloned() {
-            self.write(Write::Message { turn, message });
+            self.write(Write::Message { turn, message: message.clone() });
+            self.emit(EventBody::MessageUpdated(message));
         }
     }
 

@@ -13,6 +13,7 @@ use crate::engine::compact::record::Status;
 use crate::engine::id::{CompactionId, MessageId, Ordinal, RoundId, SessionId, Time, TurnId};
 use crate::engine::message::{AssistantPart, Beside, Body, Content, Message, NewMessage};
 use crate::engine::scope::ScopePatch;
+use crate::engine::transcript::Round;
 use std::sync::Arc;
 
 impl Session {
@@ -81,10 +82,20 @@ impl Session {
         self.transcript.turns().last()?.requests.last().copied()
     }
 
-    /// Where a cut before this message falls: calls and their results go together.
+    /// Where a cut before this message falls: calls and their results go together, with what was noted between them.
     fn cut_at(&self, ord: Ordinal) -> Ordinal {
-        let round = self.transcript.rounds().iter().rev().find(|round| round.results.contains(&Some(ord)));
-        round.map_or(ord, |round| round.assistant)
+        self.round_around(ord).map_or(ord, |round| round.assistant)
+    }
+
+    /// Where what follows this message begins: calls and their results stay together.
+    fn after(&self, ord: Ordinal) -> Ordinal {
+        self.round_around(ord).map_or(ord, |round| round.last).next()
+    }
+
+    /// The round that holds this message.
+    fn round_around(&self, ord: Ordinal) -> Option<&Round> {
+        let mut newest_first = self.transcript.rounds().iter().rev();
+        newest_first.find(|round| round.assistant <= ord && ord <= round.last)
     }
 
     /// Messages that leave with this one: a turn with its request, a call with its results.
@@ -159,6 +170,9 @@ impl Step<'_> {
     fn runs_again(&mut self, accepted: Accepted) -> Done {
         let last = self.session.turns.len().saturating_sub(1);
         self.set_turn(last, TurnStatus::Running);
+        // Calls of a conversation that was taken in may have no result; a turn that runs waits for none of them.
+        let calls = self.session.unanswered();
+        self.answer_cancelled(calls);
         Done { accepted: Accepted { turn: self.turn_id(), ..accepted }, generates: true }
     }
 
@@ -246,9 +260,8 @@ impl Step<'_> {
             self.rest_after_rewind();
             return Ok(Done::of(Accepted { message, session: Some(fork), ..Accepted::default() }));
         }
-        let ord = self.session.find(id)?.ord;
-        let from = self.session.transcript.messages().iter().find(|after| after.ord > ord);
-        if let Some(from) = from.map(|after| after.ord) {
+        let from = self.session.after(self.session.find(id)?.ord);
+        if self.session.transcript.message(from).is_some() {
             self.cut(from, &fork);
         }
         Ok(self.runs_again(Accepted { message, session: Some(fork), ..Accepted::default() }))
@@ -292,10 +305,12 @@ impl Step<'_> {
 
     /// A new chat under the same id. What runs is stopped first, and all of it stays in the fork.
     pub(super) fn reset(&mut self, reply: ReplyTo, keep_queue: bool, key: Option<String>) {
-        if let Some(accepted) = self.accepted_before(key.as_deref()) {
-            return self.reply(reply, Ok(Answer::Accepted(accepted)));
+        if self.answered_before(reply, key.as_deref()) {
+            return;
         }
         let runs = self.runs_turn();
+        // Renders that wait were for the chat that ends; one that began now would go on in the new one.
+        self.refuse_renders();
         self.stop_running();
         if runs {
             self.end_turn(TurnStatus::Cancelled, Rest::Idle);
@@ -336,8 +351,8 @@ impl Step<'_> {
         title: Option<String>,
         key: Option<String>,
     ) {
-        if let Some(accepted) = self.accepted_before(key.as_deref()) {
-            return self.reply(reply, Ok(Answer::Accepted(accepted)));
+        if self.answered_before(reply, key.as_deref()) {
+            return;
         }
         let last = up_to.map(|at| {
             let id = self.session.resolve(&at)?;

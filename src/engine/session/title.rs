@@ -105,12 +105,14 @@ impl Step<'_> {
         draft: Option<crate::engine::message::Text>,
     ) {
         let draft = draft.filter(|draft| !draft.is_empty());
-        if self.session.draft != draft {
-            self.session.draft = draft.clone();
-            if !self.session.is_stored {
-                self.write_head();
-            }
-            self.write(super::stored::Write::Draft(draft));
+        let is_new = self.session.draft != draft;
+        self.session.draft = draft.clone();
+        if !self.session.is_stored {
+            self.write_head();
+        }
+        // Also where it is the same: the store may have failed when it came first.
+        self.write(super::stored::Write::Draft(draft));
+        if is_new {
             self.emit_thread();
         }
         let state = self.session.state.name();

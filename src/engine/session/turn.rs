@@ -62,6 +62,7 @@ impl Step<'_> {
                 Value::Object(own) => drop(own.insert("model".to_owned(), as_it_came)),
                 own => *own = serde_json::json!({ "model": as_it_came }),
             }
+            self.emit_thread();
         }
         self.take_prefix(start.prefix);
         NewMessage { external_id: start.external_id, ..self.stamped(Body::User(start.content)) }
@@ -169,9 +170,7 @@ impl Step<'_> {
 
     /// The process is about to end: what a model said so far is kept, for the user saw it. Waits stay as they are.
     pub(super) fn ending(&mut self) {
-        for (reply, _) in std::mem::take(&mut self.session.renders) {
-            self.reply(reply, Err(Refusal::Cancelled));
-        }
+        self.refuse_renders();
         self.session.queue.is_held = true;
         self.session.titling = None;
         match &self.session.state {

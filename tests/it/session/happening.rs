@@ -1,0 +1,309 @@
+//! Everything that can happen to a session, for the tests that draw it at random. Numbers stand for whichever of the
+//! things there are then: the nth message, the nth call.
+
+use proptest::prelude::*;
+
+/// Something that happens.
+#[derive(Debug, Clone)]
+pub enum Happening {
+    Starts {
+        size: u16,
+        priority: bool,
+        key: Key,
+        what: Beside,
+    },
+    Rewinds(Rewind, At, Key),
+    Cancels {
+        which: Which,
+        queued: bool,
+    },
+    CancelsQueued(u8),
+    Branches(At, Key),
+    Resets {
+        keep_queue: bool,
+        key: Key,
+    },
+    Restores {
+        calls: bool,
+    },
+    Drafts(u8),
+    Notices,
+    Configures(Set),
+    SharedSettings(Set),
+    Scopes(u8),
+    Approvals(u8),
+    Opens {
+        titled: bool,
+    },
+    Compacts,
+    Inspects,
+    Recalls(u8),
+    Subscribes(u8),
+    Abandons,
+    Renders {
+        turns: u8,
+        resent: bool,
+        rounds: u8,
+        size: u16,
+        how: u8,
+    },
+    AppendsRound {
+        calls: u8,
+        results: u8,
+    },
+    EndsTurn(u8),
+    Says(Said, u16),
+    Answers(Vec<u8>, Stop),
+    Fails,
+    Late(u8),
+    ToolDoes(u8, Tool, u16),
+    Decides {
+        nth: u8,
+        how: Decided,
+        all: bool,
+        by_answer: bool,
+    },
+    Expires(u8),
+    Ends,
+    Dies,
+    StoreFails(u8),
+    /// The second follower does not hear so many events.
+    Misses(u8),
+}
+
+/// A key of a command: few, so that they come again.
+pub type Key = Option<u8>;
+
+/// What comes with a request.
+#[derive(Debug, Clone, Copy)]
+pub enum Beside {
+    Nothing,
+    Model,
+    Tools,
+    Empty,
+}
+
+/// What changes the past.
+#[derive(Debug, Clone, Copy)]
+pub enum Rewind {
+    Retry { words: bool },
+    Regenerate,
+    Update { regenerate: bool, empty: bool },
+    Remove,
+    Truncate,
+}
+
+/// A message.
+#[derive(Debug, Clone, Copy)]
+pub enum At {
+    Id(u8),
+    Index(u8),
+    Nobody,
+}
+
+/// A turn that is cancelled.
+#[derive(Debug, Clone, Copy)]
+pub enum Which {
+    Running,
+    Newest,
+    Waiting(u8),
+    Nobody,
+}
+
+/// Settings that change.
+#[derive(Debug, Clone, Copy)]
+pub enum Set {
+    Same,
+    Rounds(u8),
+    Interval,
+    Titles,
+    NoModel,
+    NoTools,
+    Permits,
+    Window(bool),
+    Off,
+    OwnTools(bool),
+}
+
+/// What a model says.
+#[derive(Debug, Clone, Copy)]
+pub enum Said {
+    Content,
+    Reasoning,
+    Calls(u8),
+    Arguments,
+    Unknown,
+}
+
+/// How an answer ends.
+#[derive(Debug, Clone, Copy)]
+pub enum Stop {
+    End,
+    Streamed,
+    Length,
+    Refused,
+    Cancelled,
+}
+
+/// What a tool does.
+#[derive(Debug, Clone, Copy)]
+pub enum Tool {
+    Answers,
+    Fails,
+    SaysError,
+    Pending,
+    /// By `tool/result`.
+    Hands,
+    Twice,
+    Unknown,
+}
+
+/// What a user decides.
+#[derive(Debug, Clone, Copy)]
+pub enum Decided {
+    Approve,
+    Reject,
+    Always(bool),
+}
+
+fn key() -> impl Strategy<Value = Key> {
+    prop_oneof![3 => Just(None), 1 => (0u8..6).prop_map(Some)]
+}
+
+fn at() -> impl Strategy<Value = At> {
+    prop_oneof![
+        5 => any::<u8>().prop_map(At::Id),
+        5 => any::<u8>().prop_map(At::Index),
+        1 => Just(At::Nobody),
+    ]
+}
+
+fn size() -> impl Strategy<Value = u16> {
+    prop_oneof![8 => 0u16..60, 2 => 0u16..900, 1 => 900u16..5000]
+}
+
+fn set() -> impl Strategy<Value = Set> {
+    prop_oneof![
+        Just(Set::Same),
+        (0u8..4).prop_map(Set::Rounds),
+        Just(Set::Interval),
+        Just(Set::Titles),
+        Just(Set::NoModel),
+        Just(Set::NoTools),
+        Just(Set::Permits),
+        any::<bool>().prop_map(Set::Window),
+        Just(Set::Off),
+        any::<bool>().prop_map(Set::OwnTools),
+    ]
+}
+
+fn rewind() -> impl Strategy<Value = Rewind> {
+    prop_oneof![
+        any::<bool>().prop_map(|words| Rewind::Retry { words }),
+        Just(Rewind::Regenerate),
+        (any::<bool>(), prop::bool::weighted(0.1))
+            .prop_map(|(regenerate, empty)| Rewind::Update { regenerate, empty }),
+        Just(Rewind::Remove),
+        Just(Rewind::Truncate),
+    ]
+}
+
+fn said() -> impl Strategy<Value = Said> {
+    prop_oneof![
+        4 => Just(Said::Content),
+        2 => Just(Said::Reasoning),
+        2 => (0u8..3).prop_map(Said::Calls),
+        2 => Just(Said::Arguments),
+        1 => Just(Said::Unknown),
+    ]
+}
+
+fn stop() -> impl Strategy<Value = Stop> {
+    prop_oneof![
+        20 => Just(Stop::End),
+        5 => Just(Stop::Streamed),
+        1 => Just(Stop::Length),
+        1 => Just(Stop::Refused),
+        1 => Just(Stop::Cancelled),
+    ]
+}
+
+fn tool() -> impl Strategy<Value = Tool> {
+    prop_oneof![
+        6 => Just(Tool::Answers),
+        1 => Just(Tool::Fails),
+        1 => Just(Tool::SaysError),
+        1 => Just(Tool::Pending),
+        2 => Just(Tool::Hands),
+        1 => Just(Tool::Twice),
+        1 => Just(Tool::Unknown),
+    ]
+}
+
+fn decided() -> impl Strategy<Value = Decided> {
+    prop_oneof![
+        3 => Just(Decided::Approve),
+        2 => Just(Decided::Reject),
+        1 => any::<bool>().prop_map(Decided::Always),
+    ]
+}
+
+/// What a user and an editor ask for.
+fn command() -> BoxedStrategy<Happening> {
+    let beside = prop_oneof![
+        20 => Just(Beside::Nothing), 1 => Just(Beside::Model), 1 => Just(Beside::Tools), 1 => Just(Beside::Empty),
+    ];
+    let which = prop_oneof![
+        4 => Just(Which::Running), 2 => Just(Which::Newest), 2 => any::<u8>().prop_map(Which::Waiting),
+        1 => Just(Which::Nobody),
+    ];
+    prop_oneof![
+        12 => (size(), prop::bool::weighted(0.3), key(), beside)
+            .prop_map(|(size, priority, key, what)| Happening::Starts { size, priority, key, what }),
+        6 => (rewind(), at(), key()).prop_map(|(rewind, at, key)| Happening::Rewinds(rewind, at, key)),
+        3 => (which, any::<bool>()).prop_map(|(which, queued)| Happening::Cancels { which, queued }),
+        1 => any::<u8>().prop_map(Happening::CancelsQueued),
+        1 => (at(), key()).prop_map(|(at, key)| Happening::Branches(at, key)),
+        1 => (any::<bool>(), key()).prop_map(|(keep_queue, key)| Happening::Resets { keep_queue, key }),
+        1 => any::<bool>().prop_map(|calls| Happening::Restores { calls }),
+        1 => (0u8..3).prop_map(Happening::Drafts),
+        1 => Just(Happening::Notices),
+        1 => set().prop_map(Happening::Configures),
+        1 => set().prop_map(Happening::SharedSettings),
+        1 => (0u8..3).prop_map(Happening::Scopes),
+        1 => (0u8..3).prop_map(Happening::Approvals),
+        1 => any::<bool>().prop_map(|titled| Happening::Opens { titled }),
+        2 => Just(Happening::Compacts),
+        1 => Just(Happening::Inspects),
+        1 => any::<u8>().prop_map(Happening::Recalls),
+        1 => (0u8..5).prop_map(Happening::Subscribes),
+        1 => Just(Happening::Abandons),
+        5 => (0u8..5, prop::bool::weighted(0.1), 0u8..4, size(), any::<u8>()).prop_map(
+            |(turns, resent, rounds, size, how)| Happening::Renders { turns, resent, rounds, size, how }
+        ),
+        2 => (0u8..3, 0u8..3).prop_map(|(calls, results)| Happening::AppendsRound { calls, results }),
+        2 => (0u8..3).prop_map(Happening::EndsTurn),
+    ]
+    .boxed()
+}
+
+/// Anything.
+pub fn happening() -> BoxedStrategy<Happening> {
+    prop_oneof![
+        16 => command(),
+        4 => (said(), size()).prop_map(|(said, size)| Happening::Says(said, size)),
+        8 => (prop::collection::vec(0u8..8, 0..4), stop())
+            .prop_map(|(calls, stop)| Happening::Answers(calls, stop)),
+        1 => Just(Happening::Fails),
+        1 => any::<u8>().prop_map(Happening::Late),
+        8 => (any::<u8>(), tool(), size()).prop_map(|(nth, tool, size)| Happening::ToolDoes(nth, tool, size)),
+        4 => (any::<u8>(), decided(), any::<bool>(), prop::bool::weighted(0.3))
+            .prop_map(|(nth, how, all, by_answer)| Happening::Decides { nth, how, all, by_answer }),
+        3 => any::<u8>().prop_map(Happening::Expires),
+        1 => Just(Happening::Ends),
+        1 => Just(Happening::Dies),
+        1 => (1u8..3).prop_map(Happening::StoreFails),
+        1 => (1u8..6).prop_map(Happening::Misses),
+    ]
+    .boxed()
+}

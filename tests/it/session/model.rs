@@ -1,0 +1,464 @@
+//! What must hold of a session after every step, whatever happened: a bench, two followers, and what they remember.
+
+use super::bench::{Bench, id};
+use super::edges;
+use super::mirror::{Heard, Mirror, View};
+use std::collections::{BTreeMap, BTreeSet};
+use threadhold::engine::compact::record::Status;
+use threadhold::engine::id::{ItemId, MessageId, Ordinal, SessionId};
+use threadhold::engine::message::{Body, Message};
+use threadhold::engine::session::effect::{Answer, Effect, Purpose, Refusal};
+use threadhold::engine::session::event::EventBody;
+use threadhold::engine::session::input::{Command, Input, ModelCallId, Timer};
+use threadhold::engine::session::queue::{Accepted, MOST_QUEUED, QueueItem, Work};
+use threadhold::engine::session::snapshot::Snapshot;
+use threadhold::engine::session::state::{State, StateName};
+use threadhold::engine::session::stored::{Driver, Origin, Write};
+use threadhold::store::Store;
+
+/// A session under watch.
+pub struct Model {
+    pub bench: Bench,
+    /// A follower that hears everything.
+    mirror: Mirror,
+    /// One that misses some of it, and asks again.
+    second: Mirror,
+    /// Events that the second one is not to hear.
+    pub misses: u32,
+    is_lagging: bool,
+    /// Events that were looked at.
+    heard: usize,
+    /// First answers to acknowledged commands that had a key.
+    keys: BTreeMap<String, Accepted>,
+    /// Commands that waited and do not any more.
+    left: BTreeSet<ItemId>,
+    /// Where each message stands that ever was.
+    ids: BTreeMap<MessageId, Ordinal>,
+    /// What was seen: state changes, events, answers.
+    pub seen: BTreeSet<String>,
+}
+
+impl Model {
+    pub fn new(bench: Bench) -> Self {
+        let mirror = Mirror::new(&bench.session.snapshot());
+        Self {
+            heard: bench.events.len(),
+            bench,
+            second: mirror.clone(),
+            mirror,
+            misses: 0,
+            is_lagging: false,
+            keys: BTreeMap::new(),
+            left: BTreeSet::new(),
+            ids: BTreeMap::new(),
+            seen: BTreeSet::new(),
+        }
+    }
+
+    /// Sends a command; what it was answered, where it was.
+    pub fn command(&mut self, command: Command) -> Option<Result<Answer, Refusal>> {
+        let answer = self.watched(command);
+        self.catch_up();
+        answer
+    }
+
+    fn watched(&mut self, command: Command) -> Option<Result<Answer, Refusal>> {
+        let before = self.bench.session.snapshot();
+        let is_open = matches!(command, Command::Open(_));
+        let first = key_of(&command).and_then(|key| self.keys.get(key).cloned());
+        let to = self.bench.command(command.clone());
+        let answer = self.bench.reply(to).cloned();
+        let how = match &answer {
+            None => "later".to_owned(),
+            Some(Ok(answer)) => match accepted(answer).map(|accepted| accepted.item.is_some()) {
+                Some(true) => "queued".to_owned(),
+                _ => "done".to_owned(),
+            },
+            Some(Err(refusal)) => word(refusal),
+        };
+        self.seen.extend(command.name().map(|command| format!("{} {how}", command.name())));
+        self.look(&before, Some(&command));
+        let is_of_other = matches!(answer, Some(Err(Refusal::OtherDriver(_))));
+        if let Some(first) = first.filter(|_| !is_of_other && self.bench.is_stored) {
+            let again = answer.as_ref().and_then(|answer| answer.as_ref().ok()).and_then(accepted);
+            assert_eq!(again, Some(&first), "a key that comes again is answered as the first time");
+            self.nothing_changed(&before);
+        } else if let (Some(key), Some(Ok(answer))) = (key_of(&command), &answer) {
+            let accepted = accepted(answer).expect("what is accepted says so");
+            self.keys.insert(key.to_owned(), accepted.clone());
+        }
+        match &answer {
+            Some(Err(_)) if !is_begun_before_it_fails(&command) && self.bench.is_stored => {
+                self.nothing_changed(&before);
+            }
+            Some(Ok(Answer::Opened(opened))) => {
+                self.mirror = Mirror::new(&opened.0);
+                if self.second.view.stream == opened.0.stream {
+                    self.second = self.mirror.clone();
+                }
+            }
+            // Who could not open it opens it again.
+            Some(Err(_)) if is_open => {
+                self.mirror = Mirror::new(&self.bench.session.snapshot());
+                self.second = self.mirror.clone();
+            }
+            Some(Ok(Answer::Snapshot(snapshot))) => assert_eq!(View::of(snapshot), self.mirror.view),
+            _ => {}
+        }
+        answer
+    }
+
+    /// Something else happens.
+    pub fn input(&mut self, input: Input) {
+        let before = self.bench.session.snapshot();
+        self.bench.step(input);
+        self.look(&before, None);
+        self.catch_up();
+    }
+
+    /// Something comes that nobody waits for any more: it is noted in the log, and that is all.
+    pub fn late(&mut self, input: Input) {
+        let before = self.bench.session.snapshot();
+        self.bench.step(input);
+        self.nothing_changed(&before);
+        self.look(&before, None);
+    }
+
+    /// The process ends, or dies, and the next one opens the session.
+    pub fn another_process(&mut self, is_ended: bool) {
+        if is_ended {
+            self.input(Input::Ending);
+        }
+        let before = self.bench.session.snapshot();
+        let is_whole = self.bench.unwritten.is_empty();
+        self.bench.another_process();
+        self.heard = 0;
+        self.mirror = Mirror::new(&self.bench.session.snapshot());
+        if !is_whole {
+            // What was never stored is forgotten, and its ids are free again.
+            let stored = self.bench.session.snapshot().messages;
+            self.ids = stored.iter().map(|message| (message.id.clone(), message.ord)).collect();
+            self.left.clear();
+        }
+        self.watched(Command::Open(Box::default()));
+        assert!(self.bench.asked.is_empty(), "no model is asked by itself");
+        if is_whole {
+            let queue = self.bench.session.snapshot().queue;
+            assert_eq!(queue, before.queue, "what waits goes on waiting");
+        }
+        // The second follower knows the old numbering alone.
+        self.is_lagging = true;
+        self.catch_up();
+    }
+
+    /// The second follower asks for what it missed.
+    pub fn catch_up(&mut self) {
+        if !std::mem::take(&mut self.is_lagging) {
+            return;
+        }
+        let since = (self.second.view.stream.clone(), self.second.view.seq);
+        let known = self.second.view.stream == self.bench.session.stream();
+        match self.watched(Command::Subscribe { since: Some(since) }) {
+            Some(Ok(Answer::Events(events))) => {
+                assert!(known, "another numbering is another snapshot");
+                let settings = self.bench.session.settings().clone();
+                for event in events {
+                    assert_eq!(self.second.hear(event.seq, &event.body, &settings), Heard::Next);
+                }
+            }
+            Some(Ok(Answer::Snapshot(snapshot))) => self.second = Mirror::new(&snapshot),
+            other => panic!("a follower is always answered: {other:?}"),
+        }
+        let snapshot = self.bench.session.snapshot();
+        self.second.agrees(&self.bench.session, &snapshot).expect("a follower that caught up");
+        self.is_lagging = false;
+    }
+
+    /// The last event may be one of those that were missed.
+    pub fn finish(&mut self) {
+        self.misses = 0;
+        self.is_lagging = true;
+        self.catch_up();
+    }
+
+    /// Looks at a step.
+    fn look(&mut self, before: &Snapshot, command: Option<&Command>) {
+        let events = self.bench.events.split_off(self.heard);
+        let settings = self.bench.session.settings().clone();
+        let mut promised = Vec::new();
+        for (seq, body) in &events {
+            self.seen.insert(kind(body));
+            match body {
+                EventBody::QueueUpdated { items, .. } => promised.extend(self.queue_goes_to(items)),
+                EventBody::RuntimeUpdated { state, .. } => self.state_goes_to(*state),
+                EventBody::MessageAdded(message) => {
+                    let known = self.ids.insert(message.id.clone(), message.ord);
+                    assert_eq!(known, None, "{} meant another message before", message.id);
+                }
+                EventBody::MessageUpdated(message) => {
+                    assert_eq!(self.ids.get(&message.id), Some(&message.ord), "{}", message.id);
+                }
+                _ => {}
+            }
+            assert_eq!(self.mirror.hear(*seq, body, &settings), Heard::Next, "numbers have no gap");
+            if self.misses > 0 {
+                self.misses -= 1;
+            } else if self.second.hear(*seq, body, &settings) == Heard::Gap {
+                self.is_lagging = true;
+            }
+        }
+        self.bench.events.extend(events);
+        self.heard = self.bench.events.len();
+        for message in promised {
+            assert!(self.ids.contains_key(&message), "{message} was promised and never came");
+        }
+        let after = self.bench.session.snapshot();
+        let is_opened = matches!(command, Some(Command::Open(_)));
+        if !is_opened {
+            self.mirror.agrees(&self.bench.session, &after).expect("what events tell is what is");
+        }
+        if !matches!(command, Some(Command::Reset { .. })) {
+            assert_eq!(before.head.generation, after.head.generation);
+        }
+        self.what_runs();
+        if self.bench.unwritten.is_empty() {
+            self.is_stored(before, &after);
+        }
+    }
+
+    /// What waits changed: one came at the end of its lane, one was begun and stood in front, or some were taken out. The
+    /// messages that those which were begun will be.
+    fn queue_goes_to(&mut self, items: &[QueueItem]) -> Vec<MessageId> {
+        assert!(items.len() <= MOST_QUEUED);
+        let was = &self.mirror.view.queue;
+        let stays = |item: &&QueueItem| items.iter().any(|now| now.id == item.id);
+        let lanes: Vec<bool> = items.iter().map(|item| item.priority).collect();
+        assert!(lanes.is_sorted_by(|a, b| a >= b), "what is urgent goes first");
+        let kept: Vec<&QueueItem> = was.iter().filter(stays).collect();
+        let old: Vec<&QueueItem> =
+            items.iter().filter(|item| was.iter().any(|was| was.id == item.id)).collect();
+        assert_eq!(kept, old, "what waits stays as it is and in its order");
+        let new: Vec<usize> =
+            (0..items.len()).filter(|at| !was.iter().any(|was| was.id == items[*at].id)).collect();
+        let gone: Vec<&QueueItem> = was.iter().filter(|item| !stays(item)).collect();
+        if let [at] = new[..] {
+            assert!(gone.is_empty());
+            assert!(!self.left.contains(&items[at].id), "an item that left comes again");
+            assert!(items.get(at + 1).is_none_or(|next| next.priority < items[at].priority));
+            assert_eq!(Some(at), self.promised_place(&items[at].id), "the place that was told");
+        }
+        assert!(new.len() <= 1);
+        let taken_out = self.taken_out();
+        let mut begun = Vec::new();
+        for item in gone {
+            assert!(self.left.insert(item.id.clone()), "an item leaves once");
+            if !taken_out.contains(&item.id) {
+                assert_eq!(Some(&item.id), was.first().map(|first| &first.id), "the first one is begun");
+                if let Work::Start { message, .. } = &item.work {
+                    begun.push(message.clone());
+                }
+            }
+        }
+        begun
+    }
+
+    /// The answers of the last step, also those that were never sent.
+    fn answered(&self) -> impl Iterator<Item = &Answer> {
+        self.bench.effects.iter().filter_map(|effect| match effect {
+            Effect::Reply(_, answer) => answer.as_ref().as_ref().ok(),
+            _ => None,
+        })
+    }
+
+    /// Where a command waits that came in the last step.
+    fn promised_place(&self, item: &ItemId) -> Option<usize> {
+        let mut all = self.answered().filter_map(accepted);
+        let accepted = all.find(|accepted| accepted.item.as_ref() == Some(item))?;
+        accepted.position.map(|position| position as usize - 1)
+    }
+
+    /// What somebody took out of the queue in the last step.
+    fn taken_out(&self) -> BTreeSet<ItemId> {
+        let gone = self.answered().filter_map(|answer| match answer {
+            Answer::Reset(_, gone) | Answer::Dequeued(gone) | Answer::TurnCancelled(_, gone) => Some(gone),
+            _ => None,
+        });
+        gone.flatten().map(|item| item.id.clone()).collect()
+    }
+
+    fn state_goes_to(&mut self, to: StateName) {
+        let from = self.mirror.view.state;
+        if from != to {
+            self.seen.insert(edges::named(from, to));
+            assert!(edges::may_follow(from, to), "{} does not leave to {}", from.name(), to.name());
+        }
+    }
+
+    /// What was asked for is what the state waits for, and nothing else.
+    fn what_runs(&self) {
+        let session = &self.bench.session;
+        let of_turn: Vec<ModelCallId> =
+            self.bench.asked.iter().filter(|ask| ask.1 != Purpose::Title).map(|ask| ask.0).collect();
+        let (model, tools, deltas) = match session.state() {
+            State::Streaming(running) => (Some(running.call), BTreeSet::new(), Some(running.call)),
+            State::Compacting(running) => (Some(running.call), BTreeSet::new(), None),
+            State::Calling(calling) => (None, calling.editors.union(&calling.own).cloned().collect(), None),
+            State::Resting(_) | State::Paused(_) => (None, BTreeSet::new(), None),
+        };
+        assert_eq!(of_turn, Vec::from_iter(model), "one model is asked, and only while it is waited for");
+        for call in &self.bench.invoked {
+            assert!(tools.contains(call), "{call} runs and nobody waits for it");
+        }
+        for timer in &self.bench.timers {
+            let is_wanted = match timer {
+                Timer::Model(call) => self.bench.asked.iter().any(|ask| ask.0 == *call),
+                Timer::Tool(call) => tools.contains(call),
+                Timer::Deltas(call) => deltas == Some(*call),
+            };
+            assert!(is_wanted, "{timer:?} runs for nothing");
+        }
+        for (call, ..) in &self.bench.asked {
+            assert!(self.bench.timers.contains(&Timer::Model(*call)), "a model has a deadline");
+        }
+        let may_wait = matches!(session.state(), State::Compacting(_));
+        assert!(may_wait || self.bench.open_replies.is_empty(), "nobody is left without an answer");
+        let is_answered = session.transcript().rounds().last().is_none_or(|round| {
+            let asked = session.transcript().message(round.assistant).map(|message| &message.body);
+            let Some(Body::Assistant { calls, .. }) = asked else { return true };
+            // What was called elsewhere, in a conversation that was taken in, is not called here.
+            let mut calls = calls.iter().zip(&round.results);
+            calls.all(|(call, result)| result.is_some() || call.id.as_str().starts_with("elsewhere"))
+        });
+        let must = match session.state() {
+            State::Streaming(_) => true,
+            State::Resting(_) => self.bench.driver == Driver::Sidecar,
+            _ => false,
+        };
+        assert!(is_answered || !must, "a call has no result and nobody waits for it");
+    }
+
+    /// Another process would find the same.
+    fn is_stored(&mut self, before: &Snapshot, after: &Snapshot) {
+        let again = self.bench.reopened().snapshot();
+        assert_eq!(after.messages, again.messages);
+        assert_eq!(after.turns, again.turns);
+        assert_eq!(after.compactions, again.compactions);
+        assert_eq!(after.head, again.head);
+        assert_eq!(after.queue, again.queue);
+        assert_eq!(after.thread.draft, again.thread.draft);
+        // A wait survives, and nothing is asked again by itself; about a call that asks, the user is asked again.
+        let waits = |snapshot: &Snapshot| -> BTreeSet<_> {
+            snapshot.pending.iter().chain(&snapshot.pause).map(|reason| reason.call.clone()).collect()
+        };
+        assert!(waits(after).is_subset(&waits(&again)));
+        // What was approved once and for all is not known yet when a process begins: there the user may be asked again.
+        if after.state != StateName::Paused {
+            assert_eq!(waits(after), waits(&again));
+        }
+        if after.state == StateName::Paused {
+            assert_eq!(after.state, again.state, "a pause survives");
+        }
+        let effects = std::mem::take(&mut self.bench.effects);
+        let writes = effects.iter().filter_map(|effect| match effect {
+            Effect::Write(write) => Some(write),
+            _ => None,
+        });
+        let (mut forks, mut branches) = (Vec::new(), Vec::new());
+        for write in writes {
+            match write {
+                Write::Fork { to } => forks.push(to.clone()),
+                Write::Branch { to, .. } => branches.push(to.clone()),
+                _ => {}
+            }
+        }
+        self.nothing_is_lost(before, after, &forks);
+        if self.bench.is_stored {
+            branches.iter().for_each(|branch| self.is_branch(after, branch));
+        }
+        self.bench.effects = effects;
+    }
+
+    /// What is not here any more as it was is in a fork as it was.
+    fn nothing_is_lost(&mut self, before: &Snapshot, after: &Snapshot, forks: &[SessionId]) {
+        let is_here = |message: &Message| {
+            after.messages.iter().any(|now| now.id == message.id && now.body == message.body)
+        };
+        let gone: Vec<_> = before.messages.iter().filter(|message| !is_here(message)).collect();
+        let mut kept = Vec::new();
+        for fork in forks {
+            let stored = self.bench.store.load(fork).expect("a load").expect("a fork that is stored");
+            assert_eq!((stored.head.parent, stored.head.origin), (Some(id()), Origin::Rewind));
+            assert!(stored.queue.is_empty() && stored.keys.is_empty() && stored.draft.is_none());
+            kept.extend(stored.messages);
+        }
+        for message in gone {
+            let is_kept = kept.iter().any(|(_, kept)| kept.id == message.id && kept.body == message.body);
+            assert!(is_kept, "{message:?} is gone and no fork has it");
+        }
+    }
+
+    /// A branch says what its parent says, under ids of its own, with the summaries of what it has.
+    fn is_branch(&mut self, after: &Snapshot, branch: &SessionId) {
+        let stored = self.bench.store.load(branch).expect("a load").expect("a branch that is stored");
+        assert_eq!((&stored.head.parent, stored.head.origin), (&Some(id()), Origin::Branch));
+        let said = stored.messages.iter().filter(|(_, message)| !message.is_removed());
+        for ((_, message), ours) in said.zip(&after.messages) {
+            assert_eq!(message.body, ours.body);
+            assert!(message.id.as_str().starts_with(&format!("{branch}/")), "{}", message.id);
+        }
+        let last = stored.messages.last().map(|(_, message)| message.ord);
+        for record in stored.compactions.iter().filter(|record| record.status == Status::InForce) {
+            assert!(record.covers.is_none_or(|span| Some(span.to) <= last));
+        }
+    }
+
+    fn nothing_changed(&self, before: &Snapshot) {
+        for effect in &self.bench.effects {
+            // A key that comes again is stored again, which changes nothing.
+            let is_word =
+                matches!(effect, Effect::Reply(..) | Effect::Trace(_) | Effect::Write(Write::Key { .. }));
+            assert!(is_word, "nothing was to happen, and this did: {effect:?}");
+        }
+        assert_eq!(*before, self.bench.session.snapshot());
+    }
+}
+
+/// The first word of a value: its variant.
+fn word(value: &impl std::fmt::Debug) -> String {
+    format!("{value:?}").split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_owned()
+}
+
+/// What an event is, in a word; of a compaction, how far it is.
+fn kind(body: &EventBody) -> String {
+    match body {
+        EventBody::CompactionUpdated(update) => word(&update.phase),
+        EventBody::StreamDelta { .. } => "StreamDelta".to_owned(),
+        _ => word(body),
+    }
+}
+
+/// A render takes its history in and a compaction says that it begins before either of them fails.
+fn is_begun_before_it_fails(command: &Command) -> bool {
+    matches!(command, Command::Render(_) | Command::Compact { .. })
+}
+
+fn accepted(answer: &Answer) -> Option<&Accepted> {
+    match answer {
+        Answer::Accepted(accepted) | Answer::Reset(accepted, _) => Some(accepted),
+        _ => None,
+    }
+}
+
+fn key_of(command: &Command) -> Option<&str> {
+    match command {
+        Command::StartTurn(start) => start.key.as_deref(),
+        Command::Retry { key, .. }
+        | Command::Regenerate { key }
+        | Command::Update { key, .. }
+        | Command::Remove { key, .. }
+        | Command::Truncate { key, .. }
+        | Command::Branch { key, .. }
+        | Command::Reset { key, .. } => key.as_deref(),
+        _ => None,
+    }
+}
