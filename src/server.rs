@@ -4,6 +4,7 @@
 
 mod asking;
 mod backend;
+mod delivery;
 mod diagnostics;
 pub mod ending;
 mod folder;

@@ -54,6 +54,8 @@ pub(super) enum Event {
     Ready(ReplyTo, Result<Value, ProtocolError>),
     /// A deadline passed. The number tells a timer from an older one of the same name.
     Expired(SessionId, Timer, u64),
+    /// The client has read what waited for it.
+    Drained,
     /// The process is about to end: save, then say so.
     Ending(oneshot::Sender<()>),
     /// All stores are closed: whoever ends the process is told.

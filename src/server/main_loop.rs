@@ -2,6 +2,7 @@
 //! hands inputs to machines and their effects to `perform`; it decides nothing about a prompt. A panic ends the session
 //! that it happened in, with an answer to whoever waited.
 
+use super::delivery::Delivery;
 use super::inbox::{Ask, Event, Hello, Reply};
 use super::live::{Done, Live};
 use super::opening::{Opening, own_settings};
@@ -29,6 +30,8 @@ use tokio::sync::{mpsc, oneshot};
 pub(super) struct MainLoop {
     /// To the client.
     pub outgoing: Outgoing,
+    /// What a client that does not read is told later.
+    pub delivery: Delivery,
     /// To this loop, for timers and the store.
     pub inbox: mpsc::UnboundedSender<Event>,
     /// Who counts tokens.
@@ -83,6 +86,7 @@ impl MainLoop {
     ) -> Self {
         Self {
             outgoing,
+            delivery: Delivery::default(),
             inbox,
             counter,
             layers: Layers::default(),
@@ -147,6 +151,7 @@ impl MainLoop {
             Event::Deleted(gone) => self.deleted(*gone),
             Event::Ready(to, value) => self.answer(to, value),
             Event::Expired(id, timer, number) => self.expired(&id, timer, number),
+            Event::Drained => self.drained(),
             Event::Ending(done) => self.end(done),
             Event::Saved(done) => drop(done.send(())),
         }
@@ -277,6 +282,10 @@ impl MainLoop {
 
     /// Tells how far something is that a client waits for.
     pub fn progress(&self, token: &ProgressToken, value: Value) {
+        // Where it begins and ends is told whatever waits: clients show it until it ends.
+        if self.delivery.is_held() && value["kind"] == "report" {
+            return;
+        }
         self.outgoing.notification("$/progress", &serde_json::json!({ "token": token, "value": value }));
     }
 
@@ -297,7 +306,10 @@ impl MainLoop {
     }
 
     /// Says something to whoever reads the client's log.
-    pub fn log(&self, message: String) {
+    pub fn log(&mut self, message: String) {
+        if self.delivery.keeps_log_back() {
+            return tracing::warn!("not told to the client, which does not read: {message}");
+        }
         let params = serde_json::json!({ "type": 2, "message": message });
         self.outgoing.notification("window/logMessage", &params);
     }

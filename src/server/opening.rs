@@ -13,7 +13,6 @@ use crate::engine::session::stored::{Driver, Head, Prefix, Stored};
 use crate::engine::session::{Opening as Begin, Session};
 use crate::protocol::error::{ErrorData, ProtocolError};
 use crate::protocol::event::SessionsChangedParams;
-use crate::protocol::methods::{self, Named};
 use crate::protocol::settings::Settings;
 use crate::store::Fence;
 use crate::store::error::StoreError;
@@ -186,7 +185,7 @@ impl MainLoop {
         if is_new && let Some(Slot::Live(live)) = self.sessions.get(id) {
             let created = vec![summary(&live.session)];
             let changed = SessionsChangedParams { created, ..SessionsChangedParams::default() };
-            self.outgoing.notification(methods::SessionsChanged::NAME, &changed);
+            self.tell_sessions(changed);
         }
         behind.into_iter().for_each(|item| self.hand(id, item));
     }

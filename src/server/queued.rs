@@ -9,7 +9,6 @@ use crate::engine::id::SessionId;
 use crate::engine::session::input::{Command, Configure, Input, ReplyTo};
 use crate::protocol::error::{ErrorData, ProtocolError};
 use crate::protocol::event::SessionsChangedParams;
-use crate::protocol::methods::{self, Named};
 use crate::protocol::session::SessionConfigureParams;
 use crate::protocol::settings::Settings;
 use crate::store::Deleted;
@@ -213,7 +212,7 @@ impl MainLoop {
             deleted: vec![id.as_str().to_owned()],
             ..SessionsChangedParams::default()
         };
-        self.outgoing.notification(methods::SessionsChanged::NAME, &changed);
+        self.tell_sessions(changed);
         self.answer(to, wire_session::deleted(&deleted));
         if is_open {
             // There is nothing that it could go to.

@@ -1341,7 +1341,12 @@ export type SessionEvent = {
   /** One more than the number of the event before, in this session and stream. */
   seq: number;
 } & (
-  /** The session as it stands; everything from before is out of date. */
+  /**
+   * The session as it stands; everything from before is out of date. It is no happening of its own: its
+   * `seq`, and its snapshot's, is that of the last event that is in it, and the next event is that number
+   * plus one. Take it whatever number and stream you have. It comes in the place of events that a client
+   * did not read in time.
+   */
   | {
       type: "snapshot";
       /** The session, whole. */

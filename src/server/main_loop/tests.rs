@@ -169,7 +169,7 @@ impl Rig {
             while let Ok(item) = self.queue.items.try_recv() {
                 match item {
                     Item::Frame(body) => self.frames.push(serde_json::from_slice(&body).unwrap()),
-                    Item::Answer(give) => give(),
+                    Item::Answer(give) | Item::WhenDrained(give) => give(),
                 }
             }
             if let Some(found) = take(&mut self.frames) {
