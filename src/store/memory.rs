@@ -2,6 +2,7 @@
 //! Stores that are made from one [`World`] stand for processes on one file.
 
 use super::error::StoreError;
+use super::follow::{Change, Holder, Mark, News};
 use super::list::{ListQuery, Page, PageMaker, SessionRow};
 use super::{Deleted, Fence, Store, StoreDiagnostics, request_of};
 use crate::engine::compact::record::{Compaction, Status};
@@ -24,6 +25,8 @@ struct State {
     /// Holders that live.
     holders: BTreeSet<u64>,
     next_holder: u64,
+    /// Changes so far.
+    changes: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -42,6 +45,9 @@ struct Kept {
     messages: BTreeMap<(Ordinal, u32), (u32, Arc<Message>)>,
     compactions: Vec<Compaction>,
     first_request: Option<(Ordinal, String)>,
+    /// See [`Mark`].
+    commits: u64,
+    rewrites: u64,
 }
 
 /// A store in memory.
@@ -50,6 +56,8 @@ pub struct MemoryStore {
     world: World,
     holder: u64,
     is_closed: bool,
+    /// Changes of the world that are its own.
+    own_changes: u64,
 }
 
 impl World {
@@ -59,7 +67,7 @@ impl World {
         let holder = state.next_holder;
         state.next_holder += 1;
         state.holders.insert(holder);
-        MemoryStore { world: self.clone(), holder, is_closed: false }
+        MemoryStore { world: self.clone(), holder, is_closed: false, own_changes: 0 }
     }
 
     /// A step changes a copy, so a breakdown in its middle leaves nothing half done.
@@ -122,6 +130,20 @@ impl Kept {
             messages: BTreeMap::new(),
             compactions: Vec::new(),
             first_request: None,
+            commits: 0,
+            rewrites: 0,
+        }
+    }
+
+    /// All of it, but for messages before `from`.
+    fn stored(&self, from: Ordinal) -> Stored {
+        let newest = self.newest().into_iter().filter(|(ord, _)| *ord >= from);
+        Stored {
+            head: self.head.clone(),
+            turns: self.turns.values().cloned().collect(),
+            messages: newest.map(|(_, message)| message.clone()).collect(),
+            compactions: self.compactions.clone(),
+            unreadable: Vec::new(),
         }
     }
 
@@ -131,12 +153,15 @@ impl Kept {
             let same = *there_in == turn && is_same(there, message);
             // The editor's id of a message may become known later.
             if !same && there.external_id.is_none() && there.hash == message.hash {
+                self.rewrites += 1;
                 self.messages.insert(place, (turn, Arc::clone(message)));
                 return Ok(());
             }
             let other = || format!("another message stands at {} (rev {})", message.ord, message.rev);
             return if same { Ok(()) } else { Err(other()) };
         }
+        self.rewrites +=
+            u64::from(self.messages.range((message.ord, 0)..=(message.ord, u32::MAX)).next().is_some());
         self.messages.insert(place, (turn, Arc::clone(message)));
         if let Some(request) = request_of(message)
             && self.first_request.as_ref().is_none_or(|(first, _)| *first >= message.ord)
@@ -170,6 +195,7 @@ impl Kept {
                 self.messages.retain(|(ord, _), _| ord < from);
                 self.turns.retain(|index, _| index < turns);
                 self.first_request.take_if(|(ord, _)| *ord >= *from);
+                self.rewrites += 1;
             }
             // Both are changes of the world.
             Write::Head(_) | Write::Fork { .. } => {}
@@ -240,19 +266,16 @@ impl Store for MemoryStore {
             }
         }
         state.sessions.extend(forks);
-        state.sessions.extend(kept.map(|kept| (session.clone(), kept)));
+        state.sessions.extend(kept.map(|kept| (session.clone(), Kept { commits: kept.commits + 1, ..kept })));
+        state.changes += 1;
+        drop(state);
+        self.own_changes += 1;
         Ok(())
     }
 
     fn load(&mut self, session: &SessionId) -> Result<Option<Stored>, StoreError> {
         let state = self.state()?;
-        Ok(state.sessions.get(session).map(|kept| Stored {
-            head: kept.head.clone(),
-            turns: kept.turns.values().cloned().collect(),
-            messages: kept.newest().into_values().cloned().collect(),
-            compactions: kept.compactions.clone(),
-            unreadable: Vec::new(),
-        }))
+        Ok(state.sessions.get(session).map(|kept| kept.stored(Ordinal(0))))
     }
 
     fn find(&mut self, external_ids: &[String], workspace: &str) -> Result<Option<SessionId>, StoreError> {
@@ -296,13 +319,40 @@ impl Store for MemoryStore {
         }
         let fence = lease.map_or(0, |lease| lease.fence) + 1;
         state.leases.insert(session.clone(), Lease { fence, holder: Some(self.holder), since });
+        state.changes += 1;
+        drop(state);
+        self.own_changes += 1;
         Ok(Fence(fence))
     }
 
     fn release(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError> {
         let holder = self.holder;
-        self.state()?.let_go(holder, |id, lease| id == session && lease.fence == fence.0);
+        let mut state = self.state()?;
+        state.let_go(holder, |id, lease| id == session && lease.fence == fence.0);
+        state.changes += 1;
+        drop(state);
+        self.own_changes += 1;
         Ok(())
+    }
+
+    fn pulse(&mut self) -> Result<u64, StoreError> {
+        Ok(self.state()?.changes - self.own_changes)
+    }
+
+    fn follow(&mut self, session: &SessionId, known: Option<&Mark>) -> Result<Option<News>, StoreError> {
+        let state = self.state()?;
+        let Some(kept) = state.sessions.get(session) else { return Ok(None) };
+        let lease = state.leases.get(session);
+        let is_other = |id: u64| id != self.holder && state.holders.contains(&id);
+        let holder = lease
+            .filter(|lease| lease.holder.is_some_and(is_other))
+            .map(|lease| Holder { pid: process::id(), since: lease.since });
+        let Some(from) = Mark::reads_from(known, kept.commits, kept.rewrites) else {
+            return Ok(known.map(|mark| News { mark: *mark, holder, change: None }));
+        };
+        let stored = kept.stored(from);
+        let mark = Mark::of(kept.commits, kept.rewrites, &stored, from);
+        Ok(Some(News { mark, holder, change: Some(Change { from, stored }) }))
     }
 
     fn delete(&mut self, session: &SessionId) -> Result<Option<Deleted>, StoreError> {
@@ -310,6 +360,9 @@ impl Store for MemoryStore {
         state.free_for(session, self.holder)?;
         let Some(kept) = state.sessions.remove(session) else { return Ok(None) };
         state.leases.remove(session);
+        state.changes += 1;
+        drop(state);
+        self.own_changes += 1;
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         Ok(Some(Deleted {
             messages: count(kept.messages.len()),
@@ -335,7 +388,10 @@ impl Store for MemoryStore {
 
     fn close(&mut self) -> Result<(), StoreError> {
         let holder = self.holder;
-        self.world.lock().let_go(holder, |_, _| true);
+        let mut state = self.world.lock();
+        state.let_go(holder, |_, _| true);
+        state.changes += 1;
+        drop(state);
         self.is_closed = true;
         Ok(())
     }

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 pub(super) const FILE: &str = "threadhold.db";
 
 /// The migration at index n leads to schema n + 1.
-pub(super) const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql")];
+pub(super) const MIGRATIONS: &[&str] =
+    &[include_str!("migrations/0001.sql"), include_str!("migrations/0004.sql")];
 
 /// `THLD`, in the file's header: this database is ours.
 const APPLICATION_ID: i32 = 0x5448_4c44;

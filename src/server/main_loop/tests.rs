@@ -10,6 +10,7 @@ use crate::server::inbox::Asks;
 use crate::server::message::Answer;
 use crate::server::outgoing::{Item, Queue, outgoing};
 use crate::store::error::StoreError;
+use crate::store::follow::{Mark, News};
 use crate::store::list::{ListQuery, Page};
 use crate::store::memory::{MemoryStore, World};
 use crate::store::worker::Handle;
@@ -87,6 +88,14 @@ impl Store for Disk {
 
     fn release(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError> {
         self.0.release(session, fence)
+    }
+
+    fn pulse(&mut self) -> Result<u64, StoreError> {
+        self.0.pulse()
+    }
+
+    fn follow(&mut self, session: &SessionId, known: Option<&Mark>) -> Result<Option<News>, StoreError> {
+        self.0.follow(session, known)
     }
 
     fn delete(&mut self, session: &SessionId) -> Result<Option<Deleted>, StoreError> {
