@@ -8,6 +8,7 @@ mod delivery;
 mod diagnostics;
 pub mod ending;
 mod folder;
+mod follow;
 pub mod frame;
 mod inbox;
 mod live;

@@ -102,6 +102,11 @@ impl Delivery {
         self.behind.contains(id)
     }
 
+    /// A snapshot is due in the place of this session's events, as soon as what it has to store is stored.
+    pub fn owe(&mut self, id: &SessionId) {
+        self.behind.insert(id.clone());
+    }
+
     /// Whether a line for the client's log is left out.
     pub const fn keeps_log_back(&mut self) -> bool {
         self.lines += self.is_held as u64;
@@ -151,7 +156,7 @@ impl MainLoop {
             Some(Slot::Live(live)) if !live.steps.is_empty() => return,
             Some(Slot::Live(live)) => Some(wire_session::whole(&live.session, live.session.snapshot())),
             // Whoever opens it again gets a snapshot.
-            Some(Slot::Opening(_)) | None => None,
+            Some(Slot::Opening(_)) | None => self.followed_snapshot(id),
         };
         self.delivery.behind.remove(id);
         self.delivery.last = Some(id.clone());

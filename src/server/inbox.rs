@@ -1,5 +1,6 @@
 //! Everything that reaches the owner loop: one closed list. What is done about it stands in `main_loop` and beside it.
 
+use super::follow::Told;
 use super::queued::Gone;
 use crate::engine::id::SessionId;
 use crate::engine::session::input::{ReplyTo, Timer};
@@ -54,6 +55,10 @@ pub(super) enum Event {
     Ready(ReplyTo, Result<Value, ProtocolError>),
     /// A deadline passed. The number tells a timer from an older one of the same name.
     Expired(SessionId, Timer, u64),
+    /// It is time to look whether other processes wrote something.
+    Look,
+    /// A store said what is new.
+    Told(Box<Told>),
     /// The client has read what waited for it.
     Drained,
     /// The process is about to end: save, then say so.

@@ -3,6 +3,7 @@
 //! that it happened in, with an answer to whoever waited.
 
 use super::delivery::Delivery;
+use super::follow::Follows;
 use super::inbox::{Ask, Event, Hello, Reply};
 use super::live::{Done, Live};
 use super::opening::{Opening, own_settings};
@@ -43,6 +44,8 @@ pub(super) struct MainLoop {
     /// Sessions that are open, or about to be. In the order of their ids, so that what is said of all of them is said in
     /// one order.
     pub sessions: BTreeMap<SessionId, Slot>,
+    /// Sessions that another process writes and that are shown here.
+    pub follows: Follows,
     /// Who waits for an answer.
     pub waiting: BTreeMap<ReplyTo, Waiting>,
     /// What we asked of the client, by the number of the request.
@@ -92,6 +95,7 @@ impl MainLoop {
             layers: Layers::default(),
             stores: Stores::default(),
             sessions: BTreeMap::new(),
+            follows: Follows::default(),
             waiting: BTreeMap::new(),
             asked: BTreeMap::new(),
             last_asked: 0,
@@ -151,6 +155,8 @@ impl MainLoop {
             Event::Deleted(gone) => self.deleted(*gone),
             Event::Ready(to, value) => self.answer(to, value),
             Event::Expired(id, timer, number) => self.expired(&id, timer, number),
+            Event::Look => self.look(),
+            Event::Told(told) => self.told(*told),
             Event::Drained => self.drained(),
             Event::Ending(done) => self.end(done),
             Event::Saved(done) => drop(done.send(())),

@@ -28,7 +28,7 @@ pub(super) struct Opening {
     /// The store that was asked last.
     store: Option<Handle>,
     /// The names of all that were asked, that one last.
-    asked: Vec<String>,
+    pub asked: Vec<String>,
 }
 
 /// What a session is to be that is made.
@@ -106,7 +106,8 @@ impl MainLoop {
         self.sessions.insert(id.clone(), Slot::Opening(opening));
     }
 
-    fn refuse(&mut self, queue: &VecDeque<Queued>, error: &ProtocolError) {
+    /// Answers all of these so.
+    pub fn refuse(&mut self, queue: &VecDeque<Queued>, error: &ProtocolError) {
         for item in queue {
             self.answer(item.to(), Err(error.clone()));
         }
@@ -130,6 +131,7 @@ impl MainLoop {
         let Some(Slot::Opening(mut opening)) = self.sessions.remove(id) else { return };
         let (fence, stored) = match loaded {
             Ok(loaded) => loaded,
+            Err(error @ StoreError::Held { .. }) => return self.held(id, *opening, &error),
             Err(error) => return self.refuse(&opening.queue, &stores::error(&error)),
         };
         let Some(store) = opening.store.take() else { return };
@@ -179,6 +181,7 @@ impl MainLoop {
         if let Some(name) = opening.asked.pop() {
             self.stores.remember(id, name);
         }
+        self.go_on_here(id);
         for item in queue {
             self.hand(id, item);
         }

@@ -40,6 +40,8 @@ pub(super) struct Opens {
     pub new: New,
     /// Settings of its own that are to hold from now on.
     pub settings: Option<Settings>,
+    /// Whether it is enough to read it, where another process writes it.
+    pub follow: bool,
 }
 
 /// A store's answer to a deletion.
@@ -78,12 +80,15 @@ impl MainLoop {
         if let Some(waiting) = self.waiting.get_mut(&item.to()) {
             waiting.session = Some(id.clone());
         }
+        // What destroys a session asks nobody who only reads it.
+        let is_followed = self.is_followed(id) && !matches!(item, Queued::Delete(_));
         match self.sessions.get_mut(id) {
             Some(Slot::Opening(opening)) => opening.queue.push_back(item),
             Some(Slot::Live(live)) => match item {
                 item if live.is_leaving() => live.after.push_back(item),
                 item => self.run_queued(id, item),
             },
+            None if is_followed => self.hand_followed(id, item),
             None => match item {
                 Queued::Command(..) | Queued::Open(..) => self.open_slot(id, Opening::of(item)),
                 Queued::Configure(to, _) | Queued::Close(to) => {
@@ -213,6 +218,7 @@ impl MainLoop {
             ..SessionsChangedParams::default()
         };
         self.tell_sessions(changed);
+        self.forget(&id);
         self.answer(to, wire_session::deleted(&deleted));
         if is_open {
             // There is nothing that it could go to.

@@ -11,6 +11,7 @@ mod editor_driven;
 mod ends;
 mod fixtures;
 mod fold;
+mod follow;
 mod frames;
 mod ground;
 mod histories;

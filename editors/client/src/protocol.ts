@@ -629,6 +629,14 @@ export interface Fallback {
   reason: string;
 }
 
+/** A process that writes a session. */
+export interface HeldBy {
+  /** The process. */
+  pid: number;
+  /** Since when, ISO-8601, UTC. */
+  since: string;
+}
+
 /** What a client puts into `initializationOptions.threadhold` of `initialize`. */
 export interface InitializeOptions {
   /** The version of the protocol that the client speaks: 1. */
@@ -1512,6 +1520,11 @@ export interface SessionOpenParams {
    * store.
    */
   history?: Turn[];
+  /**
+   * Where another process writes the session: read and follow it here, instead of SessionHeldElsewhere.
+   * What the other process commits comes as events, without deltas. Default: false.
+   */
+  follow?: boolean;
 }
 
 /** Result of `session/open`. It subscribes the client to the session's events. */
@@ -1690,6 +1703,11 @@ export interface Snapshot {
   settings: Settings;
   /** What the model reported last. */
   usage?: Usage;
+  /**
+   * The other process that writes the session, where it is only followed here. Commands are refused until
+   * that process lets it go or is gone; then the next one goes on with it here, in a new stream.
+   */
+  heldBy?: HeldBy;
 }
 
 /** The state of a session. */
