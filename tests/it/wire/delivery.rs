@@ -123,10 +123,10 @@ fn a_client_that_stops_reading_costs_little_and_is_equal_after_its_snapshot() {
     let told_of = events.iter().filter(|event| event["type"] == "streamDelta").count();
     assert!(told_of < DELTAS, "{told_of} deltas were told");
     for (session, opened) in [("flooded", opened), ("other", opened_other)] {
-        let mut view = View(opened);
+        let mut view = View::new(opened, 0);
         view.take_all(&events);
         let fresh = client.call("session/subscribe", json!({ "sessionId": session })).expect("it is open");
-        assert_eq!(told(&view.0), told(&fresh["snapshot"]), "{session}");
+        assert_eq!(told(&view.shown), told(&fresh["snapshot"]), "{session}");
     }
     let text = client.call("session/subscribe", json!({ "sessionId": "flooded" })).expect("it is open");
     let text = text["snapshot"]["messages"][3]["parts"][0]["text"].as_str().map(str::to_owned);

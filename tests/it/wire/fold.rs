@@ -4,8 +4,13 @@
 use serde_json::{Value, json};
 
 /// A session as a client has it.
-#[derive(Debug)]
-pub struct View(pub Value);
+#[derive(Debug, Clone)]
+pub struct View {
+    /// As its snapshots show it.
+    pub shown: Value,
+    /// Events of the client that were looked at.
+    taken: usize,
+}
 
 /// What of a snapshot is told by events.
 const TOLD: [&str; 10] = [
@@ -27,15 +32,21 @@ pub fn told(snapshot: &Value) -> Value {
 }
 
 impl View {
-    /// Takes each of these events that is this session's.
-    pub fn take_all(&mut self, events: &[Value]) {
-        let id = self.0["sessionId"].clone();
-        events.iter().filter(|event| event["sessionId"] == id).for_each(|event| self.take(event));
+    /// What this snapshot shows, which came after so many events.
+    pub const fn new(shown: Value, taken: usize) -> Self {
+        Self { shown, taken }
     }
 
-    /// Takes an event.
-    pub fn take(&mut self, event: &Value) {
-        let view = &mut self.0;
+    /// Takes each event that is this session's and was not looked at, of all that came to the client.
+    pub fn take_all(&mut self, events: &[Value]) {
+        let id = self.shown["sessionId"].clone();
+        let new = events.get(self.taken..).unwrap_or_default();
+        new.iter().filter(|event| event["sessionId"] == id).for_each(|event| self.take(event));
+        self.taken = events.len();
+    }
+
+    fn take(&mut self, event: &Value) {
+        let view = &mut self.shown;
         if event["type"] == "snapshot" {
             assert_eq!(
                 (&event["seq"], &event["stream"]),

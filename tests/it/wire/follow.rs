@@ -73,14 +73,19 @@ fn assert_equal(writer: &mut Client, follower: &mut Client, view: &mut View, wha
         let shown = fresh(follower);
         if shared(shown.clone()) == written {
             // Events come before the answer that follows them.
-            let mut seen = View(view.0.clone());
+            let mut seen = view.clone();
             seen.take_all(&follower.events());
-            assert_eq!(told(&seen.0), told(&shown), "{what}");
+            assert_eq!(told(&seen.shown), told(&shown), "{what}");
             *view = seen;
             return;
         }
         let is_late = std::time::Instant::now() > deadline;
-        assert!(!is_late, "{what}: {shown:#}\nwritten: {written:#}");
+        if is_late {
+            let shown = shared(shown);
+            let fields = written.as_object().expect("an object").iter();
+            fields.for_each(|(name, value)| assert_eq!(&shown[name], value, "{what}: {name}"));
+            panic!("{what}: the follower shows more: {shown:#}");
+        }
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
 }
@@ -114,19 +119,27 @@ fn who_follows_is_equal_to_who_writes_and_goes_on_when_that_one_is_done() {
     let first = follow(&mut follower);
     assert_eq!(first["heldBy"]["pid"], writer.pid());
     assert_eq!(first["seq"], 0);
-    let mut view = View(first);
+    let mut view = View::new(first, 0);
     assert_equal(&mut writer, &mut follower, &mut view, "at the beginning");
     assert_held(&mut follower, &writer);
 
     // The first turn overflows: a compaction comes with it.
     turn(&mut writer, "c1");
     assert_equal(&mut writer, &mut follower, &mut view, "after a turn with a compaction");
-    assert_eq!(view.0["compactions"][0]["status"], "inForce");
+    assert_eq!(view.shown["compactions"][0]["status"], "inForce");
     turn(&mut writer, "c2");
     assert_equal(&mut writer, &mut follower, &mut view, "after another turn");
     writer.call("session/configure", json!({ "sessionId": "s", "title": "Reading" })).expect("a title");
     assert_equal(&mut writer, &mut follower, &mut view, "after a new title");
     assert_held(&mut follower, &writer);
+
+    // A turn that is stopped keeps what was seen of its answer.
+    writer.call("turn/start", json!({ "sessionId": "s", "content": "And this?" })).expect("it starts");
+    let request = asked(&mut writer);
+    stream(&mut writer, &request, "It is");
+    writer.wait_notification("the delta", |frame| is_event(frame, "streamDelta"));
+    writer.call("turn/cancel", json!({ "sessionId": "s" })).expect("it stops");
+    assert_equal(&mut writer, &mut follower, &mut view, "after a turn that was stopped");
 
     // The editor's history goes another way: the rest leaves the session, and the record with it.
     let mut other_way: Vec<Value> = long_history("h", true).as_array().expect("turns")[..2].to_vec();
@@ -134,7 +147,7 @@ fn who_follows_is_equal_to_who_writes_and_goes_on_when_that_one_is_done() {
                            "rounds": [{ "id": "r", "assistant": { "parts": "Done." } }] }));
     open(&mut writer, &json!({ "history": other_way }));
     assert_equal(&mut writer, &mut follower, &mut view, "after a cut");
-    assert_eq!(view.0["messages"].as_array().map(Vec::len), Some(6));
+    assert_eq!(view.shown["messages"].as_array().map(Vec::len), Some(6));
     turn(&mut writer, "c3");
     assert_equal(&mut writer, &mut follower, &mut view, "after the turn behind the cut");
     let kinds: Vec<Value> = follower.events().iter().map(|event| event["type"].clone()).collect();
@@ -148,7 +161,7 @@ fn who_follows_is_equal_to_who_writes_and_goes_on_when_that_one_is_done() {
     follower.call("session/close", json!({ "sessionId": "s" })).expect("it is let go");
     let before = follower.events().len();
     turn(&mut writer, "c4");
-    let mut view = View(follow(&mut follower));
+    let mut view = View::new(follow(&mut follower), before);
     assert_eq!(follower.events().len(), before);
     assert_equal(&mut writer, &mut follower, &mut view, "after it was let go and opened again");
 
@@ -157,15 +170,17 @@ fn who_follows_is_equal_to_who_writes_and_goes_on_when_that_one_is_done() {
     let free = follower.wait_notification("the snapshot of a session that nobody holds", |frame| {
         is_event(frame, "snapshot") && frame["params"]["snapshot"].get("heldBy").is_none()
     });
-    assert_eq!(free["params"]["stream"], view.0["stream"]);
+    assert_eq!(free["params"]["stream"], view.shown["stream"]);
     turn(&mut follower, "c5");
+    let shown = fresh(&mut follower);
     view.take_all(&follower.events());
-    assert_ne!(free["params"]["stream"], view.0["stream"]);
-    assert_eq!(told(&view.0), told(&fresh(&mut follower)));
+    assert_ne!(free["params"]["stream"], view.shown["stream"]);
+    assert_eq!(told(&view.shown), told(&shown));
+    assert_eq!(shown["state"], "completed");
     // And the first one can follow.
     let other = follow(&mut writer);
     assert_eq!(other["heldBy"]["pid"], follower.pid());
-    assert_eq!(other["messages"], view.0["messages"]);
+    assert_eq!(other["messages"], view.shown["messages"]);
 }
 
 /// A session that was being answered when its process was killed: who followed it goes on.
@@ -179,8 +194,8 @@ fn who_follows_goes_on_when_the_writer_is_killed() {
     open(&mut writer, &json!({}));
     turn(&mut writer, "c1");
     // It follows without having opened it.
-    let mut view = View(fresh(&mut follower));
-    assert_eq!(view.0["heldBy"]["pid"], writer.pid());
+    let mut view = View::new(fresh(&mut follower), 0);
+    assert_eq!(view.shown["heldBy"]["pid"], writer.pid());
     writer.call("turn/start", json!({ "sessionId": "s", "content": "And now?" })).expect("it starts");
     asked(&mut writer);
     wait_state(&mut follower, "s", "generating");
@@ -191,9 +206,9 @@ fn who_follows_goes_on_when_the_writer_is_killed() {
         is_event(frame, "snapshot") && snapshot.get("heldBy").is_none() && snapshot["state"] == "idle"
     });
     turn(&mut follower, "c2");
-    view.take_all(&follower.events());
     let shown = fresh(&mut follower);
-    assert_eq!(told(&view.0), told(&shown));
+    view.take_all(&follower.events());
+    assert_eq!(told(&view.shown), told(&shown));
     let statuses: Vec<&Value> =
         shown["turns"].as_array().expect("turns").iter().map(|t| &t["status"]).collect();
     // What the user asked twice without an answer between is one request.
