@@ -56,7 +56,8 @@ export interface ClientRequests {
   /** Lists sessions, newest first, a page at a time. Level: core. */
   "session/list": { params: SessionListParams; result: SessionListResult };
   /**
-   * Asks for the events since one that the client has; answers a snapshot where they are gone. Level: core.
+   * Asks for the events since one that the client has; answers a snapshot where they are gone. A session
+   * that another process writes is followed. Level: core.
    */
   "session/subscribe": { params: SessionSubscribeParams; result: SessionSubscribeResult };
   /**
@@ -117,7 +118,10 @@ export interface SidecarRequests {
 export interface SidecarNotifications {
   /** Tells what happened in a session. Level: core. */
   "session/event": { params: SessionEvent };
-  /** Tells that the list of sessions changed. Level: extras. */
+  /**
+   * Tells that the list of sessions changed; once it was asked for, also by other processes. A row may come
+   * twice. Level: extras.
+   */
   "sessions/changed": { params: SessionsChangedParams };
   /** Tells what a model used. Level: extras. */
   "model/usage": { params: ModelUsageParams };
@@ -568,7 +572,10 @@ export type ErrorData =
       /** The beginning of what it said, without secrets. */
       excerpt?: string;
     }
-  /** Another process holds the session. */
+  /**
+   * Another process writes the session. It can be followed here: `session/subscribe`, or `session/open`
+   * with `follow`.
+   */
   | {
       kind: "SessionHeldElsewhere";
       /** The session. */

@@ -184,6 +184,12 @@ reports of progress and lines of the log are left out; requests and responses al
 A normal turn: `messageAdded` (the user), `runtimeUpdated` (generating), `streamStarted`, `streamDelta`…, `streamFinished`,
 `messageAdded` (same id), `runtimeUpdated`. Where a prompt is too large, `compactionUpdated` comes before `streamStarted`.
 
+One process writes a session; others follow it, by `session/subscribe` or by `session/open` with `follow`. A follower's
+snapshot names the writer in `heldBy`, and its stream is its own. It is told of what the writer commits: messages, the state,
+compactions, never deltas; where more changed than events can say, a snapshot comes. Commands are refused with
+SessionHeldElsewhere until the writer lets the session go or is gone; then the next one goes on with it, and a snapshot
+opens the new stream. `session/close` ends following.
+
 ```json
 {"jsonrpc": "2.0", "method": "session/event", "params": {
   "sessionId": "s", "stream": "p1", "seq": 12, "type": "runtimeUpdated", "state": "executingTools", "turnId": "s/t0"
