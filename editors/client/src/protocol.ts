@@ -59,7 +59,8 @@ export interface ClientRequests {
   /** Lists sessions, newest first, a page at a time. Level: core. */
   "session/list": { params: SessionListParams; result: SessionListResult };
   /**
-   * Asks for the events since one that the client has; answers a snapshot where they are gone. Level: core.
+   * Asks for the events since one that the client has; answers a snapshot where they are gone. A session
+   * that another process writes is followed. Level: core.
    */
   "session/subscribe": { params: SessionSubscribeParams; result: SessionSubscribeResult };
   /**
@@ -153,7 +154,10 @@ export interface SidecarRequests {
 export interface SidecarNotifications {
   /** Tells what happened in a session. Level: core. */
   "session/event": { params: SessionEvent };
-  /** Tells that the list of sessions changed. Level: extras. */
+  /**
+   * Tells that the list of sessions changed; once it was asked for, also by other processes. A row may come
+   * twice. Level: extras.
+   */
   "sessions/changed": { params: SessionsChangedParams };
   /** Tells what a model used. Level: extras. */
   "model/usage": { params: ModelUsageParams };
@@ -741,7 +745,10 @@ export type ErrorData =
       /** The beginning of what it said, without secrets. */
       excerpt?: string;
     }
-  /** Another process holds the session. */
+  /**
+   * Another process writes the session. It can be followed here: `session/subscribe`, or `session/open`
+   * with `follow`.
+   */
   | {
       kind: "SessionHeldElsewhere";
       /** The session. */
@@ -800,6 +807,14 @@ export interface Fallback {
   mode: CompactionMode;
   /** Why, for people and logs. */
   reason: string;
+}
+
+/** A process that writes a session. */
+export interface HeldBy {
+  /** The process. */
+  pid: number;
+  /** Since when, ISO-8601, UTC. */
+  since: string;
 }
 
 /** What a client puts into `initializationOptions.threadhold` of `initialize`. */
@@ -1698,7 +1713,12 @@ export type SessionEvent = {
   /** One more than the number of the event before, in this session and stream. */
   seq: number;
 } & (
-  /** The session as it stands; everything from before is out of date. */
+  /**
+   * The session as it stands; everything from before is out of date. It is no happening of its own: its
+   * `seq`, and its snapshot's, is that of the last event that is in it, and the next event is that number
+   * plus one. Take it whatever number and stream you have. It comes in the place of events that a client
+   * did not read in time.
+   */
   | {
       type: "snapshot";
       /** The session, whole. */
@@ -1942,6 +1962,11 @@ export interface SessionOpenParams {
    * store.
    */
   history?: Turn[];
+  /**
+   * Where another process writes the session: read and follow it here, instead of SessionHeldElsewhere.
+   * What the other process commits comes as events, without deltas. Default: false.
+   */
+  follow?: boolean;
 }
 
 /** Result of `session/open`. It subscribes the client to the session's events. */
@@ -2179,6 +2204,11 @@ export interface Snapshot {
   settings: Settings;
   /** What the model reported last. */
   usage?: Usage;
+  /**
+   * The other process that writes the session, where it is only followed here. Commands are refused until
+   * that process lets it go or is gone; then the next one goes on with it here, in a new stream.
+   */
+  heldBy?: HeldBy;
 }
 
 /** The state of a session. */
