@@ -115,6 +115,10 @@ export interface ClientRequests {
   "scope/get": { params: ScopeGetParams; result: ScopeResult };
   /** Changes what sessions share under a name. Level: extras. */
   "scope/put": { params: ScopePutParams; result: ScopeResult };
+  /** Runs stages one after the other in the background, each as a session of its own. Level: extras. */
+  "loop/start": { params: LoopStartParams; result: LoopStartResult };
+  /** Stops a loop and the stage that runs. Level: extras. */
+  "loop/stop": { params: LoopStopParams; result: LoopStopResult };
   /** Lists what was approved in a folder once and for all, and takes it back. Level: extras. */
   "tool/approvals": { params: ToolApprovalsParams; result: ToolApprovalsResult };
   /**
@@ -159,6 +163,8 @@ export interface SidecarNotifications {
    * twice. Level: extras.
    */
   "sessions/changed": { params: SessionsChangedParams };
+  /** Tells how a loop stands. Level: extras. */
+  "loop/updated": { params: LoopUpdatedParams };
   /** Tells what a model used. Level: extras. */
   "model/usage": { params: ModelUsageParams };
 }
@@ -837,6 +843,86 @@ export interface Input {
   externalId?: string;
   /** What the user asks. */
   content: Content;
+}
+
+/** Parameters of `loop/start`. */
+export interface LoopStartParams {
+  /** The folder that the stages belong to, as a path or a `file:` address. */
+  workspaceFolder: string;
+  /** The stages in their order. Each run of one is a session of its own. */
+  stages: Stage[];
+  /**
+   * The session that the stages run for; it is told of each end by a message of the kind
+   * `process_completed`.
+   */
+  parentId?: string;
+  /** The name of what the stages share. Default: the loop's id. */
+  workScope?: string;
+  /** When it is over. */
+  until?: LoopUntil;
+}
+
+/** Result of `loop/start`. What becomes of it comes as `loop/updated`. */
+export interface LoopStartResult {
+  /** The loop. It lives as long as this process does; its sessions are kept. */
+  loopId: string;
+  /** The name of what the stages share. */
+  workScope: string;
+}
+
+/** How a loop stands. */
+export type LoopStatus =
+  /** A stage runs. */
+  | "running"
+  /** A stage asks the user, and goes on when there is an answer. */
+  | "waiting"
+  /** It is over: a stage called the tool that ends it. */
+  | "endedByTool"
+  /** It is over: all that was to do is done. */
+  | "todosDone"
+  /** It is over: all stages ran as often as they may. */
+  | "passesDone"
+  /** It is over: somebody stopped it, or one of its stages. */
+  | "cancelled"
+  /** It is over: a stage could not go on. */
+  | "failed";
+
+/** Parameters of `loop/stop`. */
+export interface LoopStopParams {
+  /** The loop. */
+  loopId: string;
+}
+
+/** Result of `loop/stop`: the stage that ran was stopped. */
+export type LoopStopResult = Record<string, never>;
+
+/**
+ * When a loop is over. A stage that fails or is stopped ends it too; one that asks the user is waited for.
+ */
+export interface LoopUntil {
+  /**
+   * A tool that ends a turn and by which a stage ends the loop. Default: `agent_finish`; an empty name is
+   * none.
+   */
+  tool?: string;
+  /** Whether it is over when something was to do and all of it is done. Default: true. */
+  todosDone?: boolean;
+  /** How often all stages run at most. Default: 1. */
+  passes?: number;
+}
+
+/** Parameters of `loop/updated`. */
+export interface LoopUpdatedParams {
+  /** The loop. */
+  loopId: string;
+  /** How it stands. */
+  status: LoopStatus;
+  /** The stage that runs or ran last, from 0. */
+  stage: number;
+  /** The pass that it belongs to, from 1. */
+  pass: number;
+  /** The session of that stage. */
+  sessionId: string;
 }
 
 /** A message of a session, as the sidecar shows it. */
@@ -2209,6 +2295,20 @@ export interface Snapshot {
    * that process lets it go or is gone; then the next one goes on with it here, in a new stream.
    */
   heldBy?: HeldBy;
+}
+
+/** A stage of a loop. */
+export interface Stage {
+  /** What is asked. */
+  content: Content;
+  /** The title of its sessions; made of what is asked where it is missing. */
+  title?: string;
+  /** The tools that its model is told of. */
+  tools?: Tool[];
+  /** What stands before its messages. */
+  sections?: Section[];
+  /** Settings of its sessions. */
+  settings?: Settings;
 }
 
 /** The state of a session. */
