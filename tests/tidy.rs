@@ -16,11 +16,24 @@ use std::path::{Path, PathBuf};
 const MOST_LINES: usize = 500;
 
 /// What the top-level modules may name of each other. A module that is not listed may name none. `protocol::convert`
-/// stands by itself: the wire types know nothing of ours, and it is what joins them to the engine.
+/// and `protocol::schema` stand by themselves: the wire types know nothing of ours; the one joins them to the engine, the
+/// other writes the protocol down, with the engine's table of what is taken when.
 const LAYERS: &[(&str, &[&str])] = &[
     ("main", &["commands"]),
     ("lib", &[]),
-    ("commands", &["engine", "model", "protocol", "replay", "server", "tokenizer", "transcript_io"]),
+    (
+        "commands",
+        &[
+            "engine",
+            "model",
+            "protocol",
+            "protocol::schema",
+            "replay",
+            "server",
+            "tokenizer",
+            "transcript_io",
+        ],
+    ),
     ("server", &["engine", "protocol", "protocol::convert", "store", "tokenizer", "tool", "transcript_io"]),
     ("replay", &["engine", "model", "transcript_io"]),
     ("transcript_io", &["engine"]),
@@ -30,6 +43,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("tokenizer", &["engine"]),
     ("protocol", &[]),
     ("protocol::convert", &["engine", "protocol"]),
+    ("protocol::schema", &["engine", "protocol"]),
     ("engine", &[]),
 ];
 
@@ -43,19 +57,35 @@ const ENGINE: &[(&str, &[&str])] = &[
     ("message", &["id", "text", "tokens"]),
     ("compact::record", &["id", "message"]),
     ("delta", &["message"]),
+    ("approval", &["message"]),
     ("scope", &["message"]),
     ("transcript", &["compact::record", "id", "message", "text", "tokens"]),
-    ("prompt", &["compact::record", "delta", "id", "message", "settings", "text", "tokens", "transcript"]),
+    (
+        "prompt",
+        &[
+            "approval",
+            "compact::record",
+            "delta",
+            "id",
+            "message",
+            "settings",
+            "text",
+            "tokens",
+            "transcript",
+        ],
+    ),
     ("compact", &["compact::record", "id", "message", "prompt", "settings", "text", "tokens", "transcript"]),
     (
         "session",
         &[
+            "approval",
             "compact",
             "compact::record",
             "delta",
             "id",
             "message",
             "prompt",
+            "scope",
             "settings",
             "text",
             "tokens",
@@ -360,10 +390,11 @@ fn texts() -> Vec<(String, String)> {
     found.iter().filter_map(|file| Some((relative(file), fs::read_to_string(file).ok()?))).collect()
 }
 
-/// The name in the table of layers: the top-level module, or `protocol::convert`.
+/// The name in the table of layers: the top-level module, or one of the two below `protocol` that stand by themselves.
 fn layer(path: &[&str]) -> String {
     match path {
         ["protocol", "convert", ..] => "protocol::convert".into(),
+        ["protocol", "schema", ..] => "protocol::schema".into(),
         [module, ..] => (*module).into(),
         [] => String::new(),
     }

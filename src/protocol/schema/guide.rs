@@ -171,6 +171,17 @@ A session is always in one of these. `runtimeUpdated` tells when it changes.
 
 "#;
 
+pub(super) const ACCEPTANCE: &str = r#"
+### Which command is taken when
+
+A session takes the commands of its own driver; one of the other driver is `InvalidState`. `now`: it is carried out at once.
+`queued`: it is answered with its place and carried out in its turn, what is urgent first; more than 100 are `QueueFull`.
+`refused`: `InvalidState` lists what is taken, and nothing changes. At rest are `idle`, `completed`, `waitingUserInput` and
+`error`. A request with `priority` interrupts an answer that is being given; between the calls of a round it waits until all
+have their results.
+
+"#;
+
 pub(super) const EVENTS: &str = r#"
 ## Events
 

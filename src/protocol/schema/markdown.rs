@@ -3,6 +3,9 @@
 use super::guide;
 use super::schema;
 use super::shape::{Field, Named, Shape, expression, named, signature};
+use crate::engine::session::acceptance::{TABLE, Takes};
+use crate::engine::session::state::StateName;
+use crate::engine::session::stored::Driver;
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -15,6 +18,8 @@ pub fn markdown() -> String {
     out.push_str(guide::LIFE);
     out.push_str(guide::STATES);
     words(&types, "State", &mut out);
+    out.push_str(guide::ACCEPTANCE);
+    acceptance(&mut out);
     out.push_str(guide::EVENTS);
     events(&types, &mut out);
     out.push_str(guide::ERRORS);
@@ -39,6 +44,31 @@ fn words(types: &[Named<'_>], name: &str, out: &mut String) {
                 let _ = writeln!(out, "| `{}` | {} |", word.word, word.doc);
             }
         }
+    }
+}
+
+/// Every command against the states, as the machine reads it.
+fn acceptance(out: &mut String) {
+    const COLUMNS: [StateName; 4] =
+        [StateName::Idle, StateName::Generating, StateName::Paused, StateName::WaitingIde];
+    out.push_str("| command | method | driver | at rest | `generating`, `executingTools` | `paused` | `waitingIde` |\n");
+    out.push_str("|---|---|---|---|---|---|---|\n");
+    for row in TABLE {
+        let driver = match row.driver {
+            None => "both",
+            Some(Driver::Sidecar) => "sidecar",
+            Some(Driver::Editor) => "editor",
+        };
+        let _ = write!(out, "| {} | `{}` | {driver} |", row.command.name(), row.method);
+        for state in COLUMNS {
+            let takes = match row.takes(state) {
+                Takes::Now => "now",
+                Takes::Queued => "queued",
+                Takes::Refused => "refused",
+            };
+            let _ = write!(out, " {takes} |");
+        }
+        out.push('\n');
     }
 }
 

@@ -8,13 +8,14 @@ use threadhold::engine::message::{Content, ToolCall, ToolResult};
 use threadhold::engine::prompt::item::{Approval, Item, Tool};
 use threadhold::engine::prompt::linearize::pair_faults;
 use threadhold::engine::prompt::request::{Answer as Said, StopReason};
+use threadhold::engine::scope::Scope;
 use threadhold::engine::session::effect::{Answer, Effect, Purpose, Refusal};
 use threadhold::engine::session::event::EventBody;
 use threadhold::engine::session::input::{
     Command, GivenPrefix, Input, ModelCallId, Open, ReplyTo, StartTurn, Timer, ToolOutcome,
 };
 use threadhold::engine::session::settings::{Client, ModelFacts, Settings};
-use threadhold::engine::session::stored::{Driver, Head, Prefix, Write};
+use threadhold::engine::session::stored::{Always, Driver, Head, Prefix, Write};
 use threadhold::engine::session::{Around, Opening, Session};
 use threadhold::engine::tokens::QuarterOfChars;
 use threadhold::store::memory::{MemoryStore, World};
@@ -43,6 +44,8 @@ pub struct Bench {
     pub fails: u8,
     /// Whether the store took all of the last step.
     pub is_stored: bool,
+    /// What was approved once and for all.
+    pub approvals: Vec<Always>,
     fence: Fence,
     /// The number of the last command.
     next: u64,
@@ -112,7 +115,7 @@ impl Bench {
             settings,
             stored: None,
             stream: "1".into(),
-            scope: Default::default(),
+            scope: Scope::default(),
             approvals: Vec::new(),
         };
         let mut bench = Self {
@@ -129,6 +132,7 @@ impl Bench {
             unwritten: Vec::new(),
             fails: 0,
             is_stored: true,
+            approvals: Vec::new(),
             fence,
             next: 0,
             process: 1,
@@ -198,11 +202,8 @@ impl Bench {
             Effect::CancelTool(call) => self.invoked.retain(|invoked| *invoked != call),
             Effect::Start(timer, _) => drop(self.timers.insert(timer)),
             Effect::Stop(timer) => drop(self.timers.remove(&timer)),
-            Effect::Write(_)
-            | Effect::AskPermission(_)
-            | Effect::Remember(_)
-            | Effect::ChangeScope(_)
-            | Effect::Trace(_) => {}
+            Effect::Remember(always) => self.approvals.push(always),
+            Effect::Write(_) | Effect::AskPermission(_) | Effect::ChangeScope(_) | Effect::Trace(_) => {}
         }
     }
 
@@ -259,32 +260,28 @@ impl Bench {
 
     /// The same session in another process.
     pub fn reopened(&mut self) -> Session {
+        let stream = self.session.stream().to_owned();
+        self.opened_as(stream)
+    }
+
+    fn opened_as(&mut self, stream: String) -> Session {
         let stored = self.store.load(&id()).expect("a load").expect("a session");
         assert_eq!(stored.unreadable, Vec::<String>::new());
         let opening = Opening {
             head: stored.head.clone(),
             settings: self.session.settings().clone(),
             stored: Some(stored),
-            stream: self.session.stream().to_owned(),
+            stream,
             scope: self.session.scope().clone(),
-            approvals: Vec::new(),
+            approvals: self.approvals.clone(),
         };
         Session::new(opening, &QuarterOfChars)
     }
 
     /// The process is gone, and what it had not stored with it; another one takes the session. Nobody opened it yet.
     pub fn another_process(&mut self) {
-        let stored = self.store.load(&id()).expect("a load").expect("a session");
         self.process += 1;
-        let opening = Opening {
-            head: stored.head.clone(),
-            settings: self.session.settings().clone(),
-            stored: Some(stored),
-            stream: self.process.to_string(),
-            scope: self.session.scope().clone(),
-            approvals: Vec::new(),
-        };
-        self.session = Session::new(opening, &QuarterOfChars);
+        self.session = self.opened_as(self.process.to_string());
         self.asked.clear();
         self.invoked.clear();
         self.timers.clear();

@@ -6,7 +6,7 @@ use super::model::Model;
 use std::sync::Arc;
 use threadhold::engine::delta::Delta;
 use threadhold::engine::id::{CallId, ItemId, MessageId, SessionId, TurnId};
-use threadhold::engine::message::{Body, Content, NewMessage, ToolCall, ToolResult};
+use threadhold::engine::message::{Body, Content, NewMessage, ToolCall, ToolResult, Usage};
 use threadhold::engine::prompt::item::{Approval, EndsTurn, Tool, ToolKind};
 use threadhold::engine::prompt::request::{Answer as Answered, StopReason};
 use threadhold::engine::scope::Scope;
@@ -148,7 +148,8 @@ impl Model {
             }
             Happening::Approvals(n) => {
                 let always = Always { tool: "rm".into(), pattern: (n > 1).then(|| "*".into()) };
-                self.input(Input::Approvals(vec![always; usize::from(n.min(1))].into()));
+                self.bench.approvals = vec![always; usize::from(n.min(1))];
+                self.input(Input::Approvals(self.bench.approvals.clone().into()));
             }
             Happening::Abandons => {
                 if let Some(open) = self.bench.open_replies.last().copied() {
@@ -293,6 +294,19 @@ impl Model {
             Said::Reasoning => Delta::AppendReasoning(text(size)),
             Said::Calls(n) => Delta::SetToolCalls(calls(n)),
             Said::Arguments => Delta::AppendToolArguments { call: "d0".into(), text: "{}".into() },
+            Said::Block => {
+                let block = serde_json::json!({"type": "thinking", "index": 0, "thinking": text(size)});
+                Delta::SetThinkingBlocks(block.as_object().cloned().into_iter().collect())
+            }
+            Said::Citation => Delta::AddCitation(serde_json::json!({ "url": size })),
+            Said::OfServer => Delta::AddServerContentBlock(serde_json::json!({ "type": "search" })),
+            Said::Usage => {
+                Delta::SetUsage(Usage { output_tokens: Some(u32::from(size)), ..Usage::default() })
+            }
+            Said::Extra => {
+                let extra = serde_json::json!({ "extra": size });
+                Delta::MergeExtra(extra.as_object().cloned().unwrap_or_default())
+            }
             Said::Unknown => Delta::AppendToolArguments { call: "never".into(), text: "{}".into() },
         };
         self.input(Input::ModelDelta(call, delta));

@@ -132,6 +132,11 @@ pub enum Said {
     Reasoning,
     Calls(u8),
     Arguments,
+    Block,
+    Citation,
+    OfServer,
+    Usage,
+    Extra,
     Unknown,
 }
 
@@ -214,6 +219,11 @@ fn said() -> impl Strategy<Value = Said> {
         2 => Just(Said::Reasoning),
         2 => (0u8..3).prop_map(Said::Calls),
         2 => Just(Said::Arguments),
+        1 => Just(Said::Block),
+        1 => Just(Said::Citation),
+        1 => Just(Said::OfServer),
+        1 => Just(Said::Usage),
+        1 => Just(Said::Extra),
         1 => Just(Said::Unknown),
     ]
 }
