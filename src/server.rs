@@ -5,10 +5,12 @@
 mod asking;
 mod backend;
 mod background;
+mod delivery;
 mod diagnostics;
 mod editing;
 pub mod ending;
 mod folder;
+mod follow;
 pub mod frame;
 mod inbox;
 mod live;

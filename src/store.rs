@@ -4,6 +4,7 @@
 
 mod blob;
 pub mod error;
+pub mod follow;
 mod lease;
 pub mod list;
 pub mod memory;
@@ -18,6 +19,7 @@ use crate::engine::scope::{Scope, ScopePatch};
 use crate::engine::session::stored::{Always, Stored, Write};
 use crate::engine::text::head;
 use error::StoreError;
+use follow::{Mark, News};
 use list::{ListQuery, Page};
 use std::fmt;
 use std::path::PathBuf;
@@ -69,6 +71,20 @@ pub trait Store: Send + fmt::Debug {
     /// # Errors
     /// The file's own.
     fn release(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError>;
+
+    /// A number that changes when another store commits something, of whatever session. It reads no table, so that it can
+    /// be asked often.
+    ///
+    /// # Errors
+    /// The file's own.
+    fn pulse(&mut self) -> Result<u64, StoreError>;
+
+    /// What became of a session since `known`, or all of it; nothing where there is no such session. Costs one row where
+    /// nothing was committed in it, and only new messages where only such were. Needs no lease.
+    ///
+    /// # Errors
+    /// The file's own.
+    fn follow(&mut self, session: &SessionId, known: Option<&Mark>) -> Result<Option<News>, StoreError>;
 
     /// Destroys a session: rows, what only it refers to, and their traces in the file and its log. Its forks stay. A
     /// scope goes with the last session that is in it; one under a session's id is that session's own. The session

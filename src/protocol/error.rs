@@ -140,7 +140,7 @@ errors! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         excerpt: Option<String>,
     }
-    /// Another process holds the session.
+    /// Another process writes the session. It can be followed here: `session/subscribe`, or `session/open` with `follow`.
     SessionHeldElsewhere = -33009 {
         /// The session.
         session_id: String,

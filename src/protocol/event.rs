@@ -54,7 +54,9 @@ pub const EVENTS: &[&str] = &[
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Event {
-    /// The session as it stands; everything from before is out of date.
+    /// The session as it stands; everything from before is out of date. It is no happening of its own: its `seq`, and its
+    /// snapshot's, is that of the last event that is in it, and the next event is that number plus one. Take it whatever
+    /// number and stream you have. It comes in the place of events that a client did not read in time.
     Snapshot {
         /// The session, whole.
         snapshot: Box<Snapshot>,

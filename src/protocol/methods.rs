@@ -167,7 +167,7 @@ methods! {
         "Lists sessions, newest first, a page at a time.",
         SessionListParams => SessionListResult;
     SessionSubscribe = "session/subscribe", ToSidecar, Core,
-        "Asks for the events since one that the client has; answers a snapshot where they are gone.",
+        "Asks for the events since one that the client has; answers a snapshot where they are gone. A session that another process writes is followed.",
         SessionSubscribeParams => SessionSubscribeResult;
     TurnStart = "turn/start", ToSidecar, Core,
         "Takes a request of the user. With the driver `sidecar` the turn runs; with `editor` it is only recorded.",
@@ -278,7 +278,7 @@ methods! {
         "Tells what happened in a session.",
         SessionEvent;
     SessionsChanged = "sessions/changed", ToClient, Extras,
-        "Tells that the list of sessions changed.",
+        "Tells that the list of sessions changed; once it was asked for, also by other processes. A row may come twice.",
         SessionsChangedParams;
     LoopUpdated = "loop/updated", ToClient, Extras,
         "Tells how a loop stands.",

@@ -128,6 +128,10 @@ pub struct SessionOpenParams {
     /// The client's own copy of the turns so far, with the metadata that it persisted. It is matched with the store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<Vec<Turn>>,
+    /// Where another process writes the session: read and follow it here, instead of SessionHeldElsewhere. What the other
+    /// process commits comes as events, without deltas. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follow: Option<bool>,
 }
 
 /// Result of `session/open`. It subscribes the client to the session's events.
@@ -197,6 +201,20 @@ pub struct Snapshot {
     /// What the model reported last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// The other process that writes the session, where it is only followed here. Commands are refused until that process
+    /// lets it go or is gone; then the next one goes on with it here, in a new stream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_by: Option<HeldBy>,
+}
+
+/// A process that writes a session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HeldBy {
+    /// The process.
+    pub pid: u32,
+    /// Since when, ISO-8601, UTC.
+    pub since: String,
 }
 
 /// A turn in a snapshot.

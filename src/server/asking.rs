@@ -165,7 +165,8 @@ fn open(main: &mut MainLoop, to: ReplyTo, params: SessionOpenParams) -> Result<(
         work_scope: params.work_scope,
     };
     let folder = Some(spelled(&params.workspace_folder));
-    let opens = Opens { command, folder, new, settings: params.settings };
+    let follow = params.follow.unwrap_or_default();
+    let opens = Opens { command, folder, new, settings: params.settings, follow };
     main.hand(&id, Queued::Open(to, Box::new(opens)));
     Ok(())
 }
@@ -191,6 +192,9 @@ fn list(main: &mut MainLoop, to: ReplyTo, params: &SessionListParams) -> Result<
             drop(inbox.send(Event::Ready(to, value)));
         },
     );
+    // After the list itself: whatever comes later is told.
+    let name = main.stores.name(folder.as_deref().unwrap_or(main.stores.home()));
+    main.watch_list(&name);
     Ok(())
 }
 
@@ -227,7 +231,8 @@ fn render(main: &mut MainLoop, to: ReplyTo, mut params: PromptRenderParams) -> R
         let command = Command::Render(Box::new(render_of(params)?));
         if begins {
             let new = New { driver: Driver::Editor, ..New::default() };
-            main.hand(&id, Queued::Open(to, Box::new(Opens { command, folder, new, settings: None })));
+            let opens = Opens { command, folder, new, settings: None, follow: false };
+            main.hand(&id, Queued::Open(to, Box::new(opens)));
         } else {
             main.command(to, &id, command);
         }

@@ -112,7 +112,7 @@ fn import(main: &mut MainLoop, to: ReplyTo, params: SessionImportParams) -> Resu
     form(main, to, Asked::Import { format: import.format.name(), skipped, messages: messages.len() });
     let command = Command::Restore(Box::new(Restore { title: params.title.or(import.title), messages }));
     let folder = Some(super::folder::spelled(&params.workspace_folder));
-    let opens = Opens { command, folder, new: New::default(), settings: None };
+    let opens = Opens { command, folder, new: New::default(), settings: None, follow: false };
     main.hand(&id, Queued::Open(to, Box::new(opens)));
     Ok(())
 }

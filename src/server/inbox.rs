@@ -1,5 +1,6 @@
 //! Everything that reaches the owner loop: one closed list. What is done about it stands in `main_loop` and beside it.
 
+use super::follow::Told;
 use super::queued::Gone;
 use super::shared::{Loaded, ScopeDone};
 use crate::engine::id::{CallId, SessionId};
@@ -67,6 +68,12 @@ pub(super) enum Event {
     Ready(ReplyTo, Result<Value, ProtocolError>),
     /// A deadline passed. The number tells a timer from an older one of the same name.
     Expired(SessionId, Timer, u64),
+    /// It is time to look whether other processes wrote something.
+    Look,
+    /// A store said what is new.
+    Told(Box<Told>),
+    /// The client has read what waited for it.
+    Drained,
     /// The process is about to end: save, then say so.
     Ending(oneshot::Sender<()>),
     /// All stores are closed: whoever ends the process is told.

@@ -121,6 +121,7 @@ impl MainLoop {
             folder: Some(running.folder.clone()),
             new,
             settings: settings.clone(),
+            follow: false,
         };
         let start = Command::StartTurn(Box::new(start.clone()));
         self.tell_loop(loop_id, LoopStatus::Running);

@@ -2,6 +2,8 @@
 //! hands inputs to machines and their effects to `perform`; it decides nothing about a prompt. A panic ends the session
 //! that it happened in, with an answer to whoever waited.
 
+use super::delivery::Delivery;
+use super::follow::Follows;
 use super::inbox::{Ask, Event, Hello, Reply};
 use super::live::{Done, Live};
 use super::opening::{Opening, own_settings};
@@ -30,6 +32,8 @@ use tokio::sync::{mpsc, oneshot};
 pub(super) struct MainLoop {
     /// To the client.
     pub outgoing: Outgoing,
+    /// What a client that does not read is told later.
+    pub delivery: Delivery,
     /// To this loop, for timers and the store.
     pub inbox: mpsc::UnboundedSender<Event>,
     /// Who counts tokens.
@@ -41,6 +45,8 @@ pub(super) struct MainLoop {
     /// Sessions that are open, or about to be. In the order of their ids, so that what is said of all of them is said in
     /// one order.
     pub sessions: BTreeMap<SessionId, Slot>,
+    /// Sessions that another process writes and that are shown here.
+    pub follows: Follows,
     /// Who waits for an answer.
     pub waiting: BTreeMap<ReplyTo, Waiting>,
     /// What we asked of the client, by the number of the request.
@@ -98,11 +104,13 @@ impl MainLoop {
     ) -> Self {
         Self {
             outgoing,
+            delivery: Delivery::default(),
             inbox,
             counter,
             layers: Layers::default(),
             stores: Stores::default(),
             sessions: BTreeMap::new(),
+            follows: Follows::default(),
             waiting: BTreeMap::new(),
             asked: BTreeMap::new(),
             loops: BTreeMap::new(),
@@ -169,6 +177,9 @@ impl MainLoop {
             Event::Deleted(gone) => self.deleted(*gone),
             Event::Ready(to, value) => self.answer(to, value),
             Event::Expired(id, timer, number) => self.expired(&id, timer, number),
+            Event::Look => self.look(),
+            Event::Told(told) => self.told(*told),
+            Event::Drained => self.drained(),
             Event::Ending(done) => self.end(done),
             Event::Saved(done) => drop(done.send(())),
         }
@@ -301,6 +312,10 @@ impl MainLoop {
 
     /// Tells how far something is that a client waits for.
     pub fn progress(&self, token: &ProgressToken, value: Value) {
+        // Where it begins and ends is told whatever waits: clients show it until it ends.
+        if self.delivery.is_held() && value["kind"] == "report" {
+            return;
+        }
         self.outgoing.notification("$/progress", &serde_json::json!({ "token": token, "value": value }));
     }
 
@@ -321,7 +336,10 @@ impl MainLoop {
     }
 
     /// Says something to whoever reads the client's log.
-    pub fn log(&self, message: String) {
+    pub fn log(&mut self, message: String) {
+        if self.delivery.keeps_log_back() {
+            return tracing::warn!("not told to the client, which does not read: {message}");
+        }
         let params = serde_json::json!({ "type": 2, "message": message });
         self.outgoing.notification("window/logMessage", &params);
     }

@@ -14,7 +14,6 @@ use crate::engine::session::stored::{Driver, Head, Origin, Prefix, Stored};
 use crate::engine::session::{Opening as Begin, Session};
 use crate::protocol::error::{ErrorData, ProtocolError};
 use crate::protocol::event::SessionsChangedParams;
-use crate::protocol::methods::{self, Named};
 use crate::protocol::settings::Settings;
 use crate::store::Fence;
 use crate::store::error::StoreError;
@@ -30,7 +29,7 @@ pub(super) struct Opening {
     /// The store that was asked last.
     store: Option<Handle>,
     /// The names of all that were asked, that one last.
-    asked: Vec<String>,
+    pub asked: Vec<String>,
 }
 
 /// What a session is to be that is made.
@@ -101,7 +100,8 @@ impl MainLoop {
         self.sessions.insert(id.clone(), Slot::Opening(opening));
     }
 
-    fn refuse(&mut self, id: &SessionId, queue: &VecDeque<Queued>, error: &ProtocolError) {
+    /// Answers all of these so.
+    pub fn refuse(&mut self, id: &SessionId, queue: &VecDeque<Queued>, error: &ProtocolError) {
         for item in queue {
             self.answer(item.to(), Err(error.clone()));
         }
@@ -126,6 +126,7 @@ impl MainLoop {
         let Some(Slot::Opening(mut opening)) = self.sessions.remove(id) else { return };
         let Loaded { fence, stored, shared } = match loaded {
             Ok(loaded) => loaded,
+            Err(error @ StoreError::Held { .. }) => return self.held(id, *opening, &error),
             Err(error) => return self.refuse(id, &opening.queue, &stores::error(&error)),
         };
         let Some(store) = opening.store.take() else { return };
@@ -175,13 +176,14 @@ impl MainLoop {
         if let Some(name) = opening.asked.pop() {
             self.stores.remember(id, name);
         }
+        self.go_on_here(id);
         for item in queue {
             self.hand(id, item);
         }
         if is_new && let Some(Slot::Live(live)) = self.sessions.get(id) {
             let created = vec![summary(&live.session)];
             let changed = SessionsChangedParams { created, ..SessionsChangedParams::default() };
-            self.outgoing.notification(methods::SessionsChanged::NAME, &changed);
+            self.tell_sessions(changed);
         }
         behind.into_iter().for_each(|item| self.hand(id, item));
     }

@@ -17,6 +17,12 @@ use tower_lsp::jsonrpc::Id;
 /// A buffer that holds this much takes no further frame, and one that is larger is given back once it is written. Bytes.
 const KEEP: usize = 1 << 20;
 
+/// Where a client that was behind counts as one that reads again. Bytes that wait for it.
+pub const DRAINED: usize = 1 << 20;
+
+/// Is called once, when the client has read.
+type Tell = Box<dyn FnOnce() + Send>;
+
 /// Sends frames to the client. They leave in the order in which they were sent, and the answers that are given through
 /// [`Outgoing::answer`] keep their place among them.
 #[derive(Debug, Clone)]
@@ -37,7 +43,9 @@ pub(super) enum Item {
     /// The body of a frame.
     Frame(Vec<u8>),
     /// Gives a handler its reply. It is called where it stands in the queue, so the response stands there too.
-    Answer(Box<dyn FnOnce() + Send>),
+    Answer(Tell),
+    /// Asks to be told when the client has read.
+    WhenDrained(Tell),
 }
 
 impl std::fmt::Debug for Item {
@@ -45,6 +53,7 @@ impl std::fmt::Debug for Item {
         match self {
             Self::Frame(body) => write!(f, "Frame({} bytes)", body.len()),
             Self::Answer(_) => f.write_str("Answer"),
+            Self::WhenDrained(_) => f.write_str("WhenDrained"),
         }
     }
 }
@@ -91,6 +100,12 @@ impl Outgoing {
         self.waiting.load(Ordering::Relaxed)
     }
 
+    /// Calls this once, when at most [`DRAINED`] bytes wait for the client; at once where that is so now. Not after the
+    /// transport's end.
+    pub fn when_drained(&self, tell: impl FnOnce() + Send + 'static) {
+        drop(self.sender.send(Item::WhenDrained(Box::new(tell))));
+    }
+
     fn push(&self, frame: &impl Serialize) {
         match serde_json::to_vec(frame) {
             Ok(body) => {
@@ -126,7 +141,6 @@ fn size(body: &[u8]) -> usize {
 }
 
 /// Writes frames, as many at a time as there are.
-#[derive(Debug)]
 pub(super) struct Writer<W> {
     output: W,
     /// Several: what waits may be large, and taking written bytes off the front of one buffer costs all that is behind.
@@ -135,6 +149,8 @@ pub(super) struct Writer<W> {
     at: usize,
     is_flushed: bool,
     waiting: Arc<AtomicUsize>,
+    /// Who wants to know that the client has read.
+    when_drained: Vec<Tell>,
 }
 
 impl<W: AsyncWrite + Unpin> Writer<W> {
@@ -145,6 +161,19 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
             at: 0,
             is_flushed: true,
             waiting: Arc::clone(&queue.waiting),
+            when_drained: Vec::new(),
+        }
+    }
+
+    /// Calls this when the client has read.
+    pub(super) fn when_drained(&mut self, tell: Tell) {
+        self.when_drained.push(tell);
+        self.tell_if_drained();
+    }
+
+    fn tell_if_drained(&mut self) {
+        if !self.when_drained.is_empty() && self.waiting.load(Ordering::Relaxed) <= DRAINED {
+            self.when_drained.drain(..).for_each(|tell| tell());
         }
     }
 
@@ -185,6 +214,7 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
                 }
                 self.at += written;
                 self.waiting.fetch_sub(written, Ordering::Relaxed);
+                self.tell_if_drained();
                 continue;
             }
             self.at = 0;

@@ -86,6 +86,7 @@ impl MainLoop {
                 self.perform(id, effect);
             }
         }
+        self.catch_up(id);
         self.let_go_if_done(id);
         self.end_if_saved();
     }
@@ -185,7 +186,7 @@ impl MainLoop {
                 session = %id, phase = ?update.phase, mode = ?update.mode, trigger = ?update.trigger, "compaction"
             );
         }
-        if live.store.is_some() {
+        if live.store.is_some() && !self.delivery.keeps_back(id, &self.outgoing, &self.inbox) {
             let params = wire_event::event(&live.session, &event);
             self.outgoing.notification(methods::SessionEventSent::NAME, &params);
         }
@@ -203,7 +204,7 @@ impl MainLoop {
     }
 
     /// What an event changes in the list of sessions.
-    fn tell_list(&self, id: &SessionId, body: &EventBody) {
+    fn tell_list(&mut self, id: &SessionId, body: &EventBody) {
         // First: a summary copies the block, and most events are deltas.
         let is_told = matches!(
             body,
@@ -226,7 +227,7 @@ impl MainLoop {
             }
             _ => changed.updated.push(now),
         }
-        self.outgoing.notification(methods::SessionsChanged::NAME, &changed);
+        self.tell_sessions(changed);
     }
 
     /// A compaction as progress of the request that waits for it.

@@ -9,7 +9,6 @@ use crate::engine::id::SessionId;
 use crate::engine::session::input::{Command, Configure, Input, ReplyTo};
 use crate::protocol::error::{ErrorData, ProtocolError};
 use crate::protocol::event::SessionsChangedParams;
-use crate::protocol::methods::{self, Named};
 use crate::protocol::session::SessionConfigureParams;
 use crate::protocol::settings::Settings;
 use crate::store::Deleted;
@@ -41,6 +40,8 @@ pub(super) struct Opens {
     pub new: New,
     /// Settings of its own that are to hold from now on.
     pub settings: Option<Settings>,
+    /// Whether it is enough to read it, where another process writes it.
+    pub follow: bool,
 }
 
 /// A store's answer to a deletion.
@@ -79,12 +80,15 @@ impl MainLoop {
         if let Some(waiting) = self.waiting.get_mut(&item.to()) {
             waiting.session = Some(id.clone());
         }
+        // What destroys a session asks nobody who only reads it.
+        let is_followed = self.is_followed(id) && !matches!(item, Queued::Delete(_));
         match self.sessions.get_mut(id) {
             Some(Slot::Opening(opening)) => opening.queue.push_back(item),
             Some(Slot::Live(live)) => match item {
                 item if live.is_leaving() => live.after.push_back(item),
                 item => self.run_queued(id, item),
             },
+            None if is_followed => self.hand_followed(id, item),
             None => match item {
                 Queued::Command(..) | Queued::Open(..) => self.open_slot(id, Opening::of(item)),
                 Queued::Configure(to, _) | Queued::Close(to) => {
@@ -213,7 +217,8 @@ impl MainLoop {
             deleted: vec![id.as_str().to_owned()],
             ..SessionsChangedParams::default()
         };
-        self.outgoing.notification(methods::SessionsChanged::NAME, &changed);
+        self.tell_sessions(changed);
+        self.forget(&id);
         self.answer(to, wire_session::deleted(&deleted));
         if is_open {
             // There is nothing that it could go to.

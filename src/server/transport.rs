@@ -272,6 +272,7 @@ where
                     give();
                     self.finished().await;
                 }
+                Item::WhenDrained(tell) => self.writer.when_drained(tell),
             }
             next = self.outgoing.items.try_recv().ok();
         }

@@ -277,6 +277,7 @@ pub(super) fn whole(session: &Session, snapshot: Snapshot) -> session::Snapshot 
         summarized_count: in_force.map_or(0, |record| record.resume_at().0),
         settings: shown(&snapshot.settings),
         usage: None,
+        held_by: None,
     }
 }
 
@@ -444,7 +445,8 @@ pub(super) fn page(page: &Page) -> Result<Value, ProtocolError> {
     })
 }
 
-fn listed(row: &SessionRow) -> SessionSummary {
+/// A session that is not open here, for a list.
+pub(super) fn listed(row: &SessionRow) -> SessionSummary {
     SessionSummary {
         session_id: row.id.as_str().to_owned(),
         workspace_folder: row.workspace.clone(),

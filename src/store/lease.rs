@@ -58,10 +58,11 @@ impl Drop for HolderFile {
     }
 }
 
-/// Whether the holder's process lives. To be asked inside a write transaction: asking takes the lock for a moment.
+/// Whether the holder's process lives. Those who ask do not stand in each other's way: they share the lock, which none can
+/// while its holder has it.
 pub(super) fn is_alive(storage: &Path, id: &str) -> bool {
     match File::open(file_of(storage, id)) {
-        Ok(file) => file.try_lock().is_err(),
+        Ok(file) => file.try_lock_shared().is_err(),
         // What cannot be looked at is taken for alive.
         Err(error) => error.kind() != std::io::ErrorKind::NotFound,
     }

@@ -4,9 +4,10 @@
 mod step;
 
 use super::error::StoreError;
+use super::follow::{Change, Holder, Mark, News};
 use super::list::{ListQuery, Page, PageMaker, SessionRow};
 use super::{Deleted, Fence, Store, StoreDiagnostics};
-use crate::engine::id::{SessionId, Time};
+use crate::engine::id::{Ordinal, SessionId, Time};
 use crate::engine::message::Body;
 use crate::engine::scope::{Scope, ScopePatch};
 use crate::engine::session::stored::{Always, Head, Stored, Write};
@@ -31,6 +32,8 @@ struct State {
     /// Holders that live.
     holders: BTreeSet<u64>,
     next_holder: u64,
+    /// Changes so far.
+    changes: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -46,6 +49,8 @@ pub struct MemoryStore {
     world: World,
     holder: u64,
     is_closed: bool,
+    /// Changes of the world that are its own.
+    own_changes: u64,
 }
 
 impl World {
@@ -55,7 +60,7 @@ impl World {
         let holder = state.next_holder;
         state.next_holder += 1;
         state.holders.insert(holder);
-        MemoryStore { world: self.clone(), holder, is_closed: false }
+        MemoryStore { world: self.clone(), holder, is_closed: false, own_changes: 0 }
     }
 
     /// A step changes a copy, so a breakdown in its middle leaves nothing half done.
@@ -130,14 +135,20 @@ impl Store for MemoryStore {
         if !lease.is_some_and(|lease| lease.fence == fence.0 && lease.holder == Some(self.holder)) {
             return Err(StoreError::FenceLost { session: session.clone() });
         }
-        let changed = Step::make(&state.sessions, session, writes)?;
+        let mut changed = Step::make(&state.sessions, session, writes)?;
+        if let Some(kept) = changed.get_mut(session) {
+            kept.commits += 1;
+        }
         state.sessions.extend(changed);
+        state.changes += 1;
+        drop(state);
+        self.own_changes += 1;
         Ok(())
     }
 
     fn load(&mut self, session: &SessionId) -> Result<Option<Stored>, StoreError> {
         let state = self.state()?;
-        Ok(state.sessions.get(session).map(Kept::stored))
+        Ok(state.sessions.get(session).map(|kept| kept.stored(Ordinal(0))))
     }
 
     fn find(&mut self, external_ids: &[String], workspace: &str) -> Result<Option<SessionId>, StoreError> {
@@ -181,13 +192,40 @@ impl Store for MemoryStore {
         }
         let fence = lease.map_or(0, |lease| lease.fence) + 1;
         state.leases.insert(session.clone(), Lease { fence, holder: Some(self.holder), since });
+        state.changes += 1;
+        drop(state);
+        self.own_changes += 1;
         Ok(Fence(fence))
     }
 
     fn release(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError> {
         let holder = self.holder;
-        self.state()?.let_go(holder, |id, lease| id == session && lease.fence == fence.0);
+        let mut state = self.state()?;
+        state.let_go(holder, |id, lease| id == session && lease.fence == fence.0);
+        state.changes += 1;
+        drop(state);
+        self.own_changes += 1;
         Ok(())
+    }
+
+    fn pulse(&mut self) -> Result<u64, StoreError> {
+        Ok(self.state()?.changes - self.own_changes)
+    }
+
+    fn follow(&mut self, session: &SessionId, known: Option<&Mark>) -> Result<Option<News>, StoreError> {
+        let state = self.state()?;
+        let Some(kept) = state.sessions.get(session) else { return Ok(None) };
+        let lease = state.leases.get(session);
+        let is_other = |id: u64| id != self.holder && state.holders.contains(&id);
+        let holder = lease
+            .filter(|lease| lease.holder.is_some_and(is_other))
+            .map(|lease| Holder { pid: process::id(), since: lease.since });
+        let Some(from) = Mark::reads_from(known, kept.commits, kept.rewrites) else {
+            return Ok(known.map(|mark| News { mark: *mark, holder, change: None }));
+        };
+        let stored = kept.stored(from);
+        let mark = Mark::of(kept.commits, kept.rewrites, &stored, from);
+        Ok(Some(News { mark, holder, change: Some(Change { from, stored }) }))
     }
 
     fn delete(&mut self, session: &SessionId) -> Result<Option<Deleted>, StoreError> {
@@ -196,6 +234,9 @@ impl Store for MemoryStore {
         let Some(kept) = state.sessions.remove(session) else { return Ok(None) };
         state.leases.remove(session);
         state.drop_scopes(&kept.head);
+        state.changes += 1;
+        drop(state);
+        self.own_changes += 1;
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         Ok(Some(Deleted {
             messages: count(kept.messages.len()),
@@ -259,7 +300,10 @@ impl Store for MemoryStore {
 
     fn close(&mut self) -> Result<(), StoreError> {
         let holder = self.holder;
-        self.world.lock().let_go(holder, |_, _| true);
+        let mut state = self.world.lock();
+        state.let_go(holder, |_, _| true);
+        state.changes += 1;
+        drop(state);
         self.is_closed = true;
         Ok(())
     }

@@ -11,12 +11,13 @@ mod waiting;
 mod write;
 
 use super::error::{StoreError, from_sqlite};
+use super::follow::{Change, Holder, Mark, News};
 use super::lease::{self, HolderFile};
 use super::list::{ListQuery, Page};
 use super::place::{Options, Synchronous};
 use super::schema;
 use super::{Deleted, Fence, Store, StoreDiagnostics};
-use crate::engine::id::{SessionId, Time};
+use crate::engine::id::{Ordinal, SessionId, Time};
 use crate::engine::scope::{Scope, ScopePatch};
 use crate::engine::session::stored::{Always, Stored, Write};
 use columns::{millis, time};
@@ -188,12 +189,13 @@ impl Store for SqliteStore {
             if !lease.as_ref().is_some_and(is_ours) {
                 return Err(StoreError::FenceLost { session: session.clone() }.into());
             }
-            writes.iter().try_for_each(|write| write::apply(tx, session, write))
+            writes.iter().try_for_each(|write| write::apply(tx, session, write))?;
+            write::count_commit(tx, session)
         })
     }
 
     fn load(&mut self, session: &SessionId) -> Result<Option<Stored>, StoreError> {
-        self.read(|tx| read::load(tx, session))
+        self.read(|tx| read::load(tx, session, Ordinal(0)))
     }
 
     fn find(&mut self, external_ids: &[String], workspace: &str) -> Result<Option<SessionId>, StoreError> {
@@ -236,6 +238,29 @@ impl Store for SqliteStore {
                 mine,
             )?;
             Ok(())
+        })
+    }
+
+    fn pulse(&mut self) -> Result<u64, StoreError> {
+        let connection = self.connection.as_ref().ok_or(StoreError::Closed)?;
+        let version = connection.pragma_query_value(None, "data_version", |row| row.get(0));
+        version.map_err(|error| from_sqlite(&error, &self.path))
+    }
+
+    fn follow(&mut self, session: &SessionId, known: Option<&Mark>) -> Result<Option<News>, StoreError> {
+        let (own, folder) = (Arc::clone(&self.holder), self.folder.clone());
+        self.read(|tx| {
+            let Some((commits, rewrites, lease)) = read::pulse(tx, session)? else { return Ok(None) };
+            let holder = lease.and_then(|Lease { holder, pid, since, .. }| {
+                let is_other = holder.is_some_and(|id| id != own.id() && lease::is_alive(&folder, &id));
+                is_other.then_some(Holder { pid, since })
+            });
+            let Some(from) = Mark::reads_from(known, commits, rewrites) else {
+                return Ok(known.map(|mark| News { mark: *mark, holder, change: None }));
+            };
+            let Some(stored) = read::load(tx, session, from)? else { return Ok(None) };
+            let mark = Mark::of(commits, rewrites, &stored, from);
+            Ok(Some(News { mark, holder, change: Some(Change { from, stored }) }))
         })
     }
 

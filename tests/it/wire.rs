@@ -6,10 +6,13 @@ mod bad_input;
 #[allow(dead_code, reason = "the tests of the methods use the rest")]
 pub mod client;
 mod conversation;
+mod delivery;
 mod deltas;
 mod editor_driven;
 mod ends;
 mod fixtures;
+mod fold;
+mod follow;
 mod frames;
 mod ground;
 mod histories;

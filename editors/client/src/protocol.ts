@@ -59,7 +59,8 @@ export interface ClientRequests {
   /** Lists sessions, newest first, a page at a time. Level: core. */
   "session/list": { params: SessionListParams; result: SessionListResult };
   /**
-   * Asks for the events since one that the client has; answers a snapshot where they are gone. Level: core.
+   * Asks for the events since one that the client has; answers a snapshot where they are gone. A session
+   * that another process writes is followed. Level: core.
    */
   "session/subscribe": { params: SessionSubscribeParams; result: SessionSubscribeResult };
   /**
@@ -114,6 +115,10 @@ export interface ClientRequests {
   "scope/get": { params: ScopeGetParams; result: ScopeResult };
   /** Changes what sessions share under a name. Level: extras. */
   "scope/put": { params: ScopePutParams; result: ScopeResult };
+  /** Runs stages one after the other in the background, each as a session of its own. Level: extras. */
+  "loop/start": { params: LoopStartParams; result: LoopStartResult };
+  /** Stops a loop and the stage that runs. Level: extras. */
+  "loop/stop": { params: LoopStopParams; result: LoopStopResult };
   /** Lists what was approved in a folder once and for all, and takes it back. Level: extras. */
   "tool/approvals": { params: ToolApprovalsParams; result: ToolApprovalsResult };
   /**
@@ -153,8 +158,13 @@ export interface SidecarRequests {
 export interface SidecarNotifications {
   /** Tells what happened in a session. Level: core. */
   "session/event": { params: SessionEvent };
-  /** Tells that the list of sessions changed. Level: extras. */
+  /**
+   * Tells that the list of sessions changed; once it was asked for, also by other processes. A row may come
+   * twice. Level: extras.
+   */
   "sessions/changed": { params: SessionsChangedParams };
+  /** Tells how a loop stands. Level: extras. */
+  "loop/updated": { params: LoopUpdatedParams };
   /** Tells what a model used. Level: extras. */
   "model/usage": { params: ModelUsageParams };
 }
@@ -741,7 +751,10 @@ export type ErrorData =
       /** The beginning of what it said, without secrets. */
       excerpt?: string;
     }
-  /** Another process holds the session. */
+  /**
+   * Another process writes the session. It can be followed here: `session/subscribe`, or `session/open`
+   * with `follow`.
+   */
   | {
       kind: "SessionHeldElsewhere";
       /** The session. */
@@ -802,6 +815,14 @@ export interface Fallback {
   reason: string;
 }
 
+/** A process that writes a session. */
+export interface HeldBy {
+  /** The process. */
+  pid: number;
+  /** Since when, ISO-8601, UTC. */
+  since: string;
+}
+
 /** What a client puts into `initializationOptions.threadhold` of `initialize`. */
 export interface InitializeOptions {
   /** The version of the protocol that the client speaks: 1. */
@@ -822,6 +843,86 @@ export interface Input {
   externalId?: string;
   /** What the user asks. */
   content: Content;
+}
+
+/** Parameters of `loop/start`. */
+export interface LoopStartParams {
+  /** The folder that the stages belong to, as a path or a `file:` address. */
+  workspaceFolder: string;
+  /** The stages in their order. Each run of one is a session of its own. */
+  stages: Stage[];
+  /**
+   * The session that the stages run for; it is told of each end by a message of the kind
+   * `process_completed`.
+   */
+  parentId?: string;
+  /** The name of what the stages share. Default: the loop's id. */
+  workScope?: string;
+  /** When it is over. */
+  until?: LoopUntil;
+}
+
+/** Result of `loop/start`. What becomes of it comes as `loop/updated`. */
+export interface LoopStartResult {
+  /** The loop. It lives as long as this process does; its sessions are kept. */
+  loopId: string;
+  /** The name of what the stages share. */
+  workScope: string;
+}
+
+/** How a loop stands. */
+export type LoopStatus =
+  /** A stage runs. */
+  | "running"
+  /** A stage asks the user, and goes on when there is an answer. */
+  | "waiting"
+  /** It is over: a stage called the tool that ends it. */
+  | "endedByTool"
+  /** It is over: all that was to do is done. */
+  | "todosDone"
+  /** It is over: all stages ran as often as they may. */
+  | "passesDone"
+  /** It is over: somebody stopped it, or one of its stages. */
+  | "cancelled"
+  /** It is over: a stage could not go on. */
+  | "failed";
+
+/** Parameters of `loop/stop`. */
+export interface LoopStopParams {
+  /** The loop. */
+  loopId: string;
+}
+
+/** Result of `loop/stop`: the stage that ran was stopped. */
+export type LoopStopResult = Record<string, never>;
+
+/**
+ * When a loop is over. A stage that fails or is stopped ends it too; one that asks the user is waited for.
+ */
+export interface LoopUntil {
+  /**
+   * A tool that ends a turn and by which a stage ends the loop. Default: `agent_finish`; an empty name is
+   * none.
+   */
+  tool?: string;
+  /** Whether it is over when something was to do and all of it is done. Default: true. */
+  todosDone?: boolean;
+  /** How often all stages run at most. Default: 1. */
+  passes?: number;
+}
+
+/** Parameters of `loop/updated`. */
+export interface LoopUpdatedParams {
+  /** The loop. */
+  loopId: string;
+  /** How it stands. */
+  status: LoopStatus;
+  /** The stage that runs or ran last, from 0. */
+  stage: number;
+  /** The pass that it belongs to, from 1. */
+  pass: number;
+  /** The session of that stage. */
+  sessionId: string;
 }
 
 /** A message of a session, as the sidecar shows it. */
@@ -1698,7 +1799,12 @@ export type SessionEvent = {
   /** One more than the number of the event before, in this session and stream. */
   seq: number;
 } & (
-  /** The session as it stands; everything from before is out of date. */
+  /**
+   * The session as it stands; everything from before is out of date. It is no happening of its own: its
+   * `seq`, and its snapshot's, is that of the last event that is in it, and the next event is that number
+   * plus one. Take it whatever number and stream you have. It comes in the place of events that a client
+   * did not read in time.
+   */
   | {
       type: "snapshot";
       /** The session, whole. */
@@ -1942,6 +2048,11 @@ export interface SessionOpenParams {
    * store.
    */
   history?: Turn[];
+  /**
+   * Where another process writes the session: read and follow it here, instead of SessionHeldElsewhere.
+   * What the other process commits comes as events, without deltas. Default: false.
+   */
+  follow?: boolean;
 }
 
 /** Result of `session/open`. It subscribes the client to the session's events. */
@@ -2179,6 +2290,25 @@ export interface Snapshot {
   settings: Settings;
   /** What the model reported last. */
   usage?: Usage;
+  /**
+   * The other process that writes the session, where it is only followed here. Commands are refused until
+   * that process lets it go or is gone; then the next one goes on with it here, in a new stream.
+   */
+  heldBy?: HeldBy;
+}
+
+/** A stage of a loop. */
+export interface Stage {
+  /** What is asked. */
+  content: Content;
+  /** The title of its sessions; made of what is asked where it is missing. */
+  title?: string;
+  /** The tools that its model is told of. */
+  tools?: Tool[];
+  /** What stands before its messages. */
+  sections?: Section[];
+  /** Settings of its sessions. */
+  settings?: Settings;
 }
 
 /** The state of a session. */

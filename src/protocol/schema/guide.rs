@@ -187,10 +187,19 @@ pub(super) const EVENTS: &str = r#"
 
 `session/event` carries `sessionId`, `stream`, `seq`, `type` and what belongs to the type. In a stream each event has the
 `seq` of the one before plus one. Keep the last one that you have: drop an event that is not newer; where one is missing, or
-`stream` changed, ask `session/subscribe`. A snapshot has the `seq` of the last event that is in it.
+`stream` changed, ask `session/subscribe`. A snapshot has the `seq` of the last event that is in it; so has an event of type
+`snapshot`, which is taken whatever you have. Where more than 8 MiB wait for you to read them, events are not sent: when you
+have read, each session that has some gets one such snapshot, and goes on from there. Changes of the list come as one then,
+reports of progress and lines of the log are left out; requests and responses always come.
 
 A normal turn: `messageAdded` (the user), `runtimeUpdated` (generating), `streamStarted`, `streamDelta`…, `streamFinished`,
 `messageAdded` (same id), `runtimeUpdated`. Where a prompt is too large, `compactionUpdated` comes before `streamStarted`.
+
+One process writes a session; others follow it, by `session/subscribe` or by `session/open` with `follow`. A follower's
+snapshot names the writer in `heldBy`, and its stream is its own. It is told of what the writer commits: messages, the state,
+compactions, never deltas; where more changed than events can say, a snapshot comes. Commands are refused with
+SessionHeldElsewhere until the writer lets the session go or is gone; then the next one goes on with it, and a snapshot
+opens the new stream. `session/close` ends following.
 
 ```json
 {"jsonrpc": "2.0", "method": "session/event", "params": {

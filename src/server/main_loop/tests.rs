@@ -12,6 +12,7 @@ use crate::server::inbox::Asks;
 use crate::server::message::Answer;
 use crate::server::outgoing::{Item, Queue, outgoing};
 use crate::store::error::StoreError;
+use crate::store::follow::{Mark, News};
 use crate::store::list::{ListQuery, Page};
 use crate::store::memory::{MemoryStore, World};
 use crate::store::worker::Handle;
@@ -89,6 +90,14 @@ impl Store for Disk {
 
     fn release(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError> {
         self.0.release(session, fence)
+    }
+
+    fn pulse(&mut self) -> Result<u64, StoreError> {
+        self.0.pulse()
+    }
+
+    fn follow(&mut self, session: &SessionId, known: Option<&Mark>) -> Result<Option<News>, StoreError> {
+        self.0.follow(session, known)
     }
 
     fn delete(&mut self, session: &SessionId) -> Result<Option<Deleted>, StoreError> {
@@ -197,7 +206,7 @@ impl Rig {
             while let Ok(item) = self.queue.items.try_recv() {
                 match item {
                     Item::Frame(body) => self.frames.push(serde_json::from_slice(&body).unwrap()),
-                    Item::Answer(give) => give(),
+                    Item::Answer(give) | Item::WhenDrained(give) => give(),
                 }
             }
             if let Some(found) = take(&mut self.frames) {

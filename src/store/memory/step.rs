@@ -27,6 +27,9 @@ pub(super) struct Kept {
     /// Oldest first.
     keys: Vec<(String, Accepted)>,
     draft: Option<Text>,
+    /// See `Mark`.
+    pub commits: u64,
+    pub rewrites: u64,
 }
 
 /// A step that is under way: sessions as it leaves them, over those that are there.
@@ -45,6 +48,8 @@ impl Kept {
             queue: Vec::new(),
             keys: Vec::new(),
             draft: None,
+            commits: 0,
+            rewrites: 0,
         }
     }
 
@@ -54,12 +59,15 @@ impl Kept {
             let same = *there_in == turn && is_same(there, message);
             // The editor's id of a message may become known later.
             if !same && there.external_id.is_none() && there.hash == message.hash {
+                self.rewrites += 1;
                 self.messages.insert(place, (turn, Arc::clone(message)));
                 return Ok(());
             }
             let other = || format!("another message stands at {} (rev {})", message.ord, message.rev);
             return if same { Ok(()) } else { Err(other()) };
         }
+        let versions = self.messages.range((message.ord, 0)..=(message.ord, u32::MAX));
+        self.rewrites += u64::from(versions.count() > 0);
         self.messages.insert(place, (turn, Arc::clone(message)));
         Ok(())
     }
@@ -104,6 +112,7 @@ impl Kept {
             Write::Truncate { from, turns } => {
                 self.messages.retain(|(ord, _), _| ord < from);
                 self.turns.retain(|index, _| index < turns);
+                self.rewrites += 1;
             }
             Write::Enqueue(item) => return self.enqueue(item),
             Write::Dequeue(item) => self.queue.retain(|there| there.id != *item),
@@ -120,14 +129,15 @@ impl Kept {
         self.messages.iter().map(|((ord, _), message)| (*ord, message)).collect()
     }
 
-    /// It whole.
-    pub fn stored(&self) -> Stored {
+    /// It whole, but for messages before `from`.
+    pub fn stored(&self, from: Ordinal) -> Stored {
         let mut queue = self.queue.clone();
         queue.sort_by_key(|item| !item.priority);
+        let newest = self.newest().into_iter().filter(|(ord, _)| *ord >= from);
         Stored {
             head: self.head.clone(),
             turns: self.turns.values().cloned().collect(),
-            messages: self.newest().into_values().cloned().collect(),
+            messages: newest.map(|(_, message)| message.clone()).collect(),
             compactions: self.compactions.clone(),
             queue,
             keys: self.keys.clone(),

@@ -1,10 +1,9 @@
 //! Rows as sessions again. What cannot be read is set aside with its place and the reason; it never stops the rest.
 
-use super::Fault;
 use super::columns::{
     CHANGED, MESSAGE_COLUMNS, MessageRow, compaction_sum, millis, number, text, text_or_null, time, variant,
 };
-use super::waiting;
+use super::{Fault, Lease, waiting};
 use crate::engine::compact::record::{Compaction, Status};
 use crate::engine::id::{Generation, MessageId, Ordinal, SessionId, TurnId};
 use crate::engine::message::Message;
@@ -22,14 +21,36 @@ pub(super) const HEAD: &str = "SELECT s.workspace, s.title, s.driver, s.kind, s.
             s.created_at, a.updated_at, s.title_from, s.origin, a.accepted
      FROM chat_sessions s LEFT JOIN chat_activity a ON a.session = s.id WHERE s.id = ?1";
 
-/// A session whole.
-pub(super) fn load(tx: &Transaction<'_>, session: &SessionId) -> Result<Option<Stored>, Fault> {
+pub(super) const PULSE: &str = "SELECT a.commits, a.rewrites, l.fence, l.holder, l.pid, l.since
+     FROM chat_activity a LEFT JOIN leases l ON l.session = a.session WHERE a.session = ?1";
+
+/// Commits of a session, those that rewrote something, and its lease.
+pub(super) fn pulse(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+) -> rusqlite::Result<Option<(u64, u64, Option<Lease>)>> {
+    let row = |row: &Row<'_>| {
+        let fence: Option<u64> = row.get(2)?;
+        let lease = |fence| -> rusqlite::Result<Lease> {
+            Ok(Lease { fence, holder: row.get(3)?, pid: row.get(4)?, since: time(row.get(5)?) })
+        };
+        Ok((row.get(0)?, row.get(1)?, fence.map(lease).transpose()?))
+    };
+    tx.prepare_cached(PULSE)?.query_row([session.as_str()], row).optional()
+}
+
+/// A session whole, but for messages before `from`.
+pub(super) fn load(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    from: Ordinal,
+) -> Result<Option<Stored>, Fault> {
     let mut unreadable = Vec::new();
     let mut statement = tx.prepare_cached(HEAD)?;
     let read = |row: &Row<'_>| Ok(head(tx, session, row, &mut unreadable));
     let Some(head) = statement.query_row([session.as_str()], read).optional()? else { return Ok(None) };
     let turns = turns(tx, session, &mut unreadable)?;
-    let messages = messages(tx, session, &mut unreadable)?;
+    let messages = messages(tx, session, from, &mut unreadable)?;
     let compactions = compactions(tx, session, &mut unreadable)?;
     let queue = waiting::queue(tx, session, &mut unreadable)?;
     let keys = waiting::keys(tx, session, &mut unreadable)?;
@@ -146,17 +167,18 @@ pub(super) fn next<'r, 's>(
 /// A message with its turn's place, or why it cannot be read.
 type Found = Result<(u32, Arc<Message>), String>;
 
-/// The newest version of each message. Behind a damaged part of the file reading goes on from the other end.
+/// The newest version of each message, from one on. Behind a damaged part of the file reading goes on from the other end.
 fn messages(
     tx: &Transaction<'_>,
     session: &SessionId,
+    from: Ordinal,
     unreadable: &mut Vec<String>,
 ) -> rusqlite::Result<Vec<(u32, Arc<Message>)>> {
     let mut found = BTreeMap::new();
     let damages = unreadable.len();
-    collect(tx, session, "ASC", &mut found, unreadable)?;
+    collect(tx, (session, from), "ASC", &mut found, unreadable)?;
     if unreadable.len() > damages {
-        collect(tx, session, "DESC", &mut found, unreadable)?;
+        collect(tx, (session, from), "DESC", &mut found, unreadable)?;
         unreadable.truncate(damages + 1);
     }
     let mut messages = Vec::with_capacity(found.len());
@@ -171,19 +193,20 @@ fn messages(
 
 pub(super) fn messages_sql(order: &str) -> String {
     format!(
-        "SELECT {MESSAGE_COLUMNS} FROM chat_messages WHERE session = ?1 ORDER BY ord {order}, rev {order}"
+        "SELECT {MESSAGE_COLUMNS} FROM chat_messages WHERE session = ?1 AND ord >= ?2
+         ORDER BY ord {order}, rev {order}"
     )
 }
 
 fn collect(
     tx: &Transaction<'_>,
-    session: &SessionId,
+    (session, from): (&SessionId, Ordinal),
     order: &str,
     found: &mut BTreeMap<i64, (i64, Found)>,
     unreadable: &mut Vec<String>,
 ) -> rusqlite::Result<()> {
     let mut statement = tx.prepare_cached(&messages_sql(order))?;
-    let mut rows = statement.query([session.as_str()])?;
+    let mut rows = statement.query(params![session.as_str(), from.0])?;
     while let Some(row) = next(&mut rows, "messages", unreadable)? {
         let (ord, rev) = (row.get(0)?, row.get(1)?);
         if found.get(&ord).is_none_or(|(newest, _)| *newest < rev) {

@@ -86,6 +86,7 @@ fn hot_statements_search_by_an_index_and_sort_nothing() {
     for sql in [
         LEASE,
         read::HEAD,
+        read::PULSE,
         read::BLOB,
         read::FIND,
         write::PUT_BLOB,

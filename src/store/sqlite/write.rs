@@ -47,6 +47,20 @@ pub(super) fn apply(tx: &Transaction<'_>, session: &SessionId, write: &Write) ->
     }
 }
 
+/// Counts a commit, for those who follow the session.
+pub(super) fn count_commit(tx: &Transaction<'_>, session: &SessionId) -> Done {
+    tx.prepare_cached("UPDATE chat_activity SET commits = commits + 1 WHERE session = ?1")?
+        .execute([session.as_str()])?;
+    Ok(())
+}
+
+/// Counts a change of a message that was there: who follows the session must read all of it again.
+fn count_rewrite(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<()> {
+    tx.prepare_cached("UPDATE chat_activity SET rewrites = rewrites + 1 WHERE session = ?1")?
+        .execute([session.as_str()])
+        .map(drop)
+}
+
 /// What undoes the step.
 pub(super) fn refused(session: &SessionId, reason: String) -> Fault {
     StoreError::Refused { session: session.clone(), reason }.into()
@@ -187,7 +201,7 @@ fn append(tx: &Transaction<'_>, session: &SessionId, turn: u32, message: &Messag
                 )?
                 .execute(params![id, row.ord, row.rev, row.external_id, row.check_sum(), row.hash])?;
             if learned == 1 {
-                return Ok(());
+                return Ok(count_rewrite(tx, session)?);
             }
         }
         let other = || refused(session, format!("another message stands at {} (rev {})", row.ord, row.rev));
@@ -197,7 +211,9 @@ fn append(tx: &Transaction<'_>, session: &SessionId, turn: u32, message: &Messag
     let (versions, newest): (u32, u32) = tx
         .prepare_cached("SELECT count(*), max(rev) FROM chat_messages WHERE session = ?1 AND ord = ?2")?
         .query_row(params![id, row.ord], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    if versions == 1 {
+    if versions > 1 {
+        count_rewrite(tx, session)?;
+    } else {
         tx.prepare_cached("UPDATE chat_activity SET messages = messages + 1 WHERE session = ?1")?
             .execute([id])?;
     }
@@ -394,6 +410,7 @@ fn truncate(tx: &Transaction<'_>, session: &SessionId, from: Ordinal, turns: u32
         "UPDATE chat_activity SET messages = messages - ?2, turns = turns - ?3 WHERE session = ?1",
     )?
     .execute(params![id, places, deleted.turns])?;
+    count_rewrite(tx, session)?;
     tx.prepare_cached(
         "UPDATE chat_sessions SET first_request = NULL, first_request_ord = NULL
          WHERE id = ?1 AND first_request_ord >= ?2",

@@ -8,7 +8,6 @@ use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
@@ -101,6 +100,9 @@ struct Inbox {
     /// Why there will be no more: the end, or bytes that are no frame.
     end: Option<String>,
     log: String,
+    /// Whether nothing is read: neither output nor log, or only the log.
+    is_held: bool,
+    is_log_held: bool,
 }
 
 #[derive(Default)]
@@ -118,6 +120,12 @@ impl Shared {
         change(&mut self.lock());
         self.changed.notify_all();
     }
+
+    /// Waits until reading is wanted.
+    fn wait_until_read(&self, is_held: impl Fn(&Inbox) -> bool) {
+        let held = self.changed.wait_while(self.lock(), |inbox| is_held(inbox));
+        drop(held);
+    }
 }
 
 /// The client's end of the input.
@@ -132,7 +140,6 @@ pub struct Client {
     child: Child,
     input: Option<Input>,
     shared: Arc<Shared>,
-    go: Vec<Sender<()>>,
     next: i64,
     must_read: Vec<String>,
     code: Option<Option<i32>>,
@@ -182,30 +189,21 @@ impl Client {
         };
         let log = child.stderr.take().expect("it is piped");
         let shared = Arc::new(Shared::default());
-        let ((go_output, may_output), (go_log, may_log)) = (channel(), channel());
+        shared.change(|inbox| (inbox.is_held, inbox.is_log_held) = (start.is_held, start.is_held));
         let (for_output, for_log) = (Arc::clone(&shared), Arc::clone(&shared));
-        spawn(move || read_output(&may_output, output, &for_output));
-        spawn(move || read_log(&may_log, log, &for_log));
-        let mut client = Self {
-            child,
-            input: Some(input),
-            shared,
-            go: vec![go_output, go_log],
-            next: 1,
-            must_read: start.must_read,
-            code: None,
-        };
-        if !start.is_held {
-            client.read_on();
-        }
-        client
+        spawn(move || read_output(output, &for_output));
+        spawn(move || read_log(log, &for_log));
+        Self { child, input: Some(input), shared, next: 1, must_read: start.must_read, code: None }
     }
 
     /// Begins to read what the server says.
     pub fn read_on(&mut self) {
-        for go in self.go.drain(..) {
-            let _ = go.send(());
-        }
+        self.shared.change(|inbox| (inbox.is_held, inbox.is_log_held) = (false, false));
+    }
+
+    /// Reads nothing more of what the server says, but for a frame that is being read, until [`Client::read_on`].
+    pub fn stop_reading(&mut self) {
+        self.shared.change(|inbox| inbox.is_held = true);
     }
 
     /// The process that was started.
@@ -435,10 +433,10 @@ impl Drop for Client {
 }
 
 /// Reads frames until the end. The server's framing is exact, so nothing but exact framing is taken.
-fn read_output(go: &Receiver<()>, output: impl Read, shared: &Shared) {
-    let _ = go.recv();
+fn read_output(output: impl Read, shared: &Shared) {
     let mut output = io::BufReader::new(output);
     let end = loop {
+        shared.wait_until_read(|inbox| inbox.is_held);
         match read_frame(&mut output) {
             Ok(Some(frame)) => shared.change(|inbox| inbox.frames.push((frame, false))),
             Ok(None) => break "it ended".to_owned(),
@@ -470,8 +468,8 @@ fn read_frame(output: &mut impl Read) -> Result<Option<Value>, String> {
     serde_json::from_slice(&body).map(Some).map_err(|error| format!("no JSON: {error}"))
 }
 
-fn read_log(go: &Receiver<()>, mut log: impl Read, shared: &Shared) {
-    let _ = go.recv();
+fn read_log(mut log: impl Read, shared: &Shared) {
+    shared.wait_until_read(|inbox| inbox.is_log_held);
     let mut bytes = [0; 4096];
     while let Ok(count @ 1..) = log.read(&mut bytes) {
         let text = String::from_utf8_lossy(bytes.get(..count).unwrap_or_default()).into_owned();

@@ -1,0 +1,141 @@
+//! What a client is told when a session changed that another process writes: the events that lead from what was shown to
+//! what is stored now, or nothing where only a snapshot says it all. No store and no wire in here.
+
+use crate::engine::compact::metadata::SummaryMetadata;
+use crate::engine::compact::record::Compaction;
+use crate::engine::id::TurnId;
+use crate::engine::message::Message;
+use crate::engine::session::Session;
+use crate::engine::session::event::{CompactionUpdate, EventBody, Phase, TurnEnd};
+use crate::engine::session::snapshot::{Snapshot, TurnSnapshot};
+use crate::engine::session::state::StateName;
+use crate::engine::session::stored::{Driver, TurnStatus};
+use crate::store::follow::Holder;
+use std::sync::Arc;
+
+/// What was shown of a session, as far as changes of it are told.
+#[derive(Debug)]
+pub(super) struct Shown {
+    /// Who writes it.
+    pub holder: Option<Holder>,
+    /// Its state.
+    pub state: StateName,
+    messages: usize,
+    /// Without their rounds, which follow from the messages.
+    turns: Vec<TurnSnapshot>,
+    compactions: Vec<(Compaction, SummaryMetadata)>,
+    /// All that no event tells.
+    rest: Snapshot,
+}
+
+impl Shown {
+    /// A session that was read from its store.
+    pub fn of(session: &Session, holder: Option<Holder>) -> Self {
+        let mut rest = session.snapshot();
+        let messages = std::mem::take(&mut rest.messages).len();
+        let mut turns = std::mem::take(&mut rest.turns);
+        turns.iter_mut().for_each(|turn| turn.rounds = Vec::new());
+        let compactions = std::mem::take(&mut rest.compactions);
+        // A turn that waits for nobody runs, as long as there is who runs it.
+        let is_ours = rest.head.driver == Driver::Sidecar;
+        let runs = turns.last().is_some_and(|turn| turn.status == TurnStatus::Running);
+        let state = match rest.state {
+            StateName::Idle if holder.is_some() && is_ours && runs => StateName::Generating,
+            state => state,
+        };
+        Self { holder, state, messages, turns, compactions, rest }
+    }
+
+    /// The events that lead from here to `new`, whose messages from `from` on are these. Nothing where events cannot say
+    /// it.
+    pub fn until(&self, new: &Self, from: usize, added: &[(u32, Arc<Message>)]) -> Option<Vec<EventBody>> {
+        let is_appended = from == self.messages && new.messages == from + added.len();
+        let compactions = new.compactions.get(self.compactions.len()..)?;
+        let is_known = new.compactions.starts_with(&self.compactions) && new.turns.len() >= self.turns.len();
+        if !is_appended || !is_known || self.holder != new.holder || !self.rests_alike(&new.rest) {
+            return None;
+        }
+        let mut events: Vec<EventBody> =
+            added.iter().map(|(_, message)| EventBody::MessageAdded(Arc::clone(message))).collect();
+        events.extend(compactions.iter().map(accepted));
+        if (&self.rest.thread, &self.rest.settings) != (&new.rest.thread, &new.rest.settings) {
+            events.push(EventBody::ThreadUpdated(Box::new(new.rest.thread.clone())));
+        }
+        if self.rest.queue != new.rest.queue {
+            events.push(EventBody::QueueUpdated { items: new.rest.queue.clone(), failed: None });
+        }
+        if self.rest.pause != new.rest.pause {
+            let pause = new.rest.pause.clone();
+            let is_over = pause.is_empty();
+            events.push(if is_over { EventBody::PauseCleared } else { EventBody::PauseRequired(pause) });
+        }
+        events.extend(self.turns_until(new));
+        Some(events)
+    }
+
+    /// How turns ended, and where the session stands now.
+    fn turns_until(&self, new: &Self) -> Vec<EventBody> {
+        let status = |shown: &Self, at: usize| shown.turns.get(at).map(|turn| turn.status);
+        let last = new.turns.len().checked_sub(1);
+        let mut events = Vec::new();
+        for (at, turn) in new.turns.iter().enumerate() {
+            let is_last = Some(at) == last;
+            let changed = status(self, at) != Some(turn.status);
+            let ended = changed && turn.status != TurnStatus::Running;
+            if ended || is_last && (changed || self.state != new.state) {
+                let summaries = turn.summaries.clone();
+                events.push(EventBody::RuntimeUpdated {
+                    state: if is_last { new.state } else { after(turn.status) },
+                    turn: Some(TurnId::new(&turn.id)),
+                    ended: ended.then_some(TurnEnd { status: turn.status, error: None, summaries }),
+                });
+            }
+        }
+        if last.is_none() && self.state != new.state {
+            events.push(EventBody::RuntimeUpdated { state: new.state, turn: None, ended: None });
+        }
+        events
+    }
+
+    /// Whether nothing differs that no event tells.
+    fn rests_alike(&self, new: &Snapshot) -> bool {
+        let (old, head) = (&self.rest, &new.head);
+        let known = &old.head;
+        let is_same = (known.driver, &known.kind, &known.parent, &known.work_scope, known.generation)
+            == (head.driver, &head.kind, &head.parent, &head.work_scope, head.generation);
+        // Told, or shown to nobody; whatever else a snapshot has is compared.
+        let told = Snapshot {
+            stream: old.stream.clone(),
+            seq: old.seq,
+            state: old.state,
+            error: old.error.clone(),
+            head: old.head.clone(),
+            settings: old.settings.clone(),
+            thread: old.thread.clone(),
+            queue: old.queue.clone(),
+            pause: old.pause.clone(),
+            pending: old.pending.clone(),
+            ..new.clone()
+        };
+        is_same && told == *old
+    }
+}
+
+fn accepted((record, metadata): &(Compaction, SummaryMetadata)) -> EventBody {
+    EventBody::CompactionUpdated(Box::new(CompactionUpdate {
+        phase: Phase::Accepted,
+        mode: Some(record.mode),
+        trigger: record.trigger,
+        reason: None,
+        record: Some((record.clone(), metadata.clone())),
+    }))
+}
+
+/// Where a session stood when a turn of it ended so.
+fn after(status: TurnStatus) -> StateName {
+    match status {
+        TurnStatus::Completed => StateName::Completed,
+        TurnStatus::Failed => StateName::Error,
+        TurnStatus::Running | TurnStatus::Cancelled => StateName::Idle,
+    }
+}

@@ -1,0 +1,110 @@
+//! The newest sessions of a store, and how they changed: what a client that asked for a list is told of what other
+//! processes do. A value and its comparison.
+
+use crate::engine::id::{SessionId, Time};
+use crate::store::list::{ListQuery, Page, SessionRow};
+use std::collections::BTreeMap;
+
+/// Sessions that are compared. Older ones change only by becoming newer.
+const ROWS: u32 = 50;
+
+/// Which sessions are compared.
+pub(super) fn newest() -> ListQuery {
+    ListQuery { limit: ROWS, ..ListQuery::default() }
+}
+
+/// The newest sessions of a store.
+#[derive(Debug)]
+pub(super) struct Newest {
+    rows: BTreeMap<SessionId, SessionRow>,
+    /// When the last one was made.
+    made: Time,
+    /// Whether there are others.
+    has_more: bool,
+}
+
+/// How they changed.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Changed {
+    pub created: Vec<SessionRow>,
+    pub updated: Vec<SessionRow>,
+    pub deleted: Vec<SessionId>,
+}
+
+impl Newest {
+    /// A page that [`newest`] asked for.
+    pub fn of(page: Page) -> Self {
+        let made = page.sessions.iter().map(|row| row.created_at).max().unwrap_or_default();
+        let rows = page.sessions.into_iter().map(|row| (row.id.clone(), row)).collect();
+        Self { rows, made, has_more: page.next.is_some() }
+    }
+
+    /// Forgets one that is gone: whoever removed it has told so.
+    pub fn forget(&mut self, id: &SessionId) {
+        self.rows.remove(id);
+    }
+
+    /// How it became another page.
+    pub fn until(&self, new: &Self) -> Changed {
+        let mut changed = Changed::default();
+        for (id, row) in new.rows.iter().filter(|(id, row)| self.rows.get(*id) != Some(*row)) {
+            // One that was not among the newest may only have been used again.
+            let is_old = self.rows.contains_key(id) || self.has_more && row.created_at <= self.made;
+            if is_old { &mut changed.updated } else { &mut changed.created }.push(row.clone());
+        }
+        let oldest = new.rows.values().map(|row| row.updated_at).min().unwrap_or_default();
+        let gone = self.rows.values().filter(|row| !new.rows.contains_key(&row.id));
+        let gone = gone.filter(|row| !new.has_more || row.updated_at > oldest);
+        changed.deleted.extend(gone.map(|row| row.id.clone()));
+        changed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::session::stored::Driver;
+    use crate::store::list::Cursor;
+
+    fn row(id: &str, created_at: u64, updated_at: u64) -> SessionRow {
+        SessionRow {
+            id: SessionId::new(id),
+            workspace: String::new(),
+            title: None,
+            driver: Driver::Sidecar,
+            kind: None,
+            parent: None,
+            origin: Default::default(),
+            work_scope: None,
+            updated_at: Time(updated_at),
+            created_at: Time(created_at),
+            messages: 0,
+            turns: 0,
+            first_request: None,
+            summary: None,
+            summarized_count: 0,
+        }
+    }
+
+    fn page(rows: &[SessionRow], has_more: bool) -> Newest {
+        let next = has_more.then(|| Cursor { updated_at: Time(0), id: SessionId::new("x") });
+        Newest::of(Page { sessions: rows.to_vec(), next })
+    }
+
+    #[test]
+    fn what_is_new_other_or_gone_is_told_and_what_only_moved_is_not() {
+        let (a, b, c) = (row("a", 1, 5), row("b", 2, 4), row("c", 3, 9));
+        let used = row("a", 1, 8);
+        let changed = page(&[a.clone(), b.clone()], false).until(&page(&[c.clone(), used.clone()], false));
+        assert_eq!(
+            changed,
+            Changed { created: vec![c.clone()], updated: vec![used], deleted: vec![b.id.clone()] }
+        );
+        // On a page that is full the oldest one only makes room, and one that comes up is no new one.
+        let changed = page(&[a.clone(), b.clone()], true).until(&page(&[c.clone(), a.clone()], true));
+        assert_eq!(changed, Changed { created: vec![c.clone()], ..Changed::default() });
+        let came_up = row("old", 1, 9);
+        let changed = page(&[c.clone(), a.clone()], true).until(&page(&[came_up.clone(), a], true));
+        assert_eq!(changed, Changed { updated: vec![came_up], deleted: vec![c.id], ..Changed::default() });
+    }
+}

@@ -1,0 +1,219 @@
+//! Looking whether other processes wrote something: a few times a second, only while something is followed or a client has
+//! a list, and with one cheap question to each store. What is told of it is decided beside here.
+
+use super::Follower;
+use super::lists::{self, Newest};
+use crate::engine::id::SessionId;
+use crate::protocol::event::SessionsChangedParams;
+use crate::server::inbox::Event;
+use crate::server::main_loop::{MainLoop, Slot};
+use crate::server::wire_session;
+use crate::store::error::StoreError;
+use crate::store::follow::{Mark, News};
+use crate::store::list::{Page, SessionRow};
+use std::time::Duration;
+
+/// How often a store is asked whether anything was committed.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(250);
+/// Every so many looks it is also looked whether the writers live, which no commit tells, and at lists.
+const SLOW: u64 = 4;
+
+/// A store that is looked at.
+#[derive(Default)]
+pub(super) struct Watched {
+    pulse: Option<u64>,
+    /// Whether it was asked and has not answered.
+    is_asked: bool,
+    /// Whether a client asked for a list of it, and what it was when it was looked at last.
+    pub is_listed: bool,
+    pub newest: Option<Newest>,
+}
+
+/// What a store said.
+pub(in crate::server) struct Told {
+    store: String,
+    /// Whether it was a look at the whole store.
+    is_look: bool,
+    found: Result<Found, StoreError>,
+}
+
+/// What is asked of a store.
+#[derive(Default)]
+struct Question {
+    /// Sessions that are followed, each with how far it is read.
+    wanted: Vec<(SessionId, Option<Mark>)>,
+    /// The pulse at which all of it was seen: then there is nothing to read.
+    since: Option<u64>,
+    /// Whether the sessions are looked at whatever the pulse is: that a writer is gone no commit tells.
+    is_thorough: bool,
+    /// Whether its newest sessions are wanted.
+    has_list: bool,
+}
+
+struct Found {
+    pulse: u64,
+    news: Vec<(SessionId, Result<Option<News>, StoreError>)>,
+    page: Option<Page>,
+}
+
+impl Found {
+    /// Whether all was read that may have changed.
+    fn is_whole(&self, is_listed: bool) -> bool {
+        self.news.iter().all(|(_, news)| news.is_ok()) && (self.page.is_some() || !is_listed)
+    }
+}
+
+impl MainLoop {
+    /// A client has a list of this store: it is told of what other processes change in it.
+    pub fn watch_list(&mut self, store: &str) {
+        self.watch(store);
+        let Some(watched) = self.follows.watched.get_mut(store) else { return };
+        if !watched.is_listed {
+            watched.is_listed = true;
+            watched.is_asked = true;
+            self.ask_news(store, Question { has_list: true, ..Question::default() });
+        }
+    }
+
+    pub(super) fn watch(&mut self, store: &str) {
+        self.follows.watched.entry(store.to_owned()).or_default();
+        if self.follows.clock.is_none() {
+            let inbox = self.inbox.clone();
+            let clock = tokio::spawn(async move {
+                loop {
+                    tokio::time::sleep(BETWEEN_LOOKS).await;
+                    if inbox.send(Event::Look).is_err() {
+                        return;
+                    }
+                }
+            });
+            self.follows.clock = Some(clock.abort_handle());
+        }
+    }
+
+    /// Looks at a store no longer where nobody needs it.
+    pub(super) fn stop_looking_at(&mut self, store: &str) {
+        let follows = &mut self.follows;
+        let is_used = follows.followers.values().any(|follower| follower.store == store);
+        if !is_used && follows.watched.get(store).is_some_and(|watched| !watched.is_listed) {
+            follows.watched.remove(store);
+        }
+        if follows.watched.is_empty()
+            && let Some(clock) = follows.clock.take()
+        {
+            clock.abort();
+        }
+    }
+
+    /// Asks the stores that are watched for what is new.
+    pub fn look(&mut self) {
+        if self.ending.is_some() {
+            return;
+        }
+        self.follows.looks += 1;
+        let is_slow = self.follows.looks.is_multiple_of(SLOW);
+        let names: Vec<String> = self.follows.watched.keys().cloned().collect();
+        for name in names {
+            let of_store = |(id, follower): (&SessionId, &Follower)| {
+                let mark = follower.seen.as_ref()?.mark;
+                (follower.store == name).then(|| (id.clone(), Some(mark)))
+            };
+            let wanted: Vec<_> = self.follows.followers.iter().filter_map(of_store).collect();
+            let Some(watched) = self.follows.watched.get_mut(&name) else { continue };
+            // Lists are looked at less often.
+            if watched.is_asked || wanted.is_empty() && !is_slow {
+                continue;
+            }
+            watched.is_asked = true;
+            let (since, has_list) = (watched.pulse, watched.is_listed && is_slow);
+            self.ask_news(&name, Question { wanted, since, is_thorough: is_slow, has_list });
+        }
+    }
+
+    /// Has a store read a session for the first time.
+    pub(super) fn read_first(&mut self, name: &str, id: &SessionId) {
+        let wanted = vec![(id.clone(), None)];
+        self.ask_news(name, Question { wanted, is_thorough: true, ..Question::default() });
+    }
+
+    fn ask_news(&mut self, name: &str, question: Question) {
+        let Ok(store) = self.stores.of(Some(name)) else { return };
+        let Question { wanted, since, is_thorough, has_list } = question;
+        let is_look = wanted.iter().all(|(_, mark)| mark.is_some());
+        let (inbox, store_name) = (self.inbox.clone(), name.to_owned());
+        store.submit(
+            move |store| {
+                let pulse = store.pulse()?;
+                let is_same = since == Some(pulse);
+                let wanted = if is_same && !is_thorough { Vec::new() } else { wanted };
+                let read = wanted.into_iter().map(|(id, mark)| {
+                    let news = store.follow(&id, mark.as_ref());
+                    (id, news)
+                });
+                let news = read.collect();
+                let page = (has_list && !is_same).then(|| store.list(&lists::newest())).transpose()?;
+                Ok(Found { pulse, news, page })
+            },
+            move |found| drop(inbox.send(Event::Told(Box::new(Told { store: store_name, is_look, found })))),
+        );
+    }
+
+    /// A store said what is new.
+    pub fn told(&mut self, told: Told) {
+        let Told { store, is_look, found } = told;
+        if is_look && let Some(watched) = self.follows.watched.get_mut(&store) {
+            watched.is_asked = false;
+            match &found {
+                // Only a pulse of which nothing was left out needs no second look.
+                Ok(found) if found.is_whole(watched.is_listed) => watched.pulse = Some(found.pulse),
+                Ok(_) | Err(StoreError::Locked { .. }) => {}
+                // A store that cannot be opened is not tried again and again for a list's sake.
+                Err(_) => watched.is_listed = false,
+            }
+        }
+        self.stop_looking_at(&store);
+        match found {
+            Ok(Found { news, page, .. }) => {
+                if let Some(page) = page {
+                    self.tell_newest(&store, page);
+                }
+                for (id, news) in news {
+                    self.took_news(&id, news);
+                }
+            }
+            Err(error) if is_look => tracing::debug!(%error, "a look at a store failed; it is tried again"),
+            Err(error) => self.unread(&store, &error),
+        }
+    }
+
+    /// A store could not be read. Those who wait for the first sight of a session hear of it.
+    fn unread(&mut self, store: &str, error: &StoreError) {
+        let is_unseen = |follower: &Follower| follower.store == store && follower.seen.is_none();
+        let unseen = self.follows.followers.iter().filter(|(_, follower)| is_unseen(follower));
+        let ids: Vec<SessionId> = unseen.map(|(id, _)| id.clone()).collect();
+        for id in ids {
+            self.took_news(&id, Err(error.clone()));
+        }
+    }
+
+    /// Tells what other processes changed in the list of sessions. What is open here was told when it changed.
+    fn tell_newest(&mut self, store: &str, page: Page) {
+        let Some(watched) = self.follows.watched.get_mut(store) else { return };
+        let new = Newest::of(page);
+        let changed = watched.newest.as_ref().map(|known| known.until(&new)).unwrap_or_default();
+        watched.newest = Some(new);
+        let is_others = |id: &SessionId| !matches!(self.sessions.get(id), Some(Slot::Live(_)));
+        let listed = |rows: &[SessionRow]| {
+            rows.iter().filter(|row| is_others(&row.id)).map(wire_session::listed).collect()
+        };
+        let deleted = changed.deleted.iter().filter(|id| is_others(id)).map(|id| id.as_str().to_owned());
+        let changed = SessionsChangedParams {
+            created: listed(&changed.created),
+            updated: listed(&changed.updated),
+            deleted: deleted.collect(),
+        };
+        if changed != SessionsChangedParams::default() {
+            self.tell_sessions(changed);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What a client makes of a session's events: a snapshot that goes on. The rules are the protocol's; a number that is
+//! missing fails the test. Only what snapshots and events share is kept.
+
+use serde_json::{Value, json};
+
+/// A session as a client has it.
+#[derive(Debug, Clone)]
+pub struct View {
+    /// As its snapshots show it.
+    pub shown: Value,
+    /// Events of the client that were looked at.
+    taken: usize,
+}
+
+/// What of a snapshot is told by events.
+const TOLD: [&str; 10] = [
+    "sessionId",
+    "stream",
+    "seq",
+    "state",
+    "title",
+    "settings",
+    "messages",
+    "streaming",
+    "pause",
+    "compactions",
+];
+
+/// The part of a snapshot that events tell, to be compared.
+pub fn told(snapshot: &Value) -> Value {
+    TOLD.iter().map(|field| ((*field).to_owned(), snapshot[*field].clone())).collect()
+}
+
+impl View {
+    /// What this snapshot shows, which came after so many events.
+    pub const fn new(shown: Value, taken: usize) -> Self {
+        Self { shown, taken }
+    }
+
+    /// Takes each event that is this session's and was not looked at, of all that came to the client.
+    pub fn take_all(&mut self, events: &[Value]) {
+        let id = self.shown["sessionId"].clone();
+        let new = events.get(self.taken..).unwrap_or_default();
+        new.iter().filter(|event| event["sessionId"] == id).for_each(|event| self.take(event));
+        self.taken = events.len();
+    }
+
+    fn take(&mut self, event: &Value) {
+        let view = &mut self.shown;
+        if event["type"] == "snapshot" {
+            assert_eq!(
+                (&event["seq"], &event["stream"]),
+                (&event["snapshot"]["seq"], &event["snapshot"]["stream"])
+            );
+            *view = event["snapshot"].clone();
+            return;
+        }
+        assert_eq!(event["stream"], view["stream"], "a new stream begins with a snapshot");
+        let (seq, last) = (event["seq"].as_u64().expect("a number"), view["seq"].as_u64().expect("a number"));
+        if seq <= last {
+            return;
+        }
+        assert_eq!(seq, last + 1, "{event}");
+        view["seq"] = json!(seq);
+        match event["type"].as_str().expect("a type") {
+            "streamStarted" => view["streaming"] = json!({ "messageId": event["messageId"], "parts": [] }),
+            "streamDelta" => {
+                for op in event["ops"].as_array().expect("operations") {
+                    assert_eq!(op["op"], "appendContent", "the tests stream nothing else");
+                    append(&mut view["streaming"]["parts"], op["text"].as_str().expect("text"));
+                }
+            }
+            "streamFinished" => view["streaming"] = Value::Null,
+            "messageAdded" => {
+                let messages = view["messages"].as_array_mut().expect("messages");
+                messages.push(event["message"].clone());
+            }
+            "messagesTruncated" => {
+                let messages = view["messages"].as_array_mut().expect("messages");
+                messages.retain(|message| message["ord"].as_u64() < event["fromOrd"].as_u64());
+            }
+            "threadUpdated" => {
+                for field in ["title", "settings"] {
+                    view[field] = event[field].clone();
+                }
+            }
+            "runtimeUpdated" => view["state"] = event["state"].clone(),
+            "pauseRequired" => view["pause"] = json!({ "reasons": event["reasons"] }),
+            "pauseCleared" => view["pause"] = Value::Null,
+            "compactionUpdated" if event["phase"] == "accepted" => {
+                view["compactions"].as_array_mut().expect("compactions").push(event["compaction"].clone());
+            }
+            _ => {}
+        }
+    }
+}
+
+fn append(parts: &mut Value, text: &str) {
+    let parts = parts.as_array_mut().expect("parts");
+    match parts.last_mut() {
+        Some(Value::Object(part)) if part.get("type") == Some(&json!("text")) => {
+            if let Some(Value::String(whole)) = part.get_mut("text") {
+                whole.push_str(text);
+            }
+        }
+        _ => parts.push(json!({ "type": "text", "text": text })),
+    }
+}
