@@ -249,7 +249,7 @@ impl Model {
         if let [at] = new[..] {
             assert!(gone.is_empty());
             assert!(!self.left.contains(&items[at].id), "an item that left comes again");
-            assert!(items.get(at + 1).is_none_or(|next| next.priority < items[at].priority));
+            assert!(items.get(at + 1).is_none_or(|next| !next.priority && items[at].priority));
             assert_eq!(Some(at), self.promised_place(&items[at].id), "the place that was told");
         }
         assert!(new.len() <= 1);
