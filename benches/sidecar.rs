@@ -372,6 +372,8 @@ fn in_process(folder: &Folder, rounds: usize, costs: &mut Costs) {
             settings: settings.clone(),
             stored: Some(stored),
             stream: String::new(),
+            scope: Default::default(),
+            approvals: Vec::new(),
         };
         let mut opened = None;
         begin.push(timed(|| opened = Some(Session::new(opening(stored), &O200k))));
