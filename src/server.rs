@@ -13,6 +13,7 @@ mod folder;
 mod follow;
 pub mod frame;
 mod inbox;
+mod listed;
 mod live;
 mod log;
 mod loops;

@@ -327,11 +327,17 @@ impl Step<'_> {
         self.effects.push(Effect::Trace(what.into()));
     }
 
-    /// Writes the session's own row. Nothing of a session is stored before it.
+    /// Writes the session's own row, for something is said or done in it.
     fn write_head(&mut self) {
+        self.session.head.updated_at = self.around.now;
+        self.write_head_as_it_was_used();
+    }
+
+    /// Writes the session's own row; its place in a list of those that were used last is as before. Nothing of a session
+    /// is stored before it.
+    fn write_head_as_it_was_used(&mut self) {
         self.session.is_stored = true;
         self.session.head.cuts = self.session.transcript.cuts();
-        self.session.head.updated_at = self.around.now;
         self.write(Write::Head(Box::new(self.session.head.clone())));
     }
 

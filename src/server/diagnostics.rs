@@ -1,8 +1,8 @@
 //! `server/diagnostics`: what a person who looks for a fault wants to see first.
 
 use super::inbox::Event;
+use super::listed::summary;
 use super::main_loop::{MainLoop, Slot, wire};
-use super::wire_session::summary;
 use crate::engine::session::input::ReplyTo;
 use crate::protocol::VERSION;
 use crate::protocol::error::ProtocolError;

@@ -91,7 +91,9 @@ fn import(main: &mut MainLoop, to: ReplyTo, params: SessionImportParams) -> Resu
     let unknown = |error: ImportError, format: &str| {
         let known = Format::ALL.map(|format| format.name().to_owned()).to_vec();
         let data = ErrorData::UnsupportedFormat { format: format.to_owned(), known };
-        ProtocolError::new(data, format!("{error}; nothing was done"))
+        // Its words are the command line's, whose option is a field here.
+        let said = error.to_string().replace("--format", "`format`");
+        ProtocolError::new(data, format!("{} Nothing was done.", said.trim_end()))
     };
     let bytes = params.data.as_bytes();
     let asked = params.format.as_deref();

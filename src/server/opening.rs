@@ -2,12 +2,12 @@
 //! somebody said of what. An id that nobody knows is an error.
 
 use super::inbox::Event;
+use super::listed::summary;
 use super::live::Live;
 use super::main_loop::{MainLoop, Slot, now};
 use super::queued::{Opens, Queued};
 use super::shared::{self, Loaded, Shared};
 use super::stores;
-use super::wire_session::summary;
 use crate::engine::id::{Generation, SessionId};
 use crate::engine::session::input::Input;
 use crate::engine::session::stored::{Driver, Head, Origin, Prefix, Stored};

@@ -5,9 +5,9 @@ use super::inbox::Event;
 use super::live::{Done, Live};
 use super::main_loop::{MainLoop, Slot};
 use super::message::Answer;
-use super::{stores, wire_event, wire_session};
+use super::{listed, stores, wire_event, wire_session};
 use crate::engine::id::{CallId, SessionId, TurnId};
-use crate::engine::session::effect::{AskModel, Effect, InvokeTool, Reason};
+use crate::engine::session::effect::{AskModel, Effect, InvokeTool, Made, Reason};
 use crate::engine::session::event::{EventBody, Phase};
 use crate::engine::session::input::{Input, ModelCallId, Timer, ToolOutcome};
 use crate::protocol::convert::{self, Reading};
@@ -17,7 +17,6 @@ use crate::protocol::model::{
     ModelCompleteParams, ModelCountTokensParams, ModelDeltaParams, ModelPurpose, ModelUsageParams, Usage,
     UsageSource,
 };
-use crate::protocol::session::SessionSummary;
 use crate::protocol::tool::{RequestPermissionParams, ToolInvokeParams};
 use crate::store::error::StoreError;
 use serde_json::json;
@@ -118,6 +117,7 @@ impl MainLoop {
                 | Effect::Stop(_)
                 | Effect::Trace(_) => self.perform(id, effect),
                 Effect::Write(_)
+                | Effect::Made(_)
                 | Effect::AskModel(_)
                 | Effect::InvokeTool(_)
                 | Effect::RunTool(_)
@@ -144,6 +144,7 @@ impl MainLoop {
         match effect {
             // Steps are taken apart before they get here.
             Effect::Write(_) => {}
+            Effect::Made(made) => self.tell_made(id, &made),
             Effect::Emit(event) => self.emit(id, event),
             Effect::Reply(to, answer) => {
                 let Some(Slot::Live(live)) = self.sessions.get(id) else { return };
@@ -216,18 +217,16 @@ impl MainLoop {
             return;
         }
         let Some(Slot::Live(live)) = self.sessions.get(id).filter(|slot| slot.is_stored()) else { return };
-        let now = wire_session::summary(&live.session);
-        let mut changed = SessionsChangedParams::default();
-        match body {
-            EventBody::MessagesTruncated { fork: Some(fork), .. } => {
-                let parent_id = Some(now.session_id.clone());
-                let session_id = fork.as_str().to_owned();
-                changed.created.push(SessionSummary { session_id, parent_id, ..now.clone() });
-                changed.updated.push(now);
-            }
-            _ => changed.updated.push(now),
+        let updated = vec![listed::summary(&live.session)];
+        self.tell_sessions(SessionsChangedParams { updated, ..SessionsChangedParams::default() });
+    }
+
+    /// There is another session, which this one made of itself.
+    fn tell_made(&mut self, id: &SessionId, made: &Made) {
+        if self.sessions.get(id).is_some_and(Slot::is_stored) {
+            let created = vec![listed::made(made)];
+            self.tell_sessions(SessionsChangedParams { created, ..SessionsChangedParams::default() });
         }
-        self.tell_sessions(changed);
     }
 
     /// A compaction as progress of the request that waits for it.

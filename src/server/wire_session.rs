@@ -1,6 +1,7 @@
 //! What a session answers, as a client reads it. Values are turned around by `protocol::convert`; here they are put
 //! together into results.
 
+use super::listed;
 use super::main_loop::wire;
 use super::settings::{Layers, shown};
 use crate::engine::compact::metadata::SummaryMetadata;
@@ -31,12 +32,12 @@ use crate::protocol::prompt::{PromptMessage, PromptRenderResult, PromptRole};
 use crate::protocol::restore::{self, RestoreEntry, RestoreReport, RestoreSource};
 use crate::protocol::session::{
     self, Compression, Pause, RoundView, SessionConfigureResult, SessionDeleteResult, SessionListResult,
-    SessionOpenResult, SessionSubscribeResult, SessionSummary, TurnView,
+    SessionOpenResult, SessionSubscribeResult, TurnView,
 };
 use crate::protocol::tool::{Decision, PauseReason, PendingCall, ToolDecideResult, Verdict as Decided};
 use crate::protocol::turn::{RoundAppendResult, TurnCancelResult, TurnEndResult, TurnStartResult};
 use crate::store::Deleted;
-use crate::store::list::{Page, SessionRow};
+use crate::store::list::Page;
 use serde_json::Value;
 
 /// What was asked for, where one answer has several forms.
@@ -440,55 +441,9 @@ fn inspected(session: &Session, layers: &Layers, inspection: Inspection) -> Cont
 /// A page of sessions.
 pub(super) fn page(page: &Page) -> Result<Value, ProtocolError> {
     wire(&SessionListResult {
-        sessions: page.sessions.iter().map(listed).collect(),
+        sessions: page.sessions.iter().map(listed::row).collect(),
         next_cursor: page.next.as_ref().map(ToString::to_string),
     })
-}
-
-/// A session that is not open here, for a list.
-pub(super) fn listed(row: &SessionRow) -> SessionSummary {
-    SessionSummary {
-        session_id: row.id.as_str().to_owned(),
-        workspace_folder: row.workspace.clone(),
-        driver: row.driver.into(),
-        title: row.title.clone().or_else(|| row.first_request.clone()),
-        kind: row.kind.clone(),
-        parent_id: row.parent.as_ref().map(|parent| parent.as_str().to_owned()),
-        origin: row.origin.into(),
-        work_scope: row.work_scope.clone(),
-        state: None,
-        messages: row.messages,
-        turns: row.turns,
-        summary: row.summary.clone(),
-        summarized_count: row.summarized_count,
-        created_at: convert::iso(row.created_at),
-        updated_at: convert::iso(row.updated_at),
-    }
-}
-
-/// What a session is now, for a list.
-pub(super) fn summary(session: &Session) -> SessionSummary {
-    let head = session.head();
-    let transcript = session.transcript();
-    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    let in_force = transcript.in_force();
-    SessionSummary {
-        session_id: head.id.as_str().to_owned(),
-        workspace_folder: head.workspace.clone(),
-        driver: head.driver.into(),
-        title: head.title.clone(),
-        kind: head.kind.clone(),
-        parent_id: head.parent.as_ref().map(|parent| parent.as_str().to_owned()),
-        origin: head.origin.into(),
-        work_scope: head.work_scope.clone(),
-        state: Some(session.state().name().into()),
-        messages: count(transcript.messages().len()),
-        turns: count(transcript.turns().len()),
-        summary: in_force.map(|record| record.block.to_string()),
-        summarized_count: in_force.map_or(0, |record| record.resume_at().0),
-        created_at: convert::iso(head.created_at),
-        updated_at: convert::iso(head.updated_at),
-    }
 }
 
 /// What was deleted.

@@ -26,3 +26,4 @@ mod script;
 mod secrets;
 mod stores;
 mod summaries;
+mod waiting;

@@ -121,8 +121,9 @@ impl Step<'_> {
             self.session.head.title = open.title;
             self.session.head.title_from = Some(TitleFrom::Client);
         }
+        // Who only looks at a session says nothing in it.
         self.take_prefix(open.prefix);
-        self.write_head();
+        self.write_head_as_it_was_used();
         let given = open.history.is_some();
         self.end_interrupted();
         let mut report = match open.history {

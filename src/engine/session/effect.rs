@@ -9,7 +9,7 @@ use super::reconcile::Report;
 use super::settings::ModelFacts;
 use super::snapshot::{Inspection, Snapshot};
 use super::state::StateName;
-use super::stored::{Always, Driver, Write};
+use super::stored::{Always, Driver, Head, Write};
 use crate::engine::compact::ladder::CannotFit;
 use crate::engine::compact::metadata::SummaryMetadata;
 use crate::engine::compact::record::Compaction;
@@ -26,6 +26,8 @@ use thiserror::Error;
 pub enum Effect {
     /// Store this. All writes of a step are one transaction.
     Write(Write),
+    /// Tell whoever shows a list that there is another session.
+    Made(Box<Made>),
     /// Tell whoever follows the session.
     Emit(Event),
     /// Answer who asked.
@@ -52,6 +54,21 @@ pub enum Effect {
     Stop(Timer),
     /// For the log: something came that is not wanted any more, or told nothing.
     Trace(String),
+}
+
+/// A session that another one made of itself, as a list shows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Made {
+    /// Its own row.
+    pub head: Head,
+    /// Messages in it.
+    pub messages: u32,
+    /// Turns in it.
+    pub turns: u32,
+    /// The text of the compaction in force.
+    pub summary: Option<Text>,
+    /// Messages that the summary stands for.
+    pub summarized: u32,
 }
 
 /// A call of a model.

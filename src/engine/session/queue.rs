@@ -191,7 +191,8 @@ impl Step<'_> {
     fn interrupts(&self, priority: bool, work: &NewWork) -> bool {
         let is_first = !self.session.queue.items.iter().any(|item| item.priority);
         let is_turn = matches!(&self.session.state, State::Streaming(_));
-        priority && is_turn && is_first && matches!(work, NewWork::Start(_))
+        let is_full = self.session.queue.items.len() >= MOST_QUEUED;
+        priority && is_turn && is_first && !is_full && matches!(work, NewWork::Start(_))
     }
 
     /// Whether a command can be carried out, as far as can be said before its turn comes.

@@ -1,7 +1,7 @@
 //! What changes a session's past: other words for a message, its removal, a cut, an answer once more, a new chat, a
 //! branch (source: 001, 004). Nothing that a user typed or saw is lost by it: the session as it stood stays as a fork.
 
-use super::effect::{Answer, Effect, Refusal};
+use super::effect::{Answer, Effect, Made, Refusal};
 use super::event::{CompactionUpdate, EventBody, Phase};
 use super::input::{At, ReplyTo};
 use super::queue::{Accepted, Done, Work};
@@ -120,7 +120,19 @@ impl Step<'_> {
         // With the moment it was made: a session that was deleted and made again has forks of another name.
         let id = format!("{}~{}.{:x}", head.id, self.session.transcript.cuts() + 1, head.created_at.0);
         let to = SessionId::new(id);
+        let head =
+            Head { id: to.clone(), parent: Some(head.id.clone()), origin: Origin::Rewind, ..head.clone() };
+        let transcript = &self.session.transcript;
+        let in_force = transcript.in_force();
+        let made = Made {
+            head,
+            messages: count(transcript.messages().len()),
+            turns: count(transcript.turns().len()),
+            summary: in_force.map(|record| record.block.clone()),
+            summarized: in_force.map_or(0, |record| record.resume_at().0),
+        };
         self.write(Write::Fork { to: to.clone() });
+        self.effects.push(Effect::Made(Box::new(made)));
         to
     }
 
@@ -364,10 +376,35 @@ impl Step<'_> {
             Err(refusal) => return self.reply(reply, Err(refusal)),
         };
         let writes = self.session.branch(&to, end, title, self.around.now);
+        let made = made_by(&writes);
         self.write(Write::Branch { to: to.clone(), writes });
+        self.effects.extend(made.map(|made| Effect::Made(Box::new(made))));
         let accepted = Accepted { session: Some(to), ..Accepted::default() };
         self.accept_command(reply, key, accepted);
     }
+}
+
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// What a session is that begins with these writes.
+fn made_by(writes: &[Write]) -> Option<Made> {
+    let Some(Write::Head(head)) = writes.first() else { return None };
+    let messages = writes.iter().filter(|write| matches!(write, Write::Message { .. }));
+    let turns = writes.iter().filter(|write| matches!(write, Write::Turn(_)));
+    let mut newest_first = writes.iter().rev();
+    let in_force = newest_first.find_map(|write| match write {
+        Write::Compaction(record) if record.status == Status::InForce => Some(record),
+        _ => None,
+    });
+    Some(Made {
+        head: (**head).clone(),
+        messages: count(messages.count()),
+        turns: count(turns.count()),
+        summary: in_force.map(|record| record.block.clone()),
+        summarized: in_force.map_or(0, |record| record.resume_at().0),
+    })
 }
 
 impl Session {

@@ -217,7 +217,12 @@ impl Step<'_> {
     pub(super) fn notice(&mut self, kind: &str, text: String) {
         let body = Body::Event { kind: kind.to_owned(), text: text.into() };
         let new = NewMessage { visible_to_model: false, ..self.stamped(body) };
+        let known = self.session.turns.len();
         self.append(new);
+        if known < self.session.turns.len() {
+            // The first thing that is said in a session is in a turn as well; none runs because of it.
+            self.set_turn(known, TurnStatus::Cancelled);
+        }
     }
 
     /// Appends a result. A round's results stand together, whatever else came meanwhile.

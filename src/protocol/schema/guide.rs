@@ -164,6 +164,128 @@ Wherever you give content, a text stands for a list of one text part. The sideca
 JSON text as the model wrote it; an object is taken too. `content` is taken as another name of a message's `parts`.
 "#;
 
+pub(super) const SESSIONS: &str = r#"
+## What waits
+
+While a turn runs, requests and edits wait: `turn/start`, `turn/retry`, `turn/regenerate`, `message/update`, `message/remove`
+and `message/truncate` are answered at once with `itemId` and `queuedPosition`, and the ids that a request will have. They are
+carried out one after the other, in their order. `queueUpdated` shows all that waits; one that cannot be carried out when its
+turn comes, such as an edit of a message that is gone, is in its `failed`. At most 100 may wait in a session: one more is the
+error QueueFull, and nothing of it is kept. Everything else is done at once or refused.
+
+A request with `priority` goes before those without. While a model answers it breaks the answer off, whose text stays, and the
+model is asked again with both; while tools run it enters once all calls of the round are answered. Where the queue is full it
+is refused like any other and breaks nothing off.
+
+```json
+{"jsonrpc": "2.0", "id": 9, "method": "turn/start", "params": {
+  "sessionId": "s", "content": "Only the lexer, please.", "priority": true, "idempotencyKey": "7f0c"
+}}
+```
+
+`turn/cancel` stops what runs. What the user saw stays, calls without a result are answered as cancelled, and what waits goes
+on, unless `cancelQueued` says otherwise; then it is given back in `removed`. `queue/remove` takes one out.
+
+```json
+{"jsonrpc": "2.0", "id": 10, "method": "turn/cancel", "params": {"sessionId": "s", "cancelQueued": true}}
+```
+
+A command with an `idempotencyKey` that is among the last 1,000 accepted ones of its session is answered as that one was, and
+nothing happens, also after a restart: send again whatever you have no answer to. After a restart nothing goes on by itself.
+What waits is in the snapshot, and follows the next thing that the client has done: a request, a decision, a result.
+
+## Rewinds and forks
+
+`message/update` gives a message other words, `message/remove` takes it out with what belongs to it (a request with its turn,
+an answer with its results), `message/truncate` cuts everything from it on off, `turn/retry` does that and has the model answer
+again, with the same request or other words, `turn/regenerate` does so for the newest answer, `session/reset` begins a new chat
+under the same id. Name a message by its id or by its index among those that you see.
+
+```json
+{"jsonrpc": "2.0", "id": 11, "method": "turn/retry", "params": {
+  "sessionId": "s", "fromMessageId": "s/m4", "content": "Write two tests."
+}}
+```
+
+None of them loses anything: the session as it stood is kept under another id, which the answer names as `fork`. It is in
+`session/list` with the origin `rewind` and its `parentId`, and `session/open` goes on with it. Only `session/delete` destroys. A
+summary that stands for something that changed is out of force at once (`compactionUpdated`, phase `voided`).
+
+`session/fork` leaves the session alone and makes a branch of it, up to a message or whole, with ids of its own. A summary
+comes along where all that it stands for does.
+
+```json
+{"jsonrpc": "2.0", "id": 12, "method": "session/fork", "params": {"sessionId": "s", "upToMessageId": "s/m3", "title": "With nom"}}
+```
+
+## Approvals
+
+A tool has a `policy`: `allow`, `ask` or `deny`. Its `rules` look at the arguments, and the strictest that matches takes the
+policy's place. Arguments that are no JSON are asked about. Where a call of a round needs a decision, nothing of the round runs
+before all are decided: the state is `paused`, `pauseRequired` tells the calls and why, and `tool/requestPermission` asks if your
+capabilities say so. Answer it, or send `tool/decide`, all at once or a few at a time:
+
+```json
+{"jsonrpc": "2.0", "id": 13, "method": "tool/decide", "params": {"sessionId": "s", "decisions": [
+  {"toolCallId": "c1", "decision": "approve"},
+  {"toolCallId": "c2", "decision": "reject", "note": "Only inside the project."},
+  {"toolCallId": "c3", "decision": "approveAlways", "pattern": "cargo *"}
+]}}
+```
+
+The model is told what was rejected, with the user's words. `approveAlways` holds for the whole folder from now on: for what
+looks like `pattern`, else for all calls of the tool, or for this one command where the tool runs commands. `tool/approvals` lists
+and revokes. A decision about a call that does not wait is the error StaleReference, and nothing of its request is done. A
+pause, what was decided in it and the wait for a tool survive a restart: see `pause` and `pendingCalls` of the snapshot.
+
+## Tools of the sidecar
+
+With the setting `ownTools` the model is told of tools that the sidecar runs by itself: `todo`, `recall`, and those that end a
+turn, `task_done`, `agent_finish`, `ask_questions`, `wait_agents`. A tool of yours of the same name takes its place. While only
+these run the state is `executingTools`; with a call of yours open beside them it is `waitingIde`.
+
+```json
+{"jsonrpc": "2.0", "id": 14, "method": "session/configure", "params": {
+  "sessionId": "s", "settings": {"ownTools": ["todo", "ask_questions", "task_done"]}
+}}
+```
+
+A tool that ends a turn does so only if it did not fail, and the model is not asked again: `task_done` leads to `completed`,
+`ask_questions` to `waitingUserInput` with the questions as a message of the kind `question` that no model sees. The user's next
+message is the answer. `endsTurn` gives a tool of yours the same effect.
+
+## Sessions in the background
+
+A session that is opened with a `parentId` runs for another one: by itself, with a history of its own. What sessions of a folder
+share has a name, the `workScope`: todos, a plan, pins, artifacts. All that are open in it are told by `threadUpdated`.
+
+```json
+{"jsonrpc": "2.0", "id": 15, "method": "session/open", "params": {
+  "workspaceFolder": "/code/parser", "sessionId": "grammar", "parentId": "s", "workScope": "sprint", "kind": "agent"
+}}
+```
+
+```json
+{"jsonrpc": "2.0", "id": 16, "method": "scope/put", "params": {
+  "sessionId": "grammar", "ifRevision": 2,
+  "artifacts": [{"id": "a1", "name": "Grammar", "kind": "file", "contentRef": "grammar.pest"}]
+}}
+```
+
+Each time it comes to rest, whatever the reason, its parent gets a message of the kind `process_completed` that no model sees,
+with its id, its state and its last answer as JSON.
+
+`loop/start` runs stages one after the other in one scope, each a session in the background, until what is to do is done, a stage
+says so with the tool `until` names, or all stages ran often enough. `loop/updated` tells how it stands.
+
+```json
+{"jsonrpc": "2.0", "id": 17, "method": "loop/start", "params": {
+  "workspaceFolder": "/code/parser", "parentId": "s", "workScope": "sprint",
+  "stages": [{"content": "Plan what is to do.", "title": "Plan"}, {"content": "Do it.", "title": "Do"}], "until": {"passes": 3}
+}}
+```
+"#;
+
 pub(super) const STATES: &str = r#"
 ## States
 

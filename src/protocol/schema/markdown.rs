@@ -16,6 +16,7 @@ pub fn markdown() -> String {
     let mut out = guide::START.to_owned();
     out.push_str(&frame());
     out.push_str(guide::LIFE);
+    out.push_str(guide::SESSIONS);
     out.push_str(guide::STATES);
     words(&types, "State", &mut out);
     out.push_str(guide::ACCEPTANCE);

@@ -6,8 +6,8 @@ use super::lists::{self, Newest};
 use crate::engine::id::SessionId;
 use crate::protocol::event::SessionsChangedParams;
 use crate::server::inbox::Event;
+use crate::server::listed;
 use crate::server::main_loop::{MainLoop, Slot};
-use crate::server::wire_session;
 use crate::store::error::StoreError;
 use crate::store::follow::{Mark, News};
 use crate::store::list::{Page, SessionRow};
@@ -203,9 +203,8 @@ impl MainLoop {
         let changed = watched.newest.as_ref().map(|known| known.until(&new)).unwrap_or_default();
         watched.newest = Some(new);
         let is_others = |id: &SessionId| !matches!(self.sessions.get(id), Some(Slot::Live(_)));
-        let listed = |rows: &[SessionRow]| {
-            rows.iter().filter(|row| is_others(&row.id)).map(wire_session::listed).collect()
-        };
+        let listed =
+            |rows: &[SessionRow]| rows.iter().filter(|row| is_others(&row.id)).map(listed::row).collect();
         let deleted = changed.deleted.iter().filter(|id| is_others(id)).map(|id| id.as_str().to_owned());
         let changed = SessionsChangedParams {
             created: listed(&changed.created),

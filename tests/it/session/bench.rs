@@ -203,7 +203,11 @@ impl Bench {
             Effect::Start(timer, _) => drop(self.timers.insert(timer)),
             Effect::Stop(timer) => drop(self.timers.remove(&timer)),
             Effect::Remember(always) => self.approvals.push(always),
-            Effect::Write(_) | Effect::AskPermission(_) | Effect::ChangeScope(_) | Effect::Trace(_) => {}
+            Effect::Write(_)
+            | Effect::AskPermission(_)
+            | Effect::ChangeScope(_)
+            | Effect::Made(_)
+            | Effect::Trace(_) => {}
         }
     }
 

@@ -4,6 +4,7 @@
 use super::conversation::{Line, conversations, lines};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use threadhold::engine::session::state::StateName;
 use threadhold::protocol::check::fault_in;
 use threadhold::protocol::event::EVENTS;
 use threadhold::protocol::methods::METHODS;
@@ -12,33 +13,76 @@ use threadhold::protocol::schema::schema;
 /// What no conversation of this version can hold, and why. One that holds it nevertheless makes its entry a lie.
 const CANNOT_OCCUR: &[(&str, &str)] = &[
     ("model/countTokens", "the sidecar counts by itself in this version"),
-    ("snapshot", "an event for followers that fell behind; a snapshot comes as an answer in this version"),
+    (
+        "snapshot",
+        "an event for a client that stops reading, or follows another process; a recorded one does neither",
+    ),
     ("sessionTakenOver", "no other process can take a session over in this version"),
 ];
 
-/// Together they hold each method and each event, but those that cannot occur yet.
+/// Together they hold each method, event, state and operation of a delta, but those that cannot occur yet; each request
+/// of the client is answered with a result at least once.
+///
+/// rows: R7
 #[test]
 fn p12_the_conversations_hold_each_method_and_each_event() {
-    let (mut methods, mut events) = (BTreeSet::new(), BTreeSet::new());
+    let (mut there, mut answered) = (BTreeSet::new(), BTreeSet::new());
     for (name, text) in conversations() {
+        let mut asked: BTreeMap<String, String> = BTreeMap::new();
         for (line, _) in lines(&name, &text) {
-            let (Line::Client(frame) | Line::Server(frame)) = line else { continue };
-            methods.extend(frame["method"].as_str().map(str::to_owned));
-            let answered = frame["result"]["events"].as_array().into_iter().flatten();
-            for event in answered.chain([&frame["params"]]) {
+            let (is_clients, frame) = match line {
+                Line::Client(frame) => (true, frame),
+                Line::Server(frame) => (false, frame),
+                _ => continue,
+            };
+            let method = frame["method"].as_str().map(str::to_owned);
+            there.extend(method.clone());
+            let id = frame["id"].to_string();
+            match method {
+                Some(method) if is_clients => drop(asked.insert(id, method)),
+                None if !is_clients && frame.get("result").is_some() => {
+                    answered.extend(asked.get(&id).cloned());
+                }
+                _ => {}
+            }
+            let again = frame["result"]["events"].as_array().into_iter().flatten();
+            for event in again.chain([&frame["params"]]) {
                 let is_event = event["sessionId"].is_string() && event["seq"].is_u64();
-                events.extend(event["type"].as_str().filter(|_| is_event).map(str::to_owned));
+                if is_event {
+                    let state = event["state"].as_str().map(|state| format!("the state {state}"));
+                    there.extend(event["type"].as_str().map(str::to_owned).into_iter().chain(state));
+                    let ops = event["ops"].as_array().into_iter().flatten();
+                    there.extend(ops.filter_map(|op| Some(format!("the operation {}", op["op"].as_str()?))));
+                }
             }
         }
     }
-    let all: BTreeSet<&str> =
-        METHODS.iter().map(|method| method.name).chain(EVENTS.iter().copied()).collect();
+    let states = StateName::ALL.map(|state| format!("the state {}", state.name()));
+    let schema = schema();
+    let ops = schema["$defs"]["DeltaOp"]["anyOf"].as_array().expect("a list of operations");
+    assert_eq!(ops.len(), 9, "{ops:?}");
+    let ops = ops
+        .iter()
+        .map(|op| format!("the operation {}", op["properties"]["op"]["const"].as_str().expect("its name")));
+    let names = METHODS.iter().map(|method| method.name).chain(EVENTS.iter().copied()).map(str::to_owned);
+    let all: BTreeSet<String> = names.chain(states).chain(ops).collect();
     let cannot: BTreeSet<&str> = CANNOT_OCCUR.iter().map(|(name, _)| *name).collect();
-    let there = |name: &&str| methods.contains(*name) || events.contains(*name);
-    let missing: Vec<&&str> = all.iter().filter(|name| !there(name) && !cannot.contains(**name)).collect();
+    let missing: Vec<&String> =
+        all.iter().filter(|name| !there.contains(*name) && !cannot.contains(name.as_str())).collect();
     assert!(missing.is_empty(), "no conversation in fixtures/wire holds {missing:?}");
-    let stale: Vec<&&str> = cannot.iter().filter(|name| there(name) || !all.contains(**name)).collect();
+    let stale: Vec<&&str> =
+        cannot.iter().filter(|name| there.contains(**name) || !all.contains(**name)).collect();
     assert!(stale.is_empty(), "CANNOT_OCCUR lists what occurs, or what there is not: {stale:?}");
+
+    let requests = schema["methods"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(|method| method.get("result").is_some() && method["sentBy"] == "client");
+    let mut requests: Vec<&str> = requests.filter_map(|method| method["name"].as_str()).collect();
+    assert!(requests.len() > 30, "{requests:?}");
+    requests.retain(|name| !answered.contains(*name));
+    assert!(requests.is_empty(), "only refused in fixtures/wire: {requests:?}");
 }
 
 /// In each session and stream an event has the number after the one before; a new process is a new stream.
