@@ -43,7 +43,7 @@ mod turn;
 use super::approval::Approval;
 use super::delta::Draft;
 use super::id::{CallId, Ordinal, SessionId, Time, TurnId};
-use super::message::{Body, NewMessage, QUESTION, ROUND_LIMIT, Text};
+use super::message::{Body, NewMessage, PROCESS_COMPLETED, QUESTION, REMOVED, ROUND_LIMIT, Text};
 use super::prompt::item::Tool;
 use super::prompt::system::Fixed;
 use super::scope::Scope;
@@ -92,6 +92,8 @@ pub struct Session {
     is_stored: bool,
     /// Whether the store had it.
     was_stored: bool,
+    /// Whether somebody asked something of it in this process.
+    is_begun: bool,
     /// Rows of the store that could not be read.
     unreadable: Vec<String>,
 }
@@ -171,6 +173,7 @@ impl Session {
             renders: VecDeque::new(),
             is_stored,
             was_stored: is_stored,
+            is_begun: false,
             unreadable,
         };
         session.freeze(counter);
@@ -203,21 +206,33 @@ impl Session {
             return State::Resting(rest);
         }
         let newest = self.transcript.rounds().last().map(|round| round.assistant);
-        let asks = if last.started == newest { BTreeSet::new() } else { self.waiting_for_user(&open) };
-        if asks.is_empty() {
+        let is_started = last.started == newest;
+        let asks = if is_started { BTreeSet::new() } else { self.waiting_for_user(&open) };
+        let decided: Vec<_> = last.decided.iter().filter(|decision| open.contains(&decision.call)).collect();
+        if asks.is_empty() && (is_started || decided.is_empty()) {
             let names = self.reasons(open.iter(), "");
             let (own, editors) = names.into_iter().partition::<Vec<_>, _>(|call| self.is_own(&call.name));
             let ids = |calls: Vec<Reason>| calls.into_iter().map(|call| call.call).collect();
             return State::Calling(Calling { editors: ids(editors), own: ids(own) });
         }
+        // What was decided holds, whatever would be asked today.
         let mut pause = Pause { open: asks, ..Pause::default() };
-        last.decided.iter().for_each(|decision| pause.take(decision));
+        pause.open.extend(decided.iter().map(|decision| decision.call.clone()));
+        decided.into_iter().for_each(|decision| pause.take(decision));
+        if pause.open.is_empty() {
+            // Nothing is begun by itself, so somebody is asked: but nobody about what was rejected.
+            let is_rejected = |call: &&CallId| matches!(pause.decided.get(*call), Some(Err(_)));
+            pause.open = open.iter().filter(|call| !is_rejected(call)).cloned().collect();
+            pause.decided.retain(|_, how| how.is_err());
+        }
         State::Paused(pause)
     }
 
     /// Whether the last thing said is a question to the user.
     fn asks_the_user(&self) -> bool {
-        let last = self.transcript.messages().last().map(|message| &message.body);
+        let is_aside = |body: &&Body| matches!(body, Body::Event { kind, .. } if kind == PROCESS_COMPLETED || kind == REMOVED);
+        let mut newest_first = self.transcript.messages().iter().rev().map(|message| &message.body);
+        let last = newest_first.find(|body| !is_aside(body));
         matches!(last, Some(Body::Event { kind, .. }) if kind == ROUND_LIMIT || kind == QUESTION)
     }
 
@@ -271,6 +286,11 @@ impl Session {
     /// What was said in it.
     pub fn transcript(&self) -> &Transcript {
         &self.transcript
+    }
+
+    /// Whether nothing runs and nothing waits.
+    pub fn is_at_rest(&self) -> bool {
+        matches!(self.state, State::Resting(_)) && self.queue.items.is_empty()
     }
 
     /// What it shares.
@@ -447,9 +467,11 @@ impl Step<'_> {
         self.set_turn(last, status);
         self.session.state = State::Resting(rest);
         let (state, turn) = (self.session.state.name(), self.turn_id());
-        let ended = TurnEnd { status, error, summaries: self.session.summaries_of(last) };
+        let ended_by = self.session.ended_by().filter(|_| status == TurnStatus::Completed);
+        let ended = TurnEnd { status, error, ended_by, summaries: self.session.summaries_of(last) };
         self.emit(EventBody::RuntimeUpdated { state, turn, ended: Some(ended) });
-        if status == TurnStatus::Completed && last == 0 {
+        let asked = self.session.transcript.turns().iter().filter(|turn| !turn.requests.is_empty());
+        if status == TurnStatus::Completed && asked.take(2).count() == 1 {
             self.ask_for_title();
         }
     }

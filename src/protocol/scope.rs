@@ -128,8 +128,9 @@ pub struct ScopeResult {
 pub struct Approved {
     /// The tool.
     pub tool: String,
-    /// How the values of the arguments look, one to a line: `*` stands for any characters but those with which a shell
-    /// begins another command, `\` takes the next one as it is. All calls where it is missing.
+    /// Which calls: `command=git *` are those whose argument `command` looks like `git *`, where `*` stands for any
+    /// characters but those with which a shell begins another command, and `\` takes the next one as it is; `=` and
+    /// arguments as JSON are those with these arguments exactly. All calls where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
 }

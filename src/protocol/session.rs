@@ -286,6 +286,9 @@ pub struct Compression {
     /// The kind of compaction that is tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<super::context::CompactionMode>,
+    /// Why it was begun, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// An answer that is being written.

@@ -153,7 +153,8 @@ pub struct Decision {
     /// The user's words, which the model is told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// With `approveAlways`: how the values of the arguments look, as in a tool's rule that allows.
+    /// With `approveAlways`: which later calls, by one argument: its name, `=`, and how it looks as in a tool's rule that
+    /// allows, such as `command=git *`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
 }
@@ -164,8 +165,8 @@ pub struct Decision {
 pub enum Verdict {
     /// It runs.
     Approve,
-    /// It runs, and so do later calls like it in this workspace, without a question: calls that look like `pattern`; where
-    /// there is none, all calls of the tool, or for a tool of kind `run` this command alone.
+    /// It runs, and so do later calls like it in this workspace, without a question: those that look like `pattern`; where
+    /// there is none, all calls of the tool, or for a tool of kind `run` those with the same arguments.
     ApproveAlways,
     /// It does not run; the model is told so.
     Reject,

@@ -2,11 +2,11 @@
 
 use super::main_loop::{MainLoop, NOBODY, Slot};
 use super::queued::Queued;
-use crate::engine::id::SessionId;
+use crate::engine::id::{SessionId, TurnId};
 use crate::engine::message::{AssistantPart, Body, PROCESS_COMPLETED};
 use crate::engine::session::Session;
-use crate::engine::session::event::TurnEnd;
 use crate::engine::session::input::Command;
+use crate::engine::session::state::StateName;
 use crate::engine::session::stored::{Origin, TurnStatus};
 use crate::engine::text;
 use serde_json::json;
@@ -15,10 +15,16 @@ use serde_json::json;
 const TOLD: usize = 4000;
 
 impl MainLoop {
-    /// A turn ended: a parent that waits for it is told.
-    pub(super) fn tell_parent(&mut self, id: &SessionId, end: &TurnEnd) {
+    /// A turn ended so, in this state: a parent that waits for it is told.
+    pub(super) fn tell_parent(
+        &mut self,
+        id: &SessionId,
+        status: TurnStatus,
+        state: StateName,
+        turn: Option<&TurnId>,
+    ) {
         if let Some(Slot::Live(live)) = self.sessions.get(id) {
-            let told = notice(&live.session, end.status, live.session.state().name().name());
+            let told = notice(&live.session, status, state, turn);
             self.notify(told);
         }
     }
@@ -26,17 +32,22 @@ impl MainLoop {
     /// A session broke: a parent that waits for it is told.
     pub(super) fn tell_parent_of_breakdown(&mut self, id: &SessionId) {
         if let Some(Slot::Live(live)) = self.sessions.get(id) {
-            let told = notice(&live.session, TurnStatus::Failed, "error");
+            let newest = live.session.transcript().turns().last().map(|turn| &turn.id);
+            let told = notice(&live.session, TurnStatus::Failed, StateName::Error, newest);
             self.notify(told);
         }
     }
 
     fn notify(&mut self, told: Option<(SessionId, String)>) {
         let Some((parent, text)) = told else { return };
-        let is_open = self.sessions.contains_key(&parent);
+        let stays_open = match self.sessions.get(&parent) {
+            Some(Slot::Live(live)) => !live.is_leaving(),
+            Some(Slot::Opening(opening)) => !opening.queue.iter().any(Queued::is_end),
+            None => false,
+        };
         let command = Command::Notice { kind: PROCESS_COMPLETED, text };
         self.hand(&parent, Queued::Command(NOBODY, Box::new(command)));
-        if !is_open {
+        if !stays_open {
             // It was opened for this alone.
             self.hand(&parent, Queued::Close(NOBODY));
         }
@@ -44,11 +55,17 @@ impl MainLoop {
 }
 
 /// The parent of a background session, and what it is told.
-fn notice(session: &Session, status: TurnStatus, state: &str) -> Option<(SessionId, String)> {
+fn notice(
+    session: &Session,
+    status: TurnStatus,
+    state: StateName,
+    turn: Option<&TurnId>,
+) -> Option<(SessionId, String)> {
     let head = session.head();
     let parent = head.parent.clone().filter(|_| head.origin == Origin::Background)?;
-    let mut newest_first = session.transcript().messages().iter().rev();
-    let answer = newest_first.find_map(|message| match &message.body {
+    let newest_first = session.transcript().messages().iter().rev();
+    let mut of_turn = newest_first.filter(|message| Some(&message.turn) == turn);
+    let answer = of_turn.find_map(|message| match &message.body {
         Body::Assistant { parts, .. } => parts.iter().rev().find_map(|part| match part {
             AssistantPart::Text(said) => Some(text::head(said, TOLD).to_owned()),
             _ => None,
@@ -57,7 +74,7 @@ fn notice(session: &Session, status: TurnStatus, state: &str) -> Option<(Session
     });
     let told = json!({
         "sessionId": head.id, "title": head.title, "kind": head.kind, "workScope": head.work_scope,
-        "status": status, "state": state, "answer": answer,
+        "status": status, "state": state.name(), "answer": answer,
     });
     Some((parent, told.to_string()))
 }

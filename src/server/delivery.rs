@@ -8,6 +8,8 @@ use super::main_loop::{MainLoop, Slot};
 use super::outgoing::Outgoing;
 use super::wire_session;
 use crate::engine::id::SessionId;
+use crate::engine::session::input::{Input, Timer};
+use crate::engine::session::state::State;
 use crate::protocol::event::{Event as Happening, SessionEvent, SessionsChangedParams};
 use crate::protocol::methods::{self, Named};
 use crate::protocol::session::{SessionSummary, Snapshot};
@@ -150,6 +152,16 @@ impl MainLoop {
     pub fn catch_up(&mut self, id: &SessionId) {
         if !self.delivery.behind.contains(id) || self.delivery.holds(&self.outgoing, &self.inbox) {
             return;
+        }
+        if let Some(Slot::Live(live)) = self.sessions.get(id)
+            && let State::Streaming(running) = live.session.state()
+            && !running.untold.is_empty()
+            && live.steps.is_empty()
+        {
+            // A snapshot holds all that was said: what is gathered is told first, as a part of what is left out. Then
+            // this is done again.
+            let gathered = Timer::Deltas(running.call);
+            return self.run_input(id, Input::Expired(gathered));
         }
         let snapshot = match self.sessions.get(id) {
             // What is not stored yet is not told. It is caught up when that is done.

@@ -130,17 +130,17 @@ impl MainLoop {
     }
 
     /// A turn of a session ended: a loop whose stage it is goes on.
-    pub(super) fn stage_ended(&mut self, id: &SessionId, end: &TurnEnd) {
+    pub(super) fn stage_ended(&mut self, id: &SessionId, end: &TurnEnd, state: StateName) {
         let Some(loop_id) = self.loop_of(id) else { return };
         let Some(Slot::Live(live)) = self.sessions.get(id) else { return };
-        let session = &live.session;
-        let how = match (end.status, session.state().name()) {
+        // As it was then: what waited in the stage's queue may run by now.
+        let how = match (end.status, state) {
             (TurnStatus::Cancelled, _) => StageEnd::Cancelled,
             (TurnStatus::Failed, _) => StageEnd::Failed,
             (_, StateName::WaitingUserInput) => StageEnd::Waits,
-            _ => StageEnd::Completed(session.ended_by()),
+            _ => StageEnd::Completed(end.ended_by.clone()),
         };
-        let todos_done = session.scope().is_done();
+        let todos_done = live.session.scope().is_done();
         self.go_on(&loop_id, &how, todos_done);
     }
 
@@ -162,8 +162,12 @@ impl MainLoop {
             Next::Begin(_) => {
                 let ended = std::mem::replace(&mut running.session, new_id());
                 self.begin_stage(loop_id);
-                // What was said stays; nobody waits for it.
-                return self.hand(&ended, Queued::Close(NOBODY));
+                // Nobody waits for it, unless the user said something to it that is not done yet.
+                let is_at_rest = |slot: &Slot| matches!(slot, Slot::Live(live) if live.session.is_at_rest());
+                if self.sessions.get(&ended).is_some_and(is_at_rest) {
+                    self.hand(&ended, Queued::Close(NOBODY));
+                }
+                return;
             }
             Next::Wait => return self.tell_loop(loop_id, LoopStatus::Waiting),
             Next::Over(over) => over,

@@ -303,6 +303,9 @@ impl MainLoop {
 
     /// Answers, if somebody still waits.
     pub fn answer(&mut self, to: ReplyTo, value: Result<Value, ProtocolError>) {
+        if let (NOBODY, Err(error)) = (to, &value) {
+            self.log(format!("something that a session was to be told did not reach it: {error}"));
+        }
         let Some(waiting) = self.waiting.remove(&to) else { return };
         if let Some((token, true)) = waiting.progress {
             self.progress(&token, serde_json::json!({ "kind": "end" }));

@@ -196,9 +196,9 @@ impl MainLoop {
             let number = self.live(id).and_then(|live| live.permission.take());
             self.cancel(number);
         }
-        if let EventBody::RuntimeUpdated { ended: Some(end), .. } = &event.body {
-            self.tell_parent(id, end);
-            self.stage_ended(id, end);
+        if let EventBody::RuntimeUpdated { ended: Some(end), state, turn } = &event.body {
+            self.tell_parent(id, end.status, *state, turn.as_ref());
+            self.stage_ended(id, end, *state);
         }
         self.tell_list(id, &event.body);
         self.tell_progress(id, &event.body);

@@ -142,12 +142,13 @@ impl MainLoop {
 
     /// A session that is opened again with settings of its own has those from then on.
     fn replace_settings(&mut self, id: &SessionId, settings: &Settings) {
-        let Some(Slot::Live(live)) = self.sessions.get(id) else { return };
+        if !matches!(self.sessions.get(id), Some(Slot::Live(_))) {
+            return;
+        }
         if let Ok(own) = wire(settings)
             && let Ok(settings) = self.layers.effective(settings)
         {
-            let title = live.session.head().title.clone();
-            let configure = Command::Configure(Box::new(Configure { settings, own, title }));
+            let configure = Command::Configure(Box::new(Configure { settings, own, title: None }));
             // Nobody waits for this one's answer.
             self.run_input(id, Input::Command(NOBODY, configure));
         }

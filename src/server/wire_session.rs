@@ -27,6 +27,7 @@ use crate::protocol::edit::{
     EditResult, QueueRemoveResult, SessionForkResult, SessionImportResult, SessionResetResult,
 };
 use crate::protocol::error::{ErrorData, ProtocolError};
+use crate::protocol::event::CompactionPhase;
 use crate::protocol::message::{Arguments, Part};
 use crate::protocol::prompt::{PromptMessage, PromptRenderResult, PromptRole};
 use crate::protocol::restore::{self, RestoreEntry, RestoreReport, RestoreSource};
@@ -167,7 +168,8 @@ pub(super) fn refused(session: &Session, refusal: &Refusal) -> ProtocolError {
     };
     let message = match refusal {
         Refusal::InvalidState { state: now, .. } => {
-            format!("the session is {}; it takes {} now", now.name(), accepts(*now).join(", "))
+            let particular = acceptance::particular(*now, session.head().driver).join(", ");
+            format!("the session is {}; beside what it always takes, it takes {particular} now", now.name())
         }
         Refusal::BudgetExceeded(exceeded) => format!(
             "{exceeded}. Nothing was sent and nothing is lost. Allow summarize, or choose a model with a larger window"
@@ -266,8 +268,9 @@ pub(super) fn whole(session: &Session, snapshot: Snapshot) -> session::Snapshot 
         queue: queue(&snapshot.queue),
         compression: Compression {
             running: snapshot.compacting.is_some(),
-            phase: snapshot.compacting.map(|_| crate::protocol::event::CompactionPhase::Summarizing),
-            mode: snapshot.compacting.map(Into::into),
+            phase: snapshot.compacting.as_ref().map(|_| CompactionPhase::Summarizing),
+            mode: snapshot.compacting.as_ref().map(|(mode, _)| (*mode).into()),
+            reason: snapshot.compacting.map(|(_, reason)| reason),
         },
         streaming: snapshot.streaming.map(|(message, draft)| convert::streaming(message.as_str(), &draft)),
         draft: snapshot.thread.draft.as_ref().map(ToString::to_string),

@@ -114,6 +114,22 @@ impl State {
         }
     }
 
+    /// Sessions that are made of another one get a copy of its own scope.
+    fn copy_scopes(&mut self, session: &SessionId, writes: &[Write]) {
+        let Some(workspace) = self.sessions.get(session).map(|kept| kept.head.workspace.clone()) else {
+            return;
+        };
+        let Some(own) = self.scopes.get(&(workspace.clone(), session.as_str().to_owned())).cloned() else {
+            return;
+        };
+        for write in writes {
+            if let Write::Fork { to } | Write::Branch { to, .. } = write {
+                let copy = Scope { revision: 1, ..own.clone() };
+                self.scopes.insert((workspace.clone(), to.as_str().to_owned()), copy);
+            }
+        }
+    }
+
     /// Scopes that only a session used go with it.
     fn drop_scopes(&mut self, gone: &Head) {
         for name in [Some(gone.id.as_str()), gone.work_scope.as_deref()].into_iter().flatten() {
@@ -139,6 +155,7 @@ impl Store for MemoryStore {
         if let Some(kept) = changed.get_mut(session) {
             kept.commits += 1;
         }
+        state.copy_scopes(session, writes);
         state.sessions.extend(changed);
         state.changes += 1;
         drop(state);

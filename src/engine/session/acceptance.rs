@@ -158,6 +158,12 @@ pub fn accepts(state: StateName, driver: Driver) -> Vec<&'static str> {
     methods
 }
 
+/// The same without those that are taken in every state: what is worth saying to people.
+pub fn particular(state: StateName, driver: Driver) -> Vec<&'static str> {
+    let is_always = |method: &&str| TABLE.iter().any(|row| row.method == *method && row.takes == ALWAYS);
+    accepts(state, driver).into_iter().filter(|method| !is_always(method)).collect()
+}
+
 impl Command {
     /// Its name; nothing for what no client sends.
     pub fn name(&self) -> Option<CommandName> {

@@ -24,6 +24,10 @@ impl Step<'_> {
                 return self.reply(reply, Err(refusal));
             }
         }
+        if !std::mem::replace(&mut self.session.is_begun, true) {
+            self.end_interrupted();
+            self.run_own_again();
+        }
         match command {
             Command::Open(open) => self.open(reply, *open),
             Command::StartTurn(start) => {
@@ -125,7 +129,6 @@ impl Step<'_> {
         self.take_prefix(open.prefix);
         self.write_head_as_it_was_used();
         let given = open.history.is_some();
-        self.end_interrupted();
         let mut report = match open.history {
             Some(history) if self.is_resting() => self.take_history(history),
             // What runs now is newer than what an editor that comes back has.
@@ -135,7 +138,6 @@ impl Step<'_> {
         if given || !report.unreadable.is_empty() {
             self.emit(EventBody::RestoreReported(Box::new(report.clone())));
         }
-        self.run_own_again();
         self.tell_deltas();
         let snapshot = self.session.snapshot();
         self.reply(reply, Ok(Answer::Opened(Box::new((snapshot, report)))));

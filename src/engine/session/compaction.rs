@@ -59,7 +59,7 @@ impl Step<'_> {
             State::Streaming(_) | State::Compacting(_) | State::Paused(_) | State::Calling(_) => Rest::Idle,
         };
         let job = Job { trigger, focus, since: self.around.now, exceeded, then, rest };
-        self.tell(Phase::Started, &job, None, None);
+        self.tell(Phase::Started, &job, None, Some(job.reason()));
         let step = self.at_desk(&job, ladder::start);
         self.descend(step, job);
     }

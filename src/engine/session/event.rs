@@ -123,6 +123,8 @@ pub struct TurnEnd {
     pub status: TurnStatus,
     /// Why it failed.
     pub error: Option<Refusal>,
+    /// The tool by which it ended, where one ended it.
+    pub ended_by: Option<String>,
     /// The summaries that were made in it, oldest first (source: 003).
     pub summaries: Vec<SummaryMetadata>,
 }

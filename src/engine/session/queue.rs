@@ -144,6 +144,8 @@ impl Step<'_> {
     /// refused, and nothing twice where its key came before.
     pub(super) fn take_work(&mut self, reply: ReplyTo, key: Option<String>, priority: bool, work: NewWork) {
         if self.answered_before(reply, key.as_deref()) {
+            // Somebody is there again: what waited when the process ended goes on.
+            self.session.queue.is_held = false;
             return;
         }
         if let Err(refusal) = self.check(&work) {
@@ -164,6 +166,7 @@ impl Step<'_> {
                 Err(refusal) => self.reply(reply, Err(refusal)),
             };
         }
+        self.session.queue.is_held = false;
         if self.session.queue.items.len() >= MOST_QUEUED {
             let limit = u32::try_from(MOST_QUEUED).unwrap_or(u32::MAX);
             return self.reply(reply, Err(Refusal::QueueFull { limit }));
@@ -181,7 +184,6 @@ impl Step<'_> {
         self.write_head();
         self.write(Write::Enqueue(Box::new(item.clone())));
         let position = Some(self.session.queue.place(item));
-        self.session.queue.is_held = false;
         self.emit_queue(None);
         let accepted = Accepted { turn, message, item: Some(id), position, session: None };
         self.accept_command(reply, key, accepted);

@@ -3,7 +3,7 @@
 
 use super::effect::{Answer, Effect, Made, Refusal};
 use super::event::{CompactionUpdate, EventBody, Phase};
-use super::input::{At, ReplyTo};
+use super::input::{At, ReplyTo, Timer};
 use super::queue::{Accepted, Done, Work};
 use super::state::{Rest, State};
 use super::stored::{Head, Origin, TitleFrom, TurnRow, TurnStatus, Write};
@@ -13,8 +13,12 @@ use crate::engine::compact::record::Status;
 use crate::engine::id::{CompactionId, MessageId, Ordinal, RoundId, SessionId, Time, TurnId};
 use crate::engine::message::{AssistantPart, Beside, Body, Content, Message, NewMessage};
 use crate::engine::scope::ScopePatch;
+use crate::engine::text::sha256_hex;
 use crate::engine::transcript::Round;
 use std::sync::Arc;
+
+/// Characters of an id that its forks' ids begin with.
+const LONGEST_ROOT: usize = 80;
 
 impl Session {
     /// The message that is meant, among those that a client sees.
@@ -77,9 +81,10 @@ impl Session {
         }
     }
 
-    /// The newest request that stands in the newest turn.
+    /// The newest request.
     fn last_request(&self) -> Option<Ordinal> {
-        self.transcript.turns().last()?.requests.last().copied()
+        // The last turn may have lost its request.
+        self.transcript.turns().iter().rev().find_map(|turn| turn.requests.last().copied())
     }
 
     /// Where a cut before this message falls: calls and their results go together, with what was noted between them.
@@ -118,8 +123,12 @@ impl Step<'_> {
     pub(super) fn fork(&mut self) -> SessionId {
         let head = &self.session.head;
         // With the moment it was made: a session that was deleted and made again has forks of another name.
-        let id = format!("{}~{}.{:x}", head.id, self.session.transcript.cuts() + 1, head.created_at.0);
-        let to = SessionId::new(id);
+        let made = format!("~{}.{:x}", self.session.transcript.cuts() + 1, head.created_at.0);
+        let to = SessionId::new(match head.id.as_str() {
+            // Forks of forks, too, have ids that a client can give back.
+            long if long.len() > LONGEST_ROOT => format!("{:.32}{made}", sha256_hex(long.as_bytes())),
+            short => format!("{short}{made}"),
+        });
         let head =
             Head { id: to.clone(), parent: Some(head.id.clone()), origin: Origin::Rewind, ..head.clone() };
         let transcript = &self.session.transcript;
@@ -306,13 +315,15 @@ impl Step<'_> {
         self.void(&void);
     }
 
-    /// What was asked or what failed may be gone: the session rests with nothing to say.
+    /// What was asked or what failed may be gone: the session rests as what is left says.
     fn rest_after_rewind(&mut self) {
         let last = self.session.turns.len().saturating_sub(1);
         if self.session.turns.get(last).is_some_and(|row: &TurnRow| row.status != TurnStatus::Completed) {
             self.set_turn(last, TurnStatus::Cancelled);
         }
-        self.enter(State::Resting(Rest::Idle));
+        // As another process would find it.
+        let state = self.session.state_found();
+        self.enter(state);
     }
 
     /// A new chat under the same id. What runs is stopped first, and all of it stays in the fork.
@@ -328,6 +339,11 @@ impl Step<'_> {
             self.end_turn(TurnStatus::Cancelled, Rest::Idle);
         }
         let gone = if keep_queue { Vec::new() } else { self.dequeue(|_| true) };
+        if let Some((call, _)) = self.session.titling.take() {
+            // It would name the chat that is gone.
+            self.effects.push(Effect::CancelModel(call));
+            self.effects.push(Effect::Stop(Timer::Model(call)));
+        }
         let is_empty = self.session.transcript.messages().is_empty();
         let fork = (!is_empty).then(|| self.fork());
         let void = self.session.transcript.reset();

@@ -38,8 +38,8 @@ pub struct Snapshot {
     pub turns: Vec<TurnSnapshot>,
     /// Its compaction records, oldest first, with their metadata.
     pub compactions: Vec<(Compaction, SummaryMetadata)>,
-    /// The rung that is asking a model, while one is.
-    pub compacting: Option<Mode>,
+    /// The rung that is asking a model, while one is, and why a compaction goes on.
+    pub compacting: Option<(Mode, String)>,
     /// The answer that is being given.
     pub streaming: Option<(MessageId, Draft)>,
     /// Calls that wait for the user.
@@ -92,7 +92,7 @@ impl Session {
     /// The session as it is.
     pub fn snapshot(&self) -> Snapshot {
         let (compacting, streaming) = match &self.state {
-            State::Compacting(running) => (Some(running.mode), None),
+            State::Compacting(running) => (Some((running.mode, running.job.reason())), None),
             State::Streaming(running) => (None, Some((running.message.clone(), running.draft.clone()))),
             State::Resting(_) | State::Paused(_) | State::Calling(_) => (None, None),
         };

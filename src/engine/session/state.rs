@@ -110,6 +110,13 @@ pub struct Job {
     pub rest: Rest,
 }
 
+impl Job {
+    /// Why it was begun, in words.
+    pub(super) fn reason(&self) -> String {
+        self.exceeded.as_ref().map_or_else(|| "somebody asked for it".to_owned(), ToString::to_string)
+    }
+}
+
 /// What follows a compaction.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Then {

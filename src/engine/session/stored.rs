@@ -207,7 +207,7 @@ pub struct Decision {
 pub struct Always {
     /// The tool.
     pub tool: String,
-    /// Only calls in which a value of the arguments looks so; all of them where there is none.
+    /// Only calls whose arguments look so, see `approval::is_allowed_by`; all of them where there is none.
     pub pattern: Option<String>,
 }
 

@@ -26,7 +26,7 @@ impl Session {
     pub(super) fn approval(&self, tool: &str, arguments: &str) -> (Approval, Option<&str>) {
         let known = self.fixed.tools.iter().find(|known| known.name == tool);
         let (policy, rules) = known.map_or((Approval::Allow, &[][..]), |tool| (tool.approval, &*tool.rules));
-        let is_approved = |values: &str| {
+        let is_approved = |values: &Value| {
             self.approvals.iter().any(|always| {
                 let fits = always.pattern.as_ref().is_none_or(|p| approval::is_allowed_by(p, values));
                 always.tool == tool && fits
@@ -64,7 +64,8 @@ impl Session {
         let call = self.reasons(std::iter::once(&decision.call), "").pop()?;
         let kind = self.fixed.tools.iter().find(|tool| *tool.name == *call.name).map(|tool| tool.kind);
         let runs = matches!(kind, Some(Some(ToolKind::Run)));
-        let exact = || runs.then(|| approval::exactly(&argument_values(&call.arguments)));
+        let read = serde_json::from_str(&call.arguments).unwrap_or_default();
+        let exact = || runs.then(|| approval::exactly(&read));
         Some(Always { tool: call.name.to_string(), pattern: asked.pattern.clone().or_else(exact) })
     }
 }
@@ -167,8 +168,11 @@ impl Step<'_> {
         let State::Calling(Calling { own, .. }) = &self.session.state else { return };
         let Some(turn) = self.turn_id() else { return };
         let calls = self.session.reasons(own.iter(), "");
-        let again = calls.into_iter().map(|call| Effect::RunTool(InvokeTool::of(call, turn.clone())));
-        self.effects.extend(again);
+        let deadline = self.session.settings.tool_deadline_ms;
+        for call in calls {
+            self.effects.push(Effect::Start(Timer::Tool(call.call.clone()), deadline));
+            self.effects.push(Effect::RunTool(InvokeTool::of(call, turn.clone())));
+        }
     }
 
     /// Remembers that the calls of the newest round were started.

@@ -76,6 +76,8 @@ impl Transcript {
     fn rebuild(&mut self, messages: Vec<(usize, Arc<Message>)>) {
         let mut new = Self {
             compactions: std::mem::take(&mut self.compactions),
+            // The id of a call that is gone is never another call's: its result may still come.
+            call_ids: std::mem::take(&mut self.call_ids),
             most_result: self.most_result,
             ..Self::resumed(self.session.clone(), self.generation, self.cuts + 1)
         };

@@ -87,7 +87,12 @@ impl Shown {
                 events.push(EventBody::RuntimeUpdated {
                     state: if is_last { new.state } else { after(turn.status) },
                     turn: Some(TurnId::new(&turn.id)),
-                    ended: ended.then_some(TurnEnd { status: turn.status, error: None, summaries }),
+                    ended: ended.then_some(TurnEnd {
+                        status: turn.status,
+                        error: None,
+                        ended_by: None,
+                        summaries,
+                    }),
                 });
             }
         }

@@ -60,6 +60,26 @@ pub(super) fn put_scope(
     Ok(scope)
 }
 
+/// Gives a copy of a session's own scope to a session that is made of it.
+pub(super) fn copy_scope(tx: &Transaction<'_>, session: &str, to: &str) -> Result<(), Fault> {
+    let workspace: Option<String> = tx
+        .prepare_cached("SELECT workspace FROM chat_sessions WHERE id = ?1")?
+        .query_row([session], |row| row.get(0))
+        .optional()?;
+    let Some(workspace) = workspace else { return Ok(()) };
+    let scope = scope(tx, &workspace, session)?;
+    if scope != Scope::default() {
+        let whole = ScopePatch {
+            todos: Some(scope.todos),
+            plan: scope.plan,
+            pins: Some(scope.pins),
+            artifacts: Some(scope.artifacts),
+        };
+        put_scope(tx, &workspace, to, &whole, None)?;
+    }
+    Ok(())
+}
+
 /// Removes those of these scopes that no session is in.
 pub(super) fn drop_scopes(
     tx: &Transaction<'_>,

@@ -377,7 +377,7 @@ fn fork(tx: &Transaction<'_>, session: &SessionId, to: &SessionId) -> Done {
     // What waits stays with the original.
     tx.prepare_cached("DELETE FROM blob_refs WHERE session = ?1 AND owner = ?2")?
         .execute([to.as_str(), waiting::QUEUED])?;
-    Ok(())
+    shared::copy_scope(tx, session.as_str(), to.as_str())
 }
 
 fn branch(tx: &Transaction<'_>, session: &SessionId, to: &SessionId, writes: &[Write]) -> Done {
@@ -387,7 +387,8 @@ fn branch(tx: &Transaction<'_>, session: &SessionId, to: &SessionId, writes: &[W
     if !matches!(writes.first(), Some(Write::Head(_))) {
         return Err(refused(session, format!("the branch {to} does not begin with its head")));
     }
-    writes.iter().try_for_each(|write| apply(tx, to, write))
+    writes.iter().try_for_each(|write| apply(tx, to, write))?;
+    shared::copy_scope(tx, session.as_str(), to.as_str())
 }
 
 /// Removes messages from here on and turns from there on. Gives what went.

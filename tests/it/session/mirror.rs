@@ -49,7 +49,7 @@ impl View {
             pending: snapshot.pending.iter().map(|reason| reason.call.clone()).collect(),
             streaming: snapshot.streaming.clone(),
             compactions: snapshot.compactions.iter().map(|(record, _)| record.clone()).collect(),
-            compacting: snapshot.compacting,
+            compacting: snapshot.compacting.as_ref().map(|(mode, _)| *mode),
         }
     }
 }
