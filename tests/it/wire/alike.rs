@@ -56,8 +56,15 @@ impl Names {
             (_, Value::String(text)) => self.text(text).into(),
             (_, Value::Array(values)) => values.iter().map(|value| self.value(key, value)).collect(),
             (_, Value::Object(fields)) => {
-                let fields = fields.iter().map(|(key, value)| (key.clone(), self.value(key, value)));
-                Value::Object(fields.collect())
+                let named = fields.iter().map(|(key, value)| (key.clone(), self.value(key, value)));
+                let mut named: Map<String, Value> = named.collect();
+                // An id that differs from run to run is not always as many tokens.
+                if named.contains_key("tokens")
+                    && named.get("parts").is_some_and(|parts| parts.to_string().contains("<id "))
+                {
+                    named.insert("tokens".to_owned(), "<tokens>".into());
+                }
+                Value::Object(named)
             }
             _ => value.clone(),
         }

@@ -59,11 +59,11 @@ fn p12_the_conversations_hold_each_method_and_each_event() {
     }
     let states = StateName::ALL.map(|state| format!("the state {}", state.name()));
     let schema = schema();
-    let ops = schema["$defs"]["DeltaOp"]["anyOf"].as_array().expect("a list of operations");
+    let known = schema["$defs"]["DeltaOp"]["anyOf"].as_array().expect("a list of operations");
+    // The last one stands for those that a later version knows.
+    let known = known.iter().filter_map(|op| op["properties"]["op"]["const"].as_str());
+    let ops: Vec<String> = known.map(|op| format!("the operation {op}")).collect();
     assert_eq!(ops.len(), 9, "{ops:?}");
-    let ops = ops
-        .iter()
-        .map(|op| format!("the operation {}", op["properties"]["op"]["const"].as_str().expect("its name")));
     let names = METHODS.iter().map(|method| method.name).chain(EVENTS.iter().copied()).map(str::to_owned);
     let all: BTreeSet<String> = names.chain(states).chain(ops).collect();
     let cannot: BTreeSet<&str> = CANNOT_OCCUR.iter().map(|(name, _)| *name).collect();
@@ -116,6 +116,10 @@ fn p12_the_conversations_fit_the_schema() {
             let (is_clients, frame) = match line {
                 Line::Client(frame) => (true, frame),
                 Line::Server(frame) => (false, frame),
+                Line::Restart { .. } => {
+                    asked.clear();
+                    continue;
+                }
                 _ => continue,
             };
             let place = format!("{name}.jsonl:{}", index + 1);
@@ -141,7 +145,7 @@ fn p12_the_conversations_fit_the_schema() {
 /// Numbers in the place of the names that stand for numbers.
 fn named_away(value: &Value) -> Value {
     match value {
-        Value::String(text) if text == "<pid>" || text == "<milliseconds>" => 0.into(),
+        Value::String(text) if ["<pid>", "<milliseconds>", "<tokens>"].contains(&text.as_str()) => 0.into(),
         Value::Array(values) => values.iter().map(named_away).collect(),
         Value::Object(fields) => {
             Value::Object(fields.iter().map(|(key, value)| (key.clone(), named_away(value))).collect())
