@@ -63,7 +63,7 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<(), Prot
         }
         Ask::Render(params) => render(main, to, params),
         Ask::Decide(params) => {
-            let decisions = wire_session::decisions(&params.decisions);
+            let decisions = wire_session::decisions(&params.decisions)?;
             command(main, to, &params.session_id, Command::Decide(decisions))
         }
         Ask::ToolResult(params) => {

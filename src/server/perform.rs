@@ -432,9 +432,10 @@ impl MainLoop {
                     .ok()
                     .and_then(|value| read_result::<methods::RequestPermission>(value).ok().flatten());
                 // No answer: the pause stays until somebody decides.
-                if let Some(decisions) = decisions {
-                    let decisions = wire_session::decisions(&decisions.decisions);
-                    self.run_input(&session, Input::Permitted(decisions));
+                match decisions.map(|decisions| wire_session::decisions(&decisions.decisions)) {
+                    Some(Ok(decisions)) => self.run_input(&session, Input::Permitted(decisions)),
+                    Some(Err(error)) => tracing::warn!(%session, %error, "a decision could not be used"),
+                    None => {}
                 }
             }
         }

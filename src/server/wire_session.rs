@@ -236,13 +236,19 @@ pub(super) fn reasons(reasons: &[Reason]) -> Vec<PauseReason> {
 }
 
 /// What the user decided.
-pub(super) fn decisions(decisions: &[Decision]) -> Vec<input::Decision> {
-    let each = decisions.iter().map(|decision| input::Decision {
-        call: CallId::new(&decision.tool_call_id),
-        approved: decision.decision != Decided::Reject,
-        note: decision.note.clone(),
-        always: (decision.decision == Decided::ApproveAlways)
-            .then(|| Always { tool: String::new(), pattern: decision.pattern.clone() }),
+pub(super) fn decisions(decisions: &[Decision]) -> Result<Vec<input::Decision>, ProtocolError> {
+    let each = decisions.iter().enumerate().map(|(at, decision)| {
+        if decision.pattern.as_ref().is_some_and(|pattern| pattern.find('=').is_none_or(|name| name == 0)) {
+            let reason = "a pattern names its argument, such as `command=git *`";
+            return Err(ProtocolError::invalid(format!("decisions[{at}].pattern"), reason));
+        }
+        Ok(input::Decision {
+            call: CallId::new(&decision.tool_call_id),
+            approved: decision.decision != Decided::Reject,
+            note: decision.note.clone(),
+            always: (decision.decision == Decided::ApproveAlways)
+                .then(|| Always { tool: String::new(), pattern: decision.pattern.clone() }),
+        })
     });
     each.collect()
 }

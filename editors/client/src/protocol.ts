@@ -174,8 +174,9 @@ export interface Approved {
   /** The tool. */
   tool: string;
   /**
-   * How the values of the arguments look, one to a line: `*` stands for any characters but those with which
-   * a shell begins another command, `\` takes the next one as it is. All calls where it is missing.
+   * Which calls: `command=git *` are those whose argument `command` looks like `git *`, where `*` stands
+   * for any characters but those with which a shell begins another command, and `\` takes the next one as
+   * it is; `=` and arguments as JSON are those with these arguments exactly. All calls where it is missing.
    */
   pattern?: string;
 }
@@ -356,6 +357,8 @@ export interface Compression {
   phase?: CompactionPhase;
   /** The kind of compaction that is tried. */
   mode?: CompactionMode;
+  /** Why it was begun, for people. */
+  reason?: string;
 }
 
 /** What a client gives as content: a text, or a list of parts. It is always given back as a list. */
@@ -510,7 +513,10 @@ export interface Decision {
   decision: Verdict;
   /** The user's words, which the model is told. */
   note?: string;
-  /** With `approveAlways`: how the values of the arguments look, as in a tool's rule that allows. */
+  /**
+   * With `approveAlways`: which later calls, by one argument: its name, `=`, and how it looks as in a
+   * tool's rule that allows, such as `command=git *`.
+   */
   pattern?: string;
 }
 
@@ -2890,8 +2896,9 @@ export type Verdict =
   /** It runs. */
   | "approve"
   /**
-   * It runs, and so do later calls like it in this workspace, without a question: calls that look like
-   * `pattern`; where there is none, all calls of the tool, or for a tool of kind `run` this command alone.
+   * It runs, and so do later calls like it in this workspace, without a question: those that look like
+   * `pattern`; where there is none, all calls of the tool, or for a tool of kind `run` those with the same
+   * arguments.
    */
   | "approveAlways"
   /** It does not run; the model is told so. */

@@ -229,7 +229,7 @@ capabilities say so. Answer it, or send `tool/decide`, all at once or a few at a
 {"jsonrpc": "2.0", "id": 13, "method": "tool/decide", "params": {"sessionId": "s", "decisions": [
   {"toolCallId": "c1", "decision": "approve"},
   {"toolCallId": "c2", "decision": "reject", "note": "Only inside the project."},
-  {"toolCallId": "c3", "decision": "approveAlways", "pattern": "cargo *"}
+  {"toolCallId": "c3", "decision": "approveAlways", "pattern": "command=cargo *"}
 ]}}
 ```
 
