@@ -315,15 +315,13 @@ impl Step<'_> {
         self.void(&void);
     }
 
-    /// What was asked or what failed may be gone: the session rests as what is left says.
+    /// What was asked or what failed may be gone: the session rests with nothing to say.
     fn rest_after_rewind(&mut self) {
         let last = self.session.turns.len().saturating_sub(1);
         if self.session.turns.get(last).is_some_and(|row: &TurnRow| row.status != TurnStatus::Completed) {
             self.set_turn(last, TurnStatus::Cancelled);
         }
-        // As another process would find it.
-        let state = self.session.state_found();
-        self.enter(state);
+        self.enter(State::Resting(Rest::Idle));
     }
 
     /// A new chat under the same id. What runs is stopped first, and all of it stays in the fork.

@@ -432,6 +432,15 @@ impl Model {
     }
 
     fn nothing_changed(&self, before: &Snapshot) {
+        let rests = !matches!(
+            before.state,
+            StateName::Generating | StateName::ExecutingTools | StateName::Paused | StateName::WaitingIde
+        );
+        let is_held = rests && !before.queue.is_empty();
+        if is_held {
+            // Somebody is there again: what waited when the process ended goes on.
+            return;
+        }
         for effect in &self.bench.effects {
             // A key that comes again is stored again, which changes nothing.
             let is_word =

@@ -24,7 +24,9 @@ fn status(pid: u32, name: &str) -> u64 {
 
 /// Opens a session with one turn that is done, and one that waits for its model; the request.
 fn open(client: &mut Client, session: &str) -> (Value, Value) {
-    let params = json!({ "workspaceFolder": "/w", "sessionId": session });
+    // The worst case: each piece is told by itself.
+    let settings = json!({ "deltaIntervalMs": 0 });
+    let params = json!({ "workspaceFolder": "/w", "sessionId": session, "settings": settings });
     let opened = client.call("session/open", params).expect("it opens")["snapshot"].take();
     let asked = start(client, session, "Hello.");
     client.respond(&asked["id"], said("Hello to you."));
