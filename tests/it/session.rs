@@ -10,6 +10,7 @@ mod merging;
 mod mirror;
 mod model;
 mod rewinding;
+mod settled;
 mod table;
 mod waiting;
 

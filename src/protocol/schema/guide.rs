@@ -233,10 +233,10 @@ capabilities say so. Answer it, or send `tool/decide`, all at once or a few at a
 ]}}
 ```
 
-The model is told what was rejected, with the user's words. `approveAlways` holds for the whole folder from now on: for what
-looks like `pattern`, else for all calls of the tool, or for this one command where the tool runs commands. `tool/approvals` lists
-and revokes. A decision about a call that does not wait is the error StaleReference, and nothing of its request is done. A
-pause, what was decided in it and the wait for a tool survive a restart: see `pause` and `pendingCalls` of the snapshot.
+The model is told what was rejected, with the user's words. `approveAlways` holds for the whole folder from now on: for calls
+that look like `pattern`, which names an argument; where there is none for all calls of the tool, or for those with the same
+arguments where the tool runs commands. `tool/approvals` lists and revokes. A decision about a call that does
+not wait is the error StaleReference, and nothing of its request is done. A pause, what was decided in it and the wait for a tool survive a restart: see `pause` and `pendingCalls` of the snapshot.
 
 ## Tools of the sidecar
 

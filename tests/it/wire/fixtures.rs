@@ -362,7 +362,7 @@ fn each(conversations: &[(String, String)], play: impl Fn(&str, &[(Line, &str)])
 /// missed events (`subscribe`), and restarts with the store, or with the editor's history and metadata only (`restart-*`).
 /// What else each shows stands in its first line.
 /// rows: R26 M1 V23 V24 N6
-/// rows: R5 R6 R8 R9 R11 R12 R13 R14 R15 R24 R30 R32 R33 R34 R36 R51 C38 C42 N4 N10
+/// rows: R2 R5 R6 R8 R9 R11 R12 R13 R14 R15 R24 R30 R32 R33 R34 R36 R51 C38 C42 N4 N10
 #[test]
 fn p12_each_conversation_is_answered_as_it_was_recorded() {
     let conversations = asked_for();
