@@ -4,7 +4,7 @@ use super::bench::{Bench, result, settings, tool};
 use threadhold::engine::id::CallId;
 use threadhold::engine::message::{Body, ToolCall};
 use threadhold::engine::prompt::item::{Approval, Tool, ToolKind};
-use threadhold::engine::session::input::{Command, Decision, Input, Open, ToolOutcome};
+use threadhold::engine::session::input::{Command, Decision, Input, ToolOutcome};
 use threadhold::engine::session::state::StateName;
 use threadhold::engine::session::stored::{Always, Driver};
 
@@ -38,7 +38,7 @@ fn a_rejection_outlives_a_restart_whatever_was_approved_meanwhile() {
     bench.command(Command::Decide(vec![decision("a", false, false), decision("b", true, true)]));
     assert_eq!(bench.session.state().name(), StateName::Paused);
     bench.another_process();
-    bench.command(Command::Open(Box::new(Open::default())));
+    bench.command(Command::Open(Box::default()));
     let waits: Vec<_> = bench.session.snapshot().pause.into_iter().map(|reason| reason.call).collect();
     assert_eq!(waits, [CallId::new("c")]);
     bench.command(Command::Decide(vec![decision("c", true, false)]));

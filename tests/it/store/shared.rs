@@ -153,3 +153,27 @@ fn a_closed_store_shares_nothing() {
         assert_eq!(store.commit(&session("s"), fence, &[]), Err(StoreError::Closed));
     });
 }
+
+/// What was to do is not lost by a rewind, nor by a branch: each copy has its own from then on.
+///
+/// rows: R33 R34
+#[test]
+fn a_copy_of_a_session_takes_its_own_scope_along() {
+    on_each(|bench| {
+        bench.write("s", &[Write::Head(Box::new(head("s")))]);
+        let workspace = head("s").workspace;
+        let kept = bench.store().put_scope(&workspace, "s", &todos("mend it"), None).unwrap();
+        let branch = vec![Write::Head(Box::new(head("b")))];
+        bench.write(
+            "s",
+            &[Write::Fork { to: session("f") }, Write::Branch { to: session("b"), writes: branch }],
+        );
+        let emptied = ScopePatch { todos: Some(Vec::new()), ..ScopePatch::default() };
+        bench.store().put_scope(&workspace, "s", &emptied, None).unwrap();
+        bench.reopen();
+        for copy in ["f", "b"] {
+            assert_eq!(bench.store().scope(&workspace, copy).unwrap().todos, kept.todos, "{copy}");
+        }
+        assert_eq!(bench.store().scope(&workspace, "s").unwrap().todos, []);
+    });
+}
