@@ -115,6 +115,8 @@ fn import(main: &mut MainLoop, to: ReplyTo, params: SessionImportParams) -> Resu
     let command = Command::Restore(Box::new(Restore { title: params.title.or(import.title), messages }));
     let folder = Some(super::folder::spelled(&params.workspace_folder));
     let opens = Opens { command, folder, new: New::default(), settings: None, follow: false };
+    // Whoever follows it gets it whole: a long conversation is no thousand events.
+    main.delivery.owe(&id);
     main.hand(&id, Queued::Open(to, Box::new(opens)));
     Ok(())
 }

@@ -13,16 +13,12 @@ use threadhold::protocol::schema::schema;
 /// What no conversation of this version can hold, and why. One that holds it nevertheless makes its entry a lie.
 const CANNOT_OCCUR: &[(&str, &str)] = &[
     ("model/countTokens", "the sidecar counts by itself in this version"),
-    (
-        "snapshot",
-        "an event for a client that stops reading, or follows another process; a recorded one does neither",
-    ),
     ("sessionTakenOver", "no other process can take a session over in this version"),
 ];
 
 /// Together they hold each method, event, state and operation of a delta, but those that cannot occur yet; each request
-/// of the client is answered with a result at least once. The twelfth event of document 001, a snapshot in the place of
-/// what was missed, is shown in `delivery` and `follow`.
+/// of the client is answered with a result at least once. The twelfth event of document 001, a snapshot, comes with an
+/// import; that it comes in the place of what was missed is shown in `delivery` and `follow`.
 ///
 /// rows: R7 R28
 #[test]
