@@ -264,7 +264,9 @@ impl Step<'_> {
         }
         if !last_runs && turns > 0 && matches!(self.session.state, State::Resting(Rest::Idle)) {
             let last = turns - 1;
-            let answered = self.session.transcript.rounds_of(last).last().is_some();
+            // How it ended was told, where it was.
+            let is_open = self.session.turns.get(last).is_some_and(|row| row.status == TurnStatus::Running);
+            let answered = is_open && self.session.transcript.rounds_of(last).last().is_some();
             if answered && self.session.unanswered().is_empty() {
                 self.set_turn(last, TurnStatus::Completed);
             }

@@ -46,6 +46,8 @@ pub struct Bench {
     pub is_stored: bool,
     /// What was approved once and for all.
     pub approvals: Vec<Always>,
+    /// Whether that ever was another than nothing.
+    pub was_approved: bool,
     fence: Fence,
     /// The number of the last command.
     next: u64,
@@ -133,6 +135,7 @@ impl Bench {
             fails: 0,
             is_stored: true,
             approvals: Vec::new(),
+            was_approved: false,
             fence,
             next: 0,
             process: 1,
@@ -202,7 +205,10 @@ impl Bench {
             Effect::CancelTool(call) => self.invoked.retain(|invoked| *invoked != call),
             Effect::Start(timer, _) => drop(self.timers.insert(timer)),
             Effect::Stop(timer) => drop(self.timers.remove(&timer)),
-            Effect::Remember(always) => self.approvals.push(always),
+            Effect::Remember(always) => {
+                self.was_approved = true;
+                self.approvals.push(always);
+            }
             Effect::Write(_)
             | Effect::AskPermission(_)
             | Effect::ChangeScope(_)

@@ -148,6 +148,7 @@ impl Model {
             }
             Happening::Approvals(n) => {
                 let always = Always { tool: "rm".into(), pattern: (n > 1).then(|| "*".into()) };
+                self.bench.was_approved = true;
                 self.bench.approvals = vec![always; usize::from(n.min(1))];
                 self.input(Input::Approvals(self.bench.approvals.clone().into()));
             }

@@ -96,7 +96,10 @@ fn p12_the_conversations_leave_no_number_of_an_event_out() {
             let (of, seq) = (&frame["params"], frame["params"]["seq"].as_u64().expect("a number"));
             let stream = (of["sessionId"].to_string(), of["stream"].to_string());
             let before = last.insert(stream, seq).unwrap_or(0);
-            assert_eq!(seq, before + 1, "{name}.jsonl:{}", index + 1);
+            // A snapshot has the number of the last event that is in it: it stands for those before.
+            if of["type"] != "snapshot" {
+                assert_eq!(seq, before + 1, "{name}.jsonl:{}", index + 1);
+            }
         }
     }
 }
