@@ -5,6 +5,7 @@
 mod asking;
 mod backend;
 mod background;
+mod context;
 mod delivery;
 mod diagnostics;
 mod editing;

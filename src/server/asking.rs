@@ -2,22 +2,20 @@
 //! nowhere deeper; a session never sees the wire.
 
 use super::folder::spelled;
-use super::inbox::{Ask, Event};
+use super::inbox::{Ask, Event, Session};
 use super::main_loop::{MainLoop, wire};
 use super::opening::{New, given_id, new_id};
 use super::queued::{Opens, Queued};
 use super::settings::{model_facts, result_tokens};
 use super::shared::Shared;
 use super::wire_session::Asked;
-use super::{editing, loops, shared, stores, wire_session};
+use super::{context, editing, loops, shared, stores, wire_session};
 use crate::engine::id::SessionId;
 use crate::engine::message::{Body, Content, NewMessage, ToolResult};
 use crate::engine::session::effect::Diagnostic;
 use crate::engine::session::history_turn::HistoryTurn;
 use crate::engine::session::input::{Command, GivenPrefix, Open, Render, ReplyTo, StartTurn, Summarize};
-use crate::engine::session::recall::Recall;
 use crate::engine::session::stored::{Driver, TurnStatus};
-use crate::protocol::context::ContextRecallParams;
 use crate::protocol::convert::{self, Reading};
 use crate::protocol::error::ProtocolError;
 use crate::protocol::prompt::{PromptRenderParams, RenderSummarize, Section};
@@ -34,88 +32,52 @@ const MOST_PAGE: u32 = 500;
 
 /// Carries out what a client asks for, or begins to.
 pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<(), ProtocolError> {
-    let Some(ask) = editing::ask(main, to, ask)? else { return Ok(()) };
-    let Some(ask) = shared::ask(main, to, ask)? else { return Ok(()) };
-    let Some(ask) = loops::ask(main, to, ask)? else { return Ok(()) };
     match ask {
-        Ask::Open(params) => open(main, to, params),
-        Ask::List(params) => list(main, to, &params),
-        Ask::Subscribe(params) => {
+        Ask::Session(ask) => session(main, to, ask),
+        Ask::Edit(ask) => editing::ask(main, to, ask),
+        Ask::Context(ask) => context::ask(main, to, ask),
+        Ask::Sharing(ask) => shared::ask(main, to, ask),
+        Ask::Looping(ask) => loops::ask(main, to, ask),
+    }
+}
+
+fn session(main: &mut MainLoop, to: ReplyTo, ask: Session) -> Result<(), ProtocolError> {
+    match ask {
+        Session::Open(params) => open(main, to, params),
+        Session::List(params) => list(main, to, &params),
+        Session::Subscribe(params) => {
             let since = params.stream.zip(params.since_seq);
             command(main, to, &params.session_id, Command::Subscribe { since })
         }
-        Ask::Close(params) => hand(main, &params.session_id, Queued::Close(to)),
-        Ask::Delete(params) => hand(main, &params.session_id, Queued::Delete(to)),
-        Ask::Configure(params) => {
+        Session::Close(params) => hand(main, &params.session_id, Queued::Close(to)),
+        Session::Delete(params) => hand(main, &params.session_id, Queued::Delete(to)),
+        Session::Configure(params) => {
             let id = params.session_id.clone();
             hand(main, &id, Queued::Configure(to, Box::new(params)))
         }
-        Ask::StartTurn(params) => start_turn(main, to, params),
-        Ask::EndTurn(params) => {
+        Session::StartTurn(params) => start_turn(main, to, params),
+        Session::EndTurn(params) => {
             is_about(main, to, params.turn_id);
             let status = params.status.map_or(TurnStatus::Completed, TurnStatus::from);
             command(main, to, &params.session_id, Command::EndTurn(status))
         }
-        Ask::AppendRound(params) => {
+        Session::AppendRound(params) => {
             is_about(main, to, params.turn_id);
             let round = Reading::new().field("round", |reading| reading.round(&params.round))?;
             command(main, to, &params.session_id, Command::AppendRound(round))
         }
-        Ask::Render(params) => render(main, to, params),
-        Ask::Decide(params) => {
+        Session::Render(params) => render(main, to, params),
+        Session::Decide(params) => {
             let decisions = wire_session::decisions(&params.decisions)?;
             command(main, to, &params.session_id, Command::Decide(decisions))
         }
-        Ask::ToolResult(params) => {
+        Session::ToolResult(params) => {
             let session = params.session_id.clone();
             let result = Reading::new().late_result(&params)?;
             command(main, to, &session, Command::ToolResult(result))
         }
-        Ask::Inspect(params) => command(main, to, &params.session_id, Command::Inspect),
-        Ask::Compact(params) => {
-            if let Some(waiting) = main.waiting.get_mut(&to) {
-                waiting.progress = params.work_done_token.map(|token| (token, false));
-            }
-            command(main, to, &params.session_id, Command::Compact { focus: params.focus })
-        }
-        Ask::Recall(params) => {
-            let id = params.session_id.clone();
-            command(main, to, &id, Command::Recall(recall(params)?))
-        }
-        Ask::Diagnostics(_) => super::diagnostics::answer(main, to),
-        Ask::CancelTurn(_)
-        | Ask::Retry(_)
-        | Ask::Regenerate(_)
-        | Ask::Update(_)
-        | Ask::Remove(_)
-        | Ask::Truncate(_)
-        | Ask::Dequeue(_)
-        | Ask::Fork(_)
-        | Ask::Reset(_)
-        | Ask::Import(_)
-        | Ask::SetDraft(_)
-        | Ask::ClearDraft(_)
-        | Ask::GetScope(_)
-        | Ask::PutScope(_)
-        | Ask::StartLoop(_)
-        | Ask::StopLoop(_)
-        | Ask::Approvals(_) => Ok(()),
+        Session::Diagnostics(_) => super::diagnostics::answer(main, to),
     }
-}
-
-/// Bytes of a recall where nobody says how many.
-const RECALL: usize = 256 * 1024;
-
-fn recall(params: ContextRecallParams) -> Result<Recall, ProtocolError> {
-    let bytes = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    if params.limit == Some(0) {
-        return Err(ProtocolError::invalid("limit", "nothing fits in 0 bytes"));
-    }
-    Ok(Recall {
-        reference: params.reference,
-        offset: params.offset.map_or(0, bytes),
-        limit: params.limit.map_or(RECALL, bytes),
-    })
 }
 
 fn hand(main: &mut MainLoop, id: &str, item: Queued) -> Result<(), ProtocolError> {

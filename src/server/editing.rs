@@ -2,7 +2,7 @@
 //! nowhere deeper.
 
 use super::asking::{command, form};
-use super::inbox::Ask;
+use super::inbox::Edit;
 use super::main_loop::MainLoop;
 use super::opening::{New, given_id, new_id};
 use super::queued::{Opens, Queued};
@@ -16,37 +16,37 @@ use crate::protocol::error::{ErrorData, ProtocolError};
 use crate::protocol::message;
 use crate::transcript_io::{self, Entry, Format, ImportError};
 
-/// Carries out what a client asks for, where it is of this kind; gives it back where it is not.
-pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<Option<Ask>, ProtocolError> {
+/// Carries out what a client asks for.
+pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Edit) -> Result<(), ProtocolError> {
     let (session, asked) = match ask {
-        Ask::CancelTurn(params) => {
+        Edit::CancelTurn(params) => {
             let turn = params.turn_id.map(TurnId::new);
             let queued = params.cancel_queued.unwrap_or_default();
             (params.session_id, Command::CancelTurn { turn, queued })
         }
-        Ask::Retry(params) => {
+        Edit::Retry(params) => {
             let from = at(params.from_message_id, params.from_index, "fromMessageId")?;
             let content = params.content.as_ref().map(words).transpose()?;
             (params.session_id, Command::Retry { from, content, key: params.idempotency_key })
         }
-        Ask::Regenerate(params) => (params.session_id, Command::Regenerate { key: params.idempotency_key }),
-        Ask::Update(params) => {
+        Edit::Regenerate(params) => (params.session_id, Command::Regenerate { key: params.idempotency_key }),
+        Edit::Update(params) => {
             let message = at(params.message_id, params.index, "messageId")?;
             let content = words(&params.content)?;
             let regenerate = params.regenerate.unwrap_or_default();
             let key = params.idempotency_key;
             (params.session_id, Command::Update { message, content, regenerate, key })
         }
-        Ask::Remove(params) => {
+        Edit::Remove(params) => {
             let message = at(params.message_id, params.index, "messageId")?;
             (params.session_id, Command::Remove { message, key: params.idempotency_key })
         }
-        Ask::Truncate(params) => {
+        Edit::Truncate(params) => {
             let from = at(params.message_id, params.index, "messageId")?;
             (params.session_id, Command::Truncate { from, key: params.idempotency_key })
         }
-        Ask::Dequeue(params) => (params.session_id, Command::CancelQueued(ItemId::new(params.item_id))),
-        Ask::Fork(params) => {
+        Edit::Dequeue(params) => (params.session_id, Command::CancelQueued(ItemId::new(params.item_id))),
+        Edit::Fork(params) => {
             form(main, to, Asked::Fork);
             let up_to = match (params.up_to_message_id, params.up_to_index) {
                 (None, None) => None,
@@ -55,21 +55,16 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<Option<A
             let key = params.idempotency_key;
             (params.session_id, Command::Branch { to: new_id(), up_to, title: params.title, key })
         }
-        Ask::Reset(params) => {
+        Edit::Reset(params) => {
             form(main, to, Asked::Reset);
             let keep_queue = params.keep_queue.unwrap_or_default();
             (params.session_id, Command::Reset { keep_queue, key: params.idempotency_key })
         }
-        Ask::SetDraft(params) => (params.session_id, Command::SetDraft(Some(params.text.into()))),
-        Ask::ClearDraft(params) => (params.session_id, Command::SetDraft(None)),
-        Ask::Import(params) => {
-            import(main, to, params)?;
-            return Ok(None);
-        }
-        other => return Ok(Some(other)),
+        Edit::SetDraft(params) => (params.session_id, Command::SetDraft(Some(params.text.into()))),
+        Edit::ClearDraft(params) => (params.session_id, Command::SetDraft(None)),
+        Edit::Import(params) => return import(main, to, params),
     };
-    command(main, to, &session, asked)?;
-    Ok(None)
+    command(main, to, &session, asked)
 }
 
 /// The message that is meant.

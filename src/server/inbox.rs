@@ -6,26 +6,12 @@ use super::shared::{Loaded, ScopeDone};
 use crate::engine::id::{CallId, SessionId};
 use crate::engine::session::input::{ReplyTo, Timer, ToolOutcome};
 use crate::engine::session::stored::Always;
-use crate::protocol::context::{ContextCompactParams, ContextInspectParams, ContextRecallParams};
-use crate::protocol::edit::{
-    DraftClearParams, DraftSetParams, MessageRemoveParams, MessageTruncateParams, MessageUpdateParams,
-    QueueRemoveParams, SessionForkParams, SessionImportParams, SessionResetParams, TurnRegenerateParams,
-    TurnRetryParams,
-};
 use crate::protocol::error::ProtocolError;
-use crate::protocol::methods::{self, Method};
+use crate::protocol::methods::{self, Method, Named};
 use crate::protocol::model::ModelDeltaParams;
 use crate::protocol::prompt::PromptRenderParams;
-use crate::protocol::scope::{ScopeGetParams, ScopePutParams, ToolApprovalsParams};
-use crate::protocol::server::{InitializeOptions, ServerDiagnosticsParams};
-use crate::protocol::session::{
-    SessionCloseParams, SessionConfigureParams, SessionDeleteParams, SessionListParams, SessionOpenParams,
-    SessionSubscribeParams,
-};
+use crate::protocol::server::InitializeOptions;
 use crate::protocol::settings::Settings;
-use crate::protocol::stages::{LoopStartParams, LoopStopParams};
-use crate::protocol::tool::{ToolDecideParams, ToolResultParams};
-use crate::protocol::turn::{RoundAppendParams, TurnCancelParams, TurnEndParams, TurnStartParams};
 use crate::server::message::Answer;
 use crate::store::error::StoreError;
 use serde_json::Value;
@@ -88,44 +74,6 @@ pub(super) struct Hello {
     pub folders: Vec<String>,
 }
 
-/// What a client can ask for.
-#[allow(clippy::large_enum_variant, reason = "it is boxed where it travels")]
-pub(super) enum Ask {
-    Open(SessionOpenParams),
-    List(SessionListParams),
-    Subscribe(SessionSubscribeParams),
-    Close(SessionCloseParams),
-    Delete(SessionDeleteParams),
-    Configure(SessionConfigureParams),
-    StartTurn(TurnStartParams),
-    CancelTurn(TurnCancelParams),
-    EndTurn(TurnEndParams),
-    AppendRound(RoundAppendParams),
-    Render(PromptRenderParams),
-    Decide(ToolDecideParams),
-    ToolResult(ToolResultParams),
-    Retry(TurnRetryParams),
-    Regenerate(TurnRegenerateParams),
-    Update(MessageUpdateParams),
-    Remove(MessageRemoveParams),
-    Truncate(MessageTruncateParams),
-    Dequeue(QueueRemoveParams),
-    Fork(SessionForkParams),
-    Reset(SessionResetParams),
-    Import(SessionImportParams),
-    SetDraft(DraftSetParams),
-    ClearDraft(DraftClearParams),
-    GetScope(ScopeGetParams),
-    PutScope(ScopePutParams),
-    Approvals(ToolApprovalsParams),
-    StartLoop(LoopStartParams),
-    StopLoop(LoopStopParams),
-    Inspect(ContextInspectParams),
-    Compact(ContextCompactParams),
-    Recall(ContextRecallParams),
-    Diagnostics(ServerDiagnosticsParams),
-}
-
 /// A method that the owner loop answers.
 pub(super) trait Asks: Method {
     /// Its parameters as something that happened.
@@ -139,50 +87,77 @@ pub(super) trait Routes: Sized {
 }
 
 macro_rules! asks {
-    ($($method:ident => $ask:ident,)*) => {
+    ($($(#[$doc:meta])* $group:ident { $($method:ident => $ask:ident,)* })*) => {
+        /// What a client can ask for, by the file that carries it out.
+        #[allow(clippy::large_enum_variant, reason = "it is boxed where it travels")]
+        pub(super) enum Ask {
+            $($(#[$doc])* $group($group),)*
+        }
+
+        $($(#[$doc])*
+        #[allow(clippy::large_enum_variant, reason = "it is boxed where it travels")]
+        pub(super) enum $group {
+            $($ask(<methods::$method as Named>::Params),)*
+        }
+
         $(impl Asks for methods::$method {
-            fn ask(params: Self::Params) -> Ask { Ask::$ask(params) }
-        })*
+            fn ask(params: Self::Params) -> Ask { Ask::$group($group::$ask(params)) }
+        })*)*
 
         /// Gives a way to each of these methods, so that none is answered and cannot be reached.
         pub(super) fn all_routed<R: Routes>(routes: R) -> R {
-            routes$(.route::<methods::$method>())*
+            routes$($(.route::<methods::$method>())*)*
         }
     };
 }
 
 asks! {
-    SessionOpen => Open,
-    SessionList => List,
-    SessionSubscribe => Subscribe,
-    SessionClose => Close,
-    SessionDelete => Delete,
-    SessionConfigure => Configure,
-    TurnStart => StartTurn,
-    TurnCancel => CancelTurn,
-    TurnEnd => EndTurn,
-    RoundAppend => AppendRound,
-    PromptRender => Render,
-    ToolDecide => Decide,
-    ToolResult => ToolResult,
-    TurnRetry => Retry,
-    TurnRegenerate => Regenerate,
-    MessageUpdate => Update,
-    MessageRemove => Remove,
-    MessageTruncate => Truncate,
-    QueueRemove => Dequeue,
-    SessionFork => Fork,
-    SessionReset => Reset,
-    SessionImport => Import,
-    DraftSet => SetDraft,
-    DraftClear => ClearDraft,
-    ScopeGet => GetScope,
-    ScopePut => PutScope,
-    ToolApprovals => Approvals,
-    LoopStart => StartLoop,
-    LoopStop => StopLoop,
-    ContextInspect => Inspect,
-    ContextCompact => Compact,
-    ContextRecall => Recall,
-    ServerDiagnostics => Diagnostics,
+    /// Sessions and turns: `asking`.
+    Session {
+        SessionOpen => Open,
+        SessionList => List,
+        SessionSubscribe => Subscribe,
+        SessionClose => Close,
+        SessionDelete => Delete,
+        SessionConfigure => Configure,
+        TurnStart => StartTurn,
+        TurnEnd => EndTurn,
+        RoundAppend => AppendRound,
+        PromptRender => Render,
+        ToolDecide => Decide,
+        ToolResult => ToolResult,
+        ServerDiagnostics => Diagnostics,
+    }
+    /// What changes a session's past, its queue or its draft: `editing`.
+    Edit {
+        TurnCancel => CancelTurn,
+        TurnRetry => Retry,
+        TurnRegenerate => Regenerate,
+        MessageUpdate => Update,
+        MessageRemove => Remove,
+        MessageTruncate => Truncate,
+        QueueRemove => Dequeue,
+        SessionFork => Fork,
+        SessionReset => Reset,
+        SessionImport => Import,
+        DraftSet => SetDraft,
+        DraftClear => ClearDraft,
+    }
+    /// What a session's prompt is made of: `context`.
+    Context {
+        ContextInspect => Inspect,
+        ContextCompact => Compact,
+        ContextRecall => Recall,
+    }
+    /// What sessions share: `shared`.
+    Sharing {
+        ScopeGet => GetScope,
+        ScopePut => PutScope,
+        ToolApprovals => Approvals,
+    }
+    /// Loops: `loops`.
+    Looping {
+        LoopStart => Start,
+        LoopStop => Stop,
+    }
 }

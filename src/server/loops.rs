@@ -2,7 +2,7 @@
 //! stage is next is the engine's to say.
 
 use super::asking::prefix;
-use super::inbox::Ask;
+use super::inbox::Looping;
 use super::main_loop::{MainLoop, NOBODY, Slot, wire};
 use super::opening::{New, given_id, new_id};
 use super::queued::{Opens, Queued};
@@ -39,11 +39,11 @@ struct Asks {
     settings: Option<crate::protocol::settings::Settings>,
 }
 
-/// Carries out what a client asks for, where it is of this kind; gives it back where it is not.
-pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<Option<Ask>, ProtocolError> {
+/// Carries out what a client asks for.
+pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Looping) -> Result<(), ProtocolError> {
     match ask {
-        Ask::StartLoop(params) => start(main, to, params)?,
-        Ask::StopLoop(params) => {
+        Looping::Start(params) => start(main, to, params),
+        Looping::Stop(params) => {
             let Some(session) = main.loops.get(&params.loop_id).map(|running| running.session.clone()) else {
                 let data = ErrorData::StaleReference { field: "loopId".into(), id: params.loop_id };
                 return Err(ProtocolError::new(data, "no loop of this id runs here; nothing was done"));
@@ -53,10 +53,9 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<Option<A
             main.hand(&session, Queued::Command(NOBODY, Box::new(cancel)));
             let value = wire(&LoopStopResult {});
             main.answer(to, value);
+            Ok(())
         }
-        other => return Ok(Some(other)),
     }
-    Ok(None)
 }
 
 fn start(main: &mut MainLoop, to: ReplyTo, params: LoopStartParams) -> Result<(), ProtocolError> {

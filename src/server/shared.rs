@@ -1,7 +1,7 @@
 //! What sessions share: scopes, approvals, and the sidecar's own tools, which read and change them. They are read with a
 //! session when it is opened, and every open session that shares them is told of a change once it is stored.
 
-use super::inbox::{Ask, Event};
+use super::inbox::{Event, Sharing};
 use super::main_loop::{MainLoop, Slot, wire};
 use super::opening::given_id;
 use super::stores;
@@ -95,22 +95,20 @@ pub(super) fn load(
     }
 }
 
-/// Carries out what a client asks for, where it is of this kind; gives it back where it is not.
-pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<Option<Ask>, ProtocolError> {
+/// Carries out what a client asks for.
+pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Sharing) -> Result<(), ProtocolError> {
     match ask {
-        Ask::GetScope(params) => {
+        Sharing::GetScope(params) => {
             let place = place(main, params.session_id, params.work_scope, params.workspace_folder)?;
-            main.change_scope(place, None, None, Then::Answer(to))?;
+            main.change_scope(place, None, None, Then::Answer(to))
         }
-        Ask::PutScope(params) => {
+        Sharing::PutScope(params) => {
             let patch = convert::scope_patch(&params);
             let place = place(main, params.session_id, params.work_scope, params.workspace_folder)?;
-            main.change_scope(place, Some(patch), params.if_revision, Then::Answer(to))?;
+            main.change_scope(place, Some(patch), params.if_revision, Then::Answer(to))
         }
-        Ask::Approvals(params) => approvals(main, to, params)?,
-        other => return Ok(Some(other)),
+        Sharing::Approvals(params) => approvals(main, to, params),
     }
-    Ok(None)
 }
 
 /// The scope that is meant: a session's, which must be open here, or the one of this name.
