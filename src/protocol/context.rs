@@ -21,6 +21,10 @@ pub enum CompactionMode {
     Ledger,
     /// Whole old rounds were dropped, without a model.
     Dropped,
+    /// The user left messages out.
+    Excluded,
+    /// The user changed the summary of an accepted one.
+    Edited,
 }
 
 /// What started a compaction.
@@ -29,12 +33,38 @@ pub enum CompactionMode {
 pub enum CompactionTrigger {
     /// A prompt was over its limit.
     BudgetExceeded,
+    /// A provider said that a prompt was too large.
+    ProviderOverflow,
+    /// A prompt was near its limit when a turn began.
+    PreTurnTokens,
+    /// It was prepared beside a running turn, and then needed.
+    Background,
+    /// The next model's window was smaller.
+    ModelChanged,
+    /// So many user turns were shown.
+    UserTurns,
+    /// So many messages were shown.
+    Messages,
+    /// Nothing was said for so long.
+    Idle,
     /// Somebody asked for it.
     Manual,
     /// A client's history brought a summary that says no more than a round and a text.
     Restored,
     /// The source of an import had compacted here.
     Recorded,
+}
+
+/// Where the block of a compaction stands in the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Placement {
+    /// A user message before the history that it does not stand for.
+    UserAtBoundary,
+    /// A system message there.
+    SystemMessage,
+    /// The end of the system message.
+    SystemPromptTail,
 }
 
 /// How far the deterministic steps of a compaction went.
@@ -59,6 +89,8 @@ pub enum CompactionStatus {
     InForce,
     /// What it stands for is no longer in the session.
     Void,
+    /// The user took it out of force.
+    Undone,
     /// It was found in an import; the prompt starts from the originals.
     Recorded,
 }
@@ -95,6 +127,8 @@ pub struct CompactionView {
     /// The last message that its block stands for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covers_to_ord: Option<u32>,
+    /// Where its block stands.
+    pub placement: Placement,
     /// The exact text that stands in the prompt; may be empty where results were only shortened.
     pub block: String,
     /// Tokens of the prompt before.
@@ -105,6 +139,12 @@ pub struct CompactionView {
     pub estimator: String,
     /// Rounds that its block stands for.
     pub num_rounds: u32,
+    /// What the summary was to keep in view.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub focus: Option<String>,
+    /// Whether the user was asked about it and said nothing in time. Missing: no.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unreviewed: bool,
     /// The model that wrote the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,

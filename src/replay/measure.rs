@@ -91,7 +91,7 @@ impl<'a> Measure<'a> {
         Self {
             messages: messages.collect(),
             counter,
-            own: Row::named(policy.name),
+            own: Row::named(&policy.name),
             raw_tail: Row::named("raw tail of the same size"),
             words_and_ledger: Row::named("user words and ledger"),
             skipped: 0,

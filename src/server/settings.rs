@@ -180,7 +180,7 @@ pub(super) fn shown(effective: &Effective) -> Settings {
             tool_choice_none: Some(model.tool_choice_none),
             ..Model::default()
         }),
-        policy: Some(policy.name.to_owned()),
+        policy: Some(policy.name.clone().into_owned()),
         threshold: budget.threshold.map(Threshold::as_number),
         reserved_output: Some(budget.reserved_output),
         max_summary_tokens: Some(budget.max_summary_tokens),

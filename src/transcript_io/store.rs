@@ -3,7 +3,7 @@
 
 use super::{Entry, Format, Import, RecordedCompaction};
 use crate::engine::compact::record::{
-    Anchor, Compaction, Mode, ModeRequested, Span, Status, Strength, Trigger,
+    Anchor, Compaction, Mode, ModeRequested, Placement, Span, Status, Strength, Trigger,
 };
 use crate::engine::id::{CallId, Ordinal, RoundId, SessionId};
 use crate::engine::message::{Body, Message, NewMessage};
@@ -117,6 +117,7 @@ fn compaction(
         covers,
         dropped: None,
         source_hash: covers.map(|span| transcript.source_hash(span.from, span.to)).unwrap_or_default(),
+        placement: Placement::UserAtBoundary,
         block: recorded.text.as_str().into(),
         block_tokens: counter.count(&recorded.text) + PER_MESSAGE,
         narrative: Some(recorded.text.as_str().into()),
@@ -133,6 +134,8 @@ fn compaction(
         mode: Mode::Full,
         strength: Strength::Absent,
         fallbacks: Vec::new(),
+        focus: None,
+        unreviewed: false,
         model: None,
         input_truncated: false,
         num_rounds: to.map_or(0, |to| as_count(transcript.first_round_from(to.next()))),

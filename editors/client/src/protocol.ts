@@ -264,7 +264,11 @@ export type CompactionMode =
   /** What was done and which names were used, without a model. */
   | "ledger"
   /** Whole old rounds were dropped, without a model. */
-  | "dropped";
+  | "dropped"
+  /** The user left messages out. */
+  | "excluded"
+  /** The user changed the summary of an accepted one. */
+  | "edited";
 
 /** How far a compaction is. */
 export type CompactionPhase =
@@ -291,6 +295,8 @@ export type CompactionStatus =
   | "inForce"
   /** What it stands for is no longer in the session. */
   | "void"
+  /** The user took it out of force. */
+  | "undone"
   /** It was found in an import; the prompt starts from the originals. */
   | "recorded";
 
@@ -298,6 +304,20 @@ export type CompactionStatus =
 export type CompactionTrigger =
   /** A prompt was over its limit. */
   | "budgetExceeded"
+  /** A provider said that a prompt was too large. */
+  | "providerOverflow"
+  /** A prompt was near its limit when a turn began. */
+  | "preTurnTokens"
+  /** It was prepared beside a running turn, and then needed. */
+  | "background"
+  /** The next model's window was smaller. */
+  | "modelChanged"
+  /** So many user turns were shown. */
+  | "userTurns"
+  /** So many messages were shown. */
+  | "messages"
+  /** Nothing was said for so long. */
+  | "idle"
   /** Somebody asked for it. */
   | "manual"
   /** A client's history brought a summary that says no more than a round and a text. */
@@ -323,6 +343,8 @@ export interface CompactionView {
   coversFromOrd?: number;
   /** The last message that its block stands for. */
   coversToOrd?: number;
+  /** Where its block stands. */
+  placement: Placement;
   /** The exact text that stands in the prompt; may be empty where results were only shortened. */
   block: string;
   /** Tokens of the prompt before. */
@@ -333,6 +355,10 @@ export interface CompactionView {
   estimator: string;
   /** Rounds that its block stands for. */
   numRounds: number;
+  /** What the summary was to keep in view. */
+  focus?: string;
+  /** Whether the user was asked about it and said nothing in time. Missing: no. */
+  unreviewed?: boolean;
   /** The model that wrote the summary. */
   model?: string;
   /** Ways that did not serve, in their order. */
@@ -1317,6 +1343,15 @@ export interface Pin {
   /** Its words. */
   text: string;
 }
+
+/** Where the block of a compaction stands in the prompt. */
+export type Placement =
+  /** A user message before the history that it does not stand for. */
+  | "userAtBoundary"
+  /** A system message there. */
+  | "systemMessage"
+  /** The end of the system message. */
+  | "systemPromptTail";
 
 /** A section of a prompt. */
 export interface PlanSection {

@@ -48,7 +48,7 @@ impl NothingToSummarize {
 pub fn slice(transcript: &Transcript, retention: Retention) -> Result<Slice, NothingToSummarize> {
     let resume = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
     let slice = match retention {
-        Retention::Rounds => widest(transcript)?,
+        Retention::Rounds | Retention::Messages(_) | Retention::TokenTail(_) => widest(transcript)?,
         Retention::UserTurns(turns) => user_turns(transcript, turns)
             .filter(|slice| slice.through >= resume)
             .map_or_else(|| widest(transcript), Ok)?,

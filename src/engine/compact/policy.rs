@@ -1,16 +1,30 @@
 //! Policies as data: how far each rung may go and how the space after a compaction is divided. The numbers of the
 //! default were chosen by `threadhold measure`; a policy decides nothing by itself.
 
-use super::record::ModeRequested;
+use super::record::{ModeRequested, Placement};
 use crate::engine::settings::{PerMille, SettingsError};
+use std::borrow::Cow;
 
 /// How a session is compacted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
     /// Its name.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// How far a compaction may reach.
     pub retention: Retention,
+    /// Where its block stands.
+    pub placement: Placement,
+    /// Who decides about a compaction that nobody asked for.
+    pub consent: Consent,
+    /// What starts one beside an overflow at render and a word of the user.
+    pub triggers: Triggers,
+    /// New tokens since the last one before a trigger other than an overflow starts another (hysteresis); as many as
+    /// lie between limit and target where nothing is said.
+    pub min_new_tokens: Option<u32>,
+    /// Failed summaries in a row after which no model is asked until something new is said. Steps without a model go on.
+    pub most_failures: u32,
+    /// Share of the limit at which a turn is asked to come to an end (source: 000, budget exit).
+    pub budget_exit: Option<PerMille>,
     /// Whether anything is compacted at all. Off: every message verbatim, and an overflow is an error (source: 003).
     pub enabled: bool,
     /// Which summary a model is asked for.
@@ -35,6 +49,37 @@ pub struct Policy {
     pub shorten_to: (u32, u32),
 }
 
+/// Who decides about a compaction that nobody asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Consent {
+    /// Nobody: it is made.
+    #[default]
+    Auto,
+    /// The user, who may accept, edit or refuse it; silence accepts it, marked as unreviewed.
+    Ask,
+    /// It is not made: at the hard limit the rungs that need no model act.
+    Off,
+}
+
+/// What starts a compaction. An overflow at render and a word of the user always do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Triggers {
+    /// The provider said that a prompt was too large, in whatever words (source: 003 in spirit).
+    pub provider_overflow: bool,
+    /// Share of the limit that a prompt has when a turn begins (source: 000).
+    pub pre_turn: Option<PerMille>,
+    /// Share of the limit at which a summary is prepared beside the running turn.
+    pub background: Option<PerMille>,
+    /// The next model's window is smaller, and the prompt does not fit it.
+    pub model_changed: bool,
+    /// More user turns than this are shown (source: 000).
+    pub user_turns: Option<u32>,
+    /// More messages than this are shown (source: 002).
+    pub messages: Option<u32>,
+    /// Seconds without a word (source: 004).
+    pub idle_secs: Option<u32>,
+}
+
 /// What is never covered, at the least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retention {
@@ -43,6 +88,10 @@ pub enum Retention {
     /// The newest user turns, this many; everything before them goes (source: 000). Where there are no more turns than
     /// that, the newest round.
     UserTurns(usize),
+    /// The newest messages, this many (source: 002).
+    Messages(usize),
+    /// The newest messages that weigh this share of the limit together (source: 004).
+    TokenTail(PerMille),
 }
 
 /// The stages of the history limiter (source: 001), each of them with all before it.
@@ -60,8 +109,22 @@ pub enum Stage {
 
 /// What a session gets that says nothing else.
 pub const DEFAULT: Policy = Policy {
-    name: "default",
+    name: Cow::Borrowed("default"),
     retention: Retention::Rounds,
+    placement: Placement::UserAtBoundary,
+    consent: Consent::Auto,
+    triggers: Triggers {
+        provider_overflow: true,
+        pre_turn: Some(PerMille::new(800)),
+        background: Some(PerMille::new(750)),
+        model_changed: true,
+        user_turns: None,
+        messages: None,
+        idle_secs: None,
+    },
+    min_new_tokens: None,
+    most_failures: 3,
+    budget_exit: None,
     enabled: true,
     summary_mode: ModeRequested::Auto,
     summary_breakpoints: true,
@@ -77,7 +140,7 @@ pub const DEFAULT: Policy = Policy {
 
 /// For comparison: user words, ledger, and the newest rounds; no identifiers.
 pub const USER_WORDS_AND_LEDGER: Policy = Policy {
-    name: "words-and-ledger",
+    name: Cow::Borrowed("words-and-ledger"),
     limit_history: Stage::Off,
     raw_tail: PerMille::new(1000),
     short_tail: PerMille::new(0),
@@ -87,27 +150,36 @@ pub const USER_WORDS_AND_LEDGER: Policy = Policy {
 };
 
 /// The last 15 user turns stay as they are, everything before them is summed up (source: 000).
-pub const LAST_TURNS: Policy =
-    Policy { name: "last-turns", retention: Retention::UserTurns(15), limit_history: Stage::Off, ..DEFAULT };
+pub const LAST_TURNS: Policy = Policy {
+    name: Cow::Borrowed("last-turns"),
+    retention: Retention::UserTurns(15),
+    limit_history: Stage::Off,
+    ..DEFAULT
+};
 
 /// For comparison: the history limiter alone, with all of its stages (source: 001).
-pub const LIMITER: Policy = Policy { name: "limiter", limit_history: Stage::LimitHistory, ..DEFAULT };
+pub const LIMITER: Policy =
+    Policy { name: Cow::Borrowed("limiter"), limit_history: Stage::LimitHistory, ..DEFAULT };
 
 /// No compaction at all.
-pub const OFF: Policy = Policy { name: "off", enabled: false, ..DEFAULT };
+pub const OFF: Policy = Policy { name: Cow::Borrowed("off"), enabled: false, ..DEFAULT };
 
-const ALL: [&Policy; 5] = [&DEFAULT, &LAST_TURNS, &USER_WORDS_AND_LEDGER, &LIMITER, &OFF];
+const ALL: [Policy; 5] = [DEFAULT, LAST_TURNS, USER_WORDS_AND_LEDGER, LIMITER, OFF];
 
 impl Policy {
     /// The names of the built-in policies.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        ALL.into_iter().map(|policy| policy.name)
+        ALL.into_iter().filter_map(|policy| match policy.name {
+            Cow::Borrowed(name) => Some(name),
+            Cow::Owned(_) => None,
+        })
     }
 
     /// The built-in policy of this name.
     pub fn named(name: &str) -> Result<Policy, SettingsError> {
-        ALL.iter().find(|policy| policy.name == name).map(|policy| (*policy).clone()).ok_or_else(|| {
-            SettingsError::Policy { name: name.into(), known: Self::names().collect::<Vec<_>>().join(", ") }
+        ALL.into_iter().find(|policy| policy.name == name).ok_or_else(|| SettingsError::Policy {
+            name: name.into(),
+            known: Self::names().collect::<Vec<_>>().join(", "),
         })
     }
 }

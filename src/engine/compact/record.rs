@@ -23,6 +23,9 @@ pub struct Compaction {
     pub dropped: Option<Span>,
     /// Hash of what the covered and dropped ranges said when this was made.
     pub source_hash: String,
+    /// Where the block stands.
+    #[serde(default)]
+    pub placement: Placement,
     /// The exact text that is rendered; may be empty where only actions apply.
     pub block: Text,
     /// Tokens of the block as a message.
@@ -53,6 +56,12 @@ pub struct Compaction {
     pub strength: Strength,
     /// Why earlier rungs did not serve, in their order.
     pub fallbacks: Vec<Fallback>,
+    /// What the summary was to keep in view, in the words of who asked for it.
+    #[serde(default)]
+    pub focus: Option<String>,
+    /// Whether the user was asked about it and said nothing in time.
+    #[serde(default)]
+    pub unreviewed: bool,
     /// The model that wrote the narrative.
     pub model: Option<String>,
     /// Whether the summarizer saw less than all of the span.
@@ -117,12 +126,39 @@ pub enum Action {
     },
 }
 
+/// Where a block stands in a prompt.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Placement {
+    /// A user message between the kept user messages and the raw history (source: 000, 003).
+    #[default]
+    UserAtBoundary,
+    /// A system message of its own there (source: 002).
+    SystemMessage,
+    /// The end of the system block (source: 004).
+    SystemPromptTail,
+}
+
 /// What started a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Trigger {
     /// A prompt was over its limit (source: 003).
     BudgetExceeded,
+    /// A provider said that a prompt was too large.
+    ProviderOverflow,
+    /// A prompt was near its limit when a turn began (source: 000).
+    PreTurnTokens,
+    /// It was prepared beside a running turn, and then needed.
+    Background,
+    /// The next model's window was smaller.
+    ModelChanged,
+    /// So many user turns were shown (source: 000).
+    UserTurns,
+    /// So many messages were shown (source: 002).
+    Messages,
+    /// Nothing was said for so long (source: 004).
+    Idle,
     /// Somebody asked for it.
     Manual,
     /// Found in an editor's history in a form of document 003 that says no more than a round and a text.
@@ -158,6 +194,10 @@ pub enum Mode {
     Ledger,
     /// Rung 4: whole old rounds dropped, then the newest results shortened.
     Dropped,
+    /// The user left messages out; no text stands for them.
+    Excluded,
+    /// The user changed the narrative of an accepted one.
+    Edited,
 }
 
 /// How far the deterministic steps went (source: 001).
@@ -192,6 +232,8 @@ pub enum Status {
     InForce,
     /// What it stands for is no longer in the session: an earlier request was sent again, or changed.
     Void,
+    /// The user took it out of force.
+    Undone,
     /// It was found in an imported source; our own rendering starts from the originals.
     Recorded,
 }

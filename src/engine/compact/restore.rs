@@ -4,7 +4,9 @@
 
 use super::metadata::{SummaryEntry, own_part};
 use super::plan::{self, Keep};
-use super::record::{Action, Anchor, Compaction, Mode, ModeRequested, Span, Status, Strength, Trigger};
+use super::record::{
+    Action, Anchor, Compaction, Mode, ModeRequested, Placement, Span, Status, Strength, Trigger,
+};
 use super::template::{BLOCK_CLOSE, BLOCK_OPEN, escape};
 use crate::engine::id::{CompactionId, Ordinal, RoundId};
 use crate::engine::tokens::{PER_MESSAGE, TokenCount};
@@ -112,7 +114,8 @@ fn of_ours(transcript: &Transcript, own: &str, text: &str) -> Result<Compaction,
         } else {
             return Err(match known.status {
                 Status::Void => Verdict::Stale("what it stands for is no longer in the session".into()),
-                Status::InForce | Status::Recorded => Verdict::Already(known.id.clone()),
+                // One that the user took out of force stays out of it, whatever an editor's older copy says.
+                Status::InForce | Status::Undone | Status::Recorded => Verdict::Already(known.id.clone()),
             });
         }
     }
@@ -211,6 +214,7 @@ fn of_others(
         dropped: None,
         source_hash,
         block_tokens: with.counter.count(&block) + PER_MESSAGE,
+        placement: Placement::UserAtBoundary,
         block: block.into(),
         narrative: Some(entry.text.as_str().into()),
         actions: BTreeMap::new(),
@@ -225,6 +229,8 @@ fn of_others(
         mode: Mode::Full,
         strength: Strength::Absent,
         fallbacks: Vec::new(),
+        focus: None,
+        unreviewed: false,
         model: None,
         input_truncated: false,
         num_rounds: u32::try_from(rounds).unwrap_or(u32::MAX),

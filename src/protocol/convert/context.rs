@@ -19,11 +19,14 @@ pub fn compaction_view(transcript: &Transcript, record: &Compaction) -> Compacti
         anchor_round_id: record.anchor.round_id.as_str().to_owned(),
         covers_from_ord: record.covers.map(|span| span.from.0),
         covers_to_ord: record.covers.map(|span| span.to.0),
+        placement: record.placement.into(),
         block: record.block.to_string(),
         tokens_before: record.tokens_before,
         tokens_after: record.tokens_after,
         estimator: record.estimator.clone(),
         num_rounds: record.num_rounds,
+        focus: record.focus.clone(),
+        unreviewed: record.unreviewed,
         model: record.model.clone(),
         fallbacks: record
             .fallbacks

@@ -27,11 +27,13 @@ macro_rules! same {
 }
 
 same! {
-    ours::Mode = context::CompactionMode: LimitHistory Full Simple Ledger Dropped;
+    ours::Mode = context::CompactionMode: LimitHistory Full Simple Ledger Dropped Excluded Edited;
     ours::ModeRequested = settings::SummaryMode: Auto Full Simple;
-    ours::Trigger = context::CompactionTrigger: BudgetExceeded Manual Restored Recorded;
+    ours::Trigger = context::CompactionTrigger:
+        BudgetExceeded ProviderOverflow PreTurnTokens Background ModelChanged UserTurns Messages Idle Manual Restored Recorded;
+    ours::Placement = context::Placement: UserAtBoundary SystemMessage SystemPromptTail;
     ours::Strength = context::Strength: Absent Low Medium High;
-    ours::Status = context::CompactionStatus: InForce Void Recorded;
+    ours::Status = context::CompactionStatus: InForce Void Undone Recorded;
     item::Channel = prompt::Channel: System Memory Summary History Input;
     item::Role = prompt::PromptRole: System User Assistant Tool;
     item::ToolKind = tool::ToolKind: Read Write Run Search Todo Ask Other;

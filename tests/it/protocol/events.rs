@@ -30,7 +30,7 @@ fn metadata() -> Value {
 fn compaction() -> Value {
     json!({
         "id": "s/c0", "status": "inForce", "mode": "full", "modeRequested": "auto", "trigger": "budgetExceeded",
-        "anchorRoundId": "s/r0", "coversFromOrd": 0, "coversToOrd": 7, "block": "block", "tokensBefore": 9000,
+        "anchorRoundId": "s/r0", "coversFromOrd": 0, "coversToOrd": 7, "placement": "userAtBoundary", "block": "block", "tokensBefore": 9000,
         "tokensAfter": 4000, "estimator": "o200k", "numRounds": 3, "model": "m",
         "fallbacks": [{"mode": "limitHistory", "reason": "not enough"}], "strength": "medium",
         "createdAt": "2026-01-02T03:04:05.678Z", "durationMs": 1200, "turnId": "s/t0",

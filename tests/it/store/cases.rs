@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use threadhold::engine::compact::record::{
-    Anchor, Compaction, Fallback, Mode, ModeRequested, Span, Status, Strength, Trigger,
+    Anchor, Compaction, Fallback, Mode, ModeRequested, Placement, Span, Status, Strength, Trigger,
 };
 use threadhold::engine::id::{
     CompactionId, Generation, ItemId, MessageId, Ordinal, RoundId, SessionId, Time, TurnId,
@@ -269,6 +269,9 @@ pub fn compaction(id: &str, to: u32) -> Compaction {
         covers: Some(Span { from: Ordinal(0), to: Ordinal(to) }),
         dropped: None,
         source_hash: "h".into(),
+        placement: Placement::UserAtBoundary,
+        focus: None,
+        unreviewed: false,
         block: format!("<conversation-summary>\nblock of {id} 漢\n</conversation-summary>").into(),
         block_tokens: 7,
         narrative: None,
