@@ -7,6 +7,7 @@ pub mod item;
 pub mod layout;
 pub mod limit;
 pub mod linearize;
+pub mod pins;
 pub mod request;
 pub mod segment;
 pub mod system;
@@ -102,6 +103,8 @@ pub enum CutReason {
     Repeated,
     /// A round that was dropped without being put into a summary.
     Dropped,
+    /// The user left it out.
+    Excluded,
     /// A user message over the budget for kept user messages.
     UserMessage,
     /// A call that no result answers; a stated stand-in answers it.
@@ -152,6 +155,7 @@ pub fn draft(source: Source<'_>, compaction: Option<&Compaction>) -> Prompt {
         compaction: compaction.map(|record| record.id.clone()),
     };
     source.fixed.put(&mut prompt);
+    source.fixed.pins.put(source.transcript, compaction, &mut prompt);
     History::new(source.transcript, compaction).put(&mut prompt);
     prompt.plan.mark_breakpoints();
     prompt.tokens = prompt.plan.sections.iter().map(|section| section.tokens).sum();

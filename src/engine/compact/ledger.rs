@@ -135,7 +135,7 @@ pub fn ledger(transcript: &Transcript, span: Span, tools: &[Tool]) -> Ledger {
     let mut reading = Reading::default();
     let from = transcript.first_round_from(span.from);
     let rounds = transcript.rounds().iter().skip(from).take_while(|round| round.assistant <= span.to);
-    for round in rounds {
+    for round in rounds.filter(|round| !transcript.is_excluded(round.assistant)) {
         let Some(Body::Assistant { calls, .. }) = transcript.message(round.assistant).map(|m| &m.body) else {
             continue;
         };

@@ -71,6 +71,7 @@ impl Shown {
             Shown::Raw => "raw",
             Shown::Shortened => "shortened",
             Shown::Kept => "kept",
+            Shown::Pinned => "pinned",
         }
     }
 
@@ -79,6 +80,7 @@ impl Shown {
             Shown::Raw => "",
             Shown::Shortened => "~",
             Shown::Kept => "=",
+            Shown::Pinned => "!",
         }
     }
 }

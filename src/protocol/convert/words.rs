@@ -40,7 +40,7 @@ same! {
     item::Approval = tool::ToolPolicy: Allow Ask Deny;
     item::EndsTurn = tool::EndsTurn: Completed WaitingUserInput;
     prompts::CutReason = prompt::CutReason:
-        SystemInHistory StrayResult Shortened Repeated Dropped UserMessage UnansweredCall Section;
+        SystemInHistory StrayResult Shortened Repeated Dropped Excluded UserMessage UnansweredCall Section;
     request::ToolChoice = model::ToolChoice: Auto None;
     request::StopReason = model::StopReason: End Length ToolUse Refused Cancelled Failed;
     system::Place = prompt::SectionChannel: System Memory;
