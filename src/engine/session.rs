@@ -14,6 +14,7 @@
 //! | `title` | the session's name |
 //! | `tools` | calls, decisions, results |
 //! | `compaction` | an overflow as a state that waits for a model |
+//! | `pins`, `undo` | the user's hand on the context: pinned, left out, undone, made again, edited |
 //! | `render` | the editor's loop: a history comes in, a prompt goes out (source: 003) |
 //! | `reconcile` | an editor's history against ours |
 //! | `recall` | what was said, byte for byte |
@@ -28,6 +29,7 @@ pub mod input;
 pub mod queue;
 pub mod recall;
 pub mod reconcile;
+pub mod pins;
 mod render;
 mod rewind;
 pub use render::diagnostics;
@@ -39,6 +41,7 @@ mod stream;
 mod title;
 mod tools;
 mod turn;
+pub mod undo;
 
 use super::approval::Approval;
 use super::delta::Draft;
@@ -78,6 +81,8 @@ pub struct Session {
     queue: Queue,
     /// What the user typed and did not send.
     draft: Option<Text>,
+    /// Where the next message stood when a compaction was undone last; after a restart, where it stands.
+    undone_at: Option<Ordinal>,
     /// What it shares with other sessions.
     scope: Arc<Scope>,
     /// What was approved once and for all in its workspace.
@@ -166,6 +171,7 @@ impl Session {
             asked: 0,
             queue,
             draft,
+            undone_at: None,
             scope: Arc::new(scope),
             approvals: approvals.into(),
             titling: None,
@@ -177,6 +183,7 @@ impl Session {
             unreadable,
         };
         session.freeze(counter);
+        session.undone_at = session.is_last_undone().then(|| session.next_ord());
         session.state = session.state_found();
         session
     }
@@ -189,6 +196,7 @@ impl Session {
         let own = self.settings.own_tools.iter().filter(theirs);
         let tools = prefix.tools.iter().chain(own).cloned().collect();
         self.fixed = Fixed::new("", &prefix.sections, tools, counter);
+        self.count_pins(counter);
     }
 
     /// The state that follows from what is stored.

@@ -221,6 +221,8 @@ pub enum CompactionPhase {
     CannotFit,
     /// What it stands for was changed or cut off: the prompt obeys it no longer.
     Voided,
+    /// The user took it out of force, or put another one in its place.
+    Undone,
 }
 
 /// A command that waited and could not be carried out.

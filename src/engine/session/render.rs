@@ -12,6 +12,7 @@ use super::settings::most_result;
 use super::state::{Rendering, Rest, State, Then};
 use super::stored::{TurnRow, TurnStatus, Write};
 use super::turn::summary_failed;
+use super::undo::Again;
 use crate::engine::compact::metadata::metadata;
 use crate::engine::compact::record::{Compaction, Trigger};
 use crate::engine::compact::restore::{Restoring, Verdict, restore};
@@ -61,6 +62,7 @@ impl Step<'_> {
                 self.begin_compaction(Begin {
                     trigger,
                     focus: None,
+                    again: Again::default(),
                     exceeded,
                     then: Then::Render(Box::new(rendering)),
                 });

@@ -6,12 +6,13 @@ use super::event::{CompactionUpdate, EventBody, Phase};
 use super::input::{At, ReplyTo, Timer};
 use super::queue::{Accepted, Done, Work};
 use super::state::{Rest, State};
-use super::stored::{Head, Origin, TitleFrom, TurnRow, TurnStatus, Write};
+use super::stored::{Head, Origin, Prefix, TitleFrom, TurnRow, TurnStatus, Write};
 use super::{Session, Step};
 use crate::engine::compact::metadata::metadata;
 use crate::engine::compact::record::Status;
-use crate::engine::id::{CompactionId, MessageId, Ordinal, RoundId, SessionId, Time, TurnId};
+use crate::engine::id::{CompactionId, MessageId, Ordinal, PinId, RoundId, SessionId, Time, TurnId};
 use crate::engine::message::{AssistantPart, Beside, Body, Content, Message, NewMessage};
+use crate::engine::prompt::pins::{Pin, Pinned};
 use crate::engine::scope::ScopePatch;
 use crate::engine::text::sha256_hex;
 use crate::engine::transcript::Round;
@@ -34,7 +35,7 @@ impl Session {
     }
 
     /// A message that a client sees. The newest are asked for most.
-    fn find(&self, id: &MessageId) -> Result<&Arc<Message>, Refusal> {
+    pub(super) fn find(&self, id: &MessageId) -> Result<&Arc<Message>, Refusal> {
         let mut newest_first = self.transcript.messages().iter().rev();
         newest_first
             .find(|message| message.id == *id && !message.is_removed())
@@ -168,6 +169,7 @@ impl Step<'_> {
         self.write_head();
         self.emit(EventBody::MessagesTruncated { from, fork: Some(fork.clone()) });
         self.void(void);
+        self.pins_follow();
     }
 
     /// Records went out of force.
@@ -178,6 +180,9 @@ impl Step<'_> {
             let Some(record) = records.iter().find(|record| record.id == *id).cloned() else { continue };
             let metadata = metadata(&self.session.transcript, &record);
             self.emit(EventBody::CompactionUpdated(Box::new(CompactionUpdate {
+                id: id.clone(),
+                tokens_before: Some(record.tokens_before),
+                left: None,
                 phase: Phase::Voided,
                 mode: Some(record.mode),
                 trigger: record.trigger,
@@ -313,6 +318,7 @@ impl Step<'_> {
             false => EventBody::MessageUpdated(message),
         });
         self.void(&void);
+        self.pins_follow();
     }
 
     /// What was asked or what failed may be gone: the session rests with nothing to say.
@@ -345,6 +351,8 @@ impl Step<'_> {
         let is_empty = self.session.transcript.messages().is_empty();
         let fork = (!is_empty).then(|| self.fork());
         let void = self.session.transcript.reset();
+        self.session.head.prefix.pins.clear();
+        self.session.count_pins(self.around.counter);
         self.session.head.generation = self.session.transcript.generation();
         if self.session.head.title_from != Some(TitleFrom::Client) {
             self.session.head.title = None;
@@ -428,7 +436,18 @@ impl Session {
         let id =
             |known: &str| known.strip_prefix(&own).map_or(known.to_owned(), |rest| format!("{to}/{rest}"));
         let is_named = title.is_some();
+        let stays = |what: &Pinned| match what {
+            Pinned::Message(known) => {
+                let message = self.transcript.by_id(known).filter(|message| message.ord < end)?;
+                Some(Pinned::Message(MessageId::new(id(message.id.as_str()))))
+            }
+            Pinned::Text(text) => Some(Pinned::Text(text.clone())),
+        };
+        let pins = self.pins().iter().filter_map(|pin| {
+            Some(Pin { id: PinId::new(id(pin.id.as_str())), what: stays(&pin.what)? })
+        });
         let head = Head {
+            prefix: Prefix { pins: pins.collect(), ..self.head.prefix.clone() },
             id: to.clone(),
             title: title.or_else(|| self.head.title.clone()),
             title_from: if is_named { Some(TitleFrom::Client) } else { self.head.title_from },
@@ -474,6 +493,7 @@ impl Session {
             copy.id = CompactionId::new(id(record.id.as_str()));
             copy.anchor.round_id = RoundId::new(id(record.anchor.round_id.as_str()));
             copy.previous = record.previous.as_ref().map(|known| CompactionId::new(id(known.as_str())));
+            copy.replaces = record.replaces.as_ref().map(|known| CompactionId::new(id(known.as_str())));
             copy.turn = record.turn.as_ref().map(|known| TurnId::new(id(known.as_str())));
             writes.push(Write::Compaction(Box::new(copy)));
         }

@@ -6,6 +6,7 @@ use crate::engine::compact::record::{Compaction, Status};
 use crate::engine::id::{CallId, CompactionId, Generation, ItemId, Ordinal, SessionId, Time, TurnId};
 use crate::engine::message::{Message, Text};
 use crate::engine::prompt::item::Tool;
+use crate::engine::prompt::pins::Pin;
 use crate::engine::prompt::system::CallerSection;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -158,7 +159,7 @@ pub enum Driver {
     Editor,
 }
 
-/// What stands before the messages, as it was given.
+/// What stands before the messages, as it was given and pinned.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Prefix {
@@ -166,6 +167,12 @@ pub struct Prefix {
     pub sections: Vec<CallerSection>,
     /// The tools that the model is told of.
     pub tools: Vec<Tool>,
+    /// What the user pinned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pins: Vec<Pin>,
+    /// Pins that were made so far; ids are made of it.
+    #[serde(default)]
+    pub pinned: u32,
 }
 
 /// A turn, beside its messages.

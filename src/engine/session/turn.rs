@@ -8,6 +8,7 @@ use super::input::{ReplyTo, StartTurn, Timer};
 use super::queue::{Accepted, Done};
 use super::state::{Rest, State, Streaming, Then};
 use super::stored::{Driver, TurnStatus};
+use super::undo::Again;
 use crate::engine::compact::record::{Compaction, Mode, Trigger};
 use crate::engine::delta::Draft;
 use crate::engine::id::{MessageId, Ordinal, TurnId};
@@ -97,6 +98,7 @@ impl Step<'_> {
             Err(exceeded) => self.begin_compaction(Begin {
                 trigger: Trigger::BudgetExceeded,
                 focus: None,
+                    again: Again::default(),
                 exceeded: Some(exceeded),
                 then: Then::Generate,
             }),
