@@ -8,6 +8,8 @@ use crate::engine::compact::metadata::SummaryMetadata;
 use crate::engine::compact::record::Compaction;
 use crate::engine::compact::restore::Verdict;
 use crate::engine::id::CallId;
+use crate::engine::prompt::BudgetExceeded;
+use crate::engine::prompt::pins::Pin;
 use crate::engine::session::Session;
 use crate::engine::session::acceptance;
 use crate::engine::session::effect::{Answer, Diagnostic, Reason, Refusal, Rendered};
@@ -20,7 +22,8 @@ use crate::engine::session::state::StateName;
 use crate::engine::session::stored::Always;
 use crate::engine::transcript::Transcript;
 use crate::protocol::context::{
-    CompactionView, ContextCompactResult, ContextInspectResult, ContextRecallResult, SectionTokens,
+    self, CompactionView, ContextCompactResult, ContextInspectResult, ContextPinResult, ContextRecallResult,
+    ContextUndoResult, SectionTokens,
 };
 use crate::protocol::convert;
 use crate::protocol::edit::{
@@ -107,8 +110,21 @@ pub(super) fn answer(
         Answer::Compacted(Ok(made)) => wire(&ContextCompactResult {
             compaction: Some(view(session.transcript(), &made.0)),
             metadata: Some(convert::turn_metadata(std::slice::from_ref(&made.1))),
-            reason: None,
+            ..ContextCompactResult::default()
         }),
+        Answer::Previewed(preview) => wire(&ContextCompactResult {
+            preview: Some(convert::preview(session.transcript(), &preview)),
+            ..ContextCompactResult::default()
+        }),
+        Answer::Undone(undone) => wire(&ContextUndoResult {
+            compaction_id: undone.id.as_str().to_owned(),
+            in_force_id: session.transcript().in_force().map(|record| record.id.as_str().to_owned()),
+            turn_id: undone.turn.map(|turn| turn.as_str().to_owned()),
+            metadata: convert::turn_metadata(&undone.left),
+        }),
+        Answer::Pinned(pin) => {
+            wire(&ContextPinResult { pin_id: pin.as_str().to_owned(), pins: pins(session, session.pins()) })
+        }
         Answer::Compacted(Err(reason)) => {
             wire(&ContextCompactResult { reason: Some(reason), ..ContextCompactResult::default() })
         }
@@ -152,6 +168,14 @@ pub(super) fn refused(session: &Session, refusal: &Refusal) -> ProtocolError {
             let field = if *what == "tool call" { "toolCallId" } else { what };
             ErrorData::StaleReference { field: field.to_owned(), id: id.clone() }
         }
+        Refusal::Unusable { field, why } => {
+            ErrorData::InvalidParams { field: (*field).to_owned(), reason: (*why).to_owned() }
+        }
+        Refusal::NoRoom { limit, needed, sections, .. } => {
+            let (limit, needed, sections) = (*limit, *needed, sections.clone());
+            (&BudgetExceeded { limit, needed, sections }).into()
+        }
+        Refusal::CannotUndo(why) => convert::cannot_undo(why),
         Refusal::BudgetExceeded(exceeded) => exceeded.into(),
         Refusal::CannotFit(sizes) => sizes.into(),
         Refusal::Settings(error) => {
@@ -178,6 +202,13 @@ pub(super) fn refused(session: &Session, refusal: &Refusal) -> ProtocolError {
             "{sizes}. Nothing was sent and nothing is lost. Offer fewer tools, shorten the system text or the request, \
              or choose a model with a larger window"
         ),
+        Refusal::Unusable { .. } | Refusal::NoRoom { .. } => format!("{refusal}; nothing was done"),
+        Refusal::CannotUndo(why) if why.needed > 0 => format!(
+            "{why}: without it the prompt would weigh {} tokens, and the limit is {}. Compact again with redo, pin what \
+             you miss, or choose a model with a larger window",
+            why.needed, why.limit
+        ),
+        Refusal::CannotUndo(why) => format!("{why}: a newer one hides it. Undo that one first"),
         other => other.to_string(),
     };
     ProtocolError::new(data, message)
@@ -222,6 +253,11 @@ pub(super) fn queue(items: &[QueueItem]) -> Vec<session::QueueItem> {
 /// A record with its metadata.
 pub(super) fn view(transcript: &Transcript, record: &Compaction) -> CompactionView {
     convert::compaction_view(transcript, record)
+}
+
+/// Pins with their sizes.
+pub(super) fn pins(session: &Session, pins: &[Pin]) -> Vec<context::Pin> {
+    pins.iter().map(|pin| convert::pin(pin, session.pin_tokens(&pin.id))).collect()
 }
 
 /// Calls that wait for the user.
@@ -283,6 +319,7 @@ pub(super) fn whole(session: &Session, snapshot: Snapshot) -> session::Snapshot 
         pause: (!snapshot.pause.is_empty()).then(|| Pause { reasons: reasons(&snapshot.pause) }),
         pending_calls: snapshot.pending.iter().map(|call| pending(call, &turn_id)).collect(),
         compactions: snapshot.compactions.iter().map(|(record, _)| view(transcript, record)).collect(),
+        pins: pins(session, &snapshot.thread.pins),
         summary: in_force.map(|record| record.block.to_string()).filter(|block| !block.is_empty()),
         summarized_count: in_force.map_or(0, |record| record.resume_at().0),
         settings: shown(&snapshot.settings),
@@ -443,6 +480,9 @@ fn inspected(session: &Session, layers: &Layers, inspection: Inspection) -> Cont
             .map(|(record, _)| view(session.transcript(), record))
             .collect(),
         coverage: convert::coverage(&inspection.coverage),
+        pins: pins(session, session.pins()),
+        triggers: inspection.triggers.iter().map(convert::trigger_state).collect(),
+        usage: inspection.usage.map(Into::into),
         settings: layers.sources(&own, settings),
     }
 }

@@ -74,7 +74,7 @@ impl Step<'_> {
             Command::ToolResult(result) => self.tool_result(reply, result),
             Command::Configure(configure) => self.configure(reply, *configure),
             Command::Inspect => {
-                let inspected = self.session.inspect(self.around.counter.name());
+                let inspected = self.session.inspect(self.around.counter.name(), self.around.now);
                 let answer = match (inspected, self.session.settings.budget()) {
                     (Some(inspection), _) => Ok(Answer::Inspected(Box::new(inspection))),
                     (None, Err(error)) => Err(error.into()),

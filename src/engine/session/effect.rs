@@ -172,7 +172,7 @@ pub enum Answer {
     /// What a compaction would do.
     Previewed(Box<Preview>),
     /// A compaction went out of force.
-    Undone(CompactionId),
+    Undone(Box<Undone>),
     /// Something is pinned, or not any more.
     Pinned(PinId),
     /// The settings hold from now on.
@@ -183,6 +183,17 @@ pub enum Answer {
     Inspected(Box<Inspection>),
     /// A part of what was said.
     Recalled(Recalled),
+}
+
+/// A compaction that went out of force.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Undone {
+    /// It.
+    pub id: CompactionId,
+    /// The turn that it belonged to.
+    pub turn: Option<TurnId>,
+    /// The summaries that this turn still has, oldest first.
+    pub left: Vec<SummaryMetadata>,
 }
 
 /// What a compaction would do, as far as that can be said without a model.

@@ -1,16 +1,16 @@
 //! The user's hand on what stands in the place of the history (promise P6): a compaction is undone, made again, edited;
 //! messages are left out. Records are added or go out of force; none is changed, and nothing that was said is touched.
 
-use super::effect::{Answer, Refusal};
+use super::effect::{Answer, Refusal, Undone};
 use super::event::{CompactionUpdate, EventBody, Phase};
 use super::input::ReplyTo;
 use super::stored::{TurnStatus, Write};
 use super::{Session, Step};
 use crate::engine::compact::by_hand;
 use crate::engine::compact::compose::Desk;
-use crate::engine::compact::metadata::metadata;
+use crate::engine::compact::metadata::{SummaryMetadata, metadata};
 use crate::engine::compact::record::{Compaction, Status};
-use crate::engine::id::{CompactionId, MessageId, Ordinal};
+use crate::engine::id::{CompactionId, MessageId, Ordinal, TurnId};
 use crate::engine::message::Body;
 use crate::engine::prompt::coverage::is_hidden;
 use crate::engine::prompt::item::SectionSize;
@@ -168,6 +168,12 @@ impl Session {
         Some(small)
     }
 
+    /// The summaries that a turn still has, oldest first.
+    fn summaries_left(&self, turn: Option<&TurnId>) -> Vec<SummaryMetadata> {
+        let at = self.transcript.turns().iter().position(|known| Some(&known.id) == turn);
+        at.map_or_else(Vec::new, |at| self.summaries_of(at))
+    }
+
     /// Whether nothing was said since a compaction was undone: then none is made of the same again by itself.
     pub(super) fn is_held_by_undo(&self) -> bool {
         self.undone_at == Some(self.next_ord())
@@ -260,7 +266,10 @@ impl Step<'_> {
                     self.set_status(&id, status);
                 }
                 self.session.undone_at = Some(self.session.next_ord());
-                self.reply(reply, Ok(Answer::Undone(id)));
+                let records = self.session.transcript.compactions();
+                let turn = records.iter().find(|record| record.id == id).and_then(|record| record.turn.clone());
+                let left = self.session.summaries_left(turn.as_ref());
+                self.reply(reply, Ok(Answer::Undone(Box::new(Undone { id, turn, left }))));
             }
             Err(refusal) => self.reply(reply, Err(refusal)),
         }
@@ -301,8 +310,7 @@ impl Step<'_> {
         let Some(record) = transcript.compactions().iter().find(|record| record.id == *id).cloned() else {
             return;
         };
-        let turn = transcript.turns().iter().position(|turn| Some(&turn.id) == record.turn.as_ref());
-        let left = turn.map_or_else(Vec::new, |turn| self.session.summaries_of(turn));
+        let left = self.session.summaries_left(record.turn.as_ref());
         let phase = if status == Status::InForce { Phase::Accepted } else { Phase::Undone };
         let metadata = metadata(transcript, &record);
         self.emit(EventBody::CompactionUpdated(Box::new(CompactionUpdate {

@@ -467,7 +467,7 @@ fn kind(body: &EventBody) -> String {
 
 /// A render takes its history in and a compaction says that it begins before either of them fails.
 fn is_begun_before_it_fails(command: &Command) -> bool {
-    matches!(command, Command::Render(_) | Command::Compact { .. })
+    matches!(command, Command::Render(_) | Command::Compact(_))
 }
 
 fn accepted(answer: &Answer) -> Option<&Accepted> {
