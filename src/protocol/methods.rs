@@ -3,9 +3,9 @@
 
 use super::check::fault;
 use super::context::{
-    ContextCompactParams, ContextCompactResult, ContextEditParams, ContextExcludeParams, ContextInspectParams,
-    ContextInspectResult, ContextPinParams, ContextPinResult, ContextRecallParams, ContextRecallResult,
-    ContextUndoParams, ContextUndoResult, ContextUnpinParams,
+    ContextCompactParams, ContextCompactResult, ContextEditParams, ContextExcludeParams,
+    ContextInspectParams, ContextInspectResult, ContextPinParams, ContextPinResult, ContextRecallParams,
+    ContextRecallResult, ContextUndoParams, ContextUndoResult, ContextUnpinParams,
 };
 use super::edit::{
     DraftClearParams, DraftResult, DraftSetParams, EditResult, MessageRemoveParams, MessageTruncateParams,

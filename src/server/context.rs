@@ -44,7 +44,12 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Context) -> Result<(), 
             let what = match (params.message_id, params.text) {
                 (Some(id), None) => Pinned::Message(MessageId::new(id)),
                 (None, Some(text)) => Pinned::Text(text.into()),
-                _ => return Err(ProtocolError::invalid("messageId", "a pin is a messageId or a text, one of both")),
+                _ => {
+                    return Err(ProtocolError::invalid(
+                        "messageId",
+                        "a pin is a messageId or a text, one of both",
+                    ));
+                }
             };
             command(main, to, &params.session_id, Command::Pin(what))
         }

@@ -2,6 +2,7 @@
 //! every session is opened again from it.
 
 mod bench;
+mod by_hand;
 mod drive;
 mod edges;
 mod happening;
@@ -65,6 +66,20 @@ const SEEN: &[&str] = &[
     "Render Cancelled",
     "Compact done",
     "Compact later",
+    "Compact Unusable",
+    "Undo done",
+    "Undo Unusable",
+    "Undo CannotUndo",
+    "undone to the earlier bytes",
+    "EditCompaction done",
+    "EditCompaction NoRoom",
+    "Exclude done",
+    "Exclude Unusable",
+    "Pin done",
+    "Pin NoRoom",
+    "Unpin done",
+    "Unpin Unknown",
+    "Undone",
     "Inspect done",
     "Recall done",
     "Subscribe done",

@@ -89,7 +89,8 @@ pub fn block(parts: &BlockParts) -> String {
 /// but its narrative, and is made anew.
 pub fn renarrated(block_text: &str, old: Option<&str>, new: &str) -> String {
     let part = |narrative: &str| format!("\n{}\n", escape(narrative.trim_end()));
-    let fresh = || block(&BlockParts { narrative: Some(new.to_owned()), covers: true, ..BlockParts::default() });
+    let fresh =
+        || block(&BlockParts { narrative: Some(new.to_owned()), covers: true, ..BlockParts::default() });
     match old {
         Some(old) => match block_text.split_once(&part(old)) {
             Some((before, after)) if before.contains(FRAME) => format!("{before}{}{after}", part(new)),

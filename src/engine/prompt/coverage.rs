@@ -43,7 +43,9 @@ pub fn coverage(transcript: &Transcript, record: Option<&Compaction>, prompt: &P
             Some(Shown::Raw | Shown::Kept | Shown::Pinned) => &mut counts.raw,
             Some(Shown::Shortened) => &mut counts.shortened,
             None if is_hidden(message) => &mut counts.hidden,
-            None if record.is_some_and(|r| r.covers(message.ord) && !r.excluded.contains(&message.ord)) => &mut counts.covered,
+            None if record.is_some_and(|r| r.covers(message.ord) && !r.excluded.contains(&message.ord)) => {
+                &mut counts.covered
+            }
             None if cut.contains(&message.ord) => &mut counts.dropped,
             None => &mut counts.unaccounted,
         };

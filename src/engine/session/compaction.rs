@@ -118,9 +118,10 @@ impl Step<'_> {
     fn at_desk<T>(&self, job: &Job, step: impl FnOnce(Desk<'_>, bool) -> T) -> Result<T, SettingsError> {
         let (budget, policy) = self.terms(job)?;
         let staged = job.again.staged(self.session, self.around.counter);
-        let (transcript, fixed) = staged
-            .as_ref()
-            .map_or((&self.session.transcript, &self.session.fixed), |(transcript, fixed)| (transcript, fixed));
+        let (transcript, fixed) =
+            staged.as_ref().map_or((&self.session.transcript, &self.session.fixed), |(transcript, fixed)| {
+                (transcript, fixed)
+            });
         let source = Source { transcript, fixed, budget };
         let tokens_before = match &job.exceeded {
             Some(exceeded) => exceeded.needed,

@@ -443,9 +443,10 @@ impl Session {
             }
             Pinned::Text(text) => Some(Pinned::Text(text.clone())),
         };
-        let pins = self.pins().iter().filter_map(|pin| {
-            Some(Pin { id: PinId::new(id(pin.id.as_str())), what: stays(&pin.what)? })
-        });
+        let pins = self
+            .pins()
+            .iter()
+            .filter_map(|pin| Some(Pin { id: PinId::new(id(pin.id.as_str())), what: stays(&pin.what)? }));
         let head = Head {
             prefix: Prefix { pins: pins.collect(), ..self.head.prefix.clone() },
             id: to.clone(),

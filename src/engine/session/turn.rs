@@ -98,7 +98,7 @@ impl Step<'_> {
             Err(exceeded) => self.begin_compaction(Begin {
                 trigger: Trigger::BudgetExceeded,
                 focus: None,
-                    again: Again::default(),
+                again: Again::default(),
                 exceeded: Some(exceeded),
                 then: Then::Generate,
             }),

@@ -72,11 +72,7 @@ pub struct Again {
 
 impl Again {
     /// The session as it will be, for the ladder to work on.
-    pub(super) fn staged(
-        &self,
-        session: &Session,
-        counter: &dyn TokenCount,
-    ) -> Option<(Transcript, Fixed)> {
+    pub(super) fn staged(&self, session: &Session, counter: &dyn TokenCount) -> Option<(Transcript, Fixed)> {
         if *self == Self::default() {
             return None;
         }
@@ -154,9 +150,8 @@ impl Session {
 
     /// The smallest window, in tokens, whose limit is no less than this; none where a ceiling is in its way.
     fn window_for(&self, needed: u32) -> Option<u32> {
-        let fits = |window: u32| {
-            self.settings.budget.budget(window).is_ok_and(|budget| budget.limit >= needed)
-        };
+        let fits =
+            |window: u32| self.settings.budget.budget(window).is_ok_and(|budget| budget.limit >= needed);
         let (mut small, mut large) = (needed, needed.checked_mul(4)?);
         if !fits(large) {
             return None;
@@ -213,7 +208,9 @@ impl Session {
                 return Err(unusable("it is pinned; unpin it first"));
             }
             if !self.transcript.is_excluded(message.ord) && !shown.contains(&message.ord) {
-                return Err(unusable("a compaction stands for it, so it is in no prompt; compact again with redo"));
+                return Err(unusable(
+                    "a compaction stands for it, so it is in no prompt; compact again with redo",
+                ));
             }
             all.extend(with_it);
         }
@@ -267,7 +264,8 @@ impl Step<'_> {
                 }
                 self.session.undone_at = Some(self.session.next_ord());
                 let records = self.session.transcript.compactions();
-                let turn = records.iter().find(|record| record.id == id).and_then(|record| record.turn.clone());
+                let turn =
+                    records.iter().find(|record| record.id == id).and_then(|record| record.turn.clone());
                 let left = self.session.summaries_left(turn.as_ref());
                 self.reply(reply, Ok(Answer::Undone(Box::new(Undone { id, turn, left }))));
             }
@@ -343,13 +341,21 @@ impl Step<'_> {
             let unusable = |field, why| Refusal::Unusable { field, why };
             let of = session.meant(Some(id))?;
             if narrative.is_empty() {
-                return Err(unusable("narrative", "it says nothing; context/undo takes the compaction out of force"));
+                return Err(unusable(
+                    "narrative",
+                    "it says nothing; context/undo takes the compaction out of force",
+                ));
             }
             let sized = |name: &str, tokens| vec![SectionSize { name: name.to_owned(), tokens }];
             let (most, tokens) = (desk.source.budget.max_summary_tokens, desk.counter.count(narrative));
             if tokens > most {
                 let sections = sized("narrative", tokens);
-                return Err(Refusal::NoRoom { what: "Summary too large: it", limit: most, needed: tokens, sections });
+                return Err(Refusal::NoRoom {
+                    what: "Summary too large: it",
+                    limit: most,
+                    needed: tokens,
+                    sections,
+                });
             }
             let record = by_hand::edited(&desk, of, narrative)
                 .ok_or_else(|| unusable("compactionId", "it has no text that could be changed"))?;

@@ -3,16 +3,14 @@
 use super::iso;
 use crate::engine::compact::metadata;
 use crate::engine::compact::record::Compaction;
-use crate::engine::prompt::coverage as ours;
-use crate::engine::transcript::Transcript;
 use crate::engine::id::{CompactionId, Ordinal};
+use crate::engine::prompt::coverage as ours;
 use crate::engine::prompt::pins::{self, Pinned};
 use crate::engine::session::effect::Preview;
 use crate::engine::session::snapshot::Nearness;
 use crate::engine::session::undo::{CannotUndo, Way};
-use crate::protocol::context::{
-    CompactionPreview, CompactionView, Coverage, Fallback, Pin, TriggerState,
-};
+use crate::engine::transcript::Transcript;
+use crate::protocol::context::{CompactionPreview, CompactionView, Coverage, Fallback, Pin, TriggerState};
 use crate::protocol::error::{ErrorData, WayOn};
 use crate::protocol::restore::{SummaryMetadata, TurnMetadata};
 

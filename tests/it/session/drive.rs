@@ -7,15 +7,15 @@ use std::sync::Arc;
 use threadhold::engine::delta::Delta;
 use threadhold::engine::id::{CallId, CompactionId, ItemId, MessageId, PinId, SessionId, TurnId};
 use threadhold::engine::message::{Body, Content, NewMessage, ToolCall, ToolResult, Usage};
-use threadhold::engine::prompt::pins::Pinned;
 use threadhold::engine::prompt::item::{Approval, EndsTurn, Tool, ToolKind};
+use threadhold::engine::prompt::pins::Pinned;
 use threadhold::engine::prompt::request::{Answer as Answered, StopReason};
 use threadhold::engine::scope::Scope;
 use threadhold::engine::session::effect::Purpose;
 use threadhold::engine::session::history_turn::HistoryTurn;
 use threadhold::engine::session::input::{
-    self, Command, Compact, Configure, Decision, GivenPrefix, Input, ModelCallId, Open, Render, ReplyTo, Restore,
-    StartTurn, Summarize, ToolOutcome,
+    self, Command, Compact, Configure, Decision, GivenPrefix, Input, ModelCallId, Open, Render, ReplyTo,
+    Restore, StartTurn, Summarize, ToolOutcome,
 };
 use threadhold::engine::session::queue::Work;
 use threadhold::engine::session::recall::Recall;
