@@ -11,6 +11,7 @@ use crate::engine::delta::Delta;
 use crate::engine::id::{CallId, ItemId, MessageId, SessionId, TurnId};
 use crate::engine::message::{Content, NewMessage, Text, ToolResult};
 use crate::engine::prompt::item::Tool;
+use crate::engine::prompt::order::Background;
 use crate::engine::prompt::request::Answer;
 use crate::engine::prompt::system::CallerSection;
 use crate::engine::scope::Scope;
@@ -45,6 +46,8 @@ pub enum Input {
     Expired(Timer),
     /// The settings that all sessions share changed.
     Settings(Box<Settings>),
+    /// Instruction files or memories were read.
+    Background(Box<Background>),
     /// What background sessions share changed, or was read for the first time.
     Scope(Arc<Scope>),
     /// What was approved once and for all in this workspace.
