@@ -236,7 +236,10 @@ impl Step<'_> {
         if pins.len() > self.session.pins().len() {
             self.set_pins(pins);
         }
-        let record = self.commit(record);
+        let record = self.commit(record, None);
+        if let Ok((budget, _)) = self.terms(&job) {
+            self.show_background_within(budget);
+        }
         self.finish(job, End::Made(Box::new(record)));
     }
 

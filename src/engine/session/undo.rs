@@ -386,7 +386,7 @@ impl Step<'_> {
     fn made_by_hand(&mut self, reply: ReplyTo, made: Result<Compaction, Refusal>) {
         match made {
             Ok(record) => {
-                let record = self.commit(record);
+                let record = self.commit(record, None);
                 let metadata = metadata(&self.session.transcript, &record);
                 self.reply(reply, Ok(Answer::Compacted(Ok(Box::new((record, metadata))))));
             }
@@ -395,7 +395,7 @@ impl Step<'_> {
     }
 
     /// Writes a record and tells it, after the one that it is put in the place of went out of force.
-    pub(super) fn commit(&mut self, record: Compaction) -> Compaction {
+    pub(super) fn commit(&mut self, record: Compaction, why: Option<&str>) -> Compaction {
         if let Some(replaced) = record.replaces.clone() {
             self.set_status(&replaced, Status::Undone);
         }
@@ -408,7 +408,7 @@ impl Step<'_> {
             phase: Phase::Accepted,
             mode: Some(record.mode),
             trigger: record.trigger,
-            reason: None,
+            reason: why.map(str::to_owned),
             tokens_before: Some(record.tokens_before),
             left: None,
             record: Some((record.clone(), metadata)),
