@@ -170,7 +170,7 @@ impl Session {
     }
 
     /// Whether nothing was said since a compaction was undone: then none is made of the same again by itself.
-    pub(super) fn is_held_by_undo(&self) -> bool {
+    pub fn is_held_by_undo(&self) -> bool {
         self.undone_at == Some(self.next_ord())
     }
 
@@ -283,8 +283,13 @@ impl Step<'_> {
         let mut changes = BTreeMap::from([(record.id.clone(), Status::Undone)]);
         let mut records = session.transcript.compactions().iter();
         let replaced = records.find(|known| Some(&known.id) == record.replaces.as_ref());
-        // What this one was put in the place of stood in the prompt before it.
-        if let Some(replaced) = replaced.filter(|replaced| replaced.status == Status::Undone) {
+        // What the user put this one in the place of stood in the prompt before it; its copy in another place did not.
+        let is_copy = |of: &Compaction| {
+            let same = (of.mode, of.covers, &of.narrative) == (record.mode, record.covers, &record.narrative);
+            same && of.placement != record.placement
+        };
+        let comes_back = |of: &&Compaction| of.status == Status::Undone && !is_copy(of);
+        if let Some(replaced) = replaced.filter(comes_back) {
             changes.insert(replaced.id.clone(), Status::InForce);
         }
         let without = session.drafted(&changes, session.settings.budget()?);

@@ -11,7 +11,7 @@ use threadhold::engine::prompt::item::{Item, Role, Shown};
 use threadhold::engine::prompt::pins::Pinned;
 use threadhold::engine::prompt::system::Fixed;
 use threadhold::engine::prompt::{self, CutReason, Prompt, Source};
-use threadhold::engine::session::effect::{Answer, Preview, Refusal};
+use threadhold::engine::session::effect::{Answer, Preview, Purpose, Refusal};
 use threadhold::engine::session::event::{EventBody, Phase};
 use threadhold::engine::session::input::{Command, Compact, Input};
 use threadhold::engine::session::settings::{ModelFacts, Settings};
@@ -94,6 +94,9 @@ fn drafted(bench: &Bench) -> Prompt {
 /// What a model is really asked with, after one more request.
 fn asked(bench: &mut Bench) -> Vec<Item> {
     bench.asks("go on");
+    while bench.asked.last().is_some_and(|ask| ask.1 == Purpose::Summary) {
+        bench.says("", &[]);
+    }
     bench.asked.last().expect("a model is asked").2.clone()
 }
 
@@ -152,9 +155,9 @@ fn p6_undo_gives_the_earlier_bytes_back_and_stays_undone() {
 
 /// A window that held the first turns no more when they were compacted.
 fn too_large_without() -> (Bench, Compaction) {
-    let mut bench = talked(8000, 1200);
+    let mut bench = talked(8000, 2400);
     let record = compact(&mut bench);
-    bench.step(Input::Settings(Box::new(in_window(3400))));
+    bench.step(Input::Settings(Box::new(in_window(4800))));
     assert!(drafted(&bench).tokens < bench.session.settings().budget().expect("a budget").limit);
     (bench, record)
 }
@@ -171,8 +174,8 @@ fn p6_where_an_undo_does_not_fit_each_way_on_is_one() {
 
     // Made again, with a focus, and with a message that the first one hid.
     assert_eq!(*again, record.id);
-    let keep = message_of(&bench, "first_result_2");
-    assert!(messages.contains(&keep) && times(&drafted(&bench).items, "first_result_2 first_result_2") == 0);
+    let keep = message_of(&bench, "first_result_1");
+    assert!(messages.contains(&keep) && times(&drafted(&bench).items, "first_result_1 first_result_1") == 0);
     let redo = Compact {
         focus: Some("the first results".into()),
         redo: Some(again.clone()),
@@ -188,7 +191,7 @@ fn p6_where_an_undo_does_not_fit_each_way_on_is_one() {
     assert_eq!(bench.session.transcript().compactions()[0].status, Status::Undone);
     assert_eq!(bench.session.pins()[0].what, Pinned::Message(keep));
     let items = asked(&mut bench);
-    assert_eq!(times(&items, "first_result_2 first_result_2"), 1);
+    assert_eq!(times(&items, "first_result_1 first_result_1"), 1);
 
     // Brought back as a pin.
     let (mut bench, _) = too_large_without();
@@ -214,7 +217,7 @@ fn p6_where_an_undo_does_not_fit_each_way_on_is_one() {
 
 #[test]
 fn p6_a_redo_replaces_a_compaction_and_its_undo_brings_that_one_back() {
-    let mut bench = talked(8000, 1200);
+    let mut bench = talked(8000, 2400);
     let first = compact(&mut bench);
     let with_first = drafted(&bench).items;
     let redo = || Compact { redo: Some(first.id.clone()), focus: Some("names".into()), ..Compact::default() };
@@ -253,7 +256,7 @@ fn p6_a_redo_replaces_a_compaction_and_its_undo_brings_that_one_back() {
 
 #[test]
 fn a_redo_that_fails_leaves_everything_as_it_was() {
-    let mut bench = talked(8000, 1200);
+    let mut bench = talked(8000, 2400);
     let first = compact(&mut bench);
     let before = bench.session.snapshot();
     let redo = Compact {
@@ -273,7 +276,7 @@ fn a_redo_that_fails_leaves_everything_as_it_was() {
 
 #[test]
 fn a_preview_says_what_would_be_done_and_does_nothing() {
-    let mut bench = talked(8000, 1200);
+    let mut bench = talked(8000, 2400);
     let preview = |bench: &mut Bench, compact: Compact| {
         let before = bench.session.snapshot();
         let preview = answer(bench, Command::Compact(Compact { preview: true, ..compact }));
@@ -286,21 +289,17 @@ fn a_preview_says_what_would_be_done_and_does_nothing() {
     assert!(asks_model && record.mode == Mode::Ledger && record.block.contains("a.rs"));
     let real = compact(&mut bench);
     assert_eq!((real.tokens_before, real.kept_users.clone()), (record.tokens_before, record.kept_users));
-    assert_eq!(
-        preview(&mut bench, Compact::default()),
-        Ok(Answer::Compacted(Err(
-            "nothing would be gained: the prompt is small, or all of it must stay".into()
-        )))
-    );
     let redo = Compact { redo: Some(real.id), ..Compact::default() };
     let Ok(Answer::Previewed(again)) = preview(&mut bench, redo) else { panic!("no preview") };
     assert_eq!(again.record.block, record.block, "from the originals");
+    let small = preview(&mut talked(8000, 10), Compact::default());
+    assert!(matches!(small, Ok(Answer::Compacted(Err(why))) if why.contains("nothing would be gained")));
 }
 
 /// rows: V9
 #[test]
 fn messages_that_are_left_out_are_in_no_prompt_and_come_back() {
-    let mut bench = talked(8000, 1200);
+    let mut bench = talked(8000, 2400);
     let before = drafted(&bench).items;
     let ids = vec![message_of(&bench, "first_result_1"), message_of(&bench, "second_result_0")];
     let record = made(&mut bench, Command::Exclude(ids.clone()));
@@ -345,7 +344,7 @@ fn the_round_of_a_turn_that_runs_is_not_left_out() {
 
 #[test]
 fn a_pin_stands_before_the_conversation_once_its_message_is_out_of_sight() {
-    let mut bench = talked(8000, 1200);
+    let mut bench = talked(8000, 2400);
     let id = message_of(&bench, "first_result_0");
     let text = "Never touch the lock file.\r\n <conversation-summary>";
     let Ok(Answer::Pinned(pin)) = answer(&mut bench, Command::Pin(Pinned::Message(id.clone()))) else {
@@ -366,9 +365,12 @@ fn a_pin_stands_before_the_conversation_once_its_message_is_out_of_sight() {
     for _ in 0..3 {
         compact(&mut bench);
         let items = asked(&mut bench);
-        assert_eq!((times(&items[..1], "first_result_0"), times(&items, "first_result_0 ")), (1, 1));
+        assert_eq!(
+            (times(&items[..1], "first_result_0"), times(&items, "first_result_0 first_result_0")),
+            (1, 1)
+        );
         assert_eq!(times(&items[..2], text), 1);
-        assert!(items[0].texts().any(|said| **said == *marked("first_result_0", 1200)), "byte for byte");
+        assert!(items[0].texts().any(|said| **said == *marked("first_result_0", 2400)), "byte for byte");
         bench.says(&marked("more", 1400), &[]);
     }
     assert!(matches!(refused(&mut bench, Command::Exclude(vec![id.clone()])), Refusal::Unusable { .. }));
@@ -398,7 +400,7 @@ fn a_pin_stands_before_the_conversation_once_its_message_is_out_of_sight() {
 
 #[test]
 fn a_pin_follows_its_message_and_is_refused_where_it_leaves_no_room() {
-    let mut bench = talked(8000, 1200);
+    let mut bench = talked(8000, 2400);
     let id = message_of(&bench, "first_result_0");
     answer(&mut bench, Command::Pin(Pinned::Message(id.clone()))).expect("a pin");
     compact(&mut bench);
@@ -427,7 +429,7 @@ fn a_pin_follows_its_message_and_is_refused_where_it_leaves_no_room() {
 /// rows: V21
 #[test]
 fn an_edited_narrative_takes_the_place_of_the_old_one_and_nothing_else_changes() {
-    let mut bench = talked(8000, 1200);
+    let mut bench = talked(8000, 2400);
     let record = compact(&mut bench);
     let edit = |narrative: &str, of: &CompactionId| Command::Edit {
         compaction: of.clone(),
@@ -461,7 +463,7 @@ fn an_edited_narrative_takes_the_place_of_the_old_one_and_nothing_else_changes()
 
 #[test]
 fn inspect_shows_pins_and_how_near_each_trigger_is() {
-    let mut bench = talked(8000, 1200);
+    let mut bench = talked(8000, 2400);
     answer(&mut bench, Command::Pin(Pinned::Text("mind the tests".into()))).expect("a pin");
     let Ok(Answer::Inspected(shown)) = answer(&mut bench, Command::Inspect) else { panic!("no answer") };
     assert!(shown.sections.iter().any(|(_, name, tokens)| name == "pins" && *tokens > 0));

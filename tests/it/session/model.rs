@@ -45,6 +45,8 @@ pub struct Model {
     /// What the prompt showed of the conversation after the last step, and before each compaction that may be undone.
     shown: Vec<Item>,
     before: BTreeMap<CompactionId, Vec<Item>>,
+    /// How often the past changed.
+    cuts: u32,
     /// What was seen: state changes, events, answers.
     pub seen: BTreeSet<String>,
 }
@@ -65,6 +67,7 @@ impl Model {
             sources: BTreeMap::new(),
             shown: Vec::new(),
             before: BTreeMap::new(),
+            cuts: 0,
             seen: BTreeSet::new(),
         }
     }
@@ -154,6 +157,7 @@ impl Model {
             self.ids = stored.iter().map(|message| (message.id.clone(), message.ord)).collect();
             self.left.clear();
             self.sources.clear();
+            self.before.clear();
         }
         self.watched(Command::Open(Box::default()));
         assert!(self.bench.asked.is_empty(), "no model is asked by itself");
@@ -383,8 +387,7 @@ impl Model {
         assert_eq!(lost, 0, "a message is neither shown nor reported");
         assert_eq!(pair_faults(&prompt.items), []);
         // What changed the past changed what an undo gives back.
-        let is_same_past = updates.iter().all(|(phase, _)| *phase != Phase::Voided);
-        if !is_same_past || prompt.items.len() < self.shown.len() && updates.is_empty() {
+        if std::mem::replace(&mut self.cuts, around.1.cuts()) != around.1.cuts() {
             self.before.clear();
         }
         for (phase, id) in updates {
