@@ -14,11 +14,13 @@
 //! | `title` | the session's name |
 //! | `tools` | calls, decisions, results |
 //! | `compaction` | an overflow as a state that waits for a model |
+//! | `attach` | what is so now, captured with the request that it first appears in |
 //! | `render` | the editor's loop: a history comes in, a prompt goes out (source: 003) |
 //! | `reconcile` | an editor's history against ours |
 //! | `recall` | what was said, byte for byte |
 
 pub mod acceptance;
+mod attach;
 mod command;
 mod compaction;
 pub mod effect;
@@ -320,6 +322,7 @@ impl Session {
             Input::Expired(Timer::Deltas(call)) => step.gathered(call),
             Input::Settings(settings) => step.take_settings(*settings),
             Input::Scope(scope) => step.take_scope(scope),
+            Input::Attach(attachments) => step.attach_later(attachments),
             Input::Approvals(approvals) => step.session.approvals = approvals,
             Input::Ending => step.ending(),
             Input::NotWritten(why) => step.not_written(why),
