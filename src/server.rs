@@ -8,6 +8,7 @@ mod background;
 mod context;
 mod delivery;
 mod diagnostics;
+mod dump;
 mod editing;
 pub mod ending;
 mod files;
@@ -42,6 +43,7 @@ use crate::protocol::methods::{self, Named};
 use crate::tokenizer::O200k;
 use backend::Backend;
 use diagnostics::REQUEST_LIMIT;
+use dump::Dump;
 use ending::{Ending, from_outside};
 use files::Files;
 use inbox::Event;
@@ -61,6 +63,8 @@ pub struct Options {
     pub record: Option<PathBuf>,
     /// Settings of the command line.
     pub flags: Flags,
+    /// The folder that each request to a model is written into.
+    pub dump_prompts: Option<PathBuf>,
 }
 
 /// Serves on standard input and output until the end; the process's exit code.
@@ -95,6 +99,7 @@ pub fn serve(options: &Options) -> std::io::Result<u8> {
         let mut owner = MainLoop::new(outgoing, events.clone(), Box::new(O200k));
         owner.files = Files::with_user(outside::user_file(|name| std::env::var(name).ok()));
         owner.take_outside(&options.flags);
+        owner.dump = Dump::into_folder(options.dump_prompts.clone());
         let owner = tokio::task::unconstrained(owner.run(inbox));
         let saving = async |_: &Ending| {
             let (done, saved) = oneshot::channel();

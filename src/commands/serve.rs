@@ -11,6 +11,9 @@ pub(super) struct Serve {
     /// Write each frame of both directions into FILE, as JSON lines. It will hold everything that is said
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Write each request that goes to a model into DIR, as JSON. They will hold everything that is said
+    #[arg(long, value_name = "DIR")]
+    dump_prompts: Option<PathBuf>,
     /// The policy of all sessions: a name
     #[arg(long, value_name = "NAME")]
     policy: Option<String>,
@@ -22,6 +25,11 @@ pub(super) struct Serve {
 impl Serve {
     pub(super) fn run(&self) -> Result<u8, Failure> {
         let flags = Flags::read(self.policy.as_deref(), &self.set)?;
-        serve(&Options { record: self.record.clone(), flags }).map_err(Failure::Stdio)
+        if let Some(dir) = &self.dump_prompts {
+            std::fs::create_dir_all(dir)
+                .map_err(|error| Failure::Write { file: dir.display().to_string(), error })?;
+        }
+        let options = Options { record: self.record.clone(), flags, dump_prompts: self.dump_prompts.clone() };
+        serve(&options).map_err(Failure::Stdio)
     }
 }

@@ -14,6 +14,7 @@
 //! | `title` | the session's name |
 //! | `tools` | calls, decisions, results |
 //! | `compaction` | an overflow as a state that waits for a model |
+//! | `instructions` | instruction files of the workspace: frozen, and what changes told once |
 //! | `attach` | what is so now, captured with the request that it first appears in |
 //! | `render` | the editor's loop: a history comes in, a prompt goes out (source: 003) |
 //! | `reconcile` | an editor's history against ours |
@@ -27,6 +28,7 @@ pub mod effect;
 pub mod event;
 pub mod history_turn;
 pub mod input;
+mod instructions;
 pub mod queue;
 pub mod recall;
 pub mod reconcile;
@@ -190,7 +192,9 @@ impl Session {
         let theirs = |own: &&Tool| !prefix.tools.iter().any(|tool| tool.name == own.name);
         let own = self.settings.own_tools.iter().filter(theirs);
         let tools = prefix.tools.iter().chain(own).cloned().collect();
-        self.fixed = Fixed::new("", &prefix.sections, tools, counter);
+        let sections: Vec<_> =
+            instructions::section(prefix).into_iter().chain(prefix.sections.clone()).collect();
+        self.fixed = Fixed::new("", &sections, tools, counter);
     }
 
     /// The state that follows from what is stored.
@@ -322,6 +326,7 @@ impl Session {
             Input::Expired(Timer::Deltas(call)) => step.gathered(call),
             Input::Settings(settings) => step.take_settings(*settings),
             Input::Scope(scope) => step.take_scope(scope),
+            Input::Instructions(files) => step.take_instructions(files),
             Input::Attach(attachments) => step.attach_later(attachments),
             Input::Approvals(approvals) => step.session.approvals = approvals,
             Input::Ending => step.ending(),

@@ -101,25 +101,16 @@ pub enum Consent {
 
 /// What is never covered, at the least.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", tag = "kind")]
+#[serde(rename_all = "camelCase")]
 pub enum Retention {
     /// The newest round.
     Rounds,
-    /// The newest requests of the user, with all that follows each.
-    UserTurns {
-        /// How many, at least 1.
-        turns: u32,
-    },
-    /// The newest messages.
-    Messages {
-        /// How many, at least 1.
-        messages: u32,
-    },
-    /// The newest messages that weigh a share of the limit together.
-    TokenTail {
-        /// The share, above 0 and up to 1.
-        share: f64,
-    },
+    /// The newest requests of the user, this many, with all that follows each.
+    UserTurns(u32),
+    /// The newest messages, this many.
+    Messages(u32),
+    /// The newest messages that weigh this share of the limit together.
+    TokenTail(f64),
 }
 
 /// A share of the limit, above 0 and up to 1, or whether there is one.
@@ -284,7 +275,7 @@ pub struct Settings {
     /// Another name of `triggers.messages`; 0 is off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_threshold: Option<u32>,
-    /// Another name of `retention` of this many messages.
+    /// Another name of `retention`: this many messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_keep_last: Option<u32>,
     /// Another name of `triggers.preTurnTokens`: a ratio up to 1, or a percentage above 1 and up to 100; 0 is off.
@@ -296,6 +287,11 @@ pub struct Settings {
     /// Another name of `triggers.idleSeconds`, in minutes; 0 is off. `sessionTtlMinutes` is taken as its name too.
     #[serde(default, alias = "sessionTtlMinutes", skip_serializing_if = "Option::is_none")]
     pub idle_compact_after_minutes: Option<u32>,
+    /// Instruction files of the workspace that stand in the system text, by their paths below the folder; an empty list
+    /// is none. Of a file that changes, the next request of the user tells. Default: `AGENTS.md` where the sidecar runs
+    /// the loop, none where the client does, for then it brings its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instruction_files: Option<Vec<String>>,
     /// Rounds of a turn before the user is asked whether to go on. Default: 64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_limit: Option<u32>,

@@ -3,6 +3,7 @@
 //! that it happened in, with an answer to whoever waited.
 
 use super::delivery::Delivery;
+use super::dump::Dump;
 use super::files::Files;
 use super::folder::spelled;
 use super::follow::Follows;
@@ -44,6 +45,8 @@ pub(super) struct MainLoop {
     pub layers: Layers,
     /// Files that say something of settings.
     pub files: Files,
+    /// Where requests are written that go to a model.
+    pub dump: Dump,
     /// Where sessions are stored.
     pub stores: Stores,
     /// Sessions that are open, or about to be. In the order of their ids, so that what is said of all of them is said in
@@ -113,6 +116,7 @@ impl MainLoop {
             counter,
             layers: Layers::default(),
             files: Files::default(),
+            dump: Dump::default(),
             stores: Stores::default(),
             sessions: BTreeMap::new(),
             follows: Follows::default(),

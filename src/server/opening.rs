@@ -177,6 +177,7 @@ impl MainLoop {
             self.stores.remember(id, name);
         }
         self.go_on_here(id);
+        self.read_instructions(id);
         for item in queue {
             self.hand(id, item);
         }

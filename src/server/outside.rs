@@ -179,11 +179,12 @@ mod tests {
             "summarize" | "compaction" | "limitHistory" => json!("off"),
             "summaryEnabled" | "triggers.providerOverflow" | "triggers.modelChanged" => json!(false),
             "triggers" => json!({ "messages": 7 }),
-            "retention" => json!({ "kind": "messages", "messages": 7 }),
+            "retention" => json!({ "messages": 7 }),
             "placement" => json!("systemMessage"),
             "titles" => json!("model"),
             "synchronous" => json!("normal"),
             "ownTools" => json!(["recall"]),
+            "instructionFiles" => json!(["CLAUDE.md"]),
             "model.name" | "summaryModel" => json!("m"),
             "summaryBaseUrl" => json!("https://models.example/v1"),
             share if share.ends_with("Share") || share.ends_with("Budget") || share.ends_with("Ratio") => {
@@ -266,13 +267,13 @@ mod tests {
         let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
         expect_test::expect![[r#"
             [
-                "threshold: threshold 50 is neither a ratio above 0 and up to 1 nor a count of at least 100 tokens",
-                "there is no setting roundlimit",
-                "titles: must be \"request\" or \"model\"",
-                "triggers.messages: must be true or false or a whole number, and is a number",
-                "there is no setting triggers.mesages",
-                "there is no setting summarization.on",
                 "there is no setting model.width",
+                "there is no setting roundlimit",
+                "there is no setting summarization.on",
+                "threshold: threshold 50 is neither a ratio above 0 and up to 1 nor a count of at least 100 tokens",
+                "titles: must be \"request\" or \"model\"",
+                "there is no setting triggers.mesages",
+                "triggers.messages: must be at least 0",
             ]
         "#]]
         .assert_debug_eq(&faults);

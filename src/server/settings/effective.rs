@@ -12,6 +12,7 @@ use crate::protocol::settings::{
 use crate::protocol::settings::{Model, Summarize};
 use crate::tool::OwnTool;
 use std::collections::BTreeSet;
+use std::path::{Component, Path};
 
 type Read<T> = Result<T, ProtocolError>;
 
@@ -38,6 +39,9 @@ pub(super) fn validated(settings: &Settings, client: Client) -> Read<Effective> 
     compaction(settings, &mut effective.policy)?;
     effective.summary_model.clone_from(&settings.summary_model);
     effective.summary_base_url = settings.summary_base_url.as_deref().map(address).transpose()?;
+    if let Some(names) = &settings.instruction_files {
+        effective.instruction_files = Some(instruction_files(names)?);
+    }
     if let Some(rounds) = settings.round_limit {
         effective.round_limit = rounds.max(1);
     }
@@ -181,10 +185,10 @@ fn retention(given: Retention) -> Read<policy::Retention> {
     let count = |count| at_least_one("settings.retention", count).map(|count| count as usize);
     Ok(match given {
         Retention::Rounds => policy::Retention::Rounds,
-        Retention::UserTurns { turns } => policy::Retention::UserTurns(count(turns)?),
-        Retention::Messages { messages } => policy::Retention::Messages(count(messages)?),
-        Retention::TokenTail { share: given } => {
-            policy::Retention::TokenTail(share("settings.retention.share", given)?)
+        Retention::UserTurns(turns) => policy::Retention::UserTurns(count(turns)?),
+        Retention::Messages(messages) => policy::Retention::Messages(count(messages)?),
+        Retention::TokenTail(given) => {
+            policy::Retention::TokenTail(share("settings.retention.tokenTail", given)?)
         }
     })
 }
@@ -196,6 +200,31 @@ fn address(url: &str) -> Read<String> {
     let is_plain = !host.is_empty() && !host.contains('@') && !url.contains(char::is_whitespace);
     let reason = "must be an http or https address without a user and a password";
     if is_plain { Ok(url.to_owned()) } else { Err(ProtocolError::invalid("settings.summaryBaseUrl", reason)) }
+}
+
+/// Files that may be read at every opening of a session.
+const MOST_INSTRUCTION_FILES: usize = 16;
+
+/// Paths that stay below a folder, each once.
+fn instruction_files(names: &[String]) -> Read<Vec<String>> {
+    let invalid = |reason: &str| ProtocolError::invalid("settings.instructionFiles", reason);
+    if names.len() > MOST_INSTRUCTION_FILES {
+        return Err(invalid("must be at most 16 files"));
+    }
+    let is_below = |name: &str| {
+        let mut parts = Path::new(name).components();
+        !name.is_empty() && parts.all(|part| matches!(part, Component::Normal(_)))
+    };
+    if names.iter().any(|name| !is_below(name)) {
+        return Err(invalid("must be paths below the workspace's folder, such as AGENTS.md"));
+    }
+    let mut each: Vec<String> = Vec::new();
+    names.iter().for_each(|name| {
+        if !each.contains(name) {
+            each.push(name.clone())
+        }
+    });
+    Ok(each)
 }
 
 /// Definitions of the sidecar's tools of these names, each once, in one order however they are named.
@@ -277,9 +306,9 @@ pub(in crate::server) fn shown(effective: &Effective) -> Settings {
         }),
         retention: Some(match policy.retention {
             policy::Retention::Rounds => Retention::Rounds,
-            policy::Retention::UserTurns(turns) => Retention::UserTurns { turns: narrow(turns) },
-            policy::Retention::Messages(messages) => Retention::Messages { messages: narrow(messages) },
-            policy::Retention::TokenTail(share) => Retention::TokenTail { share: as_share(share) },
+            policy::Retention::UserTurns(turns) => Retention::UserTurns(narrow(turns)),
+            policy::Retention::Messages(messages) => Retention::Messages(narrow(messages)),
+            policy::Retention::TokenTail(share) => Retention::TokenTail(as_share(share)),
         }),
         placement: Some(policy.placement.into()),
         min_new_tokens: policy.min_new_tokens,
@@ -292,6 +321,7 @@ pub(in crate::server) fn shown(effective: &Effective) -> Settings {
         short_tail_share: Some(as_share(policy.short_tail)),
         ledger_share: Some(as_share(policy.ledger)),
         identifier_share: Some(as_share(policy.identifiers)),
+        instruction_files: effective.instruction_files.clone(),
         summary_model: effective.summary_model.clone(),
         summary_base_url: effective.summary_base_url.clone(),
         round_limit: Some(effective.round_limit),

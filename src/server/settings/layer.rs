@@ -33,14 +33,15 @@ pub(in crate::server) struct Held {
 pub(in crate::server) struct Fault {
     /// Its name, as it was written.
     pub name: String,
-    /// What is wrong with it and what would be possible, without its value; nothing where no setting has this name.
+    /// What is wrong with it and what would be possible, without its value, as it follows the name; nothing where no
+    /// setting has this name.
     pub reason: Option<String>,
 }
 
 impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.reason {
-            Some(reason) => write!(f, "{} {reason}", self.name),
+            Some(reason) => write!(f, "{}{reason}", self.name),
             None => write!(f, "there is no setting {}", self.name),
         }
     }
@@ -214,7 +215,7 @@ fn reason(name: &str, error: &ProtocolError) -> String {
     let ErrorData::InvalidParams { field, reason } = &error.data else { return error.message.clone() };
     let field = field.strip_prefix("settings.").unwrap_or(field);
     match field.strip_prefix(name).and_then(|part| part.strip_prefix('.')) {
-        Some(part) => format!("({part}): {reason}"),
+        Some(part) => format!(".{part}: {reason}"),
         None => format!(": {reason}"),
     }
 }
@@ -225,7 +226,7 @@ fn plain(mut settings: Settings) -> Result<Settings, ProtocolError> {
         settings.summarize.get_or_insert(if is_on { Summarize::Auto } else { Summarize::Off });
     }
     if let Some(messages) = settings.summary_keep_last.take() {
-        settings.retention.get_or_insert(Retention::Messages { messages });
+        settings.retention.get_or_insert(Retention::Messages(messages));
     }
     let count = |count: u32| match count {
         0 => CountOrOff::Switch(false),
