@@ -1,7 +1,7 @@
 //! What stands before the messages: when it is counted and frozen, and what of it may change meanwhile. What it is made
 //! of is `prompt::system`'s.
 
-use super::{Session, Step};
+use super::{Session, Step, instructions};
 use crate::engine::compact::placing;
 use crate::engine::compact::record::Compaction;
 use crate::engine::prompt::item::Tool;
@@ -27,7 +27,9 @@ impl Session {
         let own = self.settings.own_tools.iter().filter(theirs);
         let tools = prefix.tools.iter().chain(own).cloned().collect();
         let text = SystemText { background: self.read.shown.clone(), ..self.settings.system.clone() };
-        self.fixed = Fixed::new(&text, &self.settings.policy.order, &prefix.sections, tools, counter);
+        let sections: Vec<_> =
+            instructions::section(prefix).into_iter().chain(prefix.sections.clone()).collect();
+        self.fixed = Fixed::new(&text, &self.settings.policy.order, &sections, tools, counter);
         self.count_pins(counter);
     }
 }

@@ -362,6 +362,7 @@ impl Step<'_> {
         self.session.head.prefix.pins.clear();
         self.session.count_pins(self.around.counter);
         self.session.head.generation = self.session.transcript.generation();
+        self.renew_instructions();
         self.show_background();
         if self.session.head.title_from != Some(TitleFrom::Client) {
             self.session.head.title = None;
