@@ -8,7 +8,7 @@
 //! | `acceptance` | which command is taken in which state |
 //! | `command` | what a command does |
 //! | `queue` | commands that wait |
-//! | `rewind` | what changes the past |
+//! | `rewind`, `branch` | what changes the past, and what goes on from it elsewhere |
 //! | `turn` | our own loop: prompt, answer, tools, again |
 //! | `stream` | an answer that is being given |
 //! | `title` | the session's name |
@@ -24,6 +24,7 @@
 
 pub mod acceptance;
 mod attach;
+mod branch;
 mod command;
 mod compaction;
 pub mod effect;

@@ -1,6 +1,7 @@
 //! Events as a client reads them. What happens when is the session's.
 
-use super::wire_session::{metadata, pins, queue, reasons, refused, restored, view};
+use super::refused::refused;
+use super::wire_session::{metadata, pins, queue, reasons, restored, view};
 use crate::engine::session::Session;
 use crate::engine::session::effect::Refusal;
 use crate::engine::session::event::{self, EventBody};

@@ -13,6 +13,7 @@ mod mirror;
 mod model;
 mod rewinding;
 mod settled;
+mod shown;
 mod table;
 mod waiting;
 

@@ -3,15 +3,11 @@
 use super::bench::{Bench, id};
 use super::edges;
 use super::mirror::{Heard, Mirror, View};
+use super::shown::Shown;
 use std::collections::{BTreeMap, BTreeSet};
 use threadhold::engine::compact::record::Status;
 use threadhold::engine::id::{CompactionId, ItemId, MessageId, Ordinal, SessionId};
 use threadhold::engine::message::{Body, Message};
-use threadhold::engine::prompt::coverage::coverage;
-use threadhold::engine::prompt::item::Item;
-use threadhold::engine::prompt::linearize::pair_faults;
-use threadhold::engine::prompt::system::Fixed;
-use threadhold::engine::prompt::{self, Source};
 use threadhold::engine::session::effect::{Answer, Effect, Purpose, Refusal};
 use threadhold::engine::session::event::{EventBody, Phase};
 use threadhold::engine::session::input::{Command, Input, ModelCallId, Timer};
@@ -19,7 +15,6 @@ use threadhold::engine::session::queue::{Accepted, MOST_QUEUED, QueueItem, Work}
 use threadhold::engine::session::snapshot::Snapshot;
 use threadhold::engine::session::state::{State, StateName};
 use threadhold::engine::session::stored::{Driver, Origin, Write};
-use threadhold::engine::settings::BudgetSettings;
 use threadhold::store::Store;
 
 /// A session under watch.
@@ -42,11 +37,8 @@ pub struct Model {
     ids: BTreeMap<MessageId, Ordinal>,
     /// What each compaction in force was made from.
     sources: BTreeMap<CompactionId, Vec<(Ordinal, String)>>,
-    /// What the prompt showed of the conversation after the last step, and before each compaction that may be undone.
-    shown: Vec<Item>,
-    before: BTreeMap<CompactionId, Vec<Item>>,
-    /// How often the past changed.
-    cuts: u32,
+    /// What the prompt shows of the conversation.
+    shown: Shown,
     /// What was seen: state changes, events, answers.
     pub seen: BTreeSet<String>,
 }
@@ -65,9 +57,7 @@ impl Model {
             left: BTreeSet::new(),
             ids: BTreeMap::new(),
             sources: BTreeMap::new(),
-            shown: Vec::new(),
-            before: BTreeMap::new(),
-            cuts: 0,
+            shown: Shown::default(),
             seen: BTreeSet::new(),
         }
     }
@@ -157,7 +147,7 @@ impl Model {
             self.ids = stored.iter().map(|message| (message.id.clone(), message.ord)).collect();
             self.left.clear();
             self.sources.clear();
-            self.before.clear();
+            self.shown = Shown::default();
         }
         self.watched(Command::Open(Box::default()));
         assert!(self.bench.asked.is_empty(), "no model is asked by itself");
@@ -209,7 +199,7 @@ impl Model {
             EventBody::CompactionUpdated(update) => Some((update.phase, update.id.clone())),
             _ => None,
         });
-        let events_of_compactions: Vec<(Phase, CompactionId)> = updates.collect();
+        let updates: Vec<(Phase, CompactionId)> = updates.collect();
         for (seq, body) in &events {
             self.seen.insert(kind(body));
             match body {
@@ -246,7 +236,9 @@ impl Model {
         }
         self.what_runs();
         self.what_is_summed_up(&after);
-        self.what_is_shown(&events_of_compactions);
+        if self.shown.look(self.bench.session.transcript(), &updates) {
+            self.seen.insert("undone to the earlier bytes".to_owned());
+        }
         if self.bench.unwritten.is_empty() {
             self.is_stored(before, &after);
         }
@@ -374,35 +366,6 @@ impl Model {
             let made_from = self.sources.entry(record.id.clone()).or_insert_with(|| source.clone());
             assert_eq!(*made_from, source, "{} is obeyed, and its source changed", record.id);
         }
-    }
-
-    /// Each message is accounted for; a compaction that was undone gives back what the prompt showed before it.
-    fn what_is_shown(&mut self, updates: &[(Phase, CompactionId)]) {
-        let session = &self.bench.session;
-        let budget = BudgetSettings::default().budget(400_000).expect("a budget");
-        let around = (Fixed::default(), session.transcript());
-        let source = Source { transcript: around.1, fixed: &around.0, budget };
-        let prompt = prompt::draft(source, around.1.in_force());
-        let lost = coverage(around.1, around.1.in_force(), &prompt).unaccounted;
-        assert_eq!(lost, 0, "a message is neither shown nor reported");
-        assert_eq!(pair_faults(&prompt.items), []);
-        // What changed the past changed what an undo gives back.
-        if std::mem::replace(&mut self.cuts, around.1.cuts()) != around.1.cuts() {
-            self.before.clear();
-        }
-        for (phase, id) in updates {
-            match phase {
-                Phase::Accepted => drop(self.before.entry(id.clone()).or_insert_with(|| self.shown.clone())),
-                Phase::Undone => {
-                    let before = self.before.remove(id).filter(|_| updates.len() == 1);
-                    let now = before.as_ref().map(|before| prompt.items.get(..before.len()));
-                    assert_eq!(now, before.as_ref().map(|before| Some(&before[..])), "P6: {id}");
-                    self.seen.extend(before.map(|_| "undone to the earlier bytes".to_owned()));
-                }
-                _ => {}
-            }
-        }
-        self.shown = prompt.items;
     }
 
     /// Another process would find the same.
