@@ -9,6 +9,7 @@ pub mod limit;
 pub mod linearize;
 pub mod request;
 pub mod segment;
+pub mod sent;
 pub mod system;
 
 use super::compact::record::Compaction;

@@ -14,6 +14,8 @@
 //! | `title` | the session's name |
 //! | `tools` | calls, decisions, results |
 //! | `compaction` | an overflow as a state that waits for a model |
+//! | `prefix` | what breaks the prompt's beginning, and what that costs |
+//! | `usage` | what reports of usage taught, and the budget that follows |
 //! | `attach` | what is so now, captured with the request that it first appears in |
 //! | `render` | the editor's loop: a history comes in, a prompt goes out (source: 003) |
 //! | `reconcile` | an editor's history against ours |
@@ -27,6 +29,7 @@ pub mod effect;
 pub mod event;
 pub mod history_turn;
 pub mod input;
+pub mod prefix;
 pub mod queue;
 pub mod recall;
 pub mod reconcile;
@@ -41,6 +44,7 @@ mod stream;
 mod title;
 mod tools;
 mod turn;
+pub mod usage;
 
 use super::approval::Approval;
 use super::delta::Draft;
@@ -442,6 +446,8 @@ impl Step<'_> {
         }
         self.write(Write::Message { turn, message: message.clone() });
         self.emit(EventBody::MessageAdded(message));
+        self.announce_late_result(ord);
+        self.learn_usage(ord);
     }
 
     /// Sets how the turn at this place ended.

@@ -13,6 +13,11 @@ impl PerMille {
         Self(if thousandths > 1000 { 1000 } else { thousandths })
     }
 
+    /// It as a number.
+    pub fn thousandths(self) -> u32 {
+        self.0
+    }
+
     /// This share of `whole`, rounded down.
     pub fn of(self, whole: u32) -> u32 {
         u32::try_from(u64::from(whole) * u64::from(self.0) / 1000).unwrap_or(u32::MAX)

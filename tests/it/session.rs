@@ -85,6 +85,7 @@ const SEEN: &[&str] = &[
     "PauseRequired",
     "PauseCleared",
     "ContextUpdated",
+    "PrefixBroken",
     "Started",
     "Summarizing",
     "FellBack",
