@@ -102,14 +102,15 @@ impl Learned {
         if report.reported == 0 || report.raw == 0 {
             return Ok(None);
         }
-        let is_first = !self.models.contains_key(&report.model);
+        let is_new = !self.models.contains_key(&report.model);
+        let is_first = self.known(&report.model).is_none();
         let estimated = self.scale(&report.model).read(report.raw);
         let is_odd = u64::from(report.reported) * 2 > u64::from(estimated) * 5
             || u64::from(report.reported) * 5 < u64::from(estimated) * 2;
         if is_odd && (knows_all || !is_first) {
             return Err(Implausible { reported: report.reported, estimated });
         }
-        if is_first && self.models.len() >= MOST_MODELS {
+        if is_new && self.models.len() >= MOST_MODELS {
             self.models.pop_first();
         }
         let known = self.models.entry(report.model.clone()).or_default();
@@ -143,9 +144,23 @@ impl Learned {
         }
     }
 
+    /// What is known of a model. Where nothing is, one of the same family counts alike: the one with most reports.
+    fn known(&self, model: &str) -> Option<&Calibration> {
+        let alike = || {
+            let of_family = self.models.iter().filter(|(name, _)| family(name) == family(model));
+            of_family.map(|(_, known)| known).max_by_key(|known| (known.ratios.len(), known.levels.len()))
+        };
+        self.models.get(model).or_else(alike)
+    }
+
+    /// Whether reports of this model, or of its family, taught a factor.
+    pub fn is_taught(&self, model: &str) -> bool {
+        self.known(model).is_some_and(|known| known.is_taught())
+    }
+
     /// How counts of any prompt of this model are read.
     pub fn unanchored(&self, model: &str) -> Scale {
-        let Some(known) = self.models.get(model) else { return RAW };
+        let Some(known) = self.known(model) else { return RAW };
         let factor = known.factor();
         let beside = |(reported, raw): &(u32, u32)| {
             (i64::from(*reported) - i64::from(*raw) * i64::from(factor) / 1000, 1)
@@ -156,7 +171,7 @@ impl Learned {
 
     /// What is kept back of this model's window for the error: as much as nine of ten estimates were off by.
     pub fn margin(&self, model: &str, unmeasured: PerMille) -> PerMille {
-        let Some(known) = self.models.get(model).filter(|known| known.errors.len() >= LEAST_ERRORS) else {
+        let Some(known) = self.known(model).filter(|known| known.errors.len() >= LEAST_ERRORS) else {
             return unmeasured;
         };
         let mut errors = known.errors.clone();
@@ -173,10 +188,19 @@ pub fn off_by(estimated: u32, reported: u32) -> u32 {
     u32::try_from(off / u64::from(reported.max(1))).unwrap_or(u32::MAX)
 }
 
+/// The part of a model's name that its relatives share.
+fn family(model: &str) -> &str {
+    model.split(['-', '/', ':', '@']).next().unwrap_or(model)
+}
+
 impl Calibration {
-    fn factor(&self) -> u32 {
+    fn is_taught(&self) -> bool {
         let weight: u64 = self.ratios.iter().map(|(_, new)| u64::from(*new)).sum();
-        if self.ratios.len() < LEAST_RATIOS || weight < LEAST_WEIGHT {
+        self.ratios.len() >= LEAST_RATIOS && weight >= LEAST_WEIGHT
+    }
+
+    fn factor(&self) -> u32 {
+        if !self.is_taught() {
             return RAW.factor;
         }
         let ratios = self.ratios.iter().map(|(ratio, new)| (i64::from(*ratio), u64::from(*new)));
@@ -207,6 +231,11 @@ impl Scale {
     /// The factor, in thousandths.
     pub fn factor(self) -> u32 {
         self.factor
+    }
+
+    /// Tokens that a provider counts beside ours.
+    pub fn beside(self) -> i64 {
+        self.beside
     }
 
     /// What a whole prompt of this many raw tokens weighs.

@@ -8,13 +8,13 @@
 //! | `acceptance` | which command is taken in which state |
 //! | `command` | what a command does |
 //! | `queue` | commands that wait |
-//! | `rewind` | what changes the past |
+//! | `rewind`, `branch` | what changes the past, and what goes on from it elsewhere |
 //! | `turn` | our own loop: prompt, answer, tools, again |
 //! | `stream` | an answer that is being given |
 //! | `title` | the session's name |
 //! | `tools` | calls, decisions, results |
 //! | `compaction` | an overflow as a state that waits for a model |
-//! | `prefix` | what breaks the prompt's beginning, and what that costs |
+//! | `breaks` | what breaks the prompt's beginning, and what that costs |
 //! | `usage` | what reports of usage taught, and the budget that follows |
 //! | `attach` | what is so now, captured with the request that it first appears in |
 //! | `render` | the editor's loop: a history comes in, a prompt goes out (source: 003) |
@@ -23,13 +23,14 @@
 
 pub mod acceptance;
 mod attach;
+mod branch;
+pub mod breaks;
 mod command;
 mod compaction;
 pub mod effect;
 pub mod event;
 pub mod history_turn;
 pub mod input;
-pub mod prefix;
 pub mod queue;
 pub mod recall;
 pub mod reconcile;

@@ -3,8 +3,10 @@
 
 mod attached;
 mod bench;
+mod breaks;
 mod drive;
 mod edges;
+mod estimates;
 mod happening;
 mod large_results;
 mod merging;

@@ -5,7 +5,7 @@ use super::Step;
 use super::effect::{Answer, AskModel, Effect, Purpose, Refusal};
 use super::event::{CompactionUpdate, EventBody, Phase};
 use super::input::{ReplyTo, Timer};
-use super::prefix::BreakCause;
+use super::breaks::BreakCause;
 use super::state::{Compacting, Job, Rest, State, Then};
 use super::usage::read_sizes;
 use crate::engine::compact::compose::Desk;

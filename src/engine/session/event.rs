@@ -2,7 +2,7 @@
 //! that missed some (source: 001). Their form on a wire is the protocol's.
 
 use super::effect::{Reason, Refusal};
-use super::prefix::Announced;
+use super::breaks::Announced;
 use super::queue::QueueItem;
 use super::reconcile::Report;
 use super::state::StateName;

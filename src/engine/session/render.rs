@@ -7,7 +7,7 @@ use super::effect::{Answer, Diagnostic, Refusal, Rendered};
 use super::event::EventBody;
 use super::history_turn::HistoryTurn;
 use super::input::{Render, ReplyTo, Summarize};
-use super::prefix::BreakCause;
+use super::breaks::BreakCause;
 use super::reconcile::{self, Reach, Report};
 use super::settings::{ModelFacts, most_result};
 use super::state::{Rendering, Rest, State, Then};

@@ -1,7 +1,7 @@
 //! What a session leaves behind: the writes that a store commits, and what it gives back when the session is opened
 //! again. Values only; tables, files and leases are the store's.
 
-use super::prefix::Announced;
+use super::breaks::Announced;
 use super::queue::{Accepted, QueueItem};
 use crate::engine::compact::record::{Compaction, Status};
 use crate::engine::estimate::Learned;
