@@ -27,6 +27,7 @@ impl Step<'_> {
             return self.put_in(start, promised);
         }
         self.close_running();
+        self.background_of_turn();
         let new = self.request(start);
         let (transcript, counter) = (&mut self.session.transcript, self.around.counter);
         let ord = match promised {
@@ -92,6 +93,10 @@ impl Step<'_> {
             return self.fail(
                 "no model can be asked: the client did not say that it answers model/complete".to_owned(),
             );
+        }
+        if self.settle_placement(budget).is_some() {
+            // What was known of the last prompt is not known of this one.
+            return self.generate(made);
         }
         let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
         match prompt::render(source).map_err(|exceeded| read_exceeded(exceeded, scale)) {
