@@ -255,6 +255,7 @@ fn a_layer_names_only_what_stands_below_it() {
     none(&faults, "who may name whom stands in LAYERS");
 }
 
+/// rows: C3
 #[test]
 fn an_engine_module_names_only_what_the_table_allows() {
     let edges = engine_edges();

@@ -9,6 +9,7 @@ mod large_results;
 mod merging;
 mod mirror;
 mod model;
+mod prefix;
 mod rewinding;
 mod settled;
 mod table;
