@@ -9,6 +9,7 @@ mod desk;
 mod import;
 mod invariants;
 mod promises;
+mod policies;
 mod protocol;
 mod readme;
 mod session;

@@ -12,6 +12,7 @@ mod large_results;
 mod merging;
 mod mirror;
 mod model;
+mod prefix;
 mod rewinding;
 mod settled;
 mod table;
