@@ -14,4 +14,5 @@ pub mod plan;
 pub mod policy;
 pub mod record;
 pub mod restore;
+pub mod secrets;
 pub mod template;

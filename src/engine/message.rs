@@ -1,11 +1,13 @@
 //! The message model: what a message of a session can hold and what it weighs. Not where it stands, and not how it
 //! is rendered. The wire's form of it is in the protocol; its serde form is the store's.
 
+pub mod about;
 pub mod cut;
 
 use super::id::{CallId, MessageId, Ordinal, TurnId};
 use super::text::sha256_hex;
 use super::tokens::{PER_CALL, PER_IMAGE, PER_MESSAGE, TokenCount};
+use about::About;
 use cut::Cut;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -67,8 +69,19 @@ pub struct Message {
     pub tokens: u32,
     /// [`Body::hash`], taken once, at insertion.
     pub hash: String,
-    /// The identifiers in it, found once, when a compaction first asks.
-    pub(crate) mentions: OnceLock<Vec<Mention>>,
+    /// What a compaction reads in it, found once, when one first asks.
+    pub(crate) found: Found,
+}
+
+/// What a compaction reads in a message. It follows from the message, so a copy without it is the same message.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Found {
+    /// The identifiers in it.
+    pub mentions: OnceLock<Vec<Mention>>,
+    /// What its calls are about, in their order.
+    about: OnceLock<Vec<About>>,
+    /// Hashes of its pictures, in their order.
+    images: OnceLock<Vec<String>>,
 }
 
 /// An identifier that a message holds, and the heaviest speaker who used it there.
@@ -249,6 +262,21 @@ pub struct ToolResult {
     pub exit_code: Option<i32>,
     /// Files that it changed, with the SHA-256 of what they hold now.
     pub effects: Vec<Effect>,
+    /// What the user decided about the call, where the user was asked. No model is shown it and it has no part in the
+    /// hash: an editor's copy of a message does not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+}
+
+/// What a user decided about a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Verdict {
+    /// Whether it may run.
+    pub approved: bool,
+    /// The user's words about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// A file that a tool changed.
@@ -278,6 +306,20 @@ pub fn argument_values(arguments: &str) -> String {
 }
 
 impl Message {
+    /// What its calls are about, in their order.
+    pub fn about(&self) -> &[About] {
+        self.found.about.get_or_init(|| match &self.body {
+            Body::Assistant { calls, .. } => calls.iter().map(About::of).collect(),
+            Body::User(_) | Body::Tool(_) | Body::Event { .. } => Vec::new(),
+        })
+    }
+
+    /// SHA-256 of the data of its pictures as they were given, in their order.
+    pub fn image_hashes(&self) -> &[String] {
+        let hash = |image: &Image| sha256_hex(image.data.as_bytes());
+        self.found.images.get_or_init(|| self.body.images().map(hash).collect())
+    }
+
     /// Whether a user took it out; its place stays.
     pub fn is_removed(&self) -> bool {
         matches!(&self.body, Body::Event { kind, .. } if kind == REMOVED)
@@ -404,6 +446,19 @@ impl Body {
             }
             Body::Tool(_) | Body::Event { .. } => false,
         }
+    }
+
+    /// The pictures that a user or a tool put in it, in order.
+    pub fn images(&self) -> impl Iterator<Item = &Image> {
+        let content = match self {
+            Body::User(parts) => parts.as_slice(),
+            Body::Tool(result) => &result.content,
+            Body::Assistant { .. } | Body::Event { .. } => &[],
+        };
+        content.iter().filter_map(|part| match part {
+            Content::Image(image) => Some(image),
+            _ => None,
+        })
     }
 
     /// Every text in it, in order: what was said, calls' arguments, results.

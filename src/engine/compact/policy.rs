@@ -1,6 +1,7 @@
 //! Policies as data: how far each rung may go and how the space after a compaction is divided. The numbers of the
 //! default were chosen by `threadhold measure`; a policy decides nothing by itself.
 
+use super::known_tools::ToolKinds;
 use super::record::{ModeRequested, Placement};
 use crate::engine::settings::{PerMille, SettingsError};
 use std::borrow::Cow;
@@ -47,6 +48,8 @@ pub struct Policy {
     pub identifiers: PerMille,
     /// Bytes of head and of tail of a shortened tool result.
     pub shorten_to: (u32, u32),
+    /// What tools do, by their names, where nobody declared it or declared it wrong.
+    pub tool_kinds: ToolKinds,
 }
 
 /// Who decides about a compaction that nobody asked for.
@@ -136,6 +139,7 @@ pub const DEFAULT: Policy = Policy {
     ledger: PerMille::new(150),
     identifiers: PerMille::new(250),
     shorten_to: (200, 200),
+    tool_kinds: Cow::Borrowed(&[]),
 };
 
 /// For comparison: user words, ledger, and the newest rounds; no identifiers.
