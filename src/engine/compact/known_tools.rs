@@ -108,7 +108,8 @@ const WHOLE_COMMANDS: &[&str] = &["create"];
 /// Tools that run the cell of a notebook.
 const RUN_CELLS: &[&str] = &["copilot_runnotebookcell", "run_notebook_cell", "runnotebookcell"];
 
-/// A policy's word on tools by their names: `*` stands for any characters. The first that fits counts.
+/// A policy's word on tools by their names: `*` stands for any characters. The longest that fits
+/// counts.
 pub type ToolKinds = Cow<'static, [(String, ToolKind)]>;
 
 /// How a tool's kind is found.
@@ -123,8 +124,8 @@ pub struct Kinds<'a> {
 impl Kinds<'_> {
     /// What the tool of this name does: as the policy says, else as declared, else as the table says, else `Other`.
     pub fn of(self, name: &str) -> ToolKind {
-        let named = self.named.iter().find(|(pattern, _)| looks_like(pattern, name, &[]));
-        if let Some((_, kind)) = named {
+        let named = self.named.iter().filter(|(pattern, _)| looks_like(pattern, name, &[]));
+        if let Some((_, kind)) = named.max_by_key(|(pattern, _)| pattern.len()) {
             return *kind;
         }
         if let Some(kind) = self.declared.iter().find(|tool| tool.name == name).and_then(|tool| tool.kind) {

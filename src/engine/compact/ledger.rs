@@ -379,7 +379,7 @@ fn output_kinds(result: Option<&ToolResult>) -> Vec<&'static str> {
             Content::Text(text) if text.trim().is_empty() => continue,
             Content::Text(_) => "text",
             Content::Image(_) => "image",
-            Content::Resource { .. } | Content::ContextFile { .. } => "file",
+            Content::Resource { .. } | Content::ContextFile { .. } | Content::Attachment(_) => "file",
         };
         if !kinds.contains(&kind) {
             kinds.push(kind);

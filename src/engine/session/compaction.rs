@@ -213,6 +213,9 @@ impl Step<'_> {
         }
         self.session.transcript.record(record.clone());
         self.write(super::stored::Write::Compaction(Box::new(record.clone())));
+        if let Ok((budget, _)) = self.terms(&job) {
+            self.show_background_within(budget);
+        }
         self.finish(job, End::Made(Box::new(record)));
     }
 
