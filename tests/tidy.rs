@@ -60,7 +60,7 @@ const ENGINE: &[(&str, &[&str])] = &[
     ("message", &["id", "text", "tokens"]),
     ("compact::record", &["id", "message"]),
     ("delta", &["message"]),
-    ("approval", &["message"]),
+    ("approval", &["message", "text"]),
     ("scope", &["message"]),
     ("transcript", &["compact::record", "id", "message", "text", "tokens"]),
     (

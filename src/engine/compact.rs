@@ -15,5 +15,6 @@ pub mod plan;
 pub mod policy;
 pub mod record;
 pub mod restore;
+pub mod secrets;
 pub mod slice;
 pub mod template;

@@ -1,15 +1,17 @@
 //! An overflow as a state: the ladder is begun, a model is waited for where it asks one, and what follows the
 //! compaction goes on from there. The rungs themselves are in `compact::ladder`.
 
-use super::Step;
 use super::effect::{Answer, AskModel, Effect, Purpose, Refusal};
 use super::event::{CompactionUpdate, EventBody, Phase};
 use super::input::{ReplyTo, Timer};
 use super::breaks::BreakCause;
 use super::state::{Compacting, Job, Rest, State, Then};
 use super::usage::read_sizes;
+use super::{Session, Step};
 use crate::engine::compact::compose::Desk;
+use crate::engine::compact::known_tools::Kinds;
 use crate::engine::compact::ladder::{self, Ask, CannotFit, Outcome, Waiting};
+use crate::engine::compact::ledger;
 use crate::engine::compact::metadata::{SummaryMetadata, metadata};
 use crate::engine::compact::policy::{Policy, Stage};
 use crate::engine::compact::record::{Compaction, Mode, Trigger};
@@ -38,6 +40,14 @@ enum End {
     Nothing(String),
     /// Nothing brings the prompt under its limit.
     CannotFit(CannotFit),
+}
+
+impl Session {
+    /// What to say of calls under a new record that the ledger could not read.
+    pub(super) fn unreadable(&self, record: &Compaction) -> Vec<String> {
+        let kinds = Kinds { named: &self.settings.policy.tool_kinds, declared: &self.fixed.tools };
+        ledger::unreadable(&self.transcript, record, kinds)
+    }
 }
 
 impl Step<'_> {
@@ -204,6 +214,9 @@ impl Step<'_> {
         record.created_at = Some(self.around.now);
         record.duration_ms = Some(self.around.now.0.saturating_sub(job.since.0));
         self.announce(BreakCause::Compaction);
+        for message in self.session.unreadable(&record) {
+            self.trace(message);
+        }
         self.session.transcript.record(record.clone());
         self.write(super::stored::Write::Compaction(Box::new(record.clone())));
         if let Ok((budget, _)) = self.terms(&job) {

@@ -117,6 +117,8 @@ impl Step<'_> {
         let prompt = read_prompt(prompt, scale);
         diagnostics.extend(nothing.map(|why| Diagnostic { kind: "nothingToSummarize", message: why }));
         let breakpoints = render.breakpoints && !summary_failed(made.as_ref());
+        let unreadable = made.iter().flat_map(|record| self.session.unreadable(record));
+        diagnostics.extend(unreadable.map(|message| Diagnostic { kind: "unreadableArguments", message }));
         let made = made.map(|record| {
             let metadata = metadata(&self.session.transcript, &record);
             (record, metadata)

@@ -231,7 +231,7 @@ pub struct TurnRow {
     /// The assistant message whose calls were started last: what was started is never started again by itself.
     #[serde(default)]
     pub started: Option<Ordinal>,
-    /// What was decided about calls of a pause that goes on.
+    /// What was decided about calls of the newest round that have no result yet.
     #[serde(default)]
     pub decided: Vec<Decision>,
 }

@@ -202,7 +202,7 @@ fn call() -> impl Strategy<Value = Call> {
                 _ => Vec::new(),
             };
             let exit_code = (exit == 0).then_some(1);
-            ToolResult { call: String::new(), content: content(text, kind), is_error, exit_code, effects }
+            ToolResult { content: content(text, kind), is_error, exit_code, effects, ..ToolResult::default() }
         });
     (id, tool, answer, result).prop_map(|(id, tool, answer, result)| Call { id, tool, answer, result })
 }

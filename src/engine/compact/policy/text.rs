@@ -3,9 +3,13 @@
 
 use super::presets::known;
 use super::{Consent, DEFAULT, Policy, Retention, Stage};
+use crate::engine::compact::known_tools::ToolKinds;
 use crate::engine::compact::record::{ModeRequested, Placement};
+use crate::engine::prompt::item::ToolKind;
 use crate::engine::prompt::order::Named;
 use crate::engine::settings::PerMille;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use thiserror::Error;
 use toml::{Table, Value};
@@ -210,6 +214,16 @@ const KEYS: &[Key] = &[
         set: |policy, value| set(&mut policy.identifiers, share(value)?),
     },
     Key {
+        path: "toolKinds",
+        about: "what tools do, by patterns of their names; the longest that fits counts",
+        possible: "a table such as { \"mcp__fs__*\" = \"read\" } of read, write, run, search, todo, ask and other",
+        get: |policy| {
+            let kinds: BTreeMap<_, _> = policy.tool_kinds.iter().cloned().collect();
+            Value::try_from(kinds).unwrap_or(Value::Table(Table::new()))
+        },
+        set: |policy, value| set(&mut policy.tool_kinds, tool_kinds(value)?),
+    },
+    Key {
         path: "shortenTo.headBytes",
         about: "bytes of a shortened result's beginning",
         possible: BYTES,
@@ -390,6 +404,11 @@ fn word<T: Copy + PartialEq>(table: &[(&'static str, T)], value: T) -> Value {
 fn named<T: Copy>(table: &[(&str, T)], value: &Value) -> Option<T> {
     let name = value.as_str()?;
     table.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+}
+
+fn tool_kinds(value: &Value) -> Option<ToolKinds> {
+    let kinds: BTreeMap<String, ToolKind> = value.clone().try_into().ok()?;
+    Some(Cow::Owned(kinds.into_iter().collect()))
 }
 
 fn share(value: &Value) -> Option<PerMille> {
