@@ -135,6 +135,7 @@ fn a_summary_of_an_editor_that_cannot_be_true_is_reported_and_not_obeyed() {
     };
     let cases = [
         ("out of range", spoil(&|own| own["record"]["covers"]["to"] = json!(9000))),
+        ("out of all range", spoil(&|own| own["record"]["covers"]["to"] = json!(u32::MAX))),
         ("a negative range", spoil(&|own| own["record"]["covers"]["to"] = json!(-1))),
         ("upside down", spoil(&|own| own["record"]["covers"] = json!({ "from": 9, "to": 1 }))),
         ("another source", spoil(&|own| own["record"]["sourceHash"] = json!("00"))),

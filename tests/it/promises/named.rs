@@ -6,12 +6,14 @@ use super::sentinel::FILES;
 use crate::corpus::transcripts;
 use std::collections::BTreeSet;
 use threadhold::engine::compact::policy::Policy;
+use threadhold::engine::compact::record::{Compaction, Mode};
+use threadhold::engine::id::Ordinal;
 use threadhold::engine::message::Body;
-use threadhold::engine::prompt::Prompt;
 use threadhold::engine::prompt::item::{Item, Role};
 use threadhold::engine::prompt::linearize::join_users;
+use threadhold::engine::prompt::{self, Prompt, Source};
 use threadhold::engine::settings::BudgetSettings;
-use threadhold::engine::tokens::{QuarterOfChars, TokenCount};
+use threadhold::engine::tokens::QuarterOfChars;
 use threadhold::model::Model;
 use threadhold::model::scripted::Scripted;
 use threadhold::replay::{Options, Render, Watch, replay};
@@ -35,6 +37,10 @@ impl Watch for Looks<'_> {
             self.seen += 1;
             (self.look)(self, render, prompt);
         }
+    }
+
+    fn compacted(&mut self, before: Source<'_>, record: &Compaction) {
+        no_room_is_wasted(self, before, record);
     }
 }
 
@@ -126,32 +132,38 @@ fn p1_every_user_message_stays_byte_for_byte_or_is_named_for_want_of_its_stated_
             follows.iter().all(|item| item.role != Role::User),
             "{name}: nothing but its rounds follows it"
         );
-        the_budget_is_kept(looks, render, &cut, &name);
     });
 }
 
-/// Of the words that are named and not shown the newest has no room beside those that are newer and shown. What the
-/// running turn and the first request take is always given; half of what is free for older words is more than this.
-fn the_budget_is_kept(looks: &Looks<'_>, render: &Render<'_>, cut: &BTreeSet<u32>, name: &str) {
-    let Some(record) = render.transcript.in_force() else {
-        return assert!(cut.is_empty() || render.transcript.compactions().is_empty(), "{name}");
-    };
+/// The stated room for words of the covered span: a share of the limit, and never more than half of what system, request
+/// and rounds leave; the session's first request has its own. Of the words that are named and not shown the newest has
+/// no room in it beside those that are newer. Where rounds had to be dropped to the last, the running request alone stays.
+fn no_room_is_wasted(looks: &Looks<'_>, before: Source<'_>, record: &Compaction) {
     let Some(newest) = record.reported_users.iter().max() else { return };
-    let tokens = |ord: &threadhold::engine::id::Ordinal| {
-        let message = render.transcript.message(*ord).expect("a message");
-        QuarterOfChars.count(&text_of(&message.body))
-    };
-    let kept: u32 = record.kept_users.iter().filter(|ord| *ord > newest || ord.0 == 0).map(tokens).sum();
-    let limit = record.tokens_after.max(record.tokens_before.min(render_limit(render)));
-    let stated = looks.policy.user_messages.of(limit).min(limit / 4);
+    if record.mode == Mode::Dropped {
+        return;
+    }
+    let transcript = before.transcript;
+    let tokens = |ord: &Ordinal| transcript.message(*ord).expect("a message").tokens;
+    let prompt = prompt::draft(before, Some(record));
+    let stays = prompt.items.iter().filter(|item| {
+        item.role == Role::System
+            || item.call_id.is_some()
+            || item
+                .sources
+                .iter()
+                .any(|s| s.ord >= record.resume_at() || record.open_requests.contains(&s.ord))
+    });
+    let limit = before.budget.limit;
+    let free = limit.saturating_sub(stays.map(|item| item.tokens).sum()) / 2;
+    let first: u32 = transcript.turns()[0].requests.iter().map(tokens).sum();
+    let stated = looks.policy.user_messages.of(limit).min(free).saturating_sub(first);
+    let newer: u32 = record.kept_users.iter().filter(|ord| *ord > newest).map(tokens).sum();
+    let name = &looks.name;
     assert!(
-        kept + tokens(newest) > stated / 4,
-        "{name}: {newest} is named, and {kept} of {stated} tokens are taken"
+        newer + tokens(newest) > stated,
+        "{name}: {newest} is named, and {newer} of {stated} tokens are taken"
     );
-}
-
-fn render_limit(render: &Render<'_>) -> u32 {
-    render.outcome.as_ref().map_or(0, |prompt| prompt.limit)
 }
 
 /// promise: P5. No prompt holds an unanswered call or an orphan result, in the forms that providers take: as it is, with
