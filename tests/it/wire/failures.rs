@@ -242,3 +242,42 @@ fn tools_that_are_larger_than_the_window_are_named_with_their_size() {
     let rendered = editor.call("prompt/render", params);
     assert!(bytes(&rendered["messages"]).contains("Make the parser work."));
 }
+
+/// promise: P5. A model that knows neither a system's role nor one for results gets every call with its result behind
+/// it, before a compaction and behind it.
+///
+/// rows: R42
+#[test]
+fn p5_a_model_of_two_roles_gets_every_call_with_its_result_behind_it() {
+    for roles in [json!(["user", "assistant"]), json!(["user", "assistant", "system"]), Value::Null] {
+        let folder = Folder::new(&format!("failures-roles-{}", roles.as_array().map_or(0, Vec::len)));
+        let mut editor = Editor::start(&folder, Value::Null);
+        let mut turn = Turn::new("request-1", "Make the parser work.");
+        for said in rounds("parser", 14) {
+            let mut params = turn.params();
+            params["model"] = json!({ "name": "m", "window": 6000, "roles": roles });
+            let rendered = editor.call("prompt/render", params);
+            let messages = rendered["messages"].as_array().expect("messages");
+            let ids = |message: &Value, kind: &str, id: &str| -> Vec<String> {
+                let parts = message["parts"].as_array().into_iter().flatten();
+                let of_kind = parts.filter(|part| part["type"] == kind);
+                of_kind.filter_map(|part| part[id].as_str().map(str::to_owned)).collect()
+            };
+            let mut open: Vec<String> = Vec::new();
+            for message in messages {
+                let is_known = roles.as_array().is_none_or(|roles| roles.contains(&message["role"]));
+                assert!(is_known, "{roles}: {}", message["role"]);
+                for answered in ids(message, "toolResult", "toolCallId") {
+                    let at = open.iter().position(|call| *call == answered);
+                    open.remove(at.unwrap_or_else(|| panic!("{roles}: an orphan {answered}")));
+                }
+                let called = ids(message, "toolCall", "id");
+                assert!(called.is_empty() || open.is_empty(), "{roles}: {open:?} is not answered");
+                open.extend(called);
+            }
+            assert_eq!(open, [""; 0], "{roles}");
+            turn.goes_on(&said);
+        }
+        assert!(editor.asked_for("summary").len() > 1, "{roles}");
+    }
+}
