@@ -1,6 +1,7 @@
 //! The session machine without any shell: what a step must keep whatever happens. Writes go to a store in memory, and
 //! every session is opened again from it.
 
+mod attached;
 pub(crate) mod bench;
 mod drive;
 mod edges;
