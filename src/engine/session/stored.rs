@@ -180,6 +180,22 @@ pub struct Prefix {
     pub sections: Vec<CallerSection>,
     /// The tools that the model is told of.
     pub tools: Vec<Tool>,
+    /// Instruction files of the workspace, as they were when the chat began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instructions: Vec<Instructions>,
+}
+
+/// An instruction file of the workspace.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Instructions {
+    /// Its path below the folder.
+    pub name: String,
+    /// What stands in the system text; empty where there was no file.
+    pub text: Text,
+    /// What the model was told since, where it is another one; empty where the file is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newer: Option<Text>,
 }
 
 /// A turn, beside its messages.
