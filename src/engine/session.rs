@@ -52,6 +52,7 @@ mod turn;
 pub mod usage;
 
 use super::approval::Approval;
+use super::compact::record::Status;
 use super::delta::Draft;
 use super::id::{CallId, Ordinal, SessionId, Time, TurnId};
 use super::message::{Body, NewMessage, PROCESS_COMPLETED, QUESTION, REMOVED, ROUND_LIMIT, Text};
@@ -158,8 +159,16 @@ impl Session {
                 .messages
                 .into_iter()
                 .for_each(|(turn, message)| transcript.put_back(turn as usize, message));
-            stored.compactions.into_iter().for_each(|record| transcript.record(record));
             (turns, unreadable) = (stored.turns, stored.unreadable);
+            for mut record in stored.compactions {
+                if record.status == Status::InForce && !record.is_within(transcript.messages().len()) {
+                    // Obeyed, it would hide what is said from now on.
+                    record.status = Status::Void;
+                    unreadable
+                        .push(format!("compaction {}: it speaks of messages that are not here", record.id));
+                }
+                transcript.record(record);
+            }
             // Nothing goes on by itself: what waits is shown, and begins with the next command.
             let is_held = !stored.queue.is_empty();
             queue = Queue { items: stored.queue.into(), keys: stored.keys.into(), is_held };
