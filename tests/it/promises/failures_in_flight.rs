@@ -9,7 +9,7 @@ use threadhold::engine::delta::Delta;
 use threadhold::engine::id::SessionId;
 use threadhold::engine::message::{Body, Content};
 use threadhold::engine::prompt::item::Role;
-use threadhold::engine::prompt::linearize::join_users;
+use threadhold::engine::prompt::linearize::join_neighbours;
 use threadhold::engine::prompt::request::{Answer, StopReason};
 use threadhold::engine::session::input::{At, Command, Input, ModelCallId, StartTurn, Timer, ToolOutcome};
 use threadhold::engine::session::state::State;
@@ -252,7 +252,7 @@ fn the_calls_that_answer_two_requests_joined_into_one_are_stored() {
         ..StartTurn::default()
     })));
     chat.go_on();
-    let joined = join_users(chat.newest());
+    let joined = join_neighbours(chat.newest());
     let last = joined.last().expect("a request");
     assert_eq!((last.role, words(last).as_str()), (Role::User, "Make it work.\nAnd mind the tests."));
     assert_eq!(last.parts.len(), 2, "each in a part of its own");

@@ -5,7 +5,7 @@ use super::chat::{Chat, Sent, numbered, summary, words};
 use super::failures::BY_MODEL;
 use std::cell::Cell;
 use std::rc::Rc;
-use threadhold::engine::compact::policy::Policy;
+use threadhold::engine::compact::policy::{Policy, presets};
 use threadhold::engine::compact::record::{Mode, ModeRequested};
 use threadhold::engine::prompt::item::Item;
 use threadhold::engine::session::stored::TurnStatus;
@@ -81,8 +81,8 @@ fn extends(before: &Sent, after: &Sent) -> bool {
 /// failure: 7. One request, then nothing but rounds, some of many calls: no policy waits for a user's word.
 #[test]
 fn a_long_turn_of_many_calls_at_once_does_not_stall_under_any_policy() {
-    for name in Policy::names() {
-        let policy = Policy::named(name).expect("a built-in policy");
+    for preset in presets::ALL {
+        let (name, policy) = (preset.policy.name.clone(), preset.policy);
         if !policy.enabled {
             continue;
         }

@@ -5,12 +5,12 @@ use super::enact::messages;
 use super::sentinel::FILES;
 use crate::corpus::transcripts;
 use std::collections::BTreeSet;
-use threadhold::engine::compact::policy::Policy;
+use threadhold::engine::compact::policy::{Policy, presets};
 use threadhold::engine::compact::record::{Compaction, Mode};
 use threadhold::engine::id::Ordinal;
 use threadhold::engine::message::Body;
 use threadhold::engine::prompt::item::{Item, Role};
-use threadhold::engine::prompt::linearize::join_users;
+use threadhold::engine::prompt::linearize::join_neighbours;
 use threadhold::engine::prompt::{self, Prompt, Source};
 use threadhold::engine::settings::BudgetSettings;
 use threadhold::engine::tokens::QuarterOfChars;
@@ -53,9 +53,9 @@ fn everywhere(look: fn(&Looks<'_>, &Render<'_>, &Prompt)) {
         // The chat replay's tools alone would fill a small window.
         let without_tools = Import { tools: Vec::new(), ..whole };
         for window in WINDOWS {
-            for name in Policy::names() {
-                let policy = Policy::named(name).unwrap();
-                let name = format!("{file}, {window}, {name}");
+            for preset in presets::ALL {
+                let policy = preset.policy;
+                let name = format!("{file}, {window}, {}", policy.name);
                 let mut looks = Looks { name, said: said(&without_tools), policy: &policy, look, seen: 0 };
                 let options = Options {
                     window,
@@ -181,7 +181,7 @@ fn p5_no_prompt_holds_a_broken_pair_for_any_provider() {
     everywhere(|looks, render, prompt| {
         let name = format!("{}, render {}", looks.name, render.index);
         answered_at_once(&prompt.items, &name);
-        let joined = join_users(&prompt.items);
+        let joined = join_neighbours(&prompt.items);
         answered_at_once(&joined, &name);
         let texts = |items: &[Item]| -> Vec<String> {
             items.iter().flat_map(|item| item.texts()).map(|text| text.to_string()).collect()
@@ -196,7 +196,7 @@ fn p5_no_prompt_holds_a_broken_pair_for_any_provider() {
                 Role::User | Role::Assistant => item.clone(),
             })
             .collect();
-        for (items, first) in [(joined, Role::System), (join_users(&in_two_roles), Role::User)] {
+        for (items, first) in [(joined, Role::System), (join_neighbours(&in_two_roles), Role::User)] {
             assert_eq!(items[0].role, first, "{name}");
             for pair in items.windows(2) {
                 let [one, next] = pair else { continue };
@@ -206,7 +206,7 @@ fn p5_no_prompt_holds_a_broken_pair_for_any_provider() {
             }
         }
         let calls: usize = prompt.items.iter().map(|item| item.calls.len()).sum();
-        let of_joined = join_users(&in_two_roles).iter().map(|item| item.calls.len()).sum::<usize>();
+        let of_joined = join_neighbours(&in_two_roles).iter().map(|item| item.calls.len()).sum::<usize>();
         assert_eq!(calls, of_joined, "{name}");
     });
 }
