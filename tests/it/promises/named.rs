@@ -5,7 +5,7 @@ use super::enact::messages;
 use super::sentinel::FILES;
 use crate::corpus::transcripts;
 use std::collections::BTreeSet;
-use threadhold::engine::compact::policy::Policy;
+use threadhold::engine::compact::policy::{Policy, presets};
 use threadhold::engine::compact::record::{Compaction, Mode};
 use threadhold::engine::id::Ordinal;
 use threadhold::engine::message::Body;
@@ -53,9 +53,8 @@ fn everywhere(look: fn(&Looks<'_>, &Render<'_>, &Prompt)) {
         // The chat replay's tools alone would fill a small window.
         let without_tools = Import { tools: Vec::new(), ..whole };
         for window in WINDOWS {
-            for name in Policy::names() {
-                let policy = Policy::named(name).unwrap();
-                let name = format!("{file}, {window}, {name}");
+            for policy in presets::ALL.map(|preset| preset.policy) {
+                let name = format!("{file}, {window}, {}", policy.name);
                 let mut looks = Looks { name, said: said(&without_tools), policy: &policy, look, seen: 0 };
                 let options = Options {
                     window,
