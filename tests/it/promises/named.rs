@@ -53,8 +53,7 @@ fn everywhere(look: fn(&Looks<'_>, &Render<'_>, &Prompt)) {
         // The chat replay's tools alone would fill a small window.
         let without_tools = Import { tools: Vec::new(), ..whole };
         for window in WINDOWS {
-            for preset in presets::ALL {
-                let policy = preset.policy;
+            for policy in presets::ALL.map(|preset| preset.policy) {
                 let name = format!("{file}, {window}, {}", policy.name);
                 let mut looks = Looks { name, said: said(&without_tools), policy: &policy, look, seen: 0 };
                 let options = Options {
