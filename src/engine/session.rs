@@ -15,17 +15,21 @@
 //! | `prefix` | what stands before the messages |
 //! | `tools` | calls, decisions, results |
 //! | `compaction` | an overflow as a state that waits for a model |
+//! | `instructions` | instruction files of the workspace: frozen, and what changes told once |
+//! | `attach` | what is so now, captured with the request that it first appears in |
 //! | `render` | the editor's loop: a history comes in, a prompt goes out (source: 003) |
 //! | `reconcile` | an editor's history against ours |
 //! | `recall` | what was said, byte for byte |
 
 pub mod acceptance;
+mod attach;
 mod command;
 mod compaction;
 pub mod effect;
 pub mod event;
 pub mod history_turn;
 pub mod input;
+mod instructions;
 mod prefix;
 pub mod queue;
 pub mod recall;
@@ -314,6 +318,8 @@ impl Session {
             Input::Settings(settings) => step.take_settings(*settings),
             Input::Background(background) => step.take_background(*background),
             Input::Scope(scope) => step.take_scope(scope),
+            Input::Instructions(files) => step.take_instructions(files),
+            Input::Attach(attachments) => step.attach_later(attachments),
             Input::Approvals(approvals) => step.session.approvals = approvals,
             Input::Ending => step.ending(),
             Input::NotWritten(why) => step.not_written(why),

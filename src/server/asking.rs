@@ -113,8 +113,10 @@ fn is_about(main: &mut MainLoop, to: ReplyTo, turn: Option<String>) {
 
 fn open(main: &mut MainLoop, to: ReplyTo, params: SessionOpenParams) -> Result<(), ProtocolError> {
     let id = params.session_id.as_deref().map_or_else(|| Ok(new_id()), given_id)?;
+    let folder = spelled(&params.workspace_folder);
+    main.enter_folder(&folder);
     // A value that cannot be used is said before anything is stored.
-    main.layers.effective(&params.settings.clone().unwrap_or_default())?;
+    main.layers.effective(&folder, &params.settings.clone().unwrap_or_default())?;
     let command = Command::Open(Box::new(Open {
         history: turns(params.history.as_deref())?,
         prefix: prefix(params.sections.as_deref(), params.tools.as_deref())?,
@@ -126,7 +128,7 @@ fn open(main: &mut MainLoop, to: ReplyTo, params: SessionOpenParams) -> Result<(
         parent: params.parent_id.as_deref().map(given_id).transpose()?,
         work_scope: params.work_scope,
     };
-    let folder = Some(spelled(&params.workspace_folder));
+    let folder = Some(folder);
     let follow = params.follow.unwrap_or_default();
     let opens = Opens { command, folder, new, settings: params.settings, follow };
     main.hand(&id, Queued::Open(to, Box::new(opens)));
@@ -166,6 +168,7 @@ fn start_turn(main: &mut MainLoop, to: ReplyTo, params: TurnStartParams) -> Resu
     content.extend(files.map(|file| Content::ContextFile { path: file.path, text: file.text.into() }));
     let start = StartTurn {
         content,
+        attachments: convert::attachments(params.attachments.as_deref()),
         external_id: params.external_id,
         prefix: prefix(params.sections.as_deref(), params.tools.as_deref())?,
         model: match &params.model {
@@ -186,6 +189,9 @@ fn render(main: &mut MainLoop, to: ReplyTo, mut params: PromptRenderParams) -> R
         waiting.progress = params.work_done_token.take().map(|token| (token, false));
     }
     params.workspace_folder = params.workspace_folder.as_deref().map(spelled);
+    if let Some(folder) = &params.workspace_folder {
+        main.enter_folder(folder);
+    }
     if let Some(id) = &params.session_id {
         let id = given_id(id)?;
         let folder = params.workspace_folder.clone();
@@ -336,6 +342,7 @@ fn render_of(params: PromptRenderParams) -> Result<Render, ProtocolError> {
             Some(RenderSummarize::Auto) | None => Summarize::Auto,
         },
         breakpoints: params.cache_breakpoints.unwrap_or(true),
+        attachments: convert::attachments(params.attachments.as_deref()),
         left_out: reading
             .ignored
             .into_iter()

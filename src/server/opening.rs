@@ -10,7 +10,7 @@ use super::shared::{self, Loaded, Shared};
 use super::stores;
 use crate::engine::id::{Generation, SessionId};
 use crate::engine::session::input::Input;
-use crate::engine::session::stored::{Driver, Head, Origin, Prefix, Stored};
+use crate::engine::session::stored::{Carried, Driver, Head, Origin, Prefix, Stored};
 use crate::engine::session::{Opening as Begin, Session};
 use crate::protocol::error::{ErrorData, ProtocolError};
 use crate::protocol::event::SessionsChangedParams;
@@ -177,6 +177,7 @@ impl MainLoop {
             self.stores.remember(id, name);
         }
         self.go_on_here(id);
+        self.read_instructions(id);
         for item in queue {
             self.hand(id, item);
         }
@@ -205,6 +206,7 @@ impl MainLoop {
             cuts: 0,
             accepted: 0,
             prefix: Prefix::default(),
+            carried: Carried::default(),
             settings: Value::Null,
             created_at: at,
             updated_at: at,
@@ -223,7 +225,7 @@ impl MainLoop {
         if let Some(settings) = settings {
             head.settings = super::main_loop::wire(&settings)?;
         }
-        let settings = self.layers.effective(&own_settings(&head.settings))?;
+        let settings = self.layers.effective(&head.workspace, &own_settings(&head.settings))?;
         let id = head.id.clone();
         let stream = Uuid::now_v7().simple().to_string();
         let Shared { scope, approvals } = shared;

@@ -443,7 +443,7 @@ fn inspected(session: &Session, layers: &Layers, inspection: Inspection) -> Cont
             .map(|(record, _)| view(session.transcript(), record))
             .collect(),
         coverage: convert::coverage(&inspection.coverage),
-        settings: layers.sources(&own, settings),
+        settings: layers.sources(&session.head().workspace, &own, settings),
     }
 }
 

@@ -9,6 +9,7 @@ mod desk;
 mod import;
 mod invariants;
 mod policies;
+mod promises;
 mod protocol;
 mod readme;
 mod session;

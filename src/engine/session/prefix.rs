@@ -3,7 +3,7 @@
 
 use super::event::{CompactionUpdate, EventBody, Phase};
 use super::stored::Write;
-use super::{Session, Step};
+use super::{Session, Step, instructions};
 use crate::engine::compact::metadata::metadata;
 use crate::engine::compact::placing;
 use crate::engine::compact::record::Compaction;
@@ -30,7 +30,9 @@ impl Session {
         let own = self.settings.own_tools.iter().filter(theirs);
         let tools = prefix.tools.iter().chain(own).cloned().collect();
         let text = SystemText { background: self.read.shown.clone(), ..self.settings.system.clone() };
-        self.fixed = Fixed::new(&text, &self.settings.policy.order, &prefix.sections, tools, counter);
+        let sections: Vec<_> =
+            instructions::section(prefix).into_iter().chain(prefix.sections.clone()).collect();
+        self.fixed = Fixed::new(&text, &self.settings.policy.order, &sections, tools, counter);
     }
 }
 

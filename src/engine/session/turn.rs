@@ -66,7 +66,8 @@ impl Step<'_> {
             self.emit_thread();
         }
         self.take_prefix(start.prefix);
-        NewMessage { external_id: start.external_id, ..self.stamped(Body::User(start.content)) }
+        let content = self.attached(start.content, start.attachments);
+        NewMessage { external_id: start.external_id, ..self.stamped(Body::User(content)) }
     }
 
     fn about(&self, ord: Ordinal) -> Accepted {

@@ -1,5 +1,6 @@
 //! Words that mean the same on both sides. A new word on either side does not compile before it has its partner.
 
+use crate::engine::compact::policy;
 use crate::engine::compact::record as ours;
 use crate::engine::message;
 use crate::engine::prompt as prompts;
@@ -29,6 +30,8 @@ macro_rules! same {
 same! {
     ours::Mode = context::CompactionMode: LimitHistory Full Simple Ledger Dropped Excluded Edited;
     ours::ModeRequested = settings::SummaryMode: Auto Full Simple;
+    policy::Consent = settings::Consent: Auto Ask Off;
+    policy::Stage = settings::LimitHistory: Off FoldRepeats ShortenResults LimitHistory;
     ours::Trigger = context::CompactionTrigger:
         BudgetExceeded ProviderOverflow PreTurnTokens Background ModelChanged UserTurns Messages Idle Manual Restored Recorded;
     ours::Placement = context::Placement: UserAtBoundary SystemMessage SystemPromptTail;
