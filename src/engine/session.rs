@@ -12,6 +12,7 @@
 //! | `turn` | our own loop: prompt, answer, tools, again |
 //! | `stream` | an answer that is being given |
 //! | `title` | the session's name |
+//! | `prefix` | what stands before the messages |
 //! | `tools` | calls, decisions, results |
 //! | `compaction` | an overflow as a state that waits for a model |
 //! | `instructions` | instruction files of the workspace: frozen, and what changes told once |
@@ -29,6 +30,7 @@ pub mod event;
 pub mod history_turn;
 pub mod input;
 mod instructions;
+mod prefix;
 pub mod queue;
 pub mod recall;
 pub mod reconcile;
@@ -48,7 +50,6 @@ use super::approval::Approval;
 use super::delta::Draft;
 use super::id::{CallId, Ordinal, SessionId, Time, TurnId};
 use super::message::{Body, NewMessage, PROCESS_COMPLETED, QUESTION, REMOVED, ROUND_LIMIT, Text};
-use super::prompt::item::Tool;
 use super::prompt::system::Fixed;
 use super::scope::Scope;
 use super::tokens::TokenCount;
@@ -70,6 +71,7 @@ pub struct Session {
     settings: Settings,
     transcript: Transcript,
     fixed: Fixed,
+    read: prefix::Read,
     /// How each turn of the transcript ended, by its place.
     turns: Vec<TurnRow>,
     state: State,
@@ -163,6 +165,7 @@ impl Session {
             settings,
             transcript,
             fixed: Fixed::default(),
+            read: prefix::Read::default(),
             turns,
             state: State::Resting(Rest::Idle),
             events: Ring::default(),
@@ -183,18 +186,6 @@ impl Session {
         session.freeze(counter);
         session.state = session.state_found();
         session
-    }
-
-    /// Counts and freezes what stands before the messages: the caller's sections, its tools, and those of ours that it
-    /// has no tool of the same name for.
-    fn freeze(&mut self, counter: &dyn TokenCount) {
-        let prefix = &self.head.prefix;
-        let theirs = |own: &&Tool| !prefix.tools.iter().any(|tool| tool.name == own.name);
-        let own = self.settings.own_tools.iter().filter(theirs);
-        let tools = prefix.tools.iter().chain(own).cloned().collect();
-        let sections: Vec<_> =
-            instructions::section(prefix).into_iter().chain(prefix.sections.clone()).collect();
-        self.fixed = Fixed::new("", &sections, tools, counter);
     }
 
     /// The state that follows from what is stored.
@@ -325,6 +316,7 @@ impl Session {
             Input::Expired(Timer::Tool(call)) => step.tool_expired(call),
             Input::Expired(Timer::Deltas(call)) => step.gathered(call),
             Input::Settings(settings) => step.take_settings(*settings),
+            Input::Background(background) => step.take_background(*background),
             Input::Scope(scope) => step.take_scope(scope),
             Input::Instructions(files) => step.take_instructions(files),
             Input::Attach(attachments) => step.attach_later(attachments),

@@ -2,7 +2,7 @@
 //! every session is opened again from it.
 
 mod attached;
-mod bench;
+pub(crate) mod bench;
 mod drive;
 mod edges;
 mod happening;

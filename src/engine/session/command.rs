@@ -198,8 +198,10 @@ impl Step<'_> {
 
     /// Other settings hold from now on; who shows them is told.
     pub(super) fn take_settings(&mut self, settings: Settings) {
-        let tools = std::mem::replace(&mut self.session.settings, settings).own_tools;
-        if tools != self.session.settings.own_tools {
+        let old = std::mem::replace(&mut self.session.settings, settings);
+        let new = &self.session.settings;
+        let text = |of: &Settings| (of.system.clone(), of.policy.order.clone());
+        if old.own_tools != new.own_tools || text(&old) != text(new) {
             self.session.freeze(self.around.counter);
         }
         self.emit_thread();

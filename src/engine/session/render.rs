@@ -51,10 +51,11 @@ impl Step<'_> {
             Ok(budget) => budget,
             Err(error) => return self.reply(reply, Err(error.into())),
         };
+        let moved = self.settle_placement(budget);
         let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
         let may = self.session.settings.policy.enabled;
         match (prompt::render(source), rendering.render.summarize) {
-            (Ok(_), Summarize::Auto | Summarize::Never) => self.rendered(rendering, None, None),
+            (Ok(_), Summarize::Auto | Summarize::Never) => self.rendered(rendering, moved, None),
             (Err(exceeded), Summarize::Never) => self.reply(reply, Err(exceeded.into())),
             (Err(exceeded), Summarize::Auto) if !may => self.reply(reply, Err(exceeded.into())),
             (rendered, _) => {

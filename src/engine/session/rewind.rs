@@ -355,6 +355,7 @@ impl Step<'_> {
         let void = self.session.transcript.reset();
         self.session.head.generation = self.session.transcript.generation();
         self.renew_instructions();
+        self.show_background();
         if self.session.head.title_from != Some(TitleFrom::Client) {
             self.session.head.title = None;
             self.session.head.title_from = None;
