@@ -354,7 +354,6 @@ impl Step<'_> {
         let fork = (!is_empty).then(|| self.fork());
         let void = self.session.transcript.reset();
         self.session.head.generation = self.session.transcript.generation();
-        self.renew_instructions();
         self.show_background();
         if self.session.head.title_from != Some(TitleFrom::Client) {
             self.session.head.title = None;

@@ -50,7 +50,7 @@ impl Ground {
 
     fn open(&self, client: &mut Client, session: &str, settings: Value) -> Value {
         let params = json!({
-            "workspaceFolder": self.at("code"), "sessionId": session, "settings": settings,
+            "workspaceFolder": self.at("code"), "sessionId": session, "driver": "editor", "settings": settings,
             "history": [{ "request": "Fix it.", "response": "It is fixed." }],
         });
         client.call("session/open", params).expect("it opens")["snapshot"].take()
@@ -133,6 +133,38 @@ fn a_policy_is_named_for_what_it_changes() {
         (in_force(&mut client, "s", "triggers.messages"), in_force(&mut client, "s", "triggers.userTurns"));
     assert_eq!((&messages["source"], &messages["value"]), (&json!("initialize"), &json!(40)));
     assert_eq!((&turns["source"], &turns["value"]), (&json!("builtIn"), &json!(false)));
+
+    // A file of a policy, named from beside it; what it has not, there is no policy of that name.
+    write(&ground.at("code/.threadhold/mine.toml"), "base = \"rounds\"\nname = \"mine\"\nmostFailures = 5\n");
+    write(&ground.workspaces_file(), "policy = \"mine.toml\"\n");
+    let mut client = ground.start().start();
+    client.initialize(ground.hello(json!({})));
+    let settings = ground.open(&mut client, "t", json!({}))["settings"].take();
+    assert_eq!((&settings["policy"], &settings["mostFailures"]), (&json!("mine"), &json!(5)));
+    assert_eq!(in_force(&mut client, "t", "mostFailures")["source"], "policy");
+    write(&ground.at("code/.threadhold/yours.toml"), "password = \"sk-planted-0x5ec2e7\"\n");
+    write(&ground.workspaces_file(), "policy = \"yours.toml\"\nroundLimit = 9\n");
+    let said = wait_message(
+        &mut client,
+        &["config.toml: policy: the file ", "yours.toml: there is no key password"],
+    );
+    assert!(!said.contains("0x5ec2e7"), "{said}");
+    wait_round_limit(&mut client, 9);
+    assert_eq!(in_force(&mut client, "t", "policy")["value"], "mine");
+}
+
+/// What a setting says of the model's part stands in the system text of the next prompt.
+#[test]
+fn sections_of_the_system_text_are_settings() {
+    let ground = Ground::new("settings-sections");
+    let mut client = ground.start().variable("THREADHOLD_ROLE", "You mend parsers.").start();
+    client.initialize(ground.hello(json!({ "identity": "You are careful.", "iterationBudget": true })));
+    ground.open(&mut client, "s", json!({ "project": "A parser.", "roundLimit": 7 }));
+    let rendered = client.call("prompt/render", json!({ "sessionId": "s" })).expect("it is rendered");
+    let text = rendered["messages"][0]["parts"].to_string();
+    for said in ["You are careful.", "You mend parsers.", "A parser.", "at most 7 rounds"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
 }
 
 fn wait_round_limit(client: &mut Client, limit: u64) {
