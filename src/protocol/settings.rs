@@ -105,12 +105,21 @@ pub enum Consent {
 pub enum Retention {
     /// The newest round.
     Rounds,
-    /// The newest requests of the user, this many, with all that follows each.
-    UserTurns(u32),
-    /// The newest messages, this many.
-    Messages(u32),
-    /// The newest messages that weigh this share of the limit together.
-    TokenTail(f64),
+    /// The newest requests of the user, with all that follows each.
+    UserTurns(
+        /// How many, at least 1.
+        u32,
+    ),
+    /// The newest messages.
+    Messages(
+        /// How many, at least 1.
+        u32,
+    ),
+    /// The newest messages that weigh a share of the limit together.
+    TokenTail(
+        /// The share, above 0 and up to 1.
+        f64,
+    ),
 }
 
 /// A share of the limit, above 0 and up to 1, or whether there is one.

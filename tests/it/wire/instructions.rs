@@ -2,7 +2,7 @@
 //! byte, a file that changes is told once, and a file that means harm is left out.
 
 use super::client::{Start, Wire};
-use super::script::{Editor, Folder};
+use super::script::{Editor, Folder, prose};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
@@ -95,6 +95,47 @@ fn instructions_stay_as_they_were_and_what_changes_is_told_once() {
     let anew = asked(&mut editor, "s", "Go.");
     assert!(system(&anew).contains("Use what you like.") && count(&anew, "Use tabs") == 0, "{anew}");
     assert_eq!(count(&anew, "Use what you like."), 1);
+}
+
+/// What was told may be covered by a compaction; there the prompt's beginning may change.
+#[test]
+fn what_was_told_enters_the_system_text_at_a_compaction() {
+    let ground = Ground::new("instructions-compaction");
+    ground.write("AGENTS.md", "Use tabs, always.\n");
+    let settings = json!({ "model": { "window": 8000 } });
+    let mut editor = ground.start(settings.clone());
+    ground.open(&mut editor, "s");
+    let first = asked(&mut editor, "s", "Go.");
+    ground.write("AGENTS.md", "Use spaces.\n");
+    editor.client.wait_log("an instruction file changed");
+    let mut turns = 0;
+    while editor.asked_for("summary").is_empty() {
+        let messages = asked(&mut editor, "s", &prose("request", 40));
+        assert!(system(&messages) == system(&first) || !editor.asked_for("summary").is_empty(), "{messages}");
+        turns += 1;
+        assert!(turns < 40, "nothing was summed up");
+    }
+    let after = asked(&mut editor, "s", "Go on.");
+    assert!(system(&after).contains("Use spaces.") && !system(&after).contains("Use tabs"), "{after}");
+    editor.kill();
+    let mut editor = ground.start(settings);
+    ground.open(&mut editor, "s");
+    assert_eq!(system(&asked(&mut editor, "s", "Still there?")), system(&after));
+}
+
+/// With `perTurn` the system text is made anew where a file changed, and nothing is told beside it.
+#[test]
+fn a_system_text_of_each_turn_says_what_the_files_say_now() {
+    let ground = Ground::new("instructions-turn");
+    ground.write("AGENTS.md", "Use tabs, always.\n");
+    let mut editor = ground.start(json!({ "systemPrompt": "perTurn" }));
+    ground.open(&mut editor, "s");
+    asked(&mut editor, "s", "Go.");
+    ground.write("AGENTS.md", "Use spaces.\n");
+    editor.client.wait_log("an instruction file changed");
+    let next = asked(&mut editor, "s", "Go on.");
+    assert!(system(&next).contains("Use spaces."), "{next}");
+    assert_eq!((count(&next, "Use spaces."), count(&next, "Use tabs")), (1, 0));
 }
 
 #[test]
