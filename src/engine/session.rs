@@ -8,13 +8,15 @@
 //! | `acceptance` | which command is taken in which state |
 //! | `command` | what a command does |
 //! | `queue` | commands that wait |
-//! | `rewind` | what changes the past |
+//! | `rewind`, `branch` | what changes the past, and what goes on from it elsewhere |
 //! | `turn` | our own loop: prompt, answer, tools, again |
 //! | `stream` | an answer that is being given |
 //! | `title` | the session's name |
 //! | `prefix` | what stands before the messages |
 //! | `tools` | calls, decisions, results |
 //! | `compaction` | an overflow as a state that waits for a model |
+//! | `breaks` | what breaks the prompt's beginning, and what that costs |
+//! | `usage` | what reports of usage taught, and the budget that follows |
 //! | `instructions` | instruction files of the workspace: frozen, and what changes told once |
 //! | `attach` | what is so now, captured with the request that it first appears in |
 //! | `render` | the editor's loop: a history comes in, a prompt goes out (source: 003) |
@@ -23,6 +25,8 @@
 
 pub mod acceptance;
 mod attach;
+mod branch;
+pub mod breaks;
 mod command;
 mod compaction;
 pub mod effect;
@@ -45,8 +49,10 @@ mod stream;
 mod title;
 mod tools;
 mod turn;
+pub mod usage;
 
 use super::approval::Approval;
+use super::compact::record::Status;
 use super::delta::Draft;
 use super::id::{CallId, Ordinal, SessionId, Time, TurnId};
 use super::message::{Body, NewMessage, PROCESS_COMPLETED, QUESTION, REMOVED, ROUND_LIMIT, Text};
@@ -153,8 +159,16 @@ impl Session {
                 .messages
                 .into_iter()
                 .for_each(|(turn, message)| transcript.put_back(turn as usize, message));
-            stored.compactions.into_iter().for_each(|record| transcript.record(record));
             (turns, unreadable) = (stored.turns, stored.unreadable);
+            for mut record in stored.compactions {
+                if record.status == Status::InForce && !record.is_within(transcript.messages().len()) {
+                    // Obeyed, it would hide what is said from now on.
+                    record.status = Status::Void;
+                    unreadable
+                        .push(format!("compaction {}: it speaks of messages that are not here", record.id));
+                }
+                transcript.record(record);
+            }
             // Nothing goes on by itself: what waits is shown, and begins with the next command.
             let is_held = !stored.queue.is_empty();
             queue = Queue { items: stored.queue.into(), keys: stored.keys.into(), is_held };
@@ -439,6 +453,8 @@ impl Step<'_> {
         }
         self.write(Write::Message { turn, message: message.clone() });
         self.emit(EventBody::MessageAdded(message));
+        self.announce_late_result(ord);
+        self.learn_usage(ord);
     }
 
     /// Sets how the turn at this place ended.

@@ -6,7 +6,7 @@ use crate::engine::message;
 use crate::engine::prompt as prompts;
 use crate::engine::prompt::{item, order, request, system};
 use crate::engine::scope;
-use crate::engine::session::{effect, event, settings as settings_of_session, state, stored};
+use crate::engine::session::{breaks, effect, event, settings as settings_of_session, state, stored};
 use crate::protocol::{
     context, event as wire_event, model, prompt, scope as wire_scope, session, settings, tool, turn,
 };
@@ -52,6 +52,9 @@ same! {
     effect::Purpose = model::ModelPurpose: Turn Summary Title;
     event::Phase = wire_event::CompactionPhase:
         Started Summarizing FellBack Accepted Refused Cancelled CannotFit Voided;
+    breaks::BreakCause = wire_event::PrefixBreak:
+        Compaction Undo Redo Pin Unpin Exclude Edit Remove Truncate Retry Reset History Restore LateResult Model Tools
+        System PerTurn StripCompletedTurns Unknown;
     scope::TodoStatus = wire_scope::TodoStatus: Pending InProgress Completed;
     settings_of_session::Titles = settings::Titles: Request Model;
     state::StateName = session::State:
