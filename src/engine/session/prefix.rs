@@ -30,10 +30,12 @@ impl Session {
         let theirs = |own: &&Tool| !prefix.tools.iter().any(|tool| tool.name == own.name);
         let own = self.settings.own_tools.iter().filter(theirs);
         let tools = prefix.tools.iter().chain(own).cloned().collect();
-        let text = SystemText { background: self.read.shown.clone(), ..self.settings.system.clone() };
-        let sections: Vec<_> =
-            instructions::section(prefix).into_iter().chain(prefix.sections.clone()).collect();
-        self.fixed = Fixed::new(&text, &self.settings.policy.order, &sections, tools, counter);
+        let text = SystemText {
+            instruction_files: instructions::text(prefix),
+            background: self.read.shown.clone(),
+            ..self.settings.system.clone()
+        };
+        self.fixed = Fixed::new(&text, &self.settings.policy.order, &prefix.sections, tools, counter);
     }
 }
 
@@ -60,8 +62,9 @@ impl Step<'_> {
 
     /// Shows what was read last: here the beginning of the prompt changes anyway.
     pub(super) fn show_background(&mut self) {
+        let is_renewed = self.renew_instructions();
         let read = &mut self.session.read;
-        if read.shown != read.newest {
+        if read.shown != read.newest || is_renewed {
             read.shown = read.newest.clone();
             self.session.freeze(self.around.counter);
         }
@@ -69,12 +72,18 @@ impl Step<'_> {
 
     /// The same after a compaction, where the prompt still fits with it.
     pub(super) fn show_background_within(&mut self, budget: Budget) {
-        let before = (self.session.read.shown.clone(), self.session.fixed.clone());
+        let Session { head, read, fixed, .. } = &*self.session;
+        let before = (read.shown.clone(), fixed.clone());
+        let (instructions, waiting) = (head.prefix.instructions.clone(), head.carried.attachments.clone());
         self.show_background();
         let Session { transcript, fixed, .. } = &*self.session;
         let prompt = prompt::draft(Source { transcript, fixed, budget }, transcript.in_force());
+        let head = &mut self.session.head;
         if prompt.tokens > prompt.limit {
             (self.session.read.shown, self.session.fixed) = before;
+            (head.prefix.instructions, head.carried.attachments) = (instructions, waiting);
+        } else if head.prefix.instructions != instructions {
+            self.write_head_as_it_was_used();
         }
     }
 

@@ -370,7 +370,6 @@ impl Step<'_> {
         self.announce(BreakCause::Reset);
         let void = self.session.transcript.reset();
         self.session.head.generation = self.session.transcript.generation();
-        self.renew_instructions();
         self.show_background();
         if self.session.head.title_from != Some(TitleFrom::Client) {
             self.session.head.title = None;

@@ -4,7 +4,7 @@ use crate::engine::compact::policy;
 use crate::engine::compact::record as ours;
 use crate::engine::message;
 use crate::engine::prompt as prompts;
-use crate::engine::prompt::{item, request, system};
+use crate::engine::prompt::{item, order, request, system};
 use crate::engine::scope;
 use crate::engine::session::{breaks, effect, event, settings as settings_of_session, state, stored};
 use crate::protocol::{
@@ -31,6 +31,7 @@ same! {
     ours::Mode = context::CompactionMode: LimitHistory Full Simple Ledger Dropped Excluded Edited;
     ours::ModeRequested = settings::SummaryMode: Auto Full Simple;
     policy::Consent = settings::Consent: Auto Ask Off;
+    order::SystemPrompt = settings::SystemPrompt: Frozen PerTurn;
     policy::Stage = settings::LimitHistory: Off FoldRepeats ShortenResults LimitHistory;
     ours::Trigger = context::CompactionTrigger:
         BudgetExceeded ProviderOverflow PreTurnTokens Background ModelChanged UserTurns Messages Idle Manual Restored Recorded;

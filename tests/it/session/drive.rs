@@ -153,6 +153,10 @@ impl Model {
                 self.bench.approvals = vec![always; usize::from(n.min(1))];
                 self.input(Input::Approvals(self.bench.approvals.clone().into()));
             }
+            Happening::Instructs(n) => {
+                let says = (n % 4 > 0).then(|| text(u16::from(n)).as_str().into());
+                self.input(Input::Instructions(vec![("CLAUDE.md".into(), says)]))
+            }
             Happening::Attaches(n) => {
                 self.input(Input::Attach(vec![Attachment::new("AGENTS.md", &text(u16::from(n)))]))
             }
