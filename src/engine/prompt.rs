@@ -11,6 +11,7 @@ pub mod order;
 pub mod pins;
 pub mod request;
 pub mod segment;
+pub mod sent;
 pub mod system;
 
 use super::compact::record::Compaction;

@@ -16,6 +16,8 @@
 //! | `tools` | calls, decisions, results |
 //! | `compaction` | an overflow as a state that waits for a model |
 //! | `pins`, `undo` | the user's hand on the context: pinned, left out, undone, made again, edited |
+//! | `breaks` | what breaks the prompt's beginning, and what that costs |
+//! | `usage` | what reports of usage taught, and the budget that follows |
 //! | `instructions` | instruction files of the workspace: frozen, and what changes told once |
 //! | `attach` | what is so now, captured with the request that it first appears in |
 //! | `render` | the editor's loop: a history comes in, a prompt goes out (source: 003) |
@@ -25,6 +27,7 @@
 pub mod acceptance;
 mod attach;
 mod branch;
+pub mod breaks;
 mod command;
 mod compaction;
 pub mod effect;
@@ -49,8 +52,10 @@ mod title;
 mod tools;
 mod turn;
 pub mod undo;
+pub mod usage;
 
 use super::approval::Approval;
+use super::compact::record::Status;
 use super::delta::Draft;
 use super::id::{CallId, Ordinal, SessionId, Time, TurnId};
 use super::message::{Body, NewMessage, PROCESS_COMPLETED, QUESTION, REMOVED, ROUND_LIMIT, Text};
@@ -159,8 +164,16 @@ impl Session {
                 .messages
                 .into_iter()
                 .for_each(|(turn, message)| transcript.put_back(turn as usize, message));
-            stored.compactions.into_iter().for_each(|record| transcript.record(record));
             (turns, unreadable) = (stored.turns, stored.unreadable);
+            for mut record in stored.compactions {
+                if record.status == Status::InForce && !record.is_within(transcript.messages().len()) {
+                    // Obeyed, it would hide what is said from now on.
+                    record.status = Status::Void;
+                    unreadable
+                        .push(format!("compaction {}: it speaks of messages that are not here", record.id));
+                }
+                transcript.record(record);
+            }
             // Nothing goes on by itself: what waits is shown, and begins with the next command.
             let is_held = !stored.queue.is_empty();
             queue = Queue { items: stored.queue.into(), keys: stored.keys.into(), is_held };
@@ -447,6 +460,8 @@ impl Step<'_> {
         }
         self.write(Write::Message { turn, message: message.clone() });
         self.emit(EventBody::MessageAdded(message));
+        self.announce_late_result(ord);
+        self.learn_usage(ord);
     }
 
     /// Sets how the turn at this place ended.

@@ -15,7 +15,8 @@ mod words;
 
 pub use answer::{complete_params, delta, delta_op, streaming};
 pub use context::{
-    cannot_undo, compaction_view, coverage, pin, preview, summary_metadata, trigger_state, turn_metadata,
+    cannot_undo, compaction_view, coverage, estimate, pin, preview, summary_metadata, trigger_state,
+    turn_metadata,
 };
 pub use message::{attachments, body_parts, content_parts, message};
 pub use prompt::{breakpoints, cuts, plan, prompt_messages, section, section_tokens};

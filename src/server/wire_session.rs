@@ -400,6 +400,7 @@ fn inspected(session: &Session, layers: &Layers, inspection: Inspection) -> Cont
         limit: inspection.limit,
         window: inspection.window,
         estimator: inspection.estimator,
+        estimate: convert::estimate(inspection.estimate),
         sections: sections
             .map(|(channel, name, tokens)| SectionTokens { channel: channel.into(), name, tokens })
             .collect(),

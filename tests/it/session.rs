@@ -3,14 +3,17 @@
 
 mod attached;
 pub(crate) mod bench;
+mod breaks;
 mod by_hand;
 mod drive;
 mod edges;
+mod estimates;
 mod happening;
 mod large_results;
 mod merging;
 mod mirror;
 mod model;
+mod prefix;
 mod rewinding;
 mod settled;
 mod shown;
@@ -101,6 +104,7 @@ const SEEN: &[&str] = &[
     "PauseRequired",
     "PauseCleared",
     "ContextUpdated",
+    "PrefixBroken",
     "Started",
     "Summarizing",
     "FellBack",

@@ -9,7 +9,7 @@ use super::{Cut, CutReason, KEEP, Prompt, Section};
 use crate::engine::compact::record::{Compaction, Placement};
 use crate::engine::id::Ordinal;
 use crate::engine::message::Text;
-use crate::engine::text::{head, tail};
+use crate::engine::text::{head, sha256_hex, tail};
 use crate::engine::tokens::{PER_MESSAGE, TokenCount};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -62,6 +62,8 @@ pub struct Fixed {
     /// What the user pinned.
     pub pins: Pins,
     tool_tokens: u32,
+    tools_hash: String,
+    sections_hash: String,
     sections: Vec<FixedSection>,
     cuts: Vec<Cut>,
 }
@@ -106,6 +108,13 @@ impl Fixed {
         }
         callers(Place::Memory).for_each(|own| fixed.add_callers(own, counter));
         fixed.tool_tokens = tools.iter().map(|tool| tool.tokens(counter)).sum();
+        fixed.tools_hash = hash(
+            tools
+                .iter()
+                .map(|tool| [tool.name.clone(), tool.description.clone(), tool.input_schema.to_string()]),
+        );
+        let text = |section: &FixedSection| [format!("{:?}", section.place), section.text.to_string()];
+        fixed.sections_hash = hash(fixed.sections.iter().map(text));
         fixed.tools = tools.into();
         fixed
     }
@@ -167,6 +176,16 @@ impl Fixed {
         self.tokens() - self.pins.tokens_after(through)
     }
 
+    /// Hash of the tool definitions as a model is told of them.
+    pub fn tools_hash(&self) -> &str {
+        &self.tools_hash
+    }
+
+    /// Hash of system text and sections.
+    pub fn sections_hash(&self) -> &str {
+        &self.sections_hash
+    }
+
     /// Tokens of the tool definitions.
     pub fn tool_tokens(&self) -> u32 {
         self.tool_tokens
@@ -226,6 +245,12 @@ impl Fixed {
         }
         prompt.cuts.extend(self.cuts.iter().cloned());
     }
+}
+
+/// Hash of groups of texts, each text behind its length.
+fn hash<const N: usize>(groups: impl Iterator<Item = [String; N]>) -> String {
+    let fields = groups.flatten().map(|text| format!("{}:{text}", text.len()));
+    sha256_hex(fields.collect::<String>().as_bytes())
 }
 
 /// Head and tail of a text in at most `most` tokens, with a line that says what is missing.

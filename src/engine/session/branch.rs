@@ -1,5 +1,5 @@
-//! Another session that goes on from somewhere in this one (source: 001, BranchFromChat): a copy with ids of its own, and
-//! with the summaries and pins of what it has. What changes this session's own past is `rewind`'s.
+//! A branch: another session goes on from somewhere in this one, with ids of its own (source: 001, BranchFromChat). What
+//! changes this session's own past is in `rewind`.
 
 use super::effect::{Effect, Made};
 use super::input::{At, ReplyTo};
@@ -87,6 +87,7 @@ impl Session {
             title: title.or_else(|| self.head.title.clone()),
             title_from: if is_named { Some(TitleFrom::Client) } else { self.head.title_from },
             origin: Origin::Branch,
+            carried: self.head.carried.branched(),
             parent: Some(self.head.id.clone()),
             cuts: self.transcript.cuts(),
             created_at: now,

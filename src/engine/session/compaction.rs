@@ -1,14 +1,18 @@
 //! An overflow as a state: the ladder is begun, a model is waited for where it asks one, and what follows the
 //! compaction goes on from there. The rungs themselves are in `compact::ladder`.
 
-use super::Step;
+use super::breaks::BreakCause;
 use super::effect::{Answer, AskModel, Effect, Preview, Purpose, Refusal};
 use super::event::{CompactionUpdate, EventBody, Phase};
 use super::input::{Compact, ReplyTo, Timer};
 use super::state::{Compacting, Job, Rest, State, Then};
 use super::undo::Again;
+use super::usage::read_sizes;
+use super::{Session, Step};
 use crate::engine::compact::compose::Desk;
+use crate::engine::compact::known_tools::Kinds;
 use crate::engine::compact::ladder::{self, Ask, CannotFit, Outcome, Waiting};
+use crate::engine::compact::ledger;
 use crate::engine::compact::metadata::{SummaryMetadata, metadata};
 use crate::engine::compact::policy::{Policy, Stage};
 use crate::engine::compact::record::{Compaction, Mode, Trigger};
@@ -42,6 +46,14 @@ enum End {
     Nothing(String),
     /// Nothing brings the prompt under its limit.
     CannotFit(CannotFit),
+}
+
+impl Session {
+    /// What to say of calls under a new record that the ledger could not read.
+    pub(super) fn unreadable(&self, record: &Compaction) -> Vec<String> {
+        let kinds = Kinds { named: &self.settings.policy.tool_kinds, declared: &self.fixed.tools };
+        ledger::unreadable(&self.transcript, record, kinds)
+    }
 }
 
 impl Step<'_> {
@@ -101,10 +113,13 @@ impl Step<'_> {
 
     /// Budget and policy of a job: a render may bring its own.
     fn terms(&self, job: &Job) -> Result<(Budget, Policy), SettingsError> {
-        let budget = match &job.then {
-            Then::Render(rendering) => self.budget_of(&rendering.render)?,
-            Then::Generate | Then::Report(_) => self.session.settings.budget()?,
+        // What was reported is of the prompt that goes: only what is known of the model holds for the one that comes.
+        let (model, ceiling) = match &job.then {
+            Then::Render(rendering) => (self.model_of(&rendering.render), rendering.render.ceiling),
+            Then::Generate | Then::Report(_) => (&self.session.settings.model, None),
         };
+        let scale = self.session.head.carried.usage.unanchored(model.key());
+        let budget = self.session.budget_in(scale, model, ceiling)?;
         let mut policy = self.session.settings.policy.clone();
         if job.exceeded.is_none() {
             // Asked for, and not needed: then it is a summary that is wanted.
@@ -123,10 +138,7 @@ impl Step<'_> {
                 (transcript, fixed)
             });
         let source = Source { transcript, fixed, budget };
-        let tokens_before = match &job.exceeded {
-            Some(exceeded) => exceeded.needed,
-            None => prompt::draft(source, transcript.in_force()).tokens,
-        };
+        let tokens_before = prompt::draft(source, transcript.in_force()).tokens;
         let desk = Desk {
             source,
             policy: &policy,
@@ -145,6 +157,8 @@ impl Step<'_> {
             Ok(ladder::Step::Accepted(record)) => self.accept(*record, job),
             Ok(ladder::Step::Off) => self.finish(job, End::Nothing("compaction is off".into())),
             Ok(ladder::Step::CannotFit(sizes)) => {
+                let scale = self.session.head.carried.usage.unanchored(self.session.settings.model.key());
+                let sizes = read_sizes(sizes, scale);
                 self.tell(Phase::CannotFit, &job, Some(Mode::Dropped), Some(sizes.to_string()));
                 self.finish(job, End::CannotFit(sizes));
             }
@@ -172,6 +186,7 @@ impl Step<'_> {
         }
         let tools = if request.tools.is_empty() { 0 } else { self.session.fixed.tool_tokens() };
         let tokens = tools + request.items.iter().map(|item| item.tokens).sum::<u32>();
+        let tokens = self.session.head.carried.usage.unanchored(model.key()).read(tokens);
         let turn = self.turn_id();
         self.tell(Phase::Summarizing, &job, Some(mode), None);
         let was = self.session.state.name();
@@ -234,7 +249,13 @@ impl Step<'_> {
         record.replaces.clone_from(&job.again.replaces);
         let pins = self.session.with_pins(&job.again.keep);
         if pins.len() > self.session.pins().len() {
+            self.announce(BreakCause::Pin);
             self.set_pins(pins);
+        }
+        let cause = if record.replaces.is_some() { BreakCause::Redo } else { BreakCause::Compaction };
+        self.announce(cause);
+        for message in self.session.unreadable(&record) {
+            self.trace(message);
         }
         let record = self.commit(record, None);
         if let Ok((budget, _)) = self.terms(&job) {

@@ -1,6 +1,7 @@
 //! What the user pins: taken where there is room, kept with what stands before the messages, gone with its message.
 //! How pins stand in a prompt is `prompt::pins`.
 
+use super::breaks::BreakCause;
 use super::effect::{Answer, Refusal};
 use super::input::ReplyTo;
 use super::{Session, Step};
@@ -31,7 +32,7 @@ impl Session {
     /// for something to talk about.
     pub(super) fn most_pinned(&self) -> Result<u32, Refusal> {
         let before = self.fixed.tokens() - self.fixed.pins.tokens();
-        Ok(self.settings.budget()?.limit.saturating_sub(before) / 2)
+        Ok(self.budget_now()?.limit.saturating_sub(before) / 2)
     }
 
     /// The pins with these among them; what is pinned already stays as it is.
@@ -88,6 +89,7 @@ impl Step<'_> {
         let id = pins.iter().find(|pin| pin.what == what).map(|pin| pin.id.clone());
         let answer = checked.and_then(|()| id.ok_or(Refusal::Empty("there is nothing to pin")));
         if answer.is_ok() && pins.len() > self.session.pins().len() {
+            self.announce(BreakCause::Pin);
             self.set_pins(pins);
         }
         self.reply(reply, answer.map(Answer::Pinned));
@@ -100,6 +102,7 @@ impl Step<'_> {
             let refusal = Refusal::Unknown { what: "pinId", id: id.as_str().to_owned() };
             return self.reply(reply, Err(refusal));
         }
+        self.announce(BreakCause::Unpin);
         self.set_pins(pins);
         self.reply(reply, Ok(Answer::Pinned(id.clone())));
     }

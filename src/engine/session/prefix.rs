@@ -1,6 +1,7 @@
 //! What stands before the messages: when it is counted and frozen, and what of it may change meanwhile. What it is made
 //! of is `prompt::system`'s.
 
+use super::breaks::BreakCause;
 use super::{Session, Step, instructions};
 use crate::engine::compact::placing;
 use crate::engine::compact::record::Compaction;
@@ -26,10 +27,12 @@ impl Session {
         let theirs = |own: &&Tool| !prefix.tools.iter().any(|tool| tool.name == own.name);
         let own = self.settings.own_tools.iter().filter(theirs);
         let tools = prefix.tools.iter().chain(own).cloned().collect();
-        let text = SystemText { background: self.read.shown.clone(), ..self.settings.system.clone() };
-        let sections: Vec<_> =
-            instructions::section(prefix).into_iter().chain(prefix.sections.clone()).collect();
-        self.fixed = Fixed::new(&text, &self.settings.policy.order, &sections, tools, counter);
+        let text = SystemText {
+            instruction_files: instructions::text(prefix),
+            background: self.read.shown.clone(),
+            ..self.settings.system.clone()
+        };
+        self.fixed = Fixed::new(&text, &self.settings.policy.order, &prefix.sections, tools, counter);
         self.count_pins(counter);
     }
 }
@@ -46,15 +49,20 @@ impl Step<'_> {
     /// A turn begins: the first one, and where the setting says so each, shows what was read last.
     pub(super) fn background_of_turn(&mut self) {
         let is_first = self.session.transcript.turns().is_empty();
-        if is_first || self.session.settings.system_prompt == SystemPrompt::PerTurn {
+        let is_made_anew = self.session.settings.system_prompt == SystemPrompt::PerTurn;
+        if is_made_anew && self.session.read.shown != self.session.read.newest {
+            self.announce(BreakCause::PerTurn);
+        }
+        if is_first || is_made_anew {
             self.show_background();
         }
     }
 
     /// Shows what was read last: here the beginning of the prompt changes anyway.
     pub(super) fn show_background(&mut self) {
+        let is_renewed = self.renew_instructions();
         let read = &mut self.session.read;
-        if read.shown != read.newest {
+        if read.shown != read.newest || is_renewed {
             read.shown = read.newest.clone();
             self.session.freeze(self.around.counter);
         }
@@ -62,12 +70,18 @@ impl Step<'_> {
 
     /// The same after a compaction, where the prompt still fits with it.
     pub(super) fn show_background_within(&mut self, budget: Budget) {
-        let before = (self.session.read.shown.clone(), self.session.fixed.clone());
+        let Session { head, read, fixed, .. } = &*self.session;
+        let before = (read.shown.clone(), fixed.clone());
+        let (instructions, waiting) = (head.prefix.instructions.clone(), head.carried.attachments.clone());
         self.show_background();
         let Session { transcript, fixed, .. } = &*self.session;
         let prompt = prompt::draft(Source { transcript, fixed, budget }, transcript.in_force());
+        let head = &mut self.session.head;
         if prompt.tokens > prompt.limit {
             (self.session.read.shown, self.session.fixed) = before;
+            (head.prefix.instructions, head.carried.attachments) = (instructions, waiting);
+        } else if head.prefix.instructions != instructions {
+            self.write_head_as_it_was_used();
         }
     }
 
@@ -76,6 +90,7 @@ impl Step<'_> {
         let Session { transcript, fixed, settings, .. } = &*self.session;
         let source = Source { transcript, fixed, budget };
         let record = placing::replaced(source, settings.policy.placement, self.around.counter)?;
+        self.announce(BreakCause::Compaction);
         Some(self.commit(record, Some("its block stands in another place from now on")))
     }
 }

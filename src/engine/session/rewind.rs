@@ -1,12 +1,13 @@
-//! What changes a session's past: other words for a message, its removal, a cut, an answer once more, a new chat, a
-//! branch (source: 001, 004). Nothing that a user typed or saw is lost by it: the session as it stood stays as a fork.
+//! What changes a session's past: other words for a message, its removal, a cut, an answer once more, a new chat
+//! (source: 001, 004). Nothing that a user typed or saw is lost by it: the session as it stood stays as a fork.
 
+use super::breaks::BreakCause;
 use super::effect::{Answer, Effect, Made, Refusal};
 use super::event::{CompactionUpdate, EventBody, Phase};
 use super::input::{At, ReplyTo, Timer};
 use super::queue::{Accepted, Done, Work};
 use super::state::{Rest, State};
-use super::stored::{Head, Origin, TitleFrom, TurnRow, TurnStatus, Write};
+use super::stored::{Carried, Head, Origin, TitleFrom, TurnRow, TurnStatus, Write};
 use super::{Session, Step};
 use crate::engine::compact::metadata::metadata;
 use crate::engine::compact::record::Status;
@@ -130,8 +131,13 @@ impl Step<'_> {
             long if long.len() > LONGEST_ROOT => format!("{:.32}{made}", sha256_hex(long.as_bytes())),
             short => format!("{short}{made}"),
         });
-        let head =
-            Head { id: to.clone(), parent: Some(head.id.clone()), origin: Origin::Rewind, ..head.clone() };
+        let head = Head {
+            id: to.clone(),
+            parent: Some(head.id.clone()),
+            origin: Origin::Rewind,
+            carried: Carried::default(),
+            ..head.clone()
+        };
         let transcript = &self.session.transcript;
         let in_force = transcript.in_force();
         let made = Made {
@@ -163,6 +169,10 @@ impl Step<'_> {
             row.decided.clear();
             let row = row.clone();
             self.write(Write::Turn(row));
+        }
+        if let Some(sent) = &mut self.session.head.carried.sent {
+            // Their places may be other messages' soon.
+            sent.messages = sent.messages.min(from.0);
         }
         let turns = u32::try_from(stay).unwrap_or(u32::MAX);
         self.write(Write::Truncate { from, turns });
@@ -206,6 +216,7 @@ impl Step<'_> {
         let message = self.session.find(from)?.clone();
         let ord = self.session.cut_at(message.ord);
         let fork = self.fork();
+        self.announce(BreakCause::Retry);
         self.cut(ord, &fork);
         let (external_id, content) = match (&message.body, content) {
             (Body::User(same), None) => (message.external_id.clone(), Some(same.clone())),
@@ -243,6 +254,7 @@ impl Step<'_> {
             return Ok(self.runs_again(Accepted::default()));
         }
         let fork = self.fork();
+        self.announce(BreakCause::Retry);
         self.cut(from, &fork);
         Ok(self.runs_again(Accepted { session: Some(fork), ..Accepted::default() }))
     }
@@ -251,6 +263,7 @@ impl Step<'_> {
         let ord = self.session.find(from)?.ord;
         let ord = self.session.cut_at(ord);
         let fork = self.fork();
+        self.announce(BreakCause::Truncate);
         self.cut(ord, &fork);
         self.rest_after_rewind();
         Ok(Done::of(Accepted { session: Some(fork), ..Accepted::default() }))
@@ -287,6 +300,7 @@ impl Step<'_> {
             Body::Event { .. } => return Err(Refusal::Empty("a notice cannot be changed")),
         };
         let fork = self.fork();
+        self.announce(BreakCause::Edit);
         let message = Some(id.clone());
         self.revise(self.session.find(id)?.ord, Some(body));
         if !regenerate {
@@ -303,6 +317,7 @@ impl Step<'_> {
     pub(super) fn remove(&mut self, id: &MessageId) -> Result<Done, Refusal> {
         let ord = self.session.find(id)?.ord;
         let fork = self.fork();
+        self.announce(BreakCause::Remove);
         // Results first: no call ever stands there without them.
         for ord in self.session.goes_with(ord).into_iter().rev() {
             self.revise(ord, None);
@@ -357,11 +372,11 @@ impl Step<'_> {
         }
         let is_empty = self.session.transcript.messages().is_empty();
         let fork = (!is_empty).then(|| self.fork());
+        self.announce(BreakCause::Reset);
         let void = self.session.transcript.reset();
         self.session.head.prefix.pins.clear();
         self.session.count_pins(self.around.counter);
         self.session.head.generation = self.session.transcript.generation();
-        self.renew_instructions();
         self.show_background();
         if self.session.head.title_from != Some(TitleFrom::Client) {
             self.session.head.title = None;

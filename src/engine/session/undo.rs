@@ -1,10 +1,13 @@
 //! The user's hand on what stands in the place of the history (promise P6): a compaction is undone, made again, edited;
 //! messages are left out. Records are added or go out of force; none is changed, and nothing that was said is touched.
 
+use super::breaks::BreakCause;
 use super::effect::{Answer, Refusal, Undone};
 use super::event::{CompactionUpdate, EventBody, Phase};
 use super::input::ReplyTo;
+use super::settings::ModelFacts;
 use super::stored::{TurnStatus, Write};
+use super::usage::read_prompt;
 use super::{Session, Step};
 use crate::engine::compact::by_hand;
 use crate::engine::compact::compose::Desk;
@@ -17,7 +20,7 @@ use crate::engine::prompt::item::SectionSize;
 use crate::engine::prompt::pins::{Pinned, Pins};
 use crate::engine::prompt::system::Fixed;
 use crate::engine::prompt::{self, Prompt, Source};
-use crate::engine::settings::Budget;
+use crate::engine::settings::{Budget, SettingsError};
 use crate::engine::tokens::TokenCount;
 use crate::engine::transcript::Transcript;
 use std::collections::{BTreeMap, BTreeSet};
@@ -116,6 +119,12 @@ impl Session {
         }
     }
 
+    /// What the next prompt may weigh, in raw tokens.
+    pub(super) fn budget_now(&self) -> Result<Budget, SettingsError> {
+        let model = &self.settings.model;
+        self.budget_in(self.scale(model), model, None)
+    }
+
     /// What another status of some records means for the next prompt.
     fn drafted(&self, changes: &BTreeMap<CompactionId, Status>, budget: Budget) -> Prompt {
         let mut transcript = self.transcript.clone();
@@ -126,7 +135,7 @@ impl Session {
 
     /// What can be done where the prompt without this record does not fit.
     fn ways_on(&self, record: &Compaction, without: &Prompt) -> Result<Vec<Way>, Refusal> {
-        let budget = self.settings.budget()?;
+        let budget = self.budget_now()?;
         let with = self.drafted(&BTreeMap::new(), budget);
         let shown = |prompt: &Prompt| -> BTreeSet<Ordinal> {
             prompt.items.iter().flat_map(|item| &item.sources).map(|source| source.ord).collect()
@@ -148,11 +157,14 @@ impl Session {
         Ok(ways)
     }
 
-    /// The smallest window, in tokens, whose limit is no less than this; none where a ceiling is in its way.
+    /// The smallest window, in tokens, whose limit is no less than this many raw tokens; none where a ceiling is in its way.
     fn window_for(&self, needed: u32) -> Option<u32> {
-        let fits =
-            |window: u32| self.settings.budget.budget(window).is_ok_and(|budget| budget.limit >= needed);
-        let (mut small, mut large) = (needed, needed.checked_mul(4)?);
+        let scale = self.scale(&self.settings.model);
+        let fits = |window: u32| {
+            let model = ModelFacts { window, ..self.settings.model.clone() };
+            self.budget_in(scale, &model, None).is_ok_and(|budget| budget.limit >= needed)
+        };
+        let (mut small, mut large) = (1, scale.read(needed).checked_mul(4)?);
         if !fits(large) {
             return None;
         }
@@ -259,6 +271,7 @@ impl Step<'_> {
     pub(super) fn undo(&mut self, reply: ReplyTo, id: Option<&CompactionId>) {
         match self.changes_of_undo(id) {
             Ok((id, changes)) => {
+                self.announce(BreakCause::Undo);
                 for (id, status) in changes {
                     self.set_status(&id, status);
                 }
@@ -292,14 +305,16 @@ impl Step<'_> {
         if let Some(replaced) = replaced.filter(comes_back) {
             changes.insert(replaced.id.clone(), Status::InForce);
         }
-        let without = session.drafted(&changes, session.settings.budget()?);
+        let without = session.drafted(&changes, session.budget_now()?);
         if without.tokens > without.limit {
+            let ways = session.ways_on(record, &without)?;
+            let without = read_prompt(without, session.scale(&session.settings.model));
             return Err(Refusal::CannotUndo(Box::new(CannotUndo {
                 compaction: record.id.clone(),
                 limit: without.limit,
                 needed: without.tokens,
                 sections: without.plan.sizes(),
-                ways: session.ways_on(record, &without)?,
+                ways,
             })));
         }
         Ok((record.id.clone(), changes))
@@ -336,7 +351,7 @@ impl Step<'_> {
             let record = by_hand::excluding(&desk, &session.to_exclude(ids, &shown)?);
             Ok(Compaction { turn: session.transcript.turns().last().map(|turn| turn.id.clone()), ..record })
         });
-        self.made_by_hand(reply, made);
+        self.made_by_hand(reply, BreakCause::Exclude, made);
     }
 
     /// The user gives an accepted compaction another narrative.
@@ -372,7 +387,7 @@ impl Step<'_> {
             }
             Ok(record)
         });
-        self.made_by_hand(reply, made);
+        self.made_by_hand(reply, BreakCause::Edit, made);
     }
 
     /// Makes a record without the ladder.
@@ -381,16 +396,17 @@ impl Step<'_> {
         make: impl FnOnce(Desk<'_>, &Session) -> Result<Compaction, Refusal>,
     ) -> Result<Compaction, Refusal> {
         let session = &*self.session;
-        let budget = session.settings.budget()?;
+        let budget = session.budget_now()?;
         let source = Source { transcript: &session.transcript, fixed: &session.fixed, budget };
         let tokens_before = prompt::draft(source, session.transcript.in_force()).tokens;
         let policy = &session.settings.policy;
         make(Desk { source, policy, counter: self.around.counter, tokens_before, focus: None }, session)
     }
 
-    fn made_by_hand(&mut self, reply: ReplyTo, made: Result<Compaction, Refusal>) {
+    fn made_by_hand(&mut self, reply: ReplyTo, cause: BreakCause, made: Result<Compaction, Refusal>) {
         match made {
             Ok(record) => {
+                self.announce(cause);
                 let record = self.commit(record, None);
                 let metadata = metadata(&self.session.transcript, &record);
                 self.reply(reply, Ok(Answer::Compacted(Ok(Box::new((record, metadata))))));

@@ -9,8 +9,11 @@ use crate::engine::prompt::pins::{self, Pinned};
 use crate::engine::session::effect::Preview;
 use crate::engine::session::snapshot::Nearness;
 use crate::engine::session::undo::{CannotUndo, Way};
+use crate::engine::session::usage::Estimate;
 use crate::engine::transcript::Transcript;
-use crate::protocol::context::{CompactionPreview, CompactionView, Coverage, Fallback, Pin, TriggerState};
+use crate::protocol::context::{
+    self, CompactionPreview, CompactionView, Coverage, Fallback, Pin, TriggerState,
+};
 use crate::protocol::error::{ErrorData, WayOn};
 use crate::protocol::restore::{SummaryMetadata, TurnMetadata};
 
@@ -141,5 +144,18 @@ pub fn coverage(coverage: &ours::Coverage) -> Coverage {
         covered: coverage.covered,
         dropped: coverage.dropped,
         hidden: coverage.hidden,
+    }
+}
+
+/// How well a session's counts are known.
+pub fn estimate(estimate: Estimate) -> context::Estimate {
+    context::Estimate {
+        factor: f64::from(estimate.factor) / 1000.0,
+        margin: f64::from(estimate.margin) / 1000.0,
+        last_report: estimate.last.map(|report| context::UsageReport {
+            model: report.model,
+            reported_tokens: report.reported,
+            counted_tokens: report.raw,
+        }),
     }
 }

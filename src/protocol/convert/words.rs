@@ -4,9 +4,11 @@ use crate::engine::compact::policy;
 use crate::engine::compact::record as ours;
 use crate::engine::message;
 use crate::engine::prompt as prompts;
-use crate::engine::prompt::{item, request, system};
+use crate::engine::prompt::{item, order, request, system};
 use crate::engine::scope;
-use crate::engine::session::{effect, event, settings as settings_of_session, snapshot, state, stored};
+use crate::engine::session::{
+    breaks, effect, event, settings as settings_of_session, snapshot, state, stored,
+};
 use crate::protocol::{
     context, event as wire_event, model, prompt, scope as wire_scope, session, settings, tool, turn,
 };
@@ -31,6 +33,7 @@ same! {
     ours::Mode = context::CompactionMode: LimitHistory Full Simple Ledger Dropped Excluded Edited;
     ours::ModeRequested = settings::SummaryMode: Auto Full Simple;
     policy::Consent = settings::Consent: Auto Ask Off;
+    order::SystemPrompt = settings::SystemPrompt: Frozen PerTurn;
     policy::Stage = settings::LimitHistory: Off FoldRepeats ShortenResults LimitHistory;
     ours::Trigger = context::CompactionTrigger:
         BudgetExceeded ProviderOverflow PreTurnTokens Background ModelChanged UserTurns Messages Idle Manual Restored Recorded;
@@ -52,6 +55,9 @@ same! {
     event::Phase = wire_event::CompactionPhase:
         Started Summarizing FellBack Accepted Refused Cancelled CannotFit Voided Undone;
     snapshot::Measure = context::TriggerMeasure: Tokens Turns Messages Seconds;
+    breaks::BreakCause = wire_event::PrefixBreak:
+        Compaction Undo Redo Pin Unpin Exclude Edit Remove Truncate Retry Reset History Restore LateResult Model Tools
+        System PerTurn StripCompletedTurns Unknown;
     scope::TodoStatus = wire_scope::TodoStatus: Pending InProgress Completed;
     settings_of_session::Titles = settings::Titles: Request Model;
     state::StateName = session::State:

@@ -41,7 +41,7 @@ fn editors_tools(all: bool) -> Vec<Tool> {
     tools
 }
 
-fn base() -> Settings {
+pub fn base() -> Settings {
     let ends = |name, ends_turn| Tool { ends_turn: Some(ends_turn), ..tool(name, Approval::Allow) };
     Settings {
         model: ModelFacts { window: 3000, ..settings().model },
@@ -165,6 +165,10 @@ impl Model {
                 self.bench.was_approved = true;
                 self.bench.approvals = vec![always; usize::from(n.min(1))];
                 self.input(Input::Approvals(self.bench.approvals.clone().into()));
+            }
+            Happening::Instructs(n) => {
+                let says = (n % 4 > 0).then(|| text(u16::from(n)).as_str().into());
+                self.input(Input::Instructions(vec![("CLAUDE.md".into(), says)]))
             }
             Happening::Attaches(n) => {
                 self.input(Input::Attach(vec![Attachment::new("AGENTS.md", &text(u16::from(n)))]))
