@@ -81,8 +81,7 @@ impl Estimates {
             self.model = model.to_owned();
         }
         self.reports += 1;
-        let (anchored, unanchored) =
-            (self.learned.scale(&self.model), self.learned.unanchored(&self.model));
+        let (anchored, unanchored) = (self.learned.scale(&self.model), self.learned.unanchored(&self.model));
         let before = self.learned.baseline().cloned();
         let is_taught = self.learned.is_taught(&self.model);
         let report = Report { model: self.model.clone(), reported, raw: self.raw };

@@ -1,10 +1,10 @@
 //! An overflow as a state: the ladder is begun, a model is waited for where it asks one, and what follows the
 //! compaction goes on from there. The rungs themselves are in `compact::ladder`.
 
+use super::breaks::BreakCause;
 use super::effect::{Answer, AskModel, Effect, Purpose, Refusal};
 use super::event::{CompactionUpdate, EventBody, Phase};
 use super::input::{ReplyTo, Timer};
-use super::breaks::BreakCause;
 use super::state::{Compacting, Job, Rest, State, Then};
 use super::usage::read_sizes;
 use super::{Session, Step};

@@ -7,13 +7,13 @@ use super::model::Model;
 use std::collections::BTreeSet;
 use threadhold::engine::message::{Content, NewMessage};
 use threadhold::engine::prompt::item::Approval;
+use threadhold::engine::session::breaks::BreakCause;
 use threadhold::engine::session::effect::Answer;
 use threadhold::engine::session::event::EventBody;
 use threadhold::engine::session::history_turn::HistoryTurn;
 use threadhold::engine::session::input::{
     At, Command, GivenPrefix, Input, Render, StartTurn, Summarize, ToolOutcome,
 };
-use threadhold::engine::session::breaks::BreakCause;
 use threadhold::engine::session::settings::ModelFacts;
 use threadhold::engine::session::stored::Driver;
 

@@ -39,8 +39,7 @@ fn turn(model: &mut Model, words: usize, reported: impl FnOnce(u32) -> u32) -> u
     });
     let usage = Usage { input_tokens: Some(reported(raw(model))), ..Usage::default() };
     let call = model.bench.asked.last().expect("a model was asked").0;
-    let said =
-        Said { parts: None, calls: Some(Vec::new()), stop: StopReason::End, usage: Some(usage) };
+    let said = Said { parts: None, calls: Some(Vec::new()), stop: StopReason::End, usage: Some(usage) };
     model.done(call, Ok(said));
     estimated.expect("a model was asked")
 }

@@ -9,10 +9,10 @@ use threadhold::engine::id::{CompactionId, ItemId, MessageId, Ordinal, SessionId
 use threadhold::engine::message::{Body, Message};
 use threadhold::engine::prompt::item::Item;
 use threadhold::engine::prompt::request::Request;
+use threadhold::engine::session::breaks::{Announced, BreakCause};
 use threadhold::engine::session::effect::{Answer, Effect, Purpose, Refusal};
 use threadhold::engine::session::event::EventBody;
 use threadhold::engine::session::input::{Command, Input, ModelCallId, Timer};
-use threadhold::engine::session::breaks::{Announced, BreakCause};
 use threadhold::engine::session::queue::{Accepted, MOST_QUEUED, QueueItem, Work};
 use threadhold::engine::session::snapshot::Snapshot;
 use threadhold::engine::session::state::{State, StateName};
