@@ -8,6 +8,10 @@ mod delta;
 mod desk;
 mod import;
 mod invariants;
+<<<<<<< HEAD
+=======
+mod ledger;
+>>>>>>> five-g
 mod policies;
 mod promises;
 mod protocol;
