@@ -8,10 +8,7 @@ mod delta;
 mod desk;
 mod import;
 mod invariants;
-<<<<<<< HEAD
-=======
 mod ledger;
->>>>>>> five-g
 mod policies;
 mod promises;
 mod protocol;

@@ -2,15 +2,9 @@
 //! compaction goes on from there. The rungs themselves are in `compact::ladder`.
 
 use super::breaks::BreakCause;
-<<<<<<< HEAD
 use super::effect::{Answer, AskModel, Effect, Preview, Purpose, Refusal};
 use super::event::{CompactionUpdate, EventBody, Phase};
 use super::input::{Compact, ReplyTo, Timer};
-=======
-use super::effect::{Answer, AskModel, Effect, Purpose, Refusal};
-use super::event::{CompactionUpdate, EventBody, Phase};
-use super::input::{ReplyTo, Timer};
->>>>>>> five-g
 use super::state::{Compacting, Job, Rest, State, Then};
 use super::undo::Again;
 use super::usage::read_sizes;

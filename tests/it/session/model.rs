@@ -14,11 +14,7 @@ use threadhold::engine::prompt::item::Item;
 use threadhold::engine::prompt::request::Request;
 use threadhold::engine::session::breaks::{Announced, BreakCause};
 use threadhold::engine::session::effect::{Answer, Effect, Purpose, Refusal};
-<<<<<<< HEAD
 use threadhold::engine::session::event::{EventBody, Phase};
-=======
-use threadhold::engine::session::event::EventBody;
->>>>>>> five-g
 use threadhold::engine::session::input::{Command, Input, ModelCallId, Timer};
 use threadhold::engine::session::queue::{Accepted, MOST_QUEUED, QueueItem, Work};
 use threadhold::engine::session::snapshot::Snapshot;
