@@ -42,6 +42,7 @@ fn tool(name: &str, guidelines: &str) -> Tool {
 /// Every named section, a section of the caller in each channel, two tools.
 fn fixed(policy: &Policy) -> Fixed {
     let text = SystemText {
+        instruction_files: Some("AGENTS.md: no regex.".into()),
         system: None,
         identity: Some("You are an agent in an editor.".into()),
         role: Some("You review parsers.".into()),
@@ -50,7 +51,6 @@ fn fixed(policy: &Policy) -> Fixed {
         toolkit_hints: Some("A debugger is there for the asking.".into()),
         project: Some("The project is /code/parser.".into()),
         background: Background {
-            instruction_files: Some("AGENTS.md: no regex.".into()),
             core_memories: Some("The user likes short answers.".into()),
             key_reminder: Some("Never push by yourself.".into()),
         },
