@@ -1,4 +1,4 @@
-//! Compaction, the whole story: a prompt is over its limit → `plan` says what may be covered → `ladder` goes from rung
+//! Compaction, the whole story: `trigger` says that one is due → `plan` says what may be covered → `ladder` goes from rung
 //! to rung, asking a model where it may → `accept` judges its answer → `compose` fills the room → the record is
 //! written to the transcript, its round has a summary → rendering obeys it → `metadata` goes to the editor.
 //! No clock, no call, no storage: whoever runs the ladder does that.
@@ -15,3 +15,4 @@ pub mod policy;
 pub mod record;
 pub mod restore;
 pub mod template;
+pub mod trigger;

@@ -13,22 +13,30 @@
 //! | `stream` | an answer that is being given |
 //! | `title` | the session's name |
 //! | `tools` | calls, decisions, results |
-//! | `compaction` | an overflow as a state that waits for a model |
+//! | `compaction` | a compaction as a state that waits for a model |
+//! | `background` | a summary that is made beside a turn |
+//! | `review` | a compaction that waits for its user |
+//! | `overflow` | what a provider finds too large, and a turn that comes near its window's end |
+//! | `idle` | a session that nobody speaks in |
 //! | `render` | the editor's loop: a history comes in, a prompt goes out (source: 003) |
 //! | `reconcile` | an editor's history against ours |
 //! | `recall` | what was said, byte for byte |
 
 pub mod acceptance;
+mod background;
 mod command;
 mod compaction;
 pub mod effect;
 pub mod event;
 pub mod history_turn;
+mod idle;
 pub mod input;
+mod overflow;
 pub mod queue;
 pub mod recall;
 pub mod reconcile;
 mod render;
+mod review;
 mod rewind;
 pub use render::diagnostics;
 pub mod settings;
@@ -43,7 +51,7 @@ mod turn;
 use super::approval::Approval;
 use super::delta::Draft;
 use super::id::{CallId, Ordinal, SessionId, Time, TurnId};
-use super::message::{Body, NewMessage, PROCESS_COMPLETED, QUESTION, REMOVED, ROUND_LIMIT, Text};
+use super::message::{BUDGET_EXIT, Body, NewMessage, PROCESS_COMPLETED, QUESTION, REMOVED, ROUND_LIMIT, Text};
 use super::prompt::item::Tool;
 use super::prompt::system::Fixed;
 use super::scope::Scope;
@@ -54,7 +62,7 @@ use event::{EventBody, Ring, TurnEnd};
 use input::{Input, ModelCallId, Render, ReplyTo, Timer};
 use queue::Queue;
 use settings::Settings;
-use state::{Calling, Pause, Rest, State};
+use state::{Background, Calling, Pause, Rest, State};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use stored::{Always, Driver, Head, Stored, TurnRow, TurnStatus, Write};
@@ -82,6 +90,14 @@ pub struct Session {
     scope: Arc<Scope>,
     /// What was approved once and for all in its workspace.
     approvals: Arc<[Always]>,
+    /// A summary that is made, or was, for when it is needed.
+    background: Option<Background>,
+    /// What the newest request of the running turn used, as its provider reported it, in tokens.
+    reported: Option<u32>,
+    /// How much users and tools had said when a provider last found a prompt too large, in messages.
+    overflowed: Option<usize>,
+    /// Since when it is watched whether somebody speaks, and for how many seconds.
+    idle_from: Option<(Time, u32)>,
     /// The call of a model that is to name it, with what it said so far.
     titling: Option<(ModelCallId, Draft)>,
     /// What the user is to see as soon as no answer is being given: the place of that is taken.
@@ -168,6 +184,10 @@ impl Session {
             draft,
             scope: Arc::new(scope),
             approvals: approvals.into(),
+            background: None,
+            reported: None,
+            overflowed: None,
+            idle_from: None,
             titling: None,
             notices: Vec::new(),
             renders: VecDeque::new(),
@@ -233,7 +253,7 @@ impl Session {
         let is_aside = |body: &&Body| matches!(body, Body::Event { kind, .. } if kind == PROCESS_COMPLETED || kind == REMOVED);
         let mut newest_first = self.transcript.messages().iter().rev().map(|message| &message.body);
         let last = newest_first.find(|body| !is_aside(body));
-        matches!(last, Some(Body::Event { kind, .. }) if kind == ROUND_LIMIT || kind == QUESTION)
+        matches!(last, Some(Body::Event { kind, .. }) if [ROUND_LIMIT, QUESTION, BUDGET_EXIT].contains(&kind.as_str()))
     }
 
     /// Calls of the newest round that have no result. A turn that has no round yet waits for none: what an earlier one
@@ -318,6 +338,9 @@ impl Session {
             Input::Expired(Timer::Model(call)) => step.model_expired(call),
             Input::Expired(Timer::Tool(call)) => step.tool_expired(call),
             Input::Expired(Timer::Deltas(call)) => step.gathered(call),
+            Input::Expired(Timer::Review) => step.review_expired(),
+            Input::Expired(Timer::Idle) => step.idled(),
+            Input::Reviewed(review) => step.reviewed(review),
             Input::Settings(settings) => step.take_settings(*settings),
             Input::Scope(scope) => step.take_scope(scope),
             Input::Approvals(approvals) => step.session.approvals = approvals,
@@ -369,6 +392,7 @@ impl Step<'_> {
             }
         }
         self.next_in_queue();
+        self.watch_idleness();
     }
 
     fn take_scope(&mut self, scope: Arc<Scope>) {

@@ -70,7 +70,7 @@ impl Step<'_> {
             Command::Configure(configure) => self.configure(reply, *configure),
             Command::Inspect => {
                 let inspected = self.session.inspect(self.around.counter.name());
-                let answer = match (inspected, self.session.settings.budget()) {
+                let answer = match (inspected, self.session.budget()) {
                     (Some(inspection), _) => Ok(Answer::Inspected(Box::new(inspection))),
                     (None, Err(error)) => Err(error.into()),
                     (None, Ok(_)) => Err(Refusal::Empty("there is nothing to inspect")),
@@ -198,7 +198,11 @@ impl Step<'_> {
 
     /// Other settings hold from now on; who shows them is told.
     pub(super) fn take_settings(&mut self, settings: Settings) {
-        let tools = std::mem::replace(&mut self.session.settings, settings).own_tools;
+        let before = std::mem::replace(&mut self.session.settings, settings);
+        if before.model != self.session.settings.model {
+            self.cancel_background();
+        }
+        let tools = before.own_tools;
         if tools != self.session.settings.own_tools {
             self.session.freeze(self.around.counter);
         }

@@ -48,6 +48,10 @@ pub enum Effect {
     ChangeScope(ScopePatch),
     /// Ask the user about calls. The session stands in its pause, whoever answers.
     AskPermission(Vec<Reason>),
+    /// Ask the user about a compaction before it holds.
+    AskReview(Box<Compaction>),
+    /// The answer about it is not wanted any more.
+    CancelReview,
     /// Say so when this many milliseconds have passed; a timer of the same name starts again.
     Start(Timer, u64),
     /// Forget about it.

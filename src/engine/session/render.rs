@@ -15,6 +15,7 @@ use super::turn::summary_failed;
 use crate::engine::compact::metadata::metadata;
 use crate::engine::compact::record::{Compaction, Trigger};
 use crate::engine::compact::restore::{Restoring, Verdict, restore};
+use crate::engine::compact::trigger::{self, Next};
 use crate::engine::id::{CallId, Ordinal};
 use crate::engine::message::{Body, NewMessage};
 use crate::engine::prompt::{self, Source};
@@ -50,22 +51,25 @@ impl Step<'_> {
             Err(error) => return self.reply(reply, Err(error.into())),
         };
         let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
-        let may = self.session.settings.policy.enabled;
-        match (prompt::render(source), rendering.render.summarize) {
-            (Ok(_), Summarize::Auto | Summarize::Never) => self.rendered(rendering, None, None),
-            (Err(exceeded), Summarize::Never) => self.reply(reply, Err(exceeded.into())),
-            (Err(exceeded), Summarize::Auto) if !may => self.reply(reply, Err(exceeded.into())),
-            (rendered, _) => {
-                let exceeded = rendered.err();
-                let trigger = if exceeded.is_some() { Trigger::BudgetExceeded } else { Trigger::Manual };
-                self.begin_compaction(Begin {
-                    trigger,
-                    focus: None,
-                    exceeded,
-                    then: Then::Render(Box::new(rendering)),
-                });
+        let next = trigger::next(source, &self.session.settings.policy, false);
+        let (trigger, exceeded) = match (next, rendering.render.summarize) {
+            (Next::Send(_), Summarize::Auto) | (Next::Send(_) | Next::Try(..), Summarize::Never) => {
+                return self.rendered(rendering, None, None);
             }
-        }
+            (Next::Must(_, exceeded) | Next::Refuse(exceeded), Summarize::Never)
+            | (Next::Refuse(exceeded), Summarize::Auto) => {
+                return self.reply(reply, Err(exceeded.into()));
+            }
+            (Next::Try(trigger, _), Summarize::Auto) => (trigger, None),
+            (Next::Must(trigger, exceeded), Summarize::Auto) => (trigger, Some(exceeded)),
+            // What is asked for is a summary, whatever the policy says.
+            (Next::Send(_) | Next::Try(..), Summarize::Force) => (Trigger::Manual, None),
+            (Next::Must(_, exceeded) | Next::Refuse(exceeded), Summarize::Force) => {
+                (Trigger::BudgetExceeded, Some(exceeded))
+            }
+        };
+        let then = Then::Render(Box::new(rendering));
+        self.begin_compaction(Begin { trigger, focus: None, exceeded, then });
     }
 
     /// Results that a render brings are shown under its own limit and its own model's window.
@@ -79,8 +83,7 @@ impl Step<'_> {
     /// The budget of a render: its own model, under its own ceiling.
     pub(super) fn budget_of(&self, render: &Render) -> Result<Budget, SettingsError> {
         let settings = &self.session.settings;
-        let window = render.model.as_ref().unwrap_or(&settings.model).window;
-        let budget = settings.budget.budget(window)?;
+        let budget = self.session.budget_for(render.model.as_ref().unwrap_or(&settings.model))?;
         Ok(Budget {
             limit: render.ceiling.map_or(budget.limit, |ceiling| ceiling.min(budget.limit)),
             ..budget
@@ -283,7 +286,7 @@ impl Step<'_> {
         if entries.is_empty() {
             return;
         }
-        let limit = self.session.settings.budget().map_or(0, |budget| budget.limit);
+        let limit = self.session.budget().map_or(0, |budget| budget.limit);
         let user_budget = self.session.settings.policy.user_messages.of(limit);
         let with = Restoring { counter: self.around.counter, user_budget };
         report.summaries = restore(&mut self.session.transcript, &entries, with);

@@ -10,6 +10,7 @@ use super::stored::{Head, Origin, TitleFrom, TurnRow, TurnStatus, Write};
 use super::{Session, Step};
 use crate::engine::compact::metadata::metadata;
 use crate::engine::compact::record::Status;
+use crate::engine::compact::trigger::Attempts;
 use crate::engine::id::{CompactionId, MessageId, Ordinal, RoundId, SessionId, Time, TurnId};
 use crate::engine::message::{AssistantPart, Beside, Body, Content, Message, NewMessage};
 use crate::engine::scope::ScopePatch;
@@ -342,6 +343,8 @@ impl Step<'_> {
             self.effects.push(Effect::CancelModel(call));
             self.effects.push(Effect::Stop(Timer::Model(call)));
         }
+        self.cancel_background();
+        self.session.head.carried.learned.attempts = Attempts::default();
         let is_empty = self.session.transcript.messages().is_empty();
         let fork = (!is_empty).then(|| self.fork());
         let void = self.session.transcript.reset();

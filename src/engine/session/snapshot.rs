@@ -93,6 +93,7 @@ impl Session {
     pub fn snapshot(&self) -> Snapshot {
         let (compacting, streaming) = match &self.state {
             State::Compacting(running) => (Some((running.mode, running.job.reason())), None),
+            State::Reviewing(reviewing) => (Some((reviewing.record.mode, reviewing.job.reason())), None),
             State::Streaming(running) => (None, Some((running.message.clone(), running.draft.clone()))),
             State::Resting(_) | State::Paused(_) | State::Calling(_) => (None, None),
         };
@@ -187,7 +188,7 @@ impl Session {
 
     /// The context as figures, over its limit or not.
     pub(super) fn inspect(&self, estimator: &str) -> Option<Inspection> {
-        let budget = self.settings.budget().ok()?;
+        let budget = self.budget().ok()?;
         let source = prompt::Source { transcript: &self.transcript, fixed: &self.fixed, budget };
         let in_force = self.transcript.in_force();
         let drafted = prompt::draft(source, in_force);
@@ -205,9 +206,6 @@ impl Session {
 
     /// Whether somebody waits for what this session is doing.
     pub fn is_awaited(&self) -> bool {
-        match &self.state {
-            State::Compacting(running) => !matches!(running.job.then, Then::Generate),
-            _ => false,
-        }
+        self.state.job().is_some_and(|job| matches!(job.then, Then::Report(_) | Then::Render(_)))
     }
 }

@@ -2,7 +2,9 @@
 //! again. Values only; tables, files and leases are the store's.
 
 use super::queue::{Accepted, QueueItem};
+use super::settings::ModelFacts;
 use crate::engine::compact::record::{Compaction, Status};
+use crate::engine::compact::trigger::Attempts;
 use crate::engine::id::{CallId, CompactionId, Generation, ItemId, Ordinal, SessionId, Time, TurnId};
 use crate::engine::message::{Message, Text};
 use crate::engine::prompt::item::Tool;
@@ -105,6 +107,9 @@ pub struct Head {
     pub accepted: u32,
     /// System text, sections and tools, frozen.
     pub prefix: Prefix,
+    /// What it carries from one request to the next.
+    #[serde(default)]
+    pub carried: Carried,
     /// The settings that were made for this session alone, as they came over the wire.
     pub settings: Value,
     /// When it was made.
@@ -118,6 +123,37 @@ impl Head {
     pub fn own_scope(id: &SessionId) -> String {
         id.as_str().to_owned()
     }
+}
+
+/// What a session carries from one request to the next, beside what was said. It is written with most commits, so it
+/// must not grow with the session.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Carried {
+    /// What it learned of its models and its summaries.
+    pub learned: Learned,
+}
+
+/// What a session learned of its models and its summaries, beside what was said.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Learned {
+    /// How summaries went.
+    pub attempts: Attempts,
+    /// What a provider turned out to take.
+    pub limit: Option<LearnedLimit>,
+    /// The model that was asked for an answer last.
+    pub model: Option<ModelFacts>,
+}
+
+/// A provider said that a prompt was too large: no later one is as large.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LearnedLimit {
+    /// The model, by its name.
+    pub model: Option<String>,
+    /// The most that a prompt may weigh, in tokens by our own count.
+    pub tokens: u32,
 }
 
 /// Who gave a session its title.

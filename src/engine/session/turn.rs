@@ -1,6 +1,6 @@
 //! Our own loop: a request, a prompt, an answer, its tools, and again until the model is done or somebody stops it.
 
-use super::Step;
+use super::{Session, Step};
 use super::compaction::Begin;
 use super::effect::{Answer, AskModel, Effect, Purpose, Refusal};
 use super::event::EventBody;
@@ -8,13 +8,15 @@ use super::input::{ReplyTo, StartTurn, Timer};
 use super::queue::{Accepted, Done};
 use super::state::{Rest, State, Streaming, Then};
 use super::stored::{Driver, TurnStatus};
-use crate::engine::compact::record::{Compaction, Mode, Trigger};
+use crate::engine::compact::record::{Compaction, Mode};
+use crate::engine::compact::trigger::{self, Next};
 use crate::engine::delta::Draft;
 use crate::engine::id::{MessageId, Ordinal, TurnId};
 use crate::engine::message::{Body, NewMessage};
 use crate::engine::prompt::item::SectionSize;
 use crate::engine::prompt::request::{Request, StopReason, ToolChoice};
-use crate::engine::prompt::{self, Prompt, Source};
+use crate::engine::prompt::{Prompt, Source};
+use crate::engine::settings::Budget;
 use serde_json::Value;
 
 impl Step<'_> {
@@ -32,6 +34,7 @@ impl Step<'_> {
             None => transcript.append_turn(new, counter),
         };
         self.took_in(ord);
+        self.session.reported = None;
         let last = self.session.turns.len().saturating_sub(1);
         self.set_turn(last, TurnStatus::Running);
         self.name_after(ord);
@@ -57,6 +60,9 @@ impl Step<'_> {
     /// Takes what a request changes for the session on; the request's message.
     fn request(&mut self, start: StartTurn) -> NewMessage {
         if let Some((model, as_it_came)) = start.model {
+            if self.session.settings.model != model {
+                self.cancel_background();
+            }
             self.session.settings.model = model;
             match &mut self.session.head.settings {
                 Value::Object(own) => drop(own.insert("model".to_owned(), as_it_came)),
@@ -77,9 +83,21 @@ impl Step<'_> {
         }
     }
 
-    /// Asks the model to go on, after a compaction where the prompt is too large. `made` is one that was just made.
+    /// Asks the model to go on, after a compaction where one is due. `made` is one that was just made.
     pub(super) fn generate(&mut self, made: Option<&Compaction>) {
-        let budget = match self.session.settings.budget() {
+        match made {
+            Some(record) => self.go_on_with(Before::Made { failed: summary_failed(Some(record)) }),
+            None => self.go_on_with(Before::Nothing),
+        }
+    }
+
+    /// Asks the model to go on with the prompt as it is: a compaction that was due came to nothing.
+    pub(super) fn generate_as_it_is(&mut self, was_asked: bool) {
+        self.go_on_with(Before::Tried { failed: was_asked });
+    }
+
+    fn go_on_with(&mut self, before: Before) {
+        let budget = match self.session.budget() {
             Ok(budget) => budget,
             Err(error) => return self.fail(error),
         };
@@ -89,17 +107,18 @@ impl Step<'_> {
             );
         }
         let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
-        match prompt::render(source) {
-            Ok(prompt) => self.ask_for_answer(&prompt, !summary_failed(made)),
-            Err(exceeded) if !self.session.settings.policy.enabled || made.is_some() => {
-                self.fail(exceeded);
+        let next = trigger::next(source, &self.session.settings.policy, self.session.is_smaller());
+        let then = Then::Generate;
+        match (next, before) {
+            (Next::Send(prompt), before) => self.ask_for_answer(&prompt, !before.failed()),
+            (Next::Try(trigger, _), Before::Nothing) => {
+                self.begin_compaction(Begin { trigger, focus: None, exceeded: None, then });
             }
-            Err(exceeded) => self.begin_compaction(Begin {
-                trigger: Trigger::BudgetExceeded,
-                focus: None,
-                exceeded: Some(exceeded),
-                then: Then::Generate,
-            }),
+            (Next::Try(_, prompt), before) => self.ask_for_answer(&prompt, !before.failed()),
+            (Next::Must(_, exceeded), Before::Made { .. }) | (Next::Refuse(exceeded), _) => self.fail(exceeded),
+            (Next::Must(trigger, exceeded), Before::Nothing | Before::Tried { .. }) => {
+                self.begin_compaction(Begin { trigger, focus: None, exceeded: Some(exceeded), then });
+            }
         }
     }
 
@@ -120,6 +139,7 @@ impl Step<'_> {
         let (model, deadline) = (settings.model.clone(), settings.model_deadline_ms);
         self.enter(State::Streaming(Streaming {
             call,
+            tokens,
             message: message.clone(),
             draft: Draft::default(),
             untold: Vec::new(),
@@ -128,17 +148,32 @@ impl Step<'_> {
         self.tell_context(prompt);
         self.emit(EventBody::StreamStarted { message, turn: turn.clone() });
         let ask = AskModel { call, turn: Some(turn), purpose: Purpose::Turn, model, tokens, request };
+        if self.session.head.carried.learned.model.as_ref() != Some(&ask.model) {
+            self.session.head.carried.learned.model = Some(ask.model.clone());
+            self.write_head_as_it_was_used();
+        }
         self.effects.push(Effect::AskModel(Box::new(ask)));
         self.effects.push(Effect::Start(Timer::Model(call), deadline));
+        self.prepare(tokens);
     }
 
-    /// Says what a prompt weighs.
+    /// Says what a prompt weighs, and what fits before a compaction.
     pub(super) fn tell_context(&mut self, prompt: &Prompt) {
+        let until_compaction = self.session.budget().map_or(0, |budget| {
+            let budget = Budget { limit: prompt.limit, ..budget };
+            let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
+            trigger::tokens_until(source, &self.session.settings.policy, prompt.tokens)
+        });
         let sections = prompt.plan.sections.iter().map(|section| {
             (section.channel, SectionSize { name: section.name.clone(), tokens: section.tokens })
         });
         let sections = sections.collect();
-        self.emit(EventBody::ContextUpdated { tokens: prompt.tokens, limit: prompt.limit, sections });
+        self.emit(EventBody::ContextUpdated {
+            tokens: prompt.tokens,
+            limit: prompt.limit,
+            until_compaction,
+            sections,
+        });
     }
 
     /// Somebody stops a turn (source: 001). What the user saw is kept, open calls are answered. One that waits is taken
@@ -173,9 +208,10 @@ impl Step<'_> {
         self.refuse_renders();
         self.session.queue.is_held = true;
         self.session.titling = None;
+        self.cancel_background();
         match &self.session.state {
             State::Resting(_) | State::Paused(_) | State::Calling(_) => return,
-            State::Streaming(_) | State::Compacting(_) => {}
+            State::Streaming(_) | State::Compacting(_) | State::Reviewing(_) => {}
         }
         let is_turn = self.runs_turn();
         self.stop_running();
@@ -195,6 +231,7 @@ impl Step<'_> {
                 self.keep_answer(message, draft.said(), Vec::new(), draft.beside, StopReason::Cancelled);
             }
             State::Compacting(running) => self.stop_compacting(*running),
+            State::Reviewing(reviewing) => self.stop_reviewing(*reviewing),
             State::Paused(_) => {
                 self.emit(EventBody::PauseCleared);
                 let calls = self.session.unanswered();
@@ -202,6 +239,34 @@ impl Step<'_> {
             }
             State::Calling(calling) => self.answer_cancelled(calling.all()),
         }
+    }
+}
+
+/// What came before a model is asked to go on.
+#[derive(Clone, Copy)]
+enum Before {
+    /// Nothing that matters.
+    Nothing,
+    /// A compaction; whether its summary failed.
+    Made { failed: bool },
+    /// The attempt at one, which need not have been; whether a model was asked in vain.
+    Tried { failed: bool },
+}
+
+impl Before {
+    fn failed(self) -> bool {
+        match self {
+            Before::Nothing => false,
+            Before::Made { failed } | Before::Tried { failed } => failed,
+        }
+    }
+}
+
+impl Session {
+    /// Whether the model that answers next has a smaller window than the one that answered last.
+    fn is_smaller(&self) -> bool {
+        let last = self.head.carried.learned.model.as_ref();
+        last.is_some_and(|last| last.window > self.settings.model.window)
     }
 }
 
