@@ -39,6 +39,7 @@ impl Layers {
             completes: self.client.model_complete,
             invokes: self.client.tool_invoke,
             permits: self.client.request_permission,
+            reviews: self.client.compaction_review,
         };
         validated(&settings, client)
     }
@@ -110,6 +111,7 @@ fn validated(settings: &Settings, client: Client) -> Result<Effective, ProtocolE
     }
     for (field, ms, deadline) in [
         ("settings.modelDeadlineMs", settings.model_deadline_ms, &mut effective.model_deadline_ms),
+        ("settings.reviewDeadlineMs", settings.review_deadline_ms, &mut effective.review_deadline_ms),
         ("settings.toolDeadlineMs", settings.tool_deadline_ms, &mut effective.tool_deadline_ms),
     ] {
         match ms {
@@ -199,6 +201,7 @@ pub(super) fn shown(effective: &Effective) -> Settings {
         max_tool_result_tokens: Some(effective.max_tool_result_tokens),
         own_tools: Some(effective.own_tools.iter().map(|tool| tool.name.clone()).collect()),
         model_deadline_ms: Some(effective.model_deadline_ms),
+        review_deadline_ms: Some(effective.review_deadline_ms),
         tool_deadline_ms: Some(effective.tool_deadline_ms),
         delta_interval_ms: Some(effective.delta_interval_ms),
         titles: Some(effective.titles.into()),

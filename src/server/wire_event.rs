@@ -75,10 +75,10 @@ fn body(session: &Session, body: &EventBody) -> Event {
                 .map(|(record, _)| Box::new(view(session.transcript(), record))),
             metadata: update.record.as_ref().and_then(|(_, summary)| metadata(std::slice::from_ref(summary))),
         },
-        EventBody::ContextUpdated { tokens, limit, sections } => Event::ContextUpdated {
+        EventBody::ContextUpdated { tokens, limit, until_compaction, sections } => Event::ContextUpdated {
             tokens: *tokens,
             limit: *limit,
-            tokens_until_compaction: limit.saturating_sub(*tokens),
+            tokens_until_compaction: *until_compaction,
             sections: sections
                 .iter()
                 .map(|(channel, section)| SectionTokens {

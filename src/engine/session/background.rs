@@ -83,8 +83,9 @@ impl Step<'_> {
             return Some(job);
         }
         self.drop_stale(&job);
-        match self.session.background.take()? {
-            Background::Ready(prepared) => {
+        match self.session.background.take() {
+            None => return Some(job),
+            Some(Background::Ready(prepared)) => {
                 let record = self.at_desk(&job, |desk| prepared.applied(desk));
                 let Ok(Some(record)) = record else {
                     self.trace("a summary that was made ahead of time makes too little room; it was dropped");
@@ -94,7 +95,7 @@ impl Step<'_> {
                 self.tell(Phase::Started, &job, None, Some(job.reason()));
                 self.accept(record, job);
             }
-            Background::Asking(running) => {
+            Some(Background::Asking(running)) => {
                 let Compacting { call, mode, model, draft, waiting, .. } = *running;
                 self.tell(Phase::Started, &job, None, Some(job.reason()));
                 self.tell(Phase::Summarizing, &job, Some(mode), None);

@@ -186,10 +186,11 @@ impl Step<'_> {
         let Ask { mut request, mode, waiting } = ask;
         let call = self.next_call();
         let settings = &self.session.settings;
-        let own = match &job.then {
+        let of_render = match &job.then {
             Then::Render(rendering) => rendering.render.model.as_ref(),
-            Then::Generate | Then::Report(_) | Then::Rest => job.old_model.as_ref(),
+            Then::Generate | Then::Report(_) | Then::Rest => None,
         };
+        let own = job.old_model.as_ref().or(of_render);
         let (model, deadline) = (own.unwrap_or(&settings.model).clone(), settings.model_deadline_ms);
         if !model.tool_choice_none && request.tool_choice == ToolChoice::None {
             // A model that cannot be told to use no tools is told of none; its cached prefix is lost.

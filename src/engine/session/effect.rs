@@ -13,7 +13,7 @@ use super::stored::{Always, Driver, Head, Write};
 use crate::engine::compact::ladder::CannotFit;
 use crate::engine::compact::metadata::SummaryMetadata;
 use crate::engine::compact::record::Compaction;
-use crate::engine::id::{CallId, MessageId, RoundId, SessionId, TurnId};
+use crate::engine::id::{CallId, MessageId, Ordinal, RoundId, SessionId, TurnId};
 use crate::engine::message::Text;
 use crate::engine::prompt::request::Request;
 use crate::engine::prompt::{BudgetExceeded, Prompt};
@@ -49,7 +49,7 @@ pub enum Effect {
     /// Ask the user about calls. The session stands in its pause, whoever answers.
     AskPermission(Vec<Reason>),
     /// Ask the user about a compaction before it holds.
-    AskReview(Box<Compaction>),
+    AskReview(Box<AskReview>),
     /// The answer about it is not wanted any more.
     CancelReview,
     /// Say so when this many milliseconds have passed; a timer of the same name starts again.
@@ -90,6 +90,15 @@ pub struct AskModel {
     pub tokens: u32,
     /// What to send.
     pub request: Request,
+}
+
+/// A compaction that the user is asked about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AskReview {
+    /// What would hold.
+    pub record: Compaction,
+    /// Messages that no prompt would show any more and that its block does not stand for, with their sizes in bytes.
+    pub dropped: Vec<(Ordinal, usize)>,
 }
 
 /// Why a model is asked.

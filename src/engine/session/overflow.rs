@@ -10,7 +10,7 @@ use super::{Session, Step};
 use crate::engine::compact::record::Trigger;
 use crate::engine::message::{BUDGET_EXIT, Body, NewMessage, Usage, WRAP_UP};
 use crate::engine::prompt::coverage::is_hidden;
-use crate::engine::prompt::request::{Answer, Overflow, StopReason};
+use crate::engine::prompt::request::{Overflow, StopReason};
 use crate::engine::prompt::{self, Source};
 use crate::engine::settings::{Budget, SettingsError};
 
@@ -45,13 +45,13 @@ impl Session {
     }
 }
 
-/// The overflow in an answer that does not speak of one: nothing was said, and the length limit was reached at once, or
-/// more was read than the window holds.
-pub(super) fn silent(answer: &Answer, is_empty: bool, usage: Option<Usage>, window: u32) -> Option<Overflow> {
+/// The overflow in an answer that says nothing and does not speak of one: more was read than the window holds, or the
+/// length limit was reached at once by a request of at least half the window.
+pub(super) fn silent(stop: StopReason, usage: Option<Usage>, tokens: u32, window: u32) -> Option<Overflow> {
     let read = usage.and_then(|usage| usage.input_tokens);
     let is_over = read.is_some_and(|read| read > window);
-    let is_cut_at_once = answer.stop == StopReason::Length;
-    (is_empty && (is_over || is_cut_at_once)).then_some(Overflow {
+    let is_cut_at_once = stop == StopReason::Length && tokens >= window / 2;
+    (is_over || is_cut_at_once).then_some(Overflow {
         limit: Some(window).filter(|_| is_over),
         needed: read.filter(|_| is_over),
     })
@@ -128,7 +128,7 @@ impl Step<'_> {
         let first = self.session.transcript.turns().get(turn).map(|turn| turn.first).unwrap_or_default();
         let said = self.session.transcript.messages().iter().skip(first.index());
         let asked = said.filter(|message| matches!(&message.body, Body::Event { kind, .. } if kind == WRAP_UP));
-        if let Some(asked) = asked.map(|message| message.ord).last() {
+        if let Some(asked) = asked.map(|message| message.ord).next_back() {
             let rounds = self.session.transcript.rounds_of(turn).iter();
             if rounds.filter(|round| round.assistant > asked).count() < GRACE_ROUNDS {
                 return false;

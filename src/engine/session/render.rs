@@ -51,7 +51,8 @@ impl Step<'_> {
             Err(error) => return self.reply(reply, Err(error.into())),
         };
         let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
-        let next = trigger::next(source, &self.session.settings.policy, false);
+        let model = rendering.render.model.as_ref().unwrap_or(&self.session.settings.model);
+        let next = trigger::next(source, &self.session.settings.policy, self.session.is_smaller(model));
         let (trigger, exceeded) = match (next, rendering.render.summarize) {
             (Next::Send(_), Summarize::Auto) | (Next::Send(_) | Next::Try(..), Summarize::Never) => {
                 return self.rendered(rendering, None, None);
@@ -114,6 +115,7 @@ impl Step<'_> {
             (record, metadata)
         });
         self.tell_context(&prompt);
+        self.remember_model(render.model.as_ref().unwrap_or(&self.session.settings.model.clone()));
         let rendered = Rendered {
             prompt,
             window: budget.window,

@@ -3,17 +3,23 @@
 
 use super::Step;
 use super::compaction::End;
-use super::effect::Effect;
+use super::effect::{AskReview, Effect};
 use super::event::{EventBody, Phase};
 use super::input::{Review, Timer};
 use super::state::{Job, Rest, Reviewing, State};
 use crate::engine::compact::ladder;
 use crate::engine::compact::record::Compaction;
+use crate::engine::prompt::{self, Cut, CutReason};
 
 impl Step<'_> {
     /// Asks the user about a record before it holds.
     pub(super) fn ask_review(&mut self, record: Compaction, job: Job) {
         self.tell(Phase::Reviewing, &job, Some(record.mode), None);
+        let is_out = |cut: &Cut| matches!(cut.reason, CutReason::Dropped | CutReason::UserMessage);
+        let dropped = self.at_desk(&job, |desk| {
+            let cuts = prompt::draft(desk.source, Some(&record)).cuts.into_iter();
+            cuts.filter(is_out).filter_map(|cut| Some((cut.ord?, cut.original_bytes))).collect::<Vec<_>>()
+        });
         let was = self.session.state.name();
         self.session.state = State::Reviewing(Box::new(Reviewing { record: record.clone(), job }));
         let state = self.session.state.name();
@@ -21,7 +27,8 @@ impl Step<'_> {
             let turn = self.turn_id();
             self.emit(EventBody::RuntimeUpdated { state, turn, ended: None });
         }
-        self.effects.push(Effect::AskReview(Box::new(record)));
+        let dropped = dropped.unwrap_or_default();
+        self.effects.push(Effect::AskReview(Box::new(AskReview { record, dropped })));
         let deadline = self.session.settings.review_deadline_ms;
         self.effects.push(Effect::Start(Timer::Review, deadline));
     }

@@ -114,9 +114,9 @@ impl Step<'_> {
         let (stop, error, said, overflow) = match outcome {
             Ok(answer) => {
                 let stop = answer.stop;
-                let said = answer.clone().said(&draft);
+                let said = answer.said(&draft);
                 let is_empty = said.0.is_empty() && said.1.is_empty();
-                let overflow = silent(&answer, is_empty, said.2.usage, window);
+                let overflow = is_empty.then(|| silent(stop, said.2.usage, tokens, window)).flatten();
                 self.note_usage(said.2.usage.filter(|_| overflow.is_none()), tokens);
                 let why = || format!("the model said nothing to {tokens} tokens, which are too many for it");
                 (stop, None, said, overflow.map(|overflow| (overflow, why())))

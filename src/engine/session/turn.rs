@@ -6,6 +6,7 @@ use super::effect::{Answer, AskModel, Effect, Purpose, Refusal};
 use super::event::EventBody;
 use super::input::{ReplyTo, StartTurn, Timer};
 use super::queue::{Accepted, Done};
+use super::settings::ModelFacts;
 use super::state::{Rest, State, Streaming, Then};
 use super::stored::{Driver, TurnStatus};
 use crate::engine::compact::record::{Compaction, Mode};
@@ -107,7 +108,7 @@ impl Step<'_> {
             );
         }
         let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
-        let next = trigger::next(source, &self.session.settings.policy, self.session.is_smaller());
+        let next = trigger::next(source, &self.session.settings.policy, self.session.is_smaller(&self.session.settings.model));
         let then = Then::Generate;
         match (next, before) {
             (Next::Send(prompt), before) => self.ask_for_answer(&prompt, !before.failed()),
@@ -148,13 +149,18 @@ impl Step<'_> {
         self.tell_context(prompt);
         self.emit(EventBody::StreamStarted { message, turn: turn.clone() });
         let ask = AskModel { call, turn: Some(turn), purpose: Purpose::Turn, model, tokens, request };
-        if self.session.head.carried.learned.model.as_ref() != Some(&ask.model) {
-            self.session.head.carried.learned.model = Some(ask.model.clone());
-            self.write_head_as_it_was_used();
-        }
+        self.remember_model(&ask.model);
         self.effects.push(Effect::AskModel(Box::new(ask)));
         self.effects.push(Effect::Start(Timer::Model(call), deadline));
         self.prepare(tokens);
+    }
+
+    /// A prompt goes to this model: the next one may have a smaller window.
+    pub(super) fn remember_model(&mut self, model: &ModelFacts) {
+        if self.session.head.carried.learned.model.as_ref() != Some(model) {
+            self.session.head.carried.learned.model = Some(model.clone());
+            self.write_head_as_it_was_used();
+        }
     }
 
     /// Says what a prompt weighs, and what fits before a compaction.
@@ -264,9 +270,8 @@ impl Before {
 
 impl Session {
     /// Whether the model that answers next has a smaller window than the one that answered last.
-    fn is_smaller(&self) -> bool {
-        let last = self.head.carried.learned.model.as_ref();
-        last.is_some_and(|last| last.window > self.settings.model.window)
+    pub(super) fn is_smaller(&self, model: &ModelFacts) -> bool {
+        self.head.carried.learned.model.as_ref().is_some_and(|last| last.window > model.window)
     }
 }
 

@@ -47,7 +47,7 @@ same! {
     system::OnOverflow = prompt::OnOverflow: Keep Shrink Drop;
     effect::Purpose = model::ModelPurpose: Turn Summary Title;
     event::Phase = wire_event::CompactionPhase:
-        Started Summarizing FellBack Accepted Refused Cancelled CannotFit Voided;
+        Started Summarizing FellBack Reviewing Accepted Refused Cancelled CannotFit Voided;
     scope::TodoStatus = wire_scope::TodoStatus: Pending InProgress Completed;
     settings_of_session::Titles = settings::Titles: Request Model;
     state::StateName = session::State:
