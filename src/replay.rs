@@ -280,7 +280,10 @@ impl Call<'_> {
             // The prompt goes out as it is (source: 002).
             (_, Ok(prompt)) => return Ok(*prompt),
             (Step::CannotFit(sizes), Err(_)) => return Err(Unfit::CannotFit(sizes)),
-            (Step::Off | Step::Stale | Step::Ask(_) | Step::Refused(_) | Step::Prepared(_), Err(exceeded)) => {
+            (
+                Step::Off | Step::Stale | Step::Ask(_) | Step::Refused(_) | Step::Prepared(_),
+                Err(exceeded),
+            ) => {
                 return Err(Unfit::Exceeded(exceeded));
             }
         };
@@ -345,7 +348,8 @@ impl Call<'_> {
             && policy.consent == Consent::Auto
             && self.may_ask(source, memory, model)
             && trigger::prepares(source, policy, tokens);
-        if is_due && let Step::Prepared(prepared) = self.answered(ladder::prepare(desk), desk, memory, model) {
+        if is_due && let Step::Prepared(prepared) = self.answered(ladder::prepare(desk), desk, memory, model)
+        {
             memory.prepared = Some(prepared);
         }
     }

@@ -34,7 +34,10 @@ const LAYERS: &[(&str, &[&str])] = &[
             "transcript_io",
         ],
     ),
-    ("server", &["engine", "model", "protocol", "protocol::convert", "store", "tokenizer", "tool", "transcript_io"]),
+    (
+        "server",
+        &["engine", "model", "protocol", "protocol::convert", "store", "tokenizer", "tool", "transcript_io"],
+    ),
     ("replay", &["engine", "model", "transcript_io"]),
     ("transcript_io", &["engine"]),
     ("model", &["engine"]),

@@ -51,7 +51,9 @@ mod turn;
 use super::approval::Approval;
 use super::delta::Draft;
 use super::id::{CallId, Ordinal, SessionId, Time, TurnId};
-use super::message::{BUDGET_EXIT, Body, NewMessage, PROCESS_COMPLETED, QUESTION, REMOVED, ROUND_LIMIT, Text};
+use super::message::{
+    BUDGET_EXIT, Body, NewMessage, PROCESS_COMPLETED, QUESTION, REMOVED, ROUND_LIMIT, Text,
+};
 use super::prompt::item::Tool;
 use super::prompt::system::Fixed;
 use super::scope::Scope;

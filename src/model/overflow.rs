@@ -52,7 +52,15 @@ const WORDINGS: &[&str] = &[
 ];
 
 /// Words of other failures that speak of tokens and limits too: those of a rate, which more time mends.
-const OTHERS: &[&str] = &["tokens per min", "input tokens per", "rate limit", "rate_limit", "too many requests", "throttl", "quota"];
+const OTHERS: &[&str] = &[
+    "tokens per min",
+    "input tokens per",
+    "rate limit",
+    "rate_limit",
+    "too many requests",
+    "throttl",
+    "quota",
+];
 
 /// The overflow that these words tell, where they tell one.
 pub fn told(words: &str) -> Option<Overflow> {
@@ -107,7 +115,9 @@ mod tests {
         );
         assert_eq!(told("your input exceeds the context window of this model"), told_of(None, None));
         assert_eq!(told("{\"code\":\"context_length_exceeded\"}"), told_of(None, None));
-        for other in ["rate limit reached: tokens per min, maximum context length", "overloaded", "", "{limit}"] {
+        for other in
+            ["rate limit reached: tokens per min, maximum context length", "overloaded", "", "{limit}"]
+        {
             assert_eq!(told(other), None, "{other}");
         }
     }

@@ -87,6 +87,7 @@ const SEEN: &[&str] = &[
     "Started",
     "Summarizing",
     "FellBack",
+    "Reviewing",
     "Accepted",
     "Refused",
     "Cancelled",

@@ -173,7 +173,8 @@ pub fn edited(desk: Desk<'_>, record: &Compaction, text: &str) -> Result<Compact
     if tokens > most {
         return Err(Refusal::TooLarge { tokens, most }.to_string());
     }
-    let slice = plan::slice(desk.source.transcript, desk.policy.retention).map_err(|nothing| nothing.reason())?;
+    let slice =
+        plan::slice(desk.source.transcript, desk.policy.retention).map_err(|nothing| nothing.reason())?;
     let with = Ingredients { narrative: Some(text.trim().to_owned()), ..Ingredients::default() };
     let made = desk.with_block(record.mode, slice, &with).ok_or("the prompt would not reach its target")?;
     Ok(Compaction {

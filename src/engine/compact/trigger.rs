@@ -87,9 +87,10 @@ pub fn idles(policy: &Policy, silent_ms: u64) -> bool {
 pub fn tokens_until(source: Source<'_>, policy: &Policy, tokens: u32) -> u32 {
     let limit = source.budget.limit;
     let share = policy.triggers.pre_turn.filter(|_| may_try(policy)).map(|share| share.of(limit));
-    let earliest = source.transcript.in_force().map_or(0, |record| {
-        record.tokens_after.saturating_add(min_new_tokens(source, policy))
-    });
+    let earliest = source
+        .transcript
+        .in_force()
+        .map_or(0, |record| record.tokens_after.saturating_add(min_new_tokens(source, policy)));
     share.map_or(limit, |share| share.max(earliest).min(limit)).saturating_sub(tokens)
 }
 
@@ -144,9 +145,10 @@ fn begins(transcript: &Transcript) -> bool {
 
 /// Whether enough is new since the last compaction.
 fn is_worth_it(source: Source<'_>, policy: &Policy, tokens: u32) -> bool {
-    source.transcript.in_force().is_none_or(|record| {
-        tokens.saturating_sub(record.tokens_after) >= min_new_tokens(source, policy)
-    })
+    source
+        .transcript
+        .in_force()
+        .is_none_or(|record| tokens.saturating_sub(record.tokens_after) >= min_new_tokens(source, policy))
 }
 
 /// User turns that a prompt shows as they were said.

@@ -1,11 +1,11 @@
 //! An overflow as a state: the ladder is begun, a model is waited for where it asks one, and what follows the
 //! compaction goes on from there. The rungs themselves are in `compact::ladder`.
 
-use super::{Session, Step};
 use super::effect::{Answer, AskModel, Effect, Purpose, Refusal};
 use super::event::{CompactionUpdate, EventBody, Phase};
 use super::input::{ReplyTo, Timer};
 use super::state::{Compacting, Job, Rest, State, Then};
+use super::{Session, Step};
 use crate::engine::compact::compose::Desk;
 use crate::engine::compact::ladder::{self, Ask, CannotFit, Outcome, Waiting};
 use crate::engine::compact::metadata::{SummaryMetadata, metadata};
@@ -63,7 +63,8 @@ impl Step<'_> {
             | State::Paused(_)
             | State::Calling(_) => Rest::Idle,
         };
-        let old_model = self.session.head.carried.learned.model.clone().filter(|_| trigger == Trigger::ModelChanged);
+        let old_model =
+            self.session.head.carried.learned.model.clone().filter(|_| trigger == Trigger::ModelChanged);
         let job = Job {
             trigger,
             focus,
@@ -77,7 +78,9 @@ impl Step<'_> {
         };
         let Some(job) = self.use_prepared(job) else { return };
         self.tell(Phase::Started, &job, None, Some(job.reason()));
-        if job.trigger == Trigger::Manual && self.at_desk(&job, |desk| trigger::is_unchanged(desk.source)) == Ok(true) {
+        if job.trigger == Trigger::Manual
+            && self.at_desk(&job, |desk| trigger::is_unchanged(desk.source)) == Ok(true)
+        {
             let why = "nothing was said since the last compaction";
             return self.finish(job, End::Nothing(why.into()));
         }

@@ -17,14 +17,17 @@ impl Step<'_> {
         let secs = self.session.settings.policy.triggers.idle_secs;
         let is_free = self.is_resting() && self.session.queue.items.is_empty();
         let last = self.session.head.updated_at;
-        let watched = secs.filter(|_| is_free && !self.session.transcript.messages().is_empty()).map(|secs| (last, secs));
+        let watched = secs
+            .filter(|_| is_free && !self.session.transcript.messages().is_empty())
+            .map(|secs| (last, secs));
         if self.session.idle_from == watched {
             return;
         }
         match (watched, self.session.idle_from) {
             (Some((last, secs)), _) => {
                 let silent = self.around.now.0.saturating_sub(last.0);
-                self.effects.push(Effect::Start(Timer::Idle, (u64::from(secs) * 1000).saturating_sub(silent)));
+                self.effects
+                    .push(Effect::Start(Timer::Idle, (u64::from(secs) * 1000).saturating_sub(silent)));
             }
             (None, Some(_)) => self.effects.push(Effect::Stop(Timer::Idle)),
             (None, None) => {}
@@ -42,6 +45,11 @@ impl Step<'_> {
         if !is_free || !trigger::idles(policy, silent) || !trigger::may_shrink(source, policy) {
             return;
         }
-        self.begin_compaction(Begin { trigger: Trigger::Idle, focus: None, exceeded: None, then: Then::Rest });
+        self.begin_compaction(Begin {
+            trigger: Trigger::Idle,
+            focus: None,
+            exceeded: None,
+            then: Then::Rest,
+        });
     }
 }

@@ -51,10 +51,8 @@ pub(super) fn silent(stop: StopReason, usage: Option<Usage>, tokens: u32, window
     let read = usage.and_then(|usage| usage.input_tokens);
     let is_over = read.is_some_and(|read| read > window);
     let is_cut_at_once = stop == StopReason::Length && tokens >= window / 2;
-    (is_over || is_cut_at_once).then_some(Overflow {
-        limit: Some(window).filter(|_| is_over),
-        needed: read.filter(|_| is_over),
-    })
+    (is_over || is_cut_at_once)
+        .then_some(Overflow { limit: Some(window).filter(|_| is_over), needed: read.filter(|_| is_over) })
 }
 
 impl Step<'_> {
@@ -93,15 +91,18 @@ impl Step<'_> {
         let own = u64::from(tokens);
         let stated = overflow.limit.map(|limit| {
             let budget = settings.budget.budget(limit).map_or(limit, |budget| budget.limit);
-            let scaled = overflow.needed.filter(|needed| *needed > limit).map(|needed| {
-                own * u64::from(limit) / u64::from(needed)
-            });
+            let scaled = overflow
+                .needed
+                .filter(|needed| *needed > limit)
+                .map(|needed| own * u64::from(limit) / u64::from(needed));
             scaled.map_or(u64::from(budget), |scaled| scaled.min(u64::from(budget)))
         });
         let most = stated.unwrap_or(own * OF_UNKNOWN / 1000).min(own.saturating_sub(1));
         let tokens = u32::try_from(most).unwrap_or(u32::MAX);
         let model = settings.model.name.clone();
-        self.trace(format!("the provider took less than was sent: prompts have at most {tokens} tokens from now on"));
+        self.trace(format!(
+            "the provider took less than was sent: prompts have at most {tokens} tokens from now on"
+        ));
         self.session.head.carried.learned.limit = Some(LearnedLimit { model, tokens });
         self.write_head_as_it_was_used();
     }
@@ -127,7 +128,8 @@ impl Step<'_> {
         let turn = self.session.transcript.turns().len().saturating_sub(1);
         let first = self.session.transcript.turns().get(turn).map(|turn| turn.first).unwrap_or_default();
         let said = self.session.transcript.messages().iter().skip(first.index());
-        let asked = said.filter(|message| matches!(&message.body, Body::Event { kind, .. } if kind == WRAP_UP));
+        let asked =
+            said.filter(|message| matches!(&message.body, Body::Event { kind, .. } if kind == WRAP_UP));
         if let Some(asked) = asked.map(|message| message.ord).next_back() {
             let rounds = self.session.transcript.rounds_of(turn).iter();
             if rounds.filter(|round| round.assistant > asked).count() < GRACE_ROUNDS {

@@ -45,7 +45,8 @@ impl Step<'_> {
                 match self.at_desk(&job, |desk| ladder::edited(desk, &record, &text)) {
                     Ok(Ok(edited)) => self.apply(Compaction { trigger: record.trigger, ..edited }, job),
                     Ok(Err(why)) => {
-                        let why = format!("the edited text cannot be used, so the summary stays as it was: {why}");
+                        let why =
+                            format!("the edited text cannot be used, so the summary stays as it was: {why}");
                         self.tell(Phase::FellBack, &job, Some(record.mode), Some(why));
                         self.apply(Compaction { unreviewed: true, ..record }, job);
                     }

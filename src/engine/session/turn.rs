@@ -1,6 +1,5 @@
 //! Our own loop: a request, a prompt, an answer, its tools, and again until the model is done or somebody stops it.
 
-use super::{Session, Step};
 use super::compaction::Begin;
 use super::effect::{Answer, AskModel, Effect, Purpose, Refusal};
 use super::event::EventBody;
@@ -9,6 +8,7 @@ use super::queue::{Accepted, Done};
 use super::settings::ModelFacts;
 use super::state::{Rest, State, Streaming, Then};
 use super::stored::{Driver, TurnStatus};
+use super::{Session, Step};
 use crate::engine::compact::record::{Compaction, Mode};
 use crate::engine::compact::trigger::{self, Next};
 use crate::engine::delta::Draft;
@@ -108,7 +108,11 @@ impl Step<'_> {
             );
         }
         let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
-        let next = trigger::next(source, &self.session.settings.policy, self.session.is_smaller(&self.session.settings.model));
+        let next = trigger::next(
+            source,
+            &self.session.settings.policy,
+            self.session.is_smaller(&self.session.settings.model),
+        );
         let then = Then::Generate;
         match (next, before) {
             (Next::Send(prompt), before) => self.ask_for_answer(&prompt, !before.failed()),
@@ -116,7 +120,9 @@ impl Step<'_> {
                 self.begin_compaction(Begin { trigger, focus: None, exceeded: None, then });
             }
             (Next::Try(_, prompt), before) => self.ask_for_answer(&prompt, !before.failed()),
-            (Next::Must(_, exceeded), Before::Made { .. }) | (Next::Refuse(exceeded), _) => self.fail(exceeded),
+            (Next::Must(_, exceeded), Before::Made { .. }) | (Next::Refuse(exceeded), _) => {
+                self.fail(exceeded)
+            }
             (Next::Must(trigger, exceeded), Before::Nothing | Before::Tried { .. }) => {
                 self.begin_compaction(Begin { trigger, focus: None, exceeded: Some(exceeded), then });
             }

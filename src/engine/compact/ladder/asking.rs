@@ -125,7 +125,13 @@ pub(super) fn ask_piece(
 }
 
 /// The one request to shorten a summary that is too long. Nothing where that would not fit a request.
-pub(super) fn ask_shorter(desk: Desk<'_>, way: &Way, rung: &Rung, long: &str, input_truncated: bool) -> Option<Step> {
+pub(super) fn ask_shorter(
+    desk: Desk<'_>,
+    way: &Way,
+    rung: &Rung,
+    long: &str,
+    input_truncated: bool,
+) -> Option<Step> {
     let most = desk.source.budget.max_summary_tokens;
     let item = user(desk, template::shorten_request(long, desk.counter.count(long), most));
     if way.was_shortened || item.tokens > desk.source.budget.summary_request {
