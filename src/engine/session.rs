@@ -12,18 +12,21 @@
 //! | `turn` | our own loop: prompt, answer, tools, again |
 //! | `stream` | an answer that is being given |
 //! | `title` | the session's name |
+//! | `prefix` | what stands before the messages |
 //! | `tools` | calls, decisions, results |
 //! | `compaction` | a compaction as a state that waits for a model |
 //! | `background` | a summary that is made beside a turn |
 //! | `review` | a compaction that waits for its user |
 //! | `overflow` | what a provider finds too large, and a turn that comes near its window's end |
 //! | `idle` | a session that nobody speaks in |
+//! | `attach` | what is so now, captured with the request that it first appears in |
 //! | `render` | the editor's loop: a history comes in, a prompt goes out (source: 003) |
 //! | `reconcile` | an editor's history against ours |
 //! | `recall` | what was said, byte for byte |
 
 pub mod acceptance;
 mod background;
+mod attach;
 mod command;
 mod compaction;
 pub mod effect;
@@ -32,6 +35,7 @@ pub mod history_turn;
 mod idle;
 pub mod input;
 mod overflow;
+mod prefix;
 pub mod queue;
 pub mod recall;
 pub mod reconcile;
@@ -54,7 +58,6 @@ use super::id::{CallId, Ordinal, SessionId, Time, TurnId};
 use super::message::{
     BUDGET_EXIT, Body, NewMessage, PROCESS_COMPLETED, QUESTION, REMOVED, ROUND_LIMIT, Text,
 };
-use super::prompt::item::Tool;
 use super::prompt::system::Fixed;
 use super::scope::Scope;
 use super::tokens::TokenCount;
@@ -76,6 +79,7 @@ pub struct Session {
     settings: Settings,
     transcript: Transcript,
     fixed: Fixed,
+    read: prefix::Read,
     /// How each turn of the transcript ended, by its place.
     turns: Vec<TurnRow>,
     state: State,
@@ -177,6 +181,7 @@ impl Session {
             settings,
             transcript,
             fixed: Fixed::default(),
+            read: prefix::Read::default(),
             turns,
             state: State::Resting(Rest::Idle),
             events: Ring::default(),
@@ -201,16 +206,6 @@ impl Session {
         session.freeze(counter);
         session.state = session.state_found();
         session
-    }
-
-    /// Counts and freezes what stands before the messages: the caller's sections, its tools, and those of ours that it
-    /// has no tool of the same name for.
-    fn freeze(&mut self, counter: &dyn TokenCount) {
-        let prefix = &self.head.prefix;
-        let theirs = |own: &&Tool| !prefix.tools.iter().any(|tool| tool.name == own.name);
-        let own = self.settings.own_tools.iter().filter(theirs);
-        let tools = prefix.tools.iter().chain(own).cloned().collect();
-        self.fixed = Fixed::new("", &prefix.sections, tools, counter);
     }
 
     /// The state that follows from what is stored.
@@ -344,7 +339,9 @@ impl Session {
             Input::Expired(Timer::Idle) => step.idled(),
             Input::Reviewed(review) => step.reviewed(review),
             Input::Settings(settings) => step.take_settings(*settings),
+            Input::Background(background) => step.take_background(*background),
             Input::Scope(scope) => step.take_scope(scope),
+            Input::Attach(attachments) => step.attach_later(attachments),
             Input::Approvals(approvals) => step.session.approvals = approvals,
             Input::Ending => step.ending(),
             Input::NotWritten(why) => step.not_written(why),

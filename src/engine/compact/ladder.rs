@@ -7,7 +7,7 @@ mod last;
 
 use super::accept::Refusal;
 use super::compose::{Desk, Ingredients};
-use super::plan::{self, Slice};
+use super::slice::{self, Slice};
 use super::policy::Stage;
 use super::record::{Compaction, Fallback, Mode, ModeRequested, Strength};
 use crate::engine::id::Ordinal;
@@ -154,7 +154,7 @@ pub fn prepare(desk: Desk<'_>) -> Step {
 
 /// Goes on after the user refused what this rung made, without any model: the next rung, where there is one.
 pub fn below(desk: Desk<'_>, refused: Mode) -> Step {
-    let slice = match plan::slice(desk.source.transcript, desk.policy.retention) {
+    let slice = match slice::slice(desk.source, desk.policy) {
         Ok(slice) => slice,
         Err(nothing) => return without_slice(desk, nothing, Reach::Whole),
     };
@@ -174,7 +174,7 @@ pub fn edited(desk: Desk<'_>, record: &Compaction, text: &str) -> Result<Compact
         return Err(Refusal::TooLarge { tokens, most }.to_string());
     }
     let slice =
-        plan::slice(desk.source.transcript, desk.policy.retention).map_err(|nothing| nothing.reason())?;
+        slice::slice(desk.source, desk.policy).map_err(|nothing| nothing.reason())?;
     let with = Ingredients { narrative: Some(text.trim().to_owned()), ..Ingredients::default() };
     let made = desk.with_block(record.mode, slice, &with).ok_or("the prompt would not reach its target")?;
     Ok(Compaction {
@@ -189,7 +189,7 @@ fn begin(desk: Desk<'_>, model: bool, reach: Reach) -> Step {
     if !desk.policy.enabled {
         return Step::Off;
     }
-    let slice = match plan::slice(desk.source.transcript, desk.policy.retention) {
+    let slice = match slice::slice(desk.source, desk.policy) {
         Ok(slice) => slice,
         Err(nothing) => return without_slice(desk, nothing, reach),
     };

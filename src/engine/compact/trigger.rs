@@ -1,9 +1,9 @@
 //! When a compaction is due: one decision about a prompt that is about to be sent, the same for a session that runs and
 //! for one that is replayed. Pure: what is due is said, nothing is begun. How it is done is `ladder`'s.
 
-use super::plan;
 use super::policy::{Consent, Policy};
 use super::record::{Compaction, Trigger};
+use super::slice;
 use crate::engine::id::Ordinal;
 use crate::engine::prompt::coverage::is_hidden;
 use crate::engine::prompt::{self, BudgetExceeded, Prompt, Source};
@@ -52,7 +52,7 @@ pub fn next(source: Source<'_>, policy: &Policy, is_smaller: bool) -> Next {
 /// its model is asked (source: 000).
 pub fn due(source: Source<'_>, policy: &Policy, tokens: u32) -> Option<Trigger> {
     let may = may_try(policy) && begins(source.transcript) && is_worth_it(source, policy, tokens);
-    if !may || plan::slice(source.transcript, policy.retention).is_err() {
+    if !may || slice::slice(source, policy).is_err() {
         return None;
     }
     let triggers = &policy.triggers;
@@ -74,7 +74,7 @@ pub fn prepares(source: Source<'_>, policy: &Policy, tokens: u32) -> bool {
 
 /// Whether there is something to compact, and nothing of it was compacted already.
 pub fn may_shrink(source: Source<'_>, policy: &Policy) -> bool {
-    !is_unchanged(source) && plan::slice(source.transcript, policy.retention).is_ok()
+    !is_unchanged(source) && slice::slice(source, policy).is_ok()
 }
 
 /// Whether silence of this many seconds sets a compaction off. The last of them counts (source: 004).

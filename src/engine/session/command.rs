@@ -198,12 +198,13 @@ impl Step<'_> {
 
     /// Other settings hold from now on; who shows them is told.
     pub(super) fn take_settings(&mut self, settings: Settings) {
-        let before = std::mem::replace(&mut self.session.settings, settings);
-        if before.model != self.session.settings.model {
+        let old = std::mem::replace(&mut self.session.settings, settings);
+        if old.model != self.session.settings.model {
             self.cancel_background();
         }
-        let tools = before.own_tools;
-        if tools != self.session.settings.own_tools {
+        let new = &self.session.settings;
+        let text = |of: &Settings| (of.system.clone(), of.policy.order.clone());
+        if old.own_tools != new.own_tools || text(&old) != text(new) {
             self.session.freeze(self.around.counter);
         }
         self.emit_thread();

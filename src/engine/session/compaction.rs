@@ -268,6 +268,9 @@ impl Step<'_> {
         record.duration_ms = Some(self.around.now.0.saturating_sub(job.since.0));
         self.session.transcript.record(record.clone());
         self.write(super::stored::Write::Compaction(Box::new(record.clone())));
+        if let Ok((budget, _)) = self.terms(&job) {
+            self.show_background_within(budget);
+        }
         self.finish(job, End::Made(Box::new(record)));
     }
 

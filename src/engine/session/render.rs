@@ -30,6 +30,7 @@ impl Step<'_> {
         let mut render = render;
         self.take_prefix(std::mem::take(&mut render.prefix));
         self.limit_results(&render);
+        self.attach_to_render(&mut render);
         let report = match (render.history.take(), render.current.take()) {
             (None, None) => Report::default(),
             (Some(mut history), current) => {
@@ -39,6 +40,7 @@ impl Step<'_> {
             }
             (None, Some(current)) => self.take(vec![current], Reach::Running, true),
         };
+        self.attach_rest(std::mem::take(&mut render.attachments));
         if self.session.transcript.turns().is_empty() {
             let why = "there is nothing to render: neither the session nor the request has a message";
             return self.reply(reply, Err(Refusal::Empty(why)));
@@ -50,12 +52,13 @@ impl Step<'_> {
             Ok(budget) => budget,
             Err(error) => return self.reply(reply, Err(error.into())),
         };
+        let moved = self.settle_placement(budget);
         let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
         let model = rendering.render.model.as_ref().unwrap_or(&self.session.settings.model);
         let next = trigger::next(source, &self.session.settings.policy, self.session.is_smaller(model));
         let (trigger, exceeded) = match (next, rendering.render.summarize) {
             (Next::Send(_), Summarize::Auto) | (Next::Send(_) | Next::Try(..), Summarize::Never) => {
-                return self.rendered(rendering, None, None);
+                return self.rendered(rendering, moved, None);
             }
             (Next::Must(_, exceeded) | Next::Refuse(exceeded), Summarize::Never)
             | (Next::Refuse(exceeded), Summarize::Auto) => {

@@ -6,6 +6,7 @@ use super::settings::ModelFacts;
 use crate::engine::compact::record::{Compaction, Status};
 use crate::engine::compact::trigger::Attempts;
 use crate::engine::id::{CallId, CompactionId, Generation, ItemId, Ordinal, SessionId, Time, TurnId};
+use crate::engine::message::attachment::Attachment;
 use crate::engine::message::{Message, Text};
 use crate::engine::prompt::item::Tool;
 use crate::engine::prompt::system::CallerSection;
@@ -130,6 +131,9 @@ impl Head {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Carried {
+    /// What waits to be told with the next request.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
     /// What it learned of its models and its summaries.
     pub learned: Learned,
 }

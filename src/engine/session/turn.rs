@@ -28,6 +28,7 @@ impl Step<'_> {
             return self.put_in(start, promised);
         }
         self.close_running();
+        self.background_of_turn();
         let new = self.request(start);
         let (transcript, counter) = (&mut self.session.transcript, self.around.counter);
         let ord = match promised {
@@ -72,7 +73,8 @@ impl Step<'_> {
             self.emit_thread();
         }
         self.take_prefix(start.prefix);
-        NewMessage { external_id: start.external_id, ..self.stamped(Body::User(start.content)) }
+        let content = self.attached(start.content, start.attachments);
+        NewMessage { external_id: start.external_id, ..self.stamped(Body::User(content)) }
     }
 
     fn about(&self, ord: Ordinal) -> Accepted {
@@ -107,6 +109,7 @@ impl Step<'_> {
                 "no model can be asked: the client did not say that it answers model/complete".to_owned(),
             );
         }
+        self.settle_placement(budget);
         let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
         let next = trigger::next(
             source,

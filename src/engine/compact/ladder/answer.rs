@@ -6,7 +6,7 @@ use super::last::without_model;
 use super::{Outcome, Prepared, Reach, Rung, Step, Waiting};
 use crate::engine::compact::accept::{Refusal, accept};
 use crate::engine::compact::compose::{Desk, Ingredients};
-use crate::engine::compact::plan::Slice;
+use crate::engine::compact::slice::Slice;
 use crate::engine::compact::record::{Compaction, Fallback, Mode};
 use crate::engine::id::{CompactionId, Generation, Ordinal};
 use crate::engine::prompt::segment::segments;

@@ -3,7 +3,8 @@
 
 use super::{CannotFit, Reach, Step, Way, fallback};
 use crate::engine::compact::compose::{Desk, Ingredients};
-use crate::engine::compact::plan::{self, NothingToSummarize, Slice};
+use crate::engine::compact::plan;
+use crate::engine::compact::slice::{self, NothingToSummarize, Slice};
 use crate::engine::compact::record::{Action, Compaction, Fallback, Mode, Strength};
 use crate::engine::id::Ordinal;
 use crate::engine::prompt::limit;
@@ -24,7 +25,7 @@ pub(super) fn without_model(desk: Desk<'_>, mut way: Way) -> Step {
     }
     let slice = way.slice;
     let plain = Ingredients::default();
-    let widest = plan::widest(desk.source.transcript).unwrap_or(slice);
+    let widest = slice::widest(desk.source.transcript, desk.policy).unwrap_or(slice);
     // A summary that could not be renewed stays as it was, where there is room for it (source: 002).
     let narrative = desk.source.transcript.in_force().and_then(|record| record.narrative.as_deref());
     let with_old = Ingredients { narrative: narrative.map(str::to_owned), ..Ingredients::default() };
@@ -41,7 +42,7 @@ pub(super) fn without_model(desk: Desk<'_>, mut way: Way) -> Step {
 
 /// Rung 4.
 pub(super) fn by_dropping(desk: Desk<'_>, way: Way) -> Step {
-    let widest = plan::widest(desk.source.transcript).unwrap_or(way.slice);
+    let widest = slice::widest(desk.source.transcript, desk.policy).unwrap_or(way.slice);
     match desk.dropped(Mode::Dropped, widest, &Ingredients::default()) {
         Some(record) => accepted(record, way.fallbacks),
         None => last_steps(desk, way.fallbacks),
@@ -60,7 +61,7 @@ pub(super) fn without_slice(desk: Desk<'_>, nothing: NothingToSummarize, reach: 
 /// Rung 4's last steps: the newest round's results shortened by rule, then everything given up but the current request
 /// and what is left of the newest round; rung 5.
 fn last_steps(desk: Desk<'_>, fallbacks: Vec<Fallback>) -> Step {
-    let slice = plan::widest(desk.source.transcript).ok();
+    let slice = slice::widest(desk.source.transcript, desk.policy).ok();
     let half = Ingredients { newest: shortened_newest(desk, slice, true), ..Ingredients::default() };
     let least = Ingredients {
         newest: shortened_newest(desk, slice, false),
