@@ -25,8 +25,8 @@
 //! | `recall` | what was said, byte for byte |
 
 pub mod acceptance;
-mod background;
 mod attach;
+mod background;
 mod command;
 mod compaction;
 pub mod effect;

@@ -13,6 +13,7 @@ mod model;
 mod rewinding;
 mod settled;
 mod table;
+mod triggers;
 mod waiting;
 
 use bench::{Bench, result, settings, text};

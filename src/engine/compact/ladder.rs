@@ -7,9 +7,9 @@ mod last;
 
 use super::accept::Refusal;
 use super::compose::{Desk, Ingredients};
-use super::slice::{self, Slice};
 use super::policy::Stage;
 use super::record::{Compaction, Fallback, Mode, ModeRequested, Strength};
+use super::slice::{self, Slice};
 use crate::engine::id::Ordinal;
 use crate::engine::prompt::limit;
 use crate::engine::prompt::request::{Completion, Request};
@@ -173,8 +173,7 @@ pub fn edited(desk: Desk<'_>, record: &Compaction, text: &str) -> Result<Compact
     if tokens > most {
         return Err(Refusal::TooLarge { tokens, most }.to_string());
     }
-    let slice =
-        slice::slice(desk.source, desk.policy).map_err(|nothing| nothing.reason())?;
+    let slice = slice::slice(desk.source, desk.policy).map_err(|nothing| nothing.reason())?;
     let with = Ingredients { narrative: Some(text.trim().to_owned()), ..Ingredients::default() };
     let made = desk.with_block(record.mode, slice, &with).ok_or("the prompt would not reach its target")?;
     Ok(Compaction {

@@ -4,8 +4,8 @@
 use super::{CannotFit, Reach, Step, Way, fallback};
 use crate::engine::compact::compose::{Desk, Ingredients};
 use crate::engine::compact::plan;
-use crate::engine::compact::slice::{self, NothingToSummarize, Slice};
 use crate::engine::compact::record::{Action, Compaction, Fallback, Mode, Strength};
+use crate::engine::compact::slice::{self, NothingToSummarize, Slice};
 use crate::engine::id::Ordinal;
 use crate::engine::prompt::limit;
 use crate::engine::prompt::segment::{Segment, segments};
