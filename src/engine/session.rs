@@ -8,7 +8,7 @@
 //! | `acceptance` | which command is taken in which state |
 //! | `command` | what a command does |
 //! | `queue` | commands that wait |
-//! | `rewind` | what changes the past |
+//! | `rewind`, `branch` | what changes the past, and what goes on from it elsewhere |
 //! | `turn` | our own loop: prompt, answer, tools, again |
 //! | `stream` | an answer that is being given |
 //! | `title` | the session's name |
@@ -19,6 +19,9 @@
 //! | `review` | a compaction that waits for its user |
 //! | `overflow` | what a provider finds too large, and a turn that comes near its window's end |
 //! | `idle` | a session that nobody speaks in |
+//! | `breaks` | what breaks the prompt's beginning, and what that costs |
+//! | `usage` | what reports of usage taught, and the budget that follows |
+//! | `instructions` | instruction files of the workspace: frozen, and what changes told once |
 //! | `attach` | what is so now, captured with the request that it first appears in |
 //! | `render` | the editor's loop: a history comes in, a prompt goes out (source: 003) |
 //! | `reconcile` | an editor's history against ours |
@@ -27,6 +30,8 @@
 pub mod acceptance;
 mod attach;
 mod background;
+mod branch;
+pub mod breaks;
 mod command;
 mod compaction;
 pub mod effect;
@@ -35,6 +40,7 @@ pub mod history_turn;
 mod idle;
 pub mod input;
 mod overflow;
+mod instructions;
 mod prefix;
 pub mod queue;
 pub mod recall;
@@ -51,6 +57,7 @@ mod stream;
 mod title;
 mod tools;
 mod turn;
+pub mod usage;
 
 use super::approval::Approval;
 use super::delta::Draft;
@@ -341,6 +348,7 @@ impl Session {
             Input::Settings(settings) => step.take_settings(*settings),
             Input::Background(background) => step.take_background(*background),
             Input::Scope(scope) => step.take_scope(scope),
+            Input::Instructions(files) => step.take_instructions(files),
             Input::Attach(attachments) => step.attach_later(attachments),
             Input::Approvals(approvals) => step.session.approvals = approvals,
             Input::Ending => step.ending(),
@@ -462,6 +470,8 @@ impl Step<'_> {
         }
         self.write(Write::Message { turn, message: message.clone() });
         self.emit(EventBody::MessageAdded(message));
+        self.announce_late_result(ord);
+        self.learn_usage(ord);
     }
 
     /// Sets how the turn at this place ended.

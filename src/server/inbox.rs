@@ -1,8 +1,10 @@
 //! Everything that reaches the owner loop: one closed list. What is done about it stands in `main_loop` and beside it.
 
+use super::files::Which;
 use super::follow::Told;
 use super::queued::Gone;
 use super::shared::{Loaded, ScopeDone};
+use super::watch::Found;
 use crate::engine::id::{CallId, SessionId};
 use crate::engine::session::input::{ReplyTo, Timer, ToolOutcome};
 use crate::engine::session::stored::Always;
@@ -28,6 +30,8 @@ pub(super) enum Event {
     Configured(Box<Settings>),
     /// It changed to something that is no configuration.
     Unreadable(ProtocolError),
+    /// A file that matters changed.
+    File(Which, Found),
     /// The client asks for something.
     Asked(ReplyTo, Box<Ask>, Reply),
     /// Its handler is gone: the client cancelled the request.

@@ -436,6 +436,7 @@ fn inspected(session: &Session, layers: &Layers, inspection: Inspection) -> Cont
         limit: inspection.limit,
         window: inspection.window,
         estimator: inspection.estimator,
+        estimate: convert::estimate(inspection.estimate),
         sections: sections
             .map(|(channel, name, tokens)| SectionTokens { channel: channel.into(), name, tokens })
             .collect(),
@@ -446,7 +447,7 @@ fn inspected(session: &Session, layers: &Layers, inspection: Inspection) -> Cont
             .map(|(record, _)| view(session.transcript(), record))
             .collect(),
         coverage: convert::coverage(&inspection.coverage),
-        settings: layers.sources(&own, settings),
+        settings: layers.sources(&session.head().workspace, &own, settings),
     }
 }
 

@@ -10,6 +10,7 @@ mod desk;
 mod import;
 mod invariants;
 mod promises;
+mod policies;
 mod protocol;
 mod readme;
 mod session;

@@ -36,7 +36,7 @@ impl Step<'_> {
         if self.session.background.is_some() {
             return;
         }
-        let attempts = self.session.head.carried.learned.attempts;
+        let attempts = self.session.head.carried.attempts;
         let step = self.at_desk(&job, |desk| {
             let may_ask = attempts.may_ask(desk.source, desk.policy);
             (may_ask && trigger::prepares(desk.source, desk.policy, tokens)).then(|| ladder::prepare(desk))

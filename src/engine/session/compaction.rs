@@ -4,8 +4,11 @@
 use super::effect::{Answer, AskModel, Effect, Purpose, Refusal};
 use super::event::{CompactionUpdate, EventBody, Phase};
 use super::input::{ReplyTo, Timer};
+use super::breaks::BreakCause;
+use super::settings::ModelFacts;
 use super::state::{Compacting, Job, Rest, State, Then};
 use super::{Session, Step};
+use super::usage::read_sizes;
 use crate::engine::compact::compose::Desk;
 use crate::engine::compact::ladder::{self, Ask, CannotFit, Outcome, Waiting};
 use crate::engine::compact::metadata::{SummaryMetadata, metadata};
@@ -64,7 +67,7 @@ impl Step<'_> {
             | State::Calling(_) => Rest::Idle,
         };
         let old_model =
-            self.session.head.carried.learned.model.clone().filter(|_| trigger == Trigger::ModelChanged);
+            self.session.head.carried.model.clone().filter(|_| trigger == Trigger::ModelChanged);
         let job = Job {
             trigger,
             focus,
@@ -99,7 +102,7 @@ impl Step<'_> {
     /// Whether a model may be asked to sum up: a user's word always, anything else unless it is off or failed too often.
     fn may_ask(&self, job: &Job) -> bool {
         let settings = &self.session.settings;
-        let attempts = self.session.head.carried.learned.attempts;
+        let attempts = self.session.head.carried.attempts;
         let by_itself = || {
             settings.policy.consent != Consent::Off
                 && self.at_desk(job, |desk| attempts.may_ask(desk.source, desk.policy)) == Ok(true)
@@ -109,12 +112,15 @@ impl Step<'_> {
 
     /// Budget and policy of a job: a render may bring its own.
     fn terms(&self, job: &Job) -> Result<(Budget, Policy), SettingsError> {
-        let mut budget = match &job.then {
-            Then::Render(rendering) => self.budget_of(&rendering.render)?,
-            Then::Generate | Then::Report(_) | Then::Rest => self.session.budget()?,
+        // What was reported is of the prompt that goes: only what is known of the model holds for the one that comes.
+        let (model, ceiling) = match &job.then {
+            Then::Render(rendering) => (self.model_of(&rendering.render), rendering.render.ceiling),
+            Then::Generate | Then::Report(_) | Then::Rest => (&self.session.settings.model, None),
         };
+        let unanchored = |model: &ModelFacts| self.session.head.carried.usage.unanchored(model.key());
+        let mut budget = self.session.budget_in(unanchored(model), model, ceiling)?;
         if let Some(old) = &job.old_model {
-            budget.summary_request = self.session.budget_for(old)?.limit;
+            budget.summary_request = self.session.budget_in(unanchored(old), old, None)?.limit;
         }
         let mut policy = self.session.settings.policy.clone();
         if job.trigger == Trigger::Manual {
@@ -129,10 +135,7 @@ impl Step<'_> {
     pub(super) fn at_desk<T>(&self, job: &Job, work: impl FnOnce(Desk<'_>) -> T) -> Result<T, SettingsError> {
         let (budget, policy) = self.terms(job)?;
         let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
-        let tokens_before = match &job.exceeded {
-            Some(exceeded) => exceeded.needed,
-            None => prompt::draft(source, self.session.transcript.in_force()).tokens,
-        };
+        let tokens_before = prompt::draft(source, self.session.transcript.in_force()).tokens;
         let desk = Desk {
             source,
             policy: &policy,
@@ -155,6 +158,8 @@ impl Step<'_> {
                 self.finish(job, End::Nothing(reasons.join("; ")));
             }
             Ok(ladder::Step::CannotFit(sizes)) => {
+                let scale = self.session.head.carried.usage.unanchored(self.session.settings.model.key());
+                let sizes = read_sizes(sizes, scale);
                 self.tell(Phase::CannotFit, &job, Some(Mode::Dropped), Some(sizes.to_string()));
                 self.finish(job, End::CannotFit(sizes));
             }
@@ -202,6 +207,7 @@ impl Step<'_> {
         }
         let tools = if request.tools.is_empty() { 0 } else { self.session.fixed.tool_tokens() };
         let tokens = tools + request.items.iter().map(|item| item.tokens).sum::<u32>();
+        let tokens = self.session.head.carried.usage.unanchored(model.key()).read(tokens);
         let turn = self.turn_id();
         let ask = AskModel { call, turn, purpose: Purpose::Summary, model: model.clone(), tokens, request };
         self.effects.push(Effect::AskModel(Box::new(ask)));
@@ -266,6 +272,7 @@ impl Step<'_> {
     pub(super) fn apply(&mut self, mut record: Compaction, job: Job) {
         record.created_at = Some(self.around.now);
         record.duration_ms = Some(self.around.now.0.saturating_sub(job.since.0));
+        self.announce(BreakCause::Compaction);
         self.session.transcript.record(record.clone());
         self.write(super::stored::Write::Compaction(Box::new(record.clone())));
         if let Ok((budget, _)) = self.terms(&job) {
@@ -286,9 +293,9 @@ impl Step<'_> {
     /// A model was asked in vain, or a summary came of it.
     pub(super) fn attempt_ended(&mut self, is_failure: bool) {
         let Session { head, transcript, settings, .. } = &mut *self.session;
-        let before = head.carried.learned.attempts;
-        head.carried.learned.attempts.ended(transcript, is_failure, &settings.policy);
-        if before != head.carried.learned.attempts {
+        let before = head.carried.attempts;
+        head.carried.attempts.ended(transcript, is_failure, &settings.policy);
+        if before != head.carried.attempts {
             self.write_head_as_it_was_used();
         }
     }

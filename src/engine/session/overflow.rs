@@ -3,9 +3,9 @@
 
 use super::compaction::Begin;
 use super::effect::Refusal;
-use super::settings::ModelFacts;
 use super::state::{Rest, Then};
 use super::stored::{LearnedLimit, TurnStatus};
+use super::usage::read_exceeded;
 use super::{Session, Step};
 use crate::engine::compact::record::Trigger;
 use crate::engine::message::{BUDGET_EXIT, Body, NewMessage, Usage, WRAP_UP};
@@ -25,17 +25,10 @@ const WRAP_UP_NOTICE: &str = "[The context window is nearly full. Bring this wor
 what you are doing, begin nothing new, and say within two more rounds what is done and what is left.]";
 
 impl Session {
-    /// The budget of a prompt, under what was learned of the model.
+    /// The budget of the next prompt in raw tokens.
     pub(super) fn budget(&self) -> Result<Budget, SettingsError> {
-        self.budget_for(&self.settings.model)
-    }
-
-    /// The budget of a prompt for this model.
-    pub(super) fn budget_for(&self, model: &ModelFacts) -> Result<Budget, SettingsError> {
-        let budget = self.settings.budget.budget(model.window)?;
-        let learned = self.head.carried.learned.limit.as_ref().filter(|learned| learned.model == model.name);
-        let limit = learned.map_or(budget.limit, |learned| learned.tokens.min(budget.limit));
-        Ok(Budget { limit, summary_request: limit, ..budget })
+        let model = &self.settings.model;
+        self.budget_in(self.scale(model), model, None)
     }
 
     /// What users and tools said so far, in messages: what a second overflow is compared with.
@@ -56,7 +49,7 @@ pub(super) fn silent(stop: StopReason, usage: Option<Usage>, tokens: u32, window
 }
 
 impl Step<'_> {
-    /// A provider found a prompt of this many tokens too large. Room is made once; where nothing was said since, the turn
+    /// A provider found a prompt of this many raw tokens too large. Room is made once; where nothing was said since, the turn
     /// fails.
     pub(super) fn overflowed(&mut self, overflow: Overflow, tokens: u32, why: String) {
         let policy = &self.session.settings.policy;
@@ -71,13 +64,14 @@ impl Step<'_> {
             Ok(budget) => budget,
             Err(error) => return self.fail(error),
         };
+        let scale = self.session.scale(&self.session.settings.model);
         let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
         match prompt::render(source) {
             // What was learned is obeyed by every prompt, so this one is over it.
             Err(exceeded) => self.begin_compaction(Begin {
                 trigger: Trigger::ProviderOverflow,
                 focus: None,
-                exceeded: Some(exceeded),
+                exceeded: Some(read_exceeded(exceeded, scale)),
                 then: Then::Generate,
             }),
             Ok(_) => self.fail(Refusal::Provider { cause: "contextOverflow", why }),
@@ -89,8 +83,10 @@ impl Step<'_> {
     pub(super) fn learn_limit(&mut self, overflow: Overflow, tokens: u32) {
         let settings = &self.session.settings;
         let own = u64::from(tokens);
+        let scale = self.session.scale(&settings.model);
         let stated = overflow.limit.map(|limit| {
             let budget = settings.budget.budget(limit).map_or(limit, |budget| budget.limit);
+            let budget = scale.raw_limit(budget);
             let scaled = overflow
                 .needed
                 .filter(|needed| *needed > limit)
@@ -103,7 +99,7 @@ impl Step<'_> {
         self.trace(format!(
             "the provider took less than was sent: prompts have at most {tokens} tokens from now on"
         ));
-        self.session.head.carried.learned.limit = Some(LearnedLimit { model, tokens });
+        self.session.head.carried.limit = Some(LearnedLimit { model, tokens });
         self.write_head_as_it_was_used();
     }
 
@@ -140,7 +136,8 @@ impl Step<'_> {
             self.end_turn(TurnStatus::Completed, Rest::WaitingUserInput);
             return true;
         }
-        let limit = self.session.budget().map_or(0, |budget| budget.limit);
+        let scale = self.session.scale(&self.session.settings.model);
+        let limit = self.session.budget().map_or(0, |budget| scale.read(budget.limit));
         let share = self.session.settings.policy.budget_exit.map(|share| share.of(limit));
         if share.zip(self.session.reported).is_some_and(|(share, read)| read >= share) {
             let body = Body::Event { kind: WRAP_UP.to_owned(), text: WRAP_UP_NOTICE.into() };

@@ -68,7 +68,7 @@ pub enum Rest {
 pub struct Streaming {
     /// The call.
     pub call: ModelCallId,
-    /// What was sent, in tokens by our own count.
+    /// What was sent, in raw tokens.
     pub tokens: u32,
     /// The message that it will be.
     pub message: MessageId,

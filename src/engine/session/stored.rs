@@ -1,14 +1,17 @@
 //! What a session leaves behind: the writes that a store commits, and what it gives back when the session is opened
 //! again. Values only; tables, files and leases are the store's.
 
+use super::breaks::Announced;
 use super::queue::{Accepted, QueueItem};
 use super::settings::ModelFacts;
 use crate::engine::compact::record::{Compaction, Status};
 use crate::engine::compact::trigger::Attempts;
+use crate::engine::estimate::Learned;
 use crate::engine::id::{CallId, CompactionId, Generation, ItemId, Ordinal, SessionId, Time, TurnId};
 use crate::engine::message::attachment::Attachment;
 use crate::engine::message::{Message, Text};
 use crate::engine::prompt::item::Tool;
+use crate::engine::prompt::sent::Sent;
 use crate::engine::prompt::system::CallerSection;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -134,20 +137,31 @@ pub struct Carried {
     /// What waits to be told with the next request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
-    /// What it learned of its models and its summaries.
-    pub learned: Learned,
-}
-
-/// What a session learned of its models and its summaries, beside what was said.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Learned {
-    /// How summaries went.
+    /// How attempts to have a model sum up went.
     pub attempts: Attempts,
     /// What a provider turned out to take.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<LearnedLimit>,
-    /// The model that was asked for an answer last.
+    /// The model that a prompt was made for last.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelFacts>,
+    /// The prompt that was sent last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sent: Option<Sent>,
+    /// Why the next one will not begin with it.
+    #[serde(skip_serializing_if = "Announced::is_empty")]
+    pub breaks: Announced,
+    /// What reports of usage taught.
+    pub usage: Learned,
+}
+
+impl Carried {
+    /// What a branch takes along: what is known of the models. It has sent nothing yet.
+    pub(super) fn branched(&self) -> Self {
+        let mut usage = self.usage.clone();
+        usage.forget_baseline();
+        Self { usage, limit: self.limit.clone(), model: self.model.clone(), ..Self::default() }
+    }
 }
 
 /// A provider said that a prompt was too large: no later one is as large.
@@ -156,7 +170,7 @@ pub struct Learned {
 pub struct LearnedLimit {
     /// The model, by its name.
     pub model: Option<String>,
-    /// The most that a prompt may weigh, in tokens by our own count.
+    /// The most that a prompt may weigh, in raw tokens.
     pub tokens: u32,
 }
 
@@ -206,6 +220,22 @@ pub struct Prefix {
     pub sections: Vec<CallerSection>,
     /// The tools that the model is told of.
     pub tools: Vec<Tool>,
+    /// Instruction files of the workspace, as they were when the chat began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instructions: Vec<Instructions>,
+}
+
+/// An instruction file of the workspace.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Instructions {
+    /// Its path below the folder.
+    pub name: String,
+    /// What stands in the system text; empty where there was no file.
+    pub text: Text,
+    /// What the model was told since, where it is another one; empty where the file is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newer: Option<Text>,
 }
 
 /// A turn, beside its messages.

@@ -8,10 +8,12 @@ use super::queue::{Accepted, Done};
 use super::settings::ModelFacts;
 use super::state::{Rest, State, Streaming, Then};
 use super::stored::{Driver, TurnStatus};
+use super::usage::{read_exceeded, read_prompt};
 use super::{Session, Step};
 use crate::engine::compact::record::{Compaction, Mode};
 use crate::engine::compact::trigger::{self, Next};
 use crate::engine::delta::Draft;
+use crate::engine::estimate::Scale;
 use crate::engine::id::{MessageId, Ordinal, TurnId};
 use crate::engine::message::{Body, NewMessage};
 use crate::engine::prompt::item::SectionSize;
@@ -100,7 +102,9 @@ impl Step<'_> {
     }
 
     fn go_on_with(&mut self, before: Before) {
-        let budget = match self.session.budget() {
+        let model = self.session.settings.model.clone();
+        let scale = self.session.scale(&model);
+        let budget = match self.session.budget_in(scale, &model, None) {
             Ok(budget) => budget,
             Err(error) => return self.fail(error),
         };
@@ -109,20 +113,23 @@ impl Step<'_> {
                 "no model can be asked: the client did not say that it answers model/complete".to_owned(),
             );
         }
-        self.settle_placement(budget);
+        if self.settle_placement(budget).is_some() {
+            // What was known of the last prompt is not known of this one.
+            return self.go_on_with(before);
+        }
         let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
         let next = trigger::next(
             source,
             &self.session.settings.policy,
-            self.session.is_smaller(&self.session.settings.model),
+            self.session.is_smaller(&model),
         );
         let then = Then::Generate;
-        match (next, before) {
-            (Next::Send(prompt), before) => self.ask_for_answer(&prompt, !before.failed()),
+        match (next.read(scale), before) {
+            (Next::Send(prompt), before) => self.ask_for_answer(*prompt, scale, !before.failed()),
             (Next::Try(trigger, _), Before::Nothing) => {
                 self.begin_compaction(Begin { trigger, focus: None, exceeded: None, then });
             }
-            (Next::Try(_, prompt), before) => self.ask_for_answer(&prompt, !before.failed()),
+            (Next::Try(_, prompt), before) => self.ask_for_answer(*prompt, scale, !before.failed()),
             (Next::Must(_, exceeded), Before::Made { .. }) | (Next::Refuse(exceeded), _) => {
                 self.fail(exceeded)
             }
@@ -132,7 +139,11 @@ impl Step<'_> {
         }
     }
 
-    fn ask_for_answer(&mut self, prompt: &Prompt, breakpoints: bool) {
+    /// Sends a prompt whose figures are raw.
+    fn ask_for_answer(&mut self, prompt: Prompt, scale: Scale, breakpoints: bool) {
+        let (raw, model) = (prompt.tokens, self.session.settings.model.clone());
+        self.goes_out(&prompt, model.name.as_deref());
+        let prompt = read_prompt(prompt, scale);
         let call = self.next_call();
         let Some(turn) = self.turn_id() else { return };
         let message = self.session.transcript.next_message_id();
@@ -146,48 +157,56 @@ impl Step<'_> {
             cache_breakpoints: if breakpoints { prompt.plan.breakpoints().collect() } else { Vec::new() },
         };
         let tokens = prompt.tokens;
-        let (model, deadline) = (settings.model.clone(), settings.model_deadline_ms);
+        let deadline = settings.model_deadline_ms;
         self.enter(State::Streaming(Streaming {
             call,
-            tokens,
+            tokens: raw,
             message: message.clone(),
             draft: Draft::default(),
             untold: Vec::new(),
             is_told: false,
         }));
-        self.tell_context(prompt);
+        self.tell_context(&prompt, raw);
         self.emit(EventBody::StreamStarted { message, turn: turn.clone() });
         let ask = AskModel { call, turn: Some(turn), purpose: Purpose::Turn, model, tokens, request };
         self.remember_model(&ask.model);
         self.effects.push(Effect::AskModel(Box::new(ask)));
         self.effects.push(Effect::Start(Timer::Model(call), deadline));
-        self.prepare(tokens);
+        self.prepare(raw);
     }
 
     /// A prompt goes to this model: the next one may have a smaller window.
     pub(super) fn remember_model(&mut self, model: &ModelFacts) {
-        if self.session.head.carried.learned.model.as_ref() != Some(model) {
-            self.session.head.carried.learned.model = Some(model.clone());
+        if self.session.head.carried.model.as_ref() != Some(model) {
+            self.session.head.carried.model = Some(model.clone());
             self.write_head_as_it_was_used();
         }
     }
 
-    /// Says what a prompt weighs, and what fits before a compaction.
-    pub(super) fn tell_context(&mut self, prompt: &Prompt) {
+    /// Who counts the next prompt of this model.
+    pub(super) fn estimator(&self, model: &ModelFacts) -> String {
+        self.session.scale(model).named(self.around.counter.name(), model.key())
+    }
+
+    /// Says what a prompt weighs, in tokens as they are read, and what fits before a compaction.
+    pub(super) fn tell_context(&mut self, prompt: &Prompt, raw: u32) {
+        let scale = self.session.scale(&self.session.settings.model);
         let until_compaction = self.session.budget().map_or(0, |budget| {
-            let budget = Budget { limit: prompt.limit, ..budget };
+            let budget = Budget { limit: scale.raw_limit(prompt.limit), ..budget };
             let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
-            trigger::tokens_until(source, &self.session.settings.policy, prompt.tokens)
+            scale.read_part(trigger::tokens_until(source, &self.session.settings.policy, raw))
         });
         let sections = prompt.plan.sections.iter().map(|section| {
             (section.channel, SectionSize { name: section.name.clone(), tokens: section.tokens })
         });
         let sections = sections.collect();
+        let estimator = self.estimator(&self.session.settings.model);
         self.emit(EventBody::ContextUpdated {
             tokens: prompt.tokens,
             limit: prompt.limit,
             until_compaction,
             sections,
+            estimator,
         });
     }
 
@@ -257,6 +276,17 @@ impl Step<'_> {
     }
 }
 
+impl Next {
+    /// The same with the figures of an overflow as they are read; those of a prompt stay raw.
+    pub(super) fn read(self, scale: Scale) -> Self {
+        match self {
+            Next::Must(trigger, exceeded) => Next::Must(trigger, read_exceeded(exceeded, scale)),
+            Next::Refuse(exceeded) => Next::Refuse(read_exceeded(exceeded, scale)),
+            other => other,
+        }
+    }
+}
+
 /// What came before a model is asked to go on.
 #[derive(Clone, Copy)]
 enum Before {
@@ -280,7 +310,7 @@ impl Before {
 impl Session {
     /// Whether the model that answers next has a smaller window than the one that answered last.
     pub(super) fn is_smaller(&self, model: &ModelFacts) -> bool {
-        self.head.carried.learned.model.as_ref().is_some_and(|last| last.window > model.window)
+        self.head.carried.model.as_ref().is_some_and(|last| last.window > model.window)
     }
 }
 

@@ -4,8 +4,9 @@ use super::iso;
 use crate::engine::compact::metadata;
 use crate::engine::compact::record::Compaction;
 use crate::engine::prompt::coverage as ours;
+use crate::engine::session::usage::Estimate;
 use crate::engine::transcript::Transcript;
-use crate::protocol::context::{CompactionView, Coverage, Fallback};
+use crate::protocol::context::{self, CompactionView, Coverage, Fallback};
 use crate::protocol::restore::{SummaryMetadata, TurnMetadata};
 
 /// A record, with what a client persists of it.
@@ -70,5 +71,18 @@ pub fn coverage(coverage: &ours::Coverage) -> Coverage {
         covered: coverage.covered,
         dropped: coverage.dropped,
         hidden: coverage.hidden,
+    }
+}
+
+/// How well a session's counts are known.
+pub fn estimate(estimate: Estimate) -> context::Estimate {
+    context::Estimate {
+        factor: f64::from(estimate.factor) / 1000.0,
+        margin: f64::from(estimate.margin) / 1000.0,
+        last_report: estimate.last.map(|report| context::UsageReport {
+            model: report.model,
+            reported_tokens: report.reported,
+            counted_tokens: report.raw,
+        }),
     }
 }

@@ -159,7 +159,7 @@ fn a_trigger_that_fails_leaves_the_prompt_as_it_is_and_is_not_tried_for_ever() {
         let raw = items.iter().flat_map(|item| &item.sources).filter(|source| source.shown == Shown::Raw);
         assert_eq!(raw.count(), bench.session.transcript().messages().len(), "every message as it was said");
         assert!(records(&bench).is_empty());
-        assert_eq!(bench.session.head().carried.learned.attempts.failures, n + 1);
+        assert_eq!(bench.session.head().carried.attempts.failures, n + 1);
         done(&mut bench, Purpose::Turn, Ok(said("so", &[], None)));
     }
     // Another process knows of them.
@@ -173,7 +173,7 @@ fn a_trigger_that_fails_leaves_the_prompt_as_it_is_and_is_not_tried_for_ever() {
     bench.asks("and now");
     assert_eq!(asked(&bench, Purpose::Summary).len(), 1);
     sums_up(&mut bench);
-    assert_eq!(bench.session.head().carried.learned.attempts.failures, 0);
+    assert_eq!(bench.session.head().carried.attempts.failures, 0);
 }
 
 /// rows: C21 C22 C23
@@ -233,7 +233,7 @@ fn what_a_provider_finds_too_large_is_compacted_once_and_no_tool_runs_twice() {
         sums_up(&mut bench);
         let record = records(&bench).last().expect("a record").clone();
         assert_eq!(record.trigger, Trigger::ProviderOverflow, "{name}");
-        let learned = bench.session.head().carried.learned.limit.clone().expect("a limit").tokens;
+        let learned = bench.session.head().carried.limit.clone().expect("a limit").tokens;
         assert!(learned < record.tokens_before && record.tokens_after < learned, "{name}");
         assert_eq!(bench.session.transcript().messages().len(), results, "{name}: nothing ran again");
         assert!(bench.invoked.is_empty());
@@ -249,7 +249,7 @@ fn what_a_provider_finds_too_large_is_compacted_once_and_no_tool_runs_twice() {
         );
         assert_eq!(records(&bench).len(), 1, "{name}");
         let again = bench.reopened();
-        assert_eq!(again.head().carried.learned.limit.as_ref().map(|limit| limit.tokens < 2880), Some(true));
+        assert_eq!(again.head().carried.limit.as_ref().map(|limit| limit.tokens < 2880), Some(true));
     }
     // Switched off it is an error at once.
     let mut off = bench(|policy| policy.triggers.provider_overflow = false);
