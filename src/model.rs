@@ -1,6 +1,7 @@
 //! Asking a model: the trait that every wire implements and the classes of what can go wrong. No wire is here, no
 //! retry, and no judgement of an answer.
 
+pub mod overflow;
 pub mod scripted;
 
 use crate::engine::prompt::request::{Completion, Request};

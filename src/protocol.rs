@@ -13,6 +13,7 @@ pub mod methods;
 pub mod model;
 pub mod prompt;
 pub mod restore;
+pub mod review;
 pub mod schema;
 pub mod scope;
 pub mod server;

@@ -8,9 +8,10 @@ pub mod report;
 pub mod table;
 
 use crate::engine::compact::compose::Desk;
-use crate::engine::compact::ladder::{self, CannotFit, Outcome, Step};
-use crate::engine::compact::policy::Policy;
-use crate::engine::compact::record::{Compaction, Trigger};
+use crate::engine::compact::ladder::{self, CannotFit, Outcome, Prepared, Step};
+use crate::engine::compact::policy::{Consent, Policy};
+use crate::engine::compact::record::{Compaction, Mode, Trigger};
+use crate::engine::compact::trigger::{self, Attempts, Next};
 use crate::engine::id::SessionId;
 use crate::engine::message::{Body, Message};
 use crate::engine::prompt::coverage::{Coverage, coverage, is_hidden};
@@ -197,12 +198,13 @@ pub fn replay(
     let most_result = options.max_result.map(|setting| most_result(setting, options.window));
     replayed.transcript.limit_results(most_result);
     let mut last: Option<Sent> = None;
+    let mut memory = Memory::default();
     for entry in &import.entries {
         if entry.is_assistant() {
             let before = replayed.compactions.len();
             let transcript = &mut replayed.transcript;
             let step = Call { fixed: &fixed, budget, options, counter: &metered, index: replayed.renders };
-            let outcome = step.prompt(transcript, model, watch, &mut replayed.compactions);
+            let outcome = step.prompt(transcript, &mut memory, model, watch, &mut replayed.compactions);
             let messages = replayed.transcript.messages().len();
             let sent = outcome.as_ref().ok().map(|prompt| Sent::of(prompt, &fixed, None, messages));
             let broken = replayed.compactions.len() > before;
@@ -258,51 +260,119 @@ struct Call<'a> {
     index: u32,
 }
 
+/// What a session would remember from one model call to the next.
+#[derive(Default)]
+struct Memory {
+    attempts: Attempts,
+    /// A summary that was made ahead of time.
+    prepared: Option<Box<Prepared>>,
+}
+
 impl Call<'_> {
-    /// Renders; on overflow goes down the ladder and renders again.
+    /// Renders; where a compaction is due, goes down the ladder and renders again.
     fn prompt(
         &self,
         transcript: &mut Transcript,
+        memory: &mut Memory,
         model: &mut Summarizer,
         watch: &mut dyn Watch,
         compactions: &mut Vec<CompactionAt>,
     ) -> Result<Prompt, Unfit> {
-        let exceeded = match prompt::render(self.source(transcript)) {
-            Ok(prompt) => return Ok(prompt),
-            Err(exceeded) => exceeded,
-        };
         let source = self.source(transcript);
-        let desk = Desk {
-            source,
-            policy: &self.options.policy,
-            counter: self.counter,
-            tokens_before: exceeded.needed,
-            focus: None,
+        let (trigger, rendered) = match trigger::next(source, &self.options.policy, false) {
+            Next::Send(prompt) => {
+                self.prepare(source, memory, model, prompt.tokens);
+                return Ok(*prompt);
+            }
+            Next::Refuse(exceeded) => return Err(Unfit::Exceeded(exceeded)),
+            Next::Try(trigger, prompt) => (trigger, Ok(prompt)),
+            Next::Must(trigger, exceeded) => (trigger, Err(exceeded)),
         };
-        let record = match self.descend(desk, model) {
-            Step::Accepted(record) => *record,
-            Step::CannotFit(sizes) => return Err(Unfit::CannotFit(sizes)),
-            Step::Off | Step::Stale | Step::Ask(_) => return Err(Unfit::Exceeded(exceeded)),
+        let tokens_before = rendered.as_ref().map_or_else(|exceeded| exceeded.needed, |prompt| prompt.tokens);
+        let desk = self.desk(source, tokens_before);
+        let prepared = memory.prepared.take().and_then(|prepared| prepared.applied(desk));
+        let (trigger, step) = match prepared {
+            Some(record) => (Trigger::Background, Step::Accepted(Box::new(record))),
+            None => (trigger, self.descend(desk, rendered.is_err(), memory, model)),
         };
+        let mut record = match (step, rendered) {
+            (Step::Accepted(record), Err(_)) => *record,
+            (Step::Accepted(record), Ok(_)) if record.tokens_after < tokens_before => *record,
+            // The prompt goes out as it is (source: 002).
+            (_, Ok(prompt)) => return Ok(*prompt),
+            (Step::CannotFit(sizes), Err(_)) => return Err(Unfit::CannotFit(sizes)),
+            (
+                Step::Off | Step::Stale | Step::Ask(_) | Step::Refused(_) | Step::Prepared(_),
+                Err(exceeded),
+            ) => {
+                return Err(Unfit::Exceeded(exceeded));
+            }
+        };
+        record.trigger = trigger;
+        // There is nobody who could look at it.
+        record.unreviewed = self.options.policy.consent == Consent::Ask;
         watch.compacted(source, &record);
         compactions.push(CompactionAt { render: self.index, record: record.clone() });
         transcript.record(record);
-        prompt::render(self.source(transcript)).map_err(Unfit::Exceeded)
+        let source = self.source(transcript);
+        let prompt = prompt::render(source).map_err(Unfit::Exceeded)?;
+        self.prepare(source, memory, model, prompt.tokens);
+        Ok(prompt)
     }
 
     fn source<'t>(&'t self, transcript: &'t Transcript) -> Source<'t> {
         Source { transcript, fixed: self.fixed, budget: self.budget }
     }
 
+    fn desk<'d>(&'d self, source: Source<'d>, tokens_before: u32) -> Desk<'d> {
+        Desk { source, policy: &self.options.policy, counter: self.counter, tokens_before, focus: None }
+    }
+
+    /// Whether the summarizer may be asked now.
+    fn may_ask(&self, source: Source<'_>, memory: &Memory, model: &Summarizer) -> bool {
+        let policy = &self.options.policy;
+        model.is_some() && policy.consent != Consent::Off && memory.attempts.may_ask(source, policy)
+    }
+
     /// From state to state, with the model's answers between.
-    fn descend(&self, desk: Desk<'_>, model: &mut Summarizer) -> Step {
-        let mut step = ladder::start(desk, model.is_some());
+    fn descend(&self, desk: Desk<'_>, must_fit: bool, memory: &mut Memory, model: &mut Summarizer) -> Step {
+        let may_ask = self.may_ask(desk.source, memory, model);
+        let first = if must_fit { ladder::start(desk, may_ask) } else { ladder::offer(desk, may_ask) };
+        self.answered(first, desk, memory, model)
+    }
+
+    fn answered(&self, first: Step, desk: Desk<'_>, memory: &mut Memory, model: &mut Summarizer) -> Step {
+        let was_asked = matches!(first, Step::Ask(_));
+        let mut step = first;
         while let Step::Ask(ask) = step {
             let Some(model) = model.as_deref_mut() else { return Step::Ask(ask) };
             let outcome = answer_now(model, &ask.request);
             step = ask.waiting.answer(desk, model.name(), outcome);
         }
+        let is_summary = match &step {
+            Step::Accepted(record) => matches!(record.mode, Mode::Full | Mode::Simple),
+            Step::Prepared(_) => true,
+            Step::Ask(_) | Step::Off | Step::Stale | Step::Refused(_) | Step::CannotFit(_) => false,
+        };
+        if was_asked || is_summary {
+            memory.attempts.ended(desk.source.transcript, !is_summary, desk.policy);
+        }
         step
+    }
+
+    /// Has a summary made ahead of time. Where there is no clock it is there at once.
+    fn prepare(&self, source: Source<'_>, memory: &mut Memory, model: &mut Summarizer, tokens: u32) {
+        let policy = &self.options.policy;
+        let desk = self.desk(source, tokens);
+        memory.prepared = memory.prepared.take().filter(|prepared| prepared.is_fresh(desk));
+        let is_due = memory.prepared.is_none()
+            && policy.consent == Consent::Auto
+            && self.may_ask(source, memory, model)
+            && trigger::prepares(source, policy, tokens);
+        if is_due && let Step::Prepared(prepared) = self.answered(ladder::prepare(desk), desk, memory, model)
+        {
+            memory.prepared = Some(prepared);
+        }
     }
 }
 

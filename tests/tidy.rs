@@ -36,7 +36,17 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     (
         "server",
-        &["engine", "protocol", "protocol::convert", "replay", "store", "tokenizer", "tool", "transcript_io"],
+        &[
+            "engine",
+            "model",
+            "protocol",
+            "protocol::convert",
+            "replay",
+            "store",
+            "tokenizer",
+            "tool",
+            "transcript_io",
+        ],
     ),
     ("replay", &["engine", "model", "transcript_io"]),
     ("transcript_io", &["engine"]),

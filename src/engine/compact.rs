@@ -1,4 +1,4 @@
-//! Compaction, the whole story: a prompt is over its limit → `slice` says how far it may reach and `plan` what stays →
+//! Compaction, the whole story: `trigger` says that one is due → `slice` says how far it may reach and `plan` what stays →
 //! `ladder` goes from rung to rung, asking a model where it may → `accept` judges its answer → `compose` fills the room →
 //! the record is written to the transcript, its round has a summary → rendering obeys it → `metadata` goes to the editor.
 //! No clock, no call, no storage: whoever runs the ladder does that.
@@ -19,3 +19,4 @@ pub mod restore;
 pub mod secrets;
 pub mod slice;
 pub mod template;
+pub mod trigger;

@@ -132,6 +132,12 @@ pub const SYSTEM_IN_HISTORY: &str = "system";
 /// The kind of [`Body::Event`] that asks the user how a turn goes on that ran as many rounds as it may.
 pub const ROUND_LIMIT: &str = "roundLimit";
 
+/// The kind of [`Body::Event`] that asks the model to bring its turn to an end; the only one that a model sees.
+pub const WRAP_UP: &str = "wrapUp";
+
+/// The kind of [`Body::Event`] that asks the user how a turn goes on that came near the window's end.
+pub const BUDGET_EXIT: &str = "budgetExit";
+
 /// The kind of [`Body::Event`] that stands where a user removed a message. No client is shown it.
 pub const REMOVED: &str = "removed";
 

@@ -14,7 +14,11 @@
 //! | `title` | the session's name |
 //! | `prefix` | what stands before the messages |
 //! | `tools` | calls, decisions, results |
-//! | `compaction` | an overflow as a state that waits for a model |
+//! | `compaction` | a compaction as a state that waits for a model |
+//! | `background` | a summary that is made beside a turn |
+//! | `review` | a compaction that waits for its user |
+//! | `overflow` | what a provider finds too large, and a turn that comes near its window's end |
+//! | `idle` | a session that nobody speaks in |
 //! | `pins`, `undo` | the user's hand on the context: pinned, left out, undone, made again, edited |
 //! | `breaks` | what breaks the prompt's beginning, and what that costs |
 //! | `usage` | what reports of usage taught, and the budget that follows |
@@ -26,6 +30,7 @@
 
 pub mod acceptance;
 mod attach;
+mod background;
 mod branch;
 pub mod breaks;
 mod command;
@@ -33,14 +38,17 @@ mod compaction;
 pub mod effect;
 pub mod event;
 pub mod history_turn;
+mod idle;
 pub mod input;
 mod instructions;
+mod overflow;
 pub mod pins;
 mod prefix;
 pub mod queue;
 pub mod recall;
 pub mod reconcile;
 mod render;
+mod review;
 mod rewind;
 pub use render::diagnostics;
 pub mod settings;
@@ -58,7 +66,9 @@ use super::approval::Approval;
 use super::compact::record::Status;
 use super::delta::Draft;
 use super::id::{CallId, Ordinal, SessionId, Time, TurnId};
-use super::message::{Body, NewMessage, PROCESS_COMPLETED, QUESTION, REMOVED, ROUND_LIMIT, Text};
+use super::message::{
+    BUDGET_EXIT, Body, NewMessage, PROCESS_COMPLETED, QUESTION, REMOVED, ROUND_LIMIT, Text,
+};
 use super::prompt::system::Fixed;
 use super::scope::Scope;
 use super::tokens::TokenCount;
@@ -68,7 +78,7 @@ use event::{EventBody, Ring, TurnEnd};
 use input::{Input, ModelCallId, Render, ReplyTo, Timer};
 use queue::Queue;
 use settings::Settings;
-use state::{Calling, Pause, Rest, State};
+use state::{Background, Calling, Pause, Rest, State};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use stored::{Always, Driver, Head, Stored, TurnRow, TurnStatus, Write};
@@ -99,6 +109,14 @@ pub struct Session {
     scope: Arc<Scope>,
     /// What was approved once and for all in its workspace.
     approvals: Arc<[Always]>,
+    /// A summary that is made, or was, for when it is needed.
+    background: Option<Background>,
+    /// What the newest request of the running turn used, as its provider reported it, in tokens.
+    reported: Option<u32>,
+    /// How much users and tools had said when a provider last found a prompt too large, in messages.
+    overflowed: Option<usize>,
+    /// Since when it is watched whether somebody speaks, and for how many seconds.
+    idle_from: Option<(Time, u32)>,
     /// The call of a model that is to name it, with what it said so far.
     titling: Option<(ModelCallId, Draft)>,
     /// What the user is to see as soon as no answer is being given: the place of that is taken.
@@ -195,6 +213,10 @@ impl Session {
             undone_at: None,
             scope: Arc::new(scope),
             approvals: approvals.into(),
+            background: None,
+            reported: None,
+            overflowed: None,
+            idle_from: None,
             titling: None,
             notices: Vec::new(),
             renders: VecDeque::new(),
@@ -251,7 +273,7 @@ impl Session {
         let is_aside = |body: &&Body| matches!(body, Body::Event { kind, .. } if kind == PROCESS_COMPLETED || kind == REMOVED);
         let mut newest_first = self.transcript.messages().iter().rev().map(|message| &message.body);
         let last = newest_first.find(|body| !is_aside(body));
-        matches!(last, Some(Body::Event { kind, .. }) if kind == ROUND_LIMIT || kind == QUESTION)
+        matches!(last, Some(Body::Event { kind, .. }) if [ROUND_LIMIT, QUESTION, BUDGET_EXIT].contains(&kind.as_str()))
     }
 
     /// Calls of the newest round that have no result. A turn that has no round yet waits for none: what an earlier one
@@ -336,6 +358,9 @@ impl Session {
             Input::Expired(Timer::Model(call)) => step.model_expired(call),
             Input::Expired(Timer::Tool(call)) => step.tool_expired(call),
             Input::Expired(Timer::Deltas(call)) => step.gathered(call),
+            Input::Expired(Timer::Review) => step.review_expired(),
+            Input::Expired(Timer::Idle) => step.idled(),
+            Input::Reviewed(review) => step.reviewed(review),
             Input::Settings(settings) => step.take_settings(*settings),
             Input::Background(background) => step.take_background(*background),
             Input::Scope(scope) => step.take_scope(scope),
@@ -390,6 +415,7 @@ impl Step<'_> {
             }
         }
         self.next_in_queue();
+        self.watch_idleness();
     }
 
     fn take_scope(&mut self, scope: Arc<Scope>) {

@@ -139,7 +139,7 @@ impl BudgetSettings {
         if limit == 0 {
             return Err(SettingsError::Window { window: ceiling, least: kept_back + 1 });
         }
-        Ok(Budget { window, limit, max_summary_tokens })
+        Ok(Budget { window, limit, max_summary_tokens, summary_request: limit })
     }
 }
 
@@ -152,6 +152,8 @@ pub struct Budget {
     pub limit: u32,
     /// A longer narrative is refused, in tokens.
     pub max_summary_tokens: u32,
+    /// No request for a summary is larger than this, in tokens: another model may be asked than the one that answers.
+    pub summary_request: u32,
 }
 
 #[cfg(test)]

@@ -192,7 +192,7 @@ pub enum Event {
         tokens: u32,
         /// The most it may weigh, in tokens.
         limit: u32,
-        /// New tokens that fit before a compaction is needed.
+        /// New tokens that fit before the nearest compaction that sizes set off.
         tokens_until_compaction: u32,
         /// What it is made of, in order.
         sections: Vec<SectionTokens>,
@@ -285,6 +285,8 @@ pub enum CompactionPhase {
     Refused,
     /// The next way is tried.
     FellBack,
+    /// The user is asked about it.
+    Reviewing,
     /// It was cancelled; everything is as before.
     Cancelled,
     /// Nothing makes the prompt fit; everything is as before.

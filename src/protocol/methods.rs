@@ -20,6 +20,7 @@ use super::model::{
     ModelDeltaParams, ModelUsageParams,
 };
 use super::prompt::{PromptRenderParams, PromptRenderResult};
+use super::review::{CompactionReviewParams, CompactionReviewResult};
 use super::scope::{ScopeGetParams, ScopePutParams, ScopeResult, ToolApprovalsParams, ToolApprovalsResult};
 use super::server::{ServerDiagnosticsParams, ServerDiagnosticsResult};
 use super::session::{
@@ -279,7 +280,9 @@ methods! {
         "Streams an answer to `model/complete`.",
         ModelDeltaParams;
     ModelComplete = "model/complete", ToClient, Core,
-        "Asks the client's model. The client streams with `model/delta` and then answers.",
+        "Asks the client's model. The client streams with `model/delta` and then answers. A request that the provider \
+         finds too large is an error with the data `{kind: \"contextOverflow\", limit?, needed?}`, in the provider's tokens; \
+         its words are understood too.",
         ModelCompleteParams => ModelCompleteResult;
     ToolInvoke = "tool/invoke", ToClient, Core,
         "Has a tool run.",
@@ -287,6 +290,9 @@ methods! {
     RequestPermission = "tool/requestPermission", ToClient, Core,
         "Asks the user about calls. Without an answer the session pauses until `tool/decide`.",
         RequestPermissionParams => Option<RequestPermissionResult>;
+    CompactionReview = "compaction/review", ToClient, Context,
+        "Asks the user about a compaction before it holds, where the setting `compaction` is `ask`.",
+        CompactionReviewParams => Option<CompactionReviewResult>;
     ModelCountTokens = "model/countTokens", ToClient, Extras,
         "Has texts counted by the client's model.",
         ModelCountTokensParams => ModelCountTokensResult;

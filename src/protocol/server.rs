@@ -77,7 +77,7 @@ pub struct ClientCapabilities {
     pub tool_invoke: bool,
     /// `tool/requestPermission`.
     pub request_permission: bool,
-    /// `compaction/review`, which no session of this version sends.
+    /// `compaction/review`.
     pub compaction_review: bool,
 }
 

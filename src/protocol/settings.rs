@@ -348,6 +348,10 @@ pub struct Settings {
     /// Milliseconds without a delta before a `model/complete` counts as failed. Default: 60,000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_deadline_ms: Option<u64>,
+    /// Milliseconds that a user has for `compaction/review`; then the compaction holds, marked as unreviewed. Default:
+    /// 120,000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review_deadline_ms: Option<u64>,
     /// Milliseconds before a `tool/invoke` counts as failed. Default: 1,800,000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_deadline_ms: Option<u64>,

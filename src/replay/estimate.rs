@@ -120,7 +120,8 @@ impl Estimates {
         let is_shown = !is_hidden(message) && !matches!(message.body, Body::Event { .. });
         match &message.body {
             Body::Assistant { calls, .. } => {
-                let source = |call: &ToolCall| call.source_id.clone().unwrap_or_else(|| call.id.as_str().into());
+                let source =
+                    |call: &ToolCall| call.source_id.clone().unwrap_or_else(|| call.id.as_str().into());
                 let tokens =
                     |call: &ToolCall| counter.count(&call.name) + counter.count(&call.arguments) + PER_CALL;
                 self.open.extend(calls.iter().map(|call| (source(call), tokens(call))));

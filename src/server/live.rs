@@ -34,6 +34,8 @@ pub(super) struct Live {
     pub tools: BTreeMap<CallId, i64>,
     /// The request for permission.
     pub permission: Option<i64>,
+    /// The question about a compaction.
+    pub review: Option<i64>,
     /// Deadlines that run.
     pub timers: BTreeMap<Timer, (u64, AbortHandle)>,
     /// Why the store did not take what is in `unwritten`.
@@ -84,6 +86,7 @@ impl Live {
             models: BTreeMap::new(),
             tools: BTreeMap::new(),
             permission: None,
+            review: None,
             timers: BTreeMap::new(),
             fault: None,
             is_closing: false,

@@ -380,7 +380,9 @@ impl MainLoop {
     /// Takes a session out of memory; what is to be done when it is gone.
     fn take_out(&mut self, id: &SessionId) -> VecDeque<Queued> {
         let Some(Slot::Live(mut live)) = self.sessions.remove(id) else { return VecDeque::new() };
-        for request in live.models.values().chain(live.tools.values()).chain(&live.permission) {
+        for request in
+            live.models.values().chain(live.tools.values()).chain(&live.permission).chain(&live.review)
+        {
             self.asked.remove(request);
             self.outgoing.cancel(*request);
         }

@@ -5,8 +5,9 @@ use super::inbox::Event;
 use super::live::{Done, Live};
 use super::main_loop::{MainLoop, Slot};
 use super::message::Answer;
-use super::{listed, stores, wire_event, wire_session};
+use super::{failure, listed, review, stores, wire_event, wire_session};
 use crate::engine::id::{CallId, SessionId, TurnId};
+use crate::engine::prompt::request::Failure;
 use crate::engine::session::effect::{Answer as Said, AskModel, Effect, InvokeTool, Made, Reason};
 use crate::engine::session::event::{EventBody, Phase};
 use crate::engine::session::input::{Input, ModelCallId, Timer, ToolOutcome};
@@ -43,6 +44,8 @@ pub(super) enum What {
     Tool(CallId),
     /// `tool/requestPermission`.
     Permission,
+    /// `compaction/review`.
+    Review,
 }
 
 /// A request whose use is told.
@@ -114,6 +117,7 @@ impl MainLoop {
                 Effect::Emit(_)
                 | Effect::CancelModel(_)
                 | Effect::CancelTool(_)
+                | Effect::CancelReview
                 | Effect::Stop(_)
                 | Effect::Trace(_) => self.perform(id, effect),
                 Effect::Write(_)
@@ -124,6 +128,7 @@ impl MainLoop {
                 | Effect::Remember(_)
                 | Effect::ChangeScope(_)
                 | Effect::AskPermission(_)
+                | Effect::AskReview(_)
                 | Effect::Start(..) => {}
             }
         }
@@ -170,6 +175,11 @@ impl MainLoop {
                 self.cancel(number);
             }
             Effect::AskPermission(reasons) => self.ask_permission(id, &reasons),
+            Effect::AskReview(ask) => self.ask_review(id, &ask),
+            Effect::CancelReview => {
+                let number = self.live(id).and_then(|live| live.review.take());
+                self.cancel(number);
+            }
             Effect::Start(timer, ms) => self.start_timer(id, timer, ms),
             Effect::Stop(timer) => {
                 if let Some(Slot::Live(live)) = self.sessions.get_mut(id)
@@ -239,6 +249,7 @@ impl MainLoop {
             Phase::Started => "the conversation is too long, making room",
             Phase::Summarizing => "summing up the conversation",
             Phase::FellBack => "the summary failed, trying another way",
+            Phase::Reviewing => "waiting for a look at the summary",
             Phase::Accepted
             | Phase::Refused
             | Phase::Cancelled
@@ -261,7 +272,7 @@ impl MainLoop {
     }
 
     /// A number for a request of ours.
-    fn ask_client(&mut self, session: &SessionId, what: What) -> i64 {
+    pub(super) fn ask_client(&mut self, session: &SessionId, what: What) -> i64 {
         self.last_asked += 1;
         self.asked.insert(self.last_asked, Asked { session: session.clone(), what });
         self.last_asked
@@ -318,7 +329,7 @@ impl MainLoop {
         self.outgoing.request(number, methods::RequestPermission::NAME, &params);
     }
 
-    fn live(&mut self, id: &SessionId) -> Option<&mut Live> {
+    pub(super) fn live(&mut self, id: &SessionId) -> Option<&mut Live> {
         match self.sessions.get_mut(id) {
             Some(Slot::Live(live)) => Some(live),
             Some(Slot::Opening(_)) | None => None,
@@ -395,6 +406,7 @@ impl MainLoop {
         let Some(Slot::Live(live)) = self.sessions.get_mut(&session) else { return };
         // The number of this answer's request.
         live.permission.take_if(|asked| Some(*asked) == number);
+        live.review.take_if(|asked| Some(*asked) == number);
         match what {
             What::Count(used) => {
                 let counted = answer.outcome.ok().map(read_result::<methods::ModelCountTokens>);
@@ -406,17 +418,17 @@ impl MainLoop {
             }
             What::Model(call, used) => {
                 live.models.remove(&call);
-                let outcome = answer.outcome.map_err(|error| error.message.into_owned());
-                let outcome = outcome.and_then(|value| {
+                let unread = |error: String| format!("the answer to model/complete cannot be read: {error}");
+                let outcome = answer.outcome.map_err(|error| failure::of(&error)).and_then(|value| {
                     let read = read_result::<methods::ModelComplete>(value);
-                    read.map_err(|error| format!("the answer to model/complete cannot be read: {error}"))
+                    read.map_err(|error| Failure::from(unread(error.to_string())))
                 });
                 if let Ok(Some(usage)) = outcome.as_ref().map(|result| result.usage) {
                     self.tell_usage(&session, used, usage, UsageSource::Provider);
                 }
                 let said = outcome.and_then(|result| {
                     let said = Reading::new().answer(&result);
-                    said.map_err(|error| format!("the answer to model/complete cannot be read: {error}"))
+                    said.map_err(|error| Failure::from(unread(error.to_string())))
                 });
                 self.run_input(&session, Input::ModelDone(call, said));
             }
@@ -435,6 +447,7 @@ impl MainLoop {
                 };
                 self.run_input(&session, Input::ToolDone(call, outcome));
             }
+            What::Review => self.run_input(&session, Input::Reviewed(review::answer(answer.outcome))),
             What::Permission => {
                 let decisions = answer
                     .outcome

@@ -43,6 +43,7 @@ impl Layers {
             completes: self.client.model_complete,
             invokes: self.client.tool_invoke,
             permits: self.client.request_permission,
+            reviews: self.client.compaction_review,
         };
         effective::validated(&self.merged(folder, own)?, client)
     }

@@ -89,20 +89,22 @@ fn body(session: &Session, body: &EventBody) -> Event {
             reused_tokens: *reused,
             lost_tokens: *lost,
         },
-        EventBody::ContextUpdated { tokens, limit, sections, estimator } => Event::ContextUpdated {
-            tokens: *tokens,
-            limit: *limit,
-            tokens_until_compaction: limit.saturating_sub(*tokens),
-            sections: sections
-                .iter()
-                .map(|(channel, section)| SectionTokens {
-                    channel: (*channel).into(),
-                    name: section.name.clone(),
-                    tokens: section.tokens,
-                })
-                .collect(),
-            estimator: estimator.clone(),
-        },
+        EventBody::ContextUpdated { tokens, limit, until_compaction, sections, estimator } => {
+            Event::ContextUpdated {
+                tokens: *tokens,
+                limit: *limit,
+                tokens_until_compaction: *until_compaction,
+                sections: sections
+                    .iter()
+                    .map(|(channel, section)| SectionTokens {
+                        channel: (*channel).into(),
+                        name: section.name.clone(),
+                        tokens: section.tokens,
+                    })
+                    .collect(),
+                estimator: estimator.clone(),
+            }
+        }
         EventBody::RestoreReported(report) => Event::RestoreReported { report: restored(session, report) },
     }
 }

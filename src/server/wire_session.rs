@@ -17,6 +17,7 @@ use crate::engine::session::queue::{Accepted, QueueItem};
 use crate::engine::session::reconcile::Report;
 use crate::engine::session::settings::{ModelFacts, Settings};
 use crate::engine::session::snapshot::{Inspection, Snapshot, TurnSnapshot};
+use crate::engine::session::state::State;
 use crate::engine::session::stored::Always;
 use crate::engine::transcript::Transcript;
 use crate::protocol::context::{
@@ -240,7 +241,10 @@ pub(super) fn whole(session: &Session, snapshot: Snapshot) -> session::Snapshot 
         queue: queue(&snapshot.queue),
         compression: Compression {
             running: snapshot.compacting.is_some(),
-            phase: snapshot.compacting.as_ref().map(|_| CompactionPhase::Summarizing),
+            phase: snapshot.compacting.as_ref().map(|_| match session.state() {
+                State::Reviewing(_) => CompactionPhase::Reviewing,
+                _ => CompactionPhase::Summarizing,
+            }),
             mode: snapshot.compacting.as_ref().map(|(mode, _)| (*mode).into()),
             reason: snapshot.compacting.map(|(_, reason)| reason),
         },

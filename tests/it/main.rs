@@ -1,6 +1,7 @@
 //! The integration tests, one binary: a file for each part of the program, and nothing but their names here.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test gives up where its ground is missing")]
 
+mod bounded;
 mod checker;
 mod compaction;
 mod corpus;

@@ -18,6 +18,7 @@ mod rewinding;
 mod settled;
 mod shown;
 mod table;
+mod triggers;
 mod waiting;
 
 use bench::{Bench, result, settings, text};
@@ -108,6 +109,7 @@ const SEEN: &[&str] = &[
     "Started",
     "Summarizing",
     "FellBack",
+    "Reviewing",
     "Accepted",
     "Refused",
     "Cancelled",

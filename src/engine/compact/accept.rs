@@ -9,7 +9,7 @@ use thiserror::Error;
 /// Why an answer is no summary.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// Nothing was said.
+    /// Nothing was said, or nothing but the headings.
     #[error("the answer was empty")]
     Empty,
     /// The answer ended at its length limit.
@@ -27,6 +27,14 @@ pub enum Refusal {
     /// A required section is missing.
     #[error("the summary lacks the section {0:?}")]
     MissingSection(&'static str),
+    /// It would take more room than what it stands for.
+    #[error("the summary is larger than what it stands for: {tokens} tokens for {covered}")]
+    NoGain {
+        /// Its size in tokens.
+        tokens: u32,
+        /// The size of what it stands for, in tokens.
+        covered: u32,
+    },
     /// It is longer than what was set aside for it (source: 003).
     #[error("Summary too large: {tokens} tokens, at most {most}")]
     TooLarge {
@@ -37,8 +45,24 @@ pub enum Refusal {
     },
 }
 
-/// The narrative in an answer, or why there is none. Text outside the summary element never enters.
-pub fn accept(answer: &Completion, most: u32, counter: &dyn TokenCount) -> Result<String, Refusal> {
+/// The narrative in an answer, or why there is none; beside it the narrative where only its length is wrong. Text
+/// outside the summary element never enters. `covered` is the size of what it stands for, in tokens.
+pub fn accept(
+    answer: &Completion,
+    most: u32,
+    covered: u32,
+    counter: &dyn TokenCount,
+) -> Result<String, (Refusal, Option<String>)> {
+    let narrative = narrative(answer).map_err(|refusal| (refusal, None))?;
+    let tokens = counter.count(&narrative);
+    match tokens {
+        tokens if tokens > most => Err((Refusal::TooLarge { tokens, most }, Some(narrative))),
+        tokens if tokens > covered => Err((Refusal::NoGain { tokens, covered }, None)),
+        _ => Ok(narrative),
+    }
+}
+
+fn narrative(answer: &Completion) -> Result<String, Refusal> {
     match answer.stop {
         StopReason::Length | StopReason::Cancelled | StopReason::Failed => return Err(Refusal::Cut),
         StopReason::Refused => return Err(Refusal::Declined),
@@ -53,17 +77,14 @@ pub fn accept(answer: &Completion, most: u32, counter: &dyn TokenCount) -> Resul
     let (inside, _) = inside.rsplit_once(SUMMARY_CLOSE).ok_or(Refusal::NoTag)?;
     let narrative = inside.replace(SUMMARY_OPEN, "").replace(SUMMARY_CLOSE, "");
     let narrative = narrative.trim();
-    if narrative.is_empty() {
+    let is_heading = |line: &str| SECTIONS.contains(&line.trim());
+    if narrative.lines().all(|line| line.trim().is_empty() || is_heading(line)) {
         return Err(Refusal::Empty);
     }
     for section in SECTIONS {
         if !narrative.lines().any(|line| line.trim() == *section) {
             return Err(Refusal::MissingSection(section));
         }
-    }
-    let tokens = counter.count(narrative);
-    if tokens > most {
-        return Err(Refusal::TooLarge { tokens, most });
     }
     Ok(narrative.to_owned())
 }

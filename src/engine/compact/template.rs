@@ -243,6 +243,17 @@ pub fn simple_request(
     )
 }
 
+/// The request to shorten a summary that is too long.
+pub fn shorten_request(long: &str, tokens: u32, most_tokens: u32) -> String {
+    format!(
+        "{PREVIOUS_OPEN}\n{}\n{PREVIOUS_CLOSE}\n\nThis summary has {tokens} tokens, and at most {most_tokens} are \
+accepted. Write it again within that, keep its headings ({}), leave the least important out. Answer with one {SUMMARY_OPEN} \
+element and nothing else; call no tool.\n{SUMMARY_OPEN}…{SUMMARY_CLOSE}",
+        escape(long),
+        SECTIONS.join(", ")
+    )
+}
+
 /// The ledger as lines, with the names that came from each file behind its path. What is left out is counted.
 pub fn ledger_text(lists: &[List], names: &BTreeMap<Place, Vec<&str>>) -> String {
     let with_names = |place: &Place, line: &str| match names.get(place) {

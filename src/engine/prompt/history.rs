@@ -6,7 +6,7 @@ use super::{Cut, CutReason, KEEP, Prompt};
 use crate::engine::compact::record::{Action, Compaction, Placement};
 use crate::engine::id::Ordinal;
 use crate::engine::message::cut::{head_and_tail, joined};
-use crate::engine::message::{Body, Content, Message, SYSTEM_IN_HISTORY};
+use crate::engine::message::{Body, Content, Message, SYSTEM_IN_HISTORY, WRAP_UP};
 use crate::engine::transcript::{Round, Transcript};
 use std::collections::BTreeSet;
 
@@ -131,6 +131,10 @@ impl<'a> History<'a> {
             match &message.body {
                 Body::Event { kind, .. } if kind == SYSTEM_IN_HISTORY => {
                     cuts.push(cut(message, CutReason::SystemInHistory, 0));
+                }
+                // Nobody said it, so it stands for no message.
+                Body::Event { kind, text } if kind == WRAP_UP => {
+                    items.push(Item::made(Role::User, text.clone(), message.tokens));
                 }
                 Body::Event { .. } => {}
                 Body::User(_) => items.extend(self.user_item(message, cuts)),

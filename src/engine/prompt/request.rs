@@ -59,6 +59,36 @@ pub struct Completion {
     pub output_tokens: Option<u32>,
 }
 
+/// Why there is no answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Failure {
+    /// For people, without secrets.
+    pub why: String,
+    /// That the request was too large, where that is why.
+    pub overflow: Option<Overflow>,
+}
+
+/// A request was larger than a provider takes. What of it the provider stated, in its own tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Overflow {
+    /// The most that it takes.
+    pub limit: Option<u32>,
+    /// What the request had.
+    pub needed: Option<u32>,
+}
+
+impl From<String> for Failure {
+    fn from(why: String) -> Self {
+        Self { why, overflow: None }
+    }
+}
+
+impl From<&str> for Failure {
+    fn from(why: &str) -> Self {
+        why.to_owned().into()
+    }
+}
+
 /// Why an answer ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopReason {

@@ -75,7 +75,7 @@ impl Step<'_> {
             Command::Configure(configure) => self.configure(reply, *configure),
             Command::Inspect => {
                 let inspected = self.session.inspect(self.around.counter.name(), self.around.now);
-                let answer = match (inspected, self.session.settings.budget()) {
+                let answer = match (inspected, self.session.budget()) {
                     (Some(inspection), _) => Ok(Answer::Inspected(Box::new(inspection))),
                     (None, Err(error)) => Err(error.into()),
                     (None, Ok(_)) => Err(Refusal::Empty("there is nothing to inspect")),
@@ -204,6 +204,9 @@ impl Step<'_> {
     /// Other settings hold from now on; who shows them is told.
     pub(super) fn take_settings(&mut self, settings: Settings) {
         let old = std::mem::replace(&mut self.session.settings, settings);
+        if old.model != self.session.settings.model {
+            self.cancel_background();
+        }
         let new = &self.session.settings;
         let text = |of: &Settings| (of.system.clone(), of.policy.order.clone());
         if old.own_tools != new.own_tools || text(&old) != text(new) {

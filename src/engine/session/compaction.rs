@@ -5,6 +5,7 @@ use super::breaks::BreakCause;
 use super::effect::{Answer, AskModel, Effect, Preview, Purpose, Refusal};
 use super::event::{CompactionUpdate, EventBody, Phase};
 use super::input::{Compact, ReplyTo, Timer};
+use super::settings::ModelFacts;
 use super::state::{Compacting, Job, Rest, State, Then};
 use super::undo::Again;
 use super::usage::read_sizes;
@@ -14,10 +15,11 @@ use crate::engine::compact::known_tools::Kinds;
 use crate::engine::compact::ladder::{self, Ask, CannotFit, Outcome, Waiting};
 use crate::engine::compact::ledger;
 use crate::engine::compact::metadata::{SummaryMetadata, metadata};
-use crate::engine::compact::policy::{Policy, Stage};
+use crate::engine::compact::policy::{Consent, Policy, Stage};
 use crate::engine::compact::record::{Compaction, Mode, Trigger};
+use crate::engine::compact::trigger;
 use crate::engine::delta::Draft;
-use crate::engine::prompt::request::{self, ToolChoice};
+use crate::engine::prompt::request::{self, Failure, ToolChoice};
 use crate::engine::prompt::{self, BudgetExceeded, Source};
 use crate::engine::settings::{Budget, SettingsError};
 
@@ -39,7 +41,7 @@ pub(super) struct Begin {
 const NOTHING_GAINED: &str = "nothing would be gained: the prompt is small, or all of it must stay";
 
 /// How a compaction came out.
-enum End {
+pub(super) enum End {
     /// There is a record.
     Made(Box<Compaction>),
     /// There was nothing to gain; why.
@@ -60,7 +62,7 @@ impl Step<'_> {
     /// Somebody asks for a compaction, or what it would do.
     pub(super) fn compact(&mut self, reply: ReplyTo, compact: Compact) {
         let Compact { focus, redo, keep, preview } = compact;
-        let budget = self.session.settings.budget().map_err(Refusal::from);
+        let budget = self.session.budget().map_err(Refusal::from);
         let again = budget.and_then(|_| self.session.again(redo, keep, self.around.counter));
         let again = match again {
             Ok(again) => again,
@@ -77,7 +79,8 @@ impl Step<'_> {
     /// Says what would be done; nothing is.
     fn preview(&mut self, reply: ReplyTo, begin: Begin) {
         let job = self.job(begin);
-        let asks = |desk: Desk<'_>, completes: bool| {
+        let completes = self.may_ask(&job);
+        let asks = |desk: Desk<'_>| {
             let asks_model = matches!(ladder::start(desk, completes), ladder::Step::Ask(_));
             let record = match ladder::start(desk, false) {
                 ladder::Step::Accepted(record) => *record,
@@ -97,18 +100,59 @@ impl Step<'_> {
 
     pub(super) fn begin_compaction(&mut self, begin: Begin) {
         let job = self.job(begin);
+        let Some(job) = self.use_prepared(job) else { return };
         self.tell(Phase::Started, &job, None, Some(job.reason()));
-        let step = self.at_desk(&job, ladder::start);
-        self.descend(step, job);
+        let is_plain = job.trigger == Trigger::Manual && job.again == Again::default();
+        if is_plain && self.at_desk(&job, |desk| trigger::is_unchanged(desk.source)) == Ok(true) {
+            let why = "nothing was said since the last compaction";
+            return self.finish(job, End::Nothing(why.into()));
+        }
+        self.begin_ladder(job);
     }
 
     fn job(&self, begin: Begin) -> Job {
         let Begin { trigger, focus, again, exceeded, then } = begin;
         let rest = match &self.session.state {
             State::Resting(rest) => rest.clone(),
-            State::Streaming(_) | State::Compacting(_) | State::Paused(_) | State::Calling(_) => Rest::Idle,
+            State::Streaming(_)
+            | State::Compacting(_)
+            | State::Reviewing(_)
+            | State::Paused(_)
+            | State::Calling(_) => Rest::Idle,
         };
-        Job { trigger, focus, again, since: self.around.now, exceeded, then, rest }
+        let old_model = self.session.head.carried.model.clone().filter(|_| trigger == Trigger::ModelChanged);
+        Job {
+            trigger,
+            focus,
+            again,
+            since: self.around.now,
+            exceeded,
+            then,
+            rest,
+            old_model,
+            was_asked: false,
+            was_refused: false,
+        }
+    }
+
+    fn begin_ladder(&mut self, job: Job) {
+        let model = self.may_ask(&job);
+        let step = self.at_desk(&job, |desk| match job.must_end() {
+            true => ladder::start(desk, model),
+            false => ladder::offer(desk, model),
+        });
+        self.descend(step, job);
+    }
+
+    /// Whether a model may be asked to sum up: a user's word always, anything else unless it is off or failed too often.
+    fn may_ask(&self, job: &Job) -> bool {
+        let settings = &self.session.settings;
+        let attempts = self.session.head.carried.attempts;
+        let by_itself = || {
+            settings.policy.consent != Consent::Off
+                && self.at_desk(job, |desk| attempts.may_ask(desk.source, desk.policy)) == Ok(true)
+        };
+        settings.client.completes && (job.trigger == Trigger::Manual || by_itself())
     }
 
     /// Budget and policy of a job: a render may bring its own.
@@ -116,12 +160,15 @@ impl Step<'_> {
         // What was reported is of the prompt that goes: only what is known of the model holds for the one that comes.
         let (model, ceiling) = match &job.then {
             Then::Render(rendering) => (self.model_of(&rendering.render), rendering.render.ceiling),
-            Then::Generate | Then::Report(_) => (&self.session.settings.model, None),
+            Then::Generate | Then::Report(_) | Then::Rest => (&self.session.settings.model, None),
         };
-        let scale = self.session.head.carried.usage.unanchored(model.key());
-        let budget = self.session.budget_in(scale, model, ceiling)?;
+        let unanchored = |model: &ModelFacts| self.session.head.carried.usage.unanchored(model.key());
+        let mut budget = self.session.budget_in(unanchored(model), model, ceiling)?;
+        if let Some(old) = &job.old_model {
+            budget.summary_request = self.session.budget_in(unanchored(old), old, None)?.limit;
+        }
         let mut policy = self.session.settings.policy.clone();
-        if job.exceeded.is_none() {
+        if job.trigger == Trigger::Manual {
             // Asked for, and not needed: then it is a summary that is wanted.
             policy.limit_history = Stage::Off;
             policy.enabled = true;
@@ -129,8 +176,8 @@ impl Step<'_> {
         Ok((budget, policy))
     }
 
-    /// Takes a step of the ladder.
-    fn at_desk<T>(&self, job: &Job, step: impl FnOnce(Desk<'_>, bool) -> T) -> Result<T, SettingsError> {
+    /// Does something with what every rung works on.
+    pub(super) fn at_desk<T>(&self, job: &Job, work: impl FnOnce(Desk<'_>) -> T) -> Result<T, SettingsError> {
         let (budget, policy) = self.terms(job)?;
         let staged = job.again.staged(self.session, self.around.counter);
         let (transcript, fixed) =
@@ -146,38 +193,62 @@ impl Step<'_> {
             tokens_before,
             focus: job.focus.as_deref(),
         };
-        Ok(step(desk, self.session.settings.client.completes))
+        Ok(work(desk))
     }
 
     /// From rung to rung, until a model must be waited for or there is an end.
-    fn descend(&mut self, step: Result<ladder::Step, SettingsError>, job: Job) {
+    pub(super) fn descend(&mut self, step: Result<ladder::Step, SettingsError>, job: Job) {
         match step {
             Err(error) => self.finish(job, End::Nothing(error.to_string())),
             Ok(ladder::Step::Ask(ask)) => self.ask_for_summary(*ask, job),
             Ok(ladder::Step::Accepted(record)) => self.accept(*record, job),
             Ok(ladder::Step::Off) => self.finish(job, End::Nothing("compaction is off".into())),
+            Ok(ladder::Step::Refused(fallbacks)) => {
+                let reasons: Vec<String> = fallbacks.into_iter().map(|fallback| fallback.reason).collect();
+                self.finish(job, End::Nothing(reasons.join("; ")));
+            }
             Ok(ladder::Step::CannotFit(sizes)) => {
                 let scale = self.session.head.carried.usage.unanchored(self.session.settings.model.key());
                 let sizes = read_sizes(sizes, scale);
                 self.tell(Phase::CannotFit, &job, Some(Mode::Dropped), Some(sizes.to_string()));
                 self.finish(job, End::CannotFit(sizes));
             }
-            Ok(ladder::Step::Stale) => {
+            // What is made ahead of time is kept by `background`.
+            Ok(ladder::Step::Stale | ladder::Step::Prepared(_)) => {
                 self.trace("a summary's source changed while it was made; it was dropped");
-                let step = self.at_desk(&job, ladder::start);
-                self.descend(step, job);
+                self.begin_ladder(job);
             }
         }
     }
 
-    fn ask_for_summary(&mut self, ask: Ask, job: Job) {
+    fn ask_for_summary(&mut self, ask: Ask, mut job: Job) {
+        self.tell(Phase::Summarizing, &job, Some(ask.mode), None);
+        job.was_asked = true;
+        let compacting = self.call_for_summary(ask, job);
+        self.wait_for_summary(compacting);
+    }
+
+    /// The session stands still until a model has summed up.
+    pub(super) fn wait_for_summary(&mut self, compacting: Compacting) {
+        let was = self.session.state.name();
+        self.session.state = State::Compacting(Box::new(compacting));
+        let state = self.session.state.name();
+        if was != state {
+            let turn = self.turn_id();
+            self.emit(EventBody::RuntimeUpdated { state, turn, ended: None });
+        }
+    }
+
+    /// Asks a model to sum up; what waits for it.
+    pub(super) fn call_for_summary(&mut self, ask: Ask, job: Job) -> Compacting {
         let Ask { mut request, mode, waiting } = ask;
         let call = self.next_call();
         let settings = &self.session.settings;
-        let own = match &job.then {
+        let of_render = match &job.then {
             Then::Render(rendering) => rendering.render.model.as_ref(),
-            Then::Generate | Then::Report(_) => None,
+            Then::Generate | Then::Report(_) | Then::Rest => None,
         };
+        let own = job.old_model.as_ref().or(of_render);
         let (model, deadline) = (own.unwrap_or(&settings.model).clone(), settings.model_deadline_ms);
         if !model.tool_choice_none && request.tool_choice == ToolChoice::None {
             // A model that cannot be told to use no tools is told of none; its cached prefix is lost.
@@ -188,25 +259,14 @@ impl Step<'_> {
         let tokens = tools + request.items.iter().map(|item| item.tokens).sum::<u32>();
         let tokens = self.session.head.carried.usage.unanchored(model.key()).read(tokens);
         let turn = self.turn_id();
-        self.tell(Phase::Summarizing, &job, Some(mode), None);
-        let was = self.session.state.name();
-        let compacting =
-            Compacting { call, mode, model: model.clone(), draft: Draft::default(), waiting, job };
-        self.session.state = State::Compacting(Box::new(compacting));
-        let state = self.session.state.name();
-        if was != state {
-            self.emit(EventBody::RuntimeUpdated { state, turn: turn.clone(), ended: None });
-        }
-        let ask = AskModel { call, turn, purpose: Purpose::Summary, model, tokens, request };
+        let ask = AskModel { call, turn, purpose: Purpose::Summary, model: model.clone(), tokens, request };
         self.effects.push(Effect::AskModel(Box::new(ask)));
         self.effects.push(Effect::Start(Timer::Model(call), deadline));
+        Compacting { call, mode, model, draft: Draft::default(), waiting, job }
     }
 
-    pub(super) fn summarized(&mut self, outcome: Result<request::Answer, String>) {
-        self.resume(|draft| match outcome {
-            Ok(answer) => Outcome::Answered(answer.completion(&draft)),
-            Err(why) => Outcome::Failed(why),
-        });
+    pub(super) fn summarized(&mut self, outcome: Result<request::Answer, Failure>) {
+        self.resume(|draft| summary_outcome(draft, outcome));
     }
 
     pub(super) fn summary_expired(&mut self) {
@@ -224,7 +284,7 @@ impl Step<'_> {
         let model = running.model.name.clone().unwrap_or_else(|| "editor".to_owned());
         let before = waiting.fallbacks().len();
         let outcome = outcome(draft);
-        let step = self.at_desk(&job, |desk, _| Waiting::answer(waiting, desk, &model, outcome));
+        let step = self.at_desk(&job, |desk| Waiting::answer(waiting, desk, &model, outcome));
         if let Ok(ladder::Step::Ask(ask)) = &step
             && ask.mode != mode
         {
@@ -239,12 +299,24 @@ impl Step<'_> {
         self.descend(step, job);
     }
 
-    /// Takes a record in, with what changes beside it.
-    fn accept(&mut self, mut record: Compaction, job: Job) {
+    /// Takes a record in, or asks the user about it first.
+    pub(super) fn accept(&mut self, mut record: Compaction, job: Job) {
         if !job.gains(&record) {
             return self.finish(job, End::Nothing(NOTHING_GAINED.into()));
         }
         record.trigger = job.trigger;
+        let asks = self.session.settings.policy.consent == Consent::Ask;
+        if asks && job.trigger != Trigger::Manual && !job.was_refused {
+            if self.session.settings.client.reviews {
+                return self.ask_review(record, job);
+            }
+            record.unreviewed = true;
+        }
+        self.apply(record, job);
+    }
+
+    /// A record holds from now on, with what changes beside it.
+    pub(super) fn apply(&mut self, mut record: Compaction, job: Job) {
         record.duration_ms = Some(self.around.now.0.saturating_sub(job.since.0));
         record.replaces.clone_from(&job.again.replaces);
         let pins = self.session.with_pins(&job.again.keep);
@@ -264,8 +336,28 @@ impl Step<'_> {
         self.finish(job, End::Made(Box::new(record)));
     }
 
+    /// Remembers how the attempt to have a model sum up ended, where one was asked.
+    fn count_attempt(&mut self, job: &Job, end: &End) {
+        let is_summary = matches!(end, End::Made(record) if matches!(record.mode, Mode::Full | Mode::Simple));
+        let is_asked = job.was_asked && !job.was_refused;
+        if is_asked || is_summary {
+            self.attempt_ended(!is_summary);
+        }
+    }
+
+    /// A model was asked in vain, or a summary came of it.
+    pub(super) fn attempt_ended(&mut self, is_failure: bool) {
+        let Session { head, transcript, settings, .. } = &mut *self.session;
+        let before = head.carried.attempts;
+        head.carried.attempts.ended(transcript, is_failure, &settings.policy);
+        if before != head.carried.attempts {
+            self.write_head_as_it_was_used();
+        }
+    }
+
     /// What follows. Whoever waits next gets its turn.
-    fn finish(&mut self, job: Job, end: End) {
+    pub(super) fn finish(&mut self, job: Job, end: End) {
+        self.count_attempt(&job, &end);
         if let End::Nothing(why) = &end {
             self.tell(Phase::Refused, &job, None, Some(why.clone()));
         }
@@ -278,8 +370,12 @@ impl Step<'_> {
             (Then::Generate, End::Made(_)) if self.inject_urgent() => self.generate(None),
             (Then::Generate, End::Made(record)) => self.generate(Some(&record)),
             (Then::Generate, End::Nothing(why)) => match job.exceeded {
-                Some(exceeded) => self.fail(exceeded),
-                None => self.fail(why),
+                Some(exceeded) => {
+                    self.trace(why);
+                    self.fail(exceeded);
+                }
+                // The prompt goes out as it is (source: 002).
+                None => self.generate_as_it_is(job.was_asked),
             },
             (Then::Generate, End::CannotFit(sizes)) => self.fail(sizes),
             (Then::Report(reply), End::Made(record)) => {
@@ -297,6 +393,7 @@ impl Step<'_> {
                 Some(_) => self.reply(rendering.reply, Err(sizes.into())),
                 None => self.rendered(*rendering, None, Some(sizes.to_string())),
             },
+            (Then::Rest, _) => {}
         }
         if !was_generating {
             self.rest_again();
@@ -305,12 +402,18 @@ impl Step<'_> {
 
     /// A compaction is stopped: nothing of it stays, and who waited is told.
     pub(super) fn stop_compacting(&mut self, running: Compacting) {
-        self.session.state = State::Resting(running.job.rest.clone());
         self.effects.push(Effect::CancelModel(running.call));
         self.effects.push(Effect::Stop(Timer::Model(running.call)));
-        self.tell(Phase::Cancelled, &running.job, Some(running.mode), None);
-        match running.job.then {
+        self.stopped(running.job, running.mode);
+    }
+
+    /// A job is given up; who waited for it is told.
+    pub(super) fn stopped(&mut self, job: Job, mode: Mode) {
+        self.session.state = State::Resting(job.rest.clone());
+        self.tell(Phase::Cancelled, &job, Some(mode), None);
+        match job.then {
             Then::Generate => {}
+            Then::Rest => self.rest_again(),
             Then::Report(reply) => {
                 self.reply(reply, Err(Refusal::Cancelled));
                 self.rest_again();
@@ -325,25 +428,30 @@ impl Step<'_> {
     /// Nobody waits for this answer any more: what is done for it alone is stopped.
     pub(super) fn abandoned(&mut self, reply: ReplyTo) {
         self.session.renders.retain(|(waiting, _)| *waiting != reply);
-        let is_running = match &self.session.state {
-            State::Compacting(running) => match &running.job.then {
-                Then::Report(waiting) => *waiting == reply,
-                Then::Render(rendering) => rendering.reply == reply,
-                Then::Generate => false,
-            },
-            State::Resting(_) | State::Streaming(_) | State::Paused(_) | State::Calling(_) => false,
-        };
+        let is_running = self.session.state.job().is_some_and(|job| match &job.then {
+            Then::Report(waiting) => *waiting == reply,
+            Then::Render(rendering) => rendering.reply == reply,
+            Then::Generate | Then::Rest => false,
+        });
         if is_running {
             self.stop_running();
         }
     }
 
-    fn tell(&mut self, phase: Phase, job: &Job, mode: Option<Mode>, reason: Option<String>) {
+    pub(super) fn tell(&mut self, phase: Phase, job: &Job, mode: Option<Mode>, reason: Option<String>) {
         let trigger = job.trigger;
         let id = self.session.transcript.next_compaction_id();
         let tokens_before = job.exceeded.as_ref().map(|exceeded| exceeded.needed);
         let update =
             CompactionUpdate { id, phase, mode, trigger, reason, tokens_before, record: None, left: None };
         self.emit(EventBody::CompactionUpdated(Box::new(update)));
+    }
+}
+
+/// What a model did with a request for a summary.
+pub(super) fn summary_outcome(draft: Draft, outcome: Result<request::Answer, Failure>) -> Outcome {
+    match outcome {
+        Ok(answer) => Outcome::Answered(answer.completion(&draft)),
+        Err(failure) => Outcome::Failed(failure.why),
     }
 }

@@ -14,7 +14,7 @@ use super::undo::CannotUndo;
 use crate::engine::compact::ladder::CannotFit;
 use crate::engine::compact::metadata::SummaryMetadata;
 use crate::engine::compact::record::Compaction;
-use crate::engine::id::{CallId, CompactionId, MessageId, PinId, RoundId, SessionId, TurnId};
+use crate::engine::id::{CallId, CompactionId, MessageId, Ordinal, PinId, RoundId, SessionId, TurnId};
 use crate::engine::message::Text;
 use crate::engine::prompt::item::SectionSize;
 use crate::engine::prompt::request::Request;
@@ -50,6 +50,10 @@ pub enum Effect {
     ChangeScope(ScopePatch),
     /// Ask the user about calls. The session stands in its pause, whoever answers.
     AskPermission(Vec<Reason>),
+    /// Ask the user about a compaction before it holds.
+    AskReview(Box<AskReview>),
+    /// The answer about it is not wanted any more.
+    CancelReview,
     /// Say so when this many milliseconds have passed; a timer of the same name starts again.
     Start(Timer, u64),
     /// Forget about it.
@@ -88,6 +92,15 @@ pub struct AskModel {
     pub tokens: u32,
     /// What to send.
     pub request: Request,
+}
+
+/// A compaction that the user is asked about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AskReview {
+    /// What would hold.
+    pub record: Compaction,
+    /// Messages that no prompt would show any more and that its block does not stand for, with their sizes in bytes.
+    pub dropped: Vec<(Ordinal, usize)>,
 }
 
 /// Why a model is asked.

@@ -98,6 +98,8 @@ pub enum EventBody {
         tokens: u32,
         /// Its limit.
         limit: u32,
+        /// New tokens that fit before a compaction.
+        until_compaction: u32,
         /// Its sections, each with the channel that it comes through.
         sections: Vec<(Channel, SectionSize)>,
         /// Who counted.
@@ -174,6 +176,8 @@ pub enum Phase {
     Summarizing,
     /// A rung did not serve; the next one is tried.
     FellBack,
+    /// The user is asked about the record.
+    Reviewing,
     /// There is a record.
     Accepted,
     /// There was nothing to gain, and nothing changed.

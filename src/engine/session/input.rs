@@ -14,7 +14,7 @@ use crate::engine::message::{Content, NewMessage, Text, ToolResult};
 use crate::engine::prompt::item::Tool;
 use crate::engine::prompt::order::Background;
 use crate::engine::prompt::pins::Pinned;
-use crate::engine::prompt::request::Answer;
+use crate::engine::prompt::request::{Answer, Failure};
 use crate::engine::prompt::system::CallerSection;
 use crate::engine::scope::Scope;
 use serde::{Deserialize, Serialize};
@@ -38,12 +38,14 @@ pub enum Input {
     Abandoned(ReplyTo),
     /// A model said a little more.
     ModelDelta(ModelCallId, Delta),
-    /// A model is done: its answer, or why there is none, in words without secrets.
-    ModelDone(ModelCallId, Result<Answer, String>),
+    /// A model is done: its answer, or why there is none.
+    ModelDone(ModelCallId, Result<Answer, Failure>),
     /// A tool is done.
     ToolDone(CallId, ToolOutcome),
     /// The client answered a request for permission.
     Permitted(Vec<Decision>),
+    /// The client answered what it was asked about a compaction; nothing where it cannot.
+    Reviewed(Option<Review>),
     /// A deadline passed.
     Expired(Timer),
     /// The settings that all sessions share changed.
@@ -333,4 +335,19 @@ pub enum Timer {
     Tool(CallId),
     /// What a model said since the last event is told.
     Deltas(ModelCallId),
+    /// A user may think about a compaction for this long.
+    Review,
+    /// So long nothing was said.
+    Idle,
+}
+
+/// What a user says about a compaction (source: 003, the editor may refuse a summary).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Review {
+    /// As it is.
+    Accept,
+    /// With these words in the place of the narrative.
+    Edit(String),
+    /// Not at all.
+    Refuse,
 }

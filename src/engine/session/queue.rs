@@ -310,7 +310,9 @@ impl Step<'_> {
     pub(super) fn runs_turn(&self) -> bool {
         match &self.session.state {
             State::Resting(_) => false,
-            State::Compacting(running) => running.job.then == Then::Generate,
+            State::Compacting(_) | State::Reviewing(_) => {
+                self.session.state.job().is_some_and(|job| job.then == Then::Generate)
+            }
             State::Streaming(_) | State::Paused(_) | State::Calling(_) => true,
         }
     }

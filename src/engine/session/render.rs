@@ -18,6 +18,7 @@ use super::usage::{read_exceeded, read_prompt};
 use crate::engine::compact::metadata::metadata;
 use crate::engine::compact::record::{Compaction, Trigger};
 use crate::engine::compact::restore::{Restoring, Verdict, restore};
+use crate::engine::compact::trigger::{self, Next};
 use crate::engine::id::{CallId, Ordinal};
 use crate::engine::message::{Body, NewMessage};
 use crate::engine::prompt::{self, Source};
@@ -56,25 +57,27 @@ impl Step<'_> {
         };
         let moved = self.settle_placement(budget);
         let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
-        let may = self.session.settings.policy.enabled;
         let scale = self.session.scale(self.model_of(&rendering.render));
-        let rendered = prompt::render(source).map_err(|exceeded| read_exceeded(exceeded, scale));
-        match (rendered, rendering.render.summarize) {
-            (Ok(_), Summarize::Auto | Summarize::Never) => self.rendered(rendering, moved, None),
-            (Err(exceeded), Summarize::Never) => self.reply(reply, Err(exceeded.into())),
-            (Err(exceeded), Summarize::Auto) if !may => self.reply(reply, Err(exceeded.into())),
-            (rendered, _) => {
-                let exceeded = rendered.err();
-                let trigger = if exceeded.is_some() { Trigger::BudgetExceeded } else { Trigger::Manual };
-                self.begin_compaction(Begin {
-                    trigger,
-                    focus: None,
-                    again: Again::default(),
-                    exceeded,
-                    then: Then::Render(Box::new(rendering)),
-                });
+        let model = self.model_of(&rendering.render);
+        let next = trigger::next(source, &self.session.settings.policy, self.session.is_smaller(model));
+        let (trigger, exceeded) = match (next.read(scale), rendering.render.summarize) {
+            (Next::Send(_), Summarize::Auto) | (Next::Send(_) | Next::Try(..), Summarize::Never) => {
+                return self.rendered(rendering, moved, None);
             }
-        }
+            (Next::Must(_, exceeded) | Next::Refuse(exceeded), Summarize::Never)
+            | (Next::Refuse(exceeded), Summarize::Auto) => {
+                return self.reply(reply, Err(exceeded.into()));
+            }
+            (Next::Try(trigger, _), Summarize::Auto) => (trigger, None),
+            (Next::Must(trigger, exceeded), Summarize::Auto) => (trigger, Some(exceeded)),
+            // What is asked for is a summary, whatever the policy says.
+            (Next::Send(_) | Next::Try(..), Summarize::Force) => (Trigger::Manual, None),
+            (Next::Must(_, exceeded) | Next::Refuse(exceeded), Summarize::Force) => {
+                (Trigger::BudgetExceeded, Some(exceeded))
+            }
+        };
+        let then = Then::Render(Box::new(rendering));
+        self.begin_compaction(Begin { trigger, focus: None, again: Again::default(), exceeded, then });
     }
 
     /// Results that a render brings are shown under its own limit and its own model's window.
@@ -116,6 +119,7 @@ impl Step<'_> {
             Err(exceeded) => return self.reply(reply, Err(exceeded.into())),
         };
         self.goes_out(&prompt, model.name.as_deref());
+        let raw = prompt.tokens;
         let prompt = read_prompt(prompt, scale);
         diagnostics.extend(nothing.map(|why| Diagnostic { kind: "nothingToSummarize", message: why }));
         let breakpoints = render.breakpoints && !summary_failed(made.as_ref());
@@ -125,7 +129,8 @@ impl Step<'_> {
             let metadata = metadata(&self.session.transcript, &record);
             (record, metadata)
         });
-        self.tell_context(&prompt);
+        self.tell_context(&prompt, raw);
+        self.remember_model(&model);
         let rendered = Rendered {
             prompt,
             window: budget.window,
@@ -299,7 +304,7 @@ impl Step<'_> {
         if entries.is_empty() {
             return;
         }
-        let limit = self.session.settings.budget().map_or(0, |budget| budget.limit);
+        let limit = self.session.budget().map_or(0, |budget| budget.limit);
         let user_budget = self.session.settings.policy.user_messages.of(limit);
         let with = Restoring { counter: self.around.counter, user_budget };
         report.summaries = restore(&mut self.session.transcript, &entries, with);

@@ -11,6 +11,7 @@ use super::stored::{Carried, Head, Origin, TitleFrom, TurnRow, TurnStatus, Write
 use super::{Session, Step};
 use crate::engine::compact::metadata::metadata;
 use crate::engine::compact::record::Status;
+use crate::engine::compact::trigger::Attempts;
 use crate::engine::id::{CompactionId, MessageId, Ordinal, SessionId};
 use crate::engine::message::attachment::{Attachment, apart, put};
 use crate::engine::message::{AssistantPart, Beside, Body, Content, Message, NewMessage};
@@ -370,6 +371,8 @@ impl Step<'_> {
             self.effects.push(Effect::CancelModel(call));
             self.effects.push(Effect::Stop(Timer::Model(call)));
         }
+        self.cancel_background();
+        self.session.head.carried.attempts = Attempts::default();
         let is_empty = self.session.transcript.messages().is_empty();
         let fork = (!is_empty).then(|| self.fork());
         self.announce(BreakCause::Reset);

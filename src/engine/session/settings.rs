@@ -28,6 +28,8 @@ pub struct Settings {
     pub own_tools: Vec<Tool>,
     /// How long a model may say nothing, in milliseconds.
     pub model_deadline_ms: u64,
+    /// How long a user may think about a compaction, in milliseconds; then it holds, marked as not reviewed.
+    pub review_deadline_ms: u64,
     /// How long a tool may run, in milliseconds.
     pub tool_deadline_ms: u64,
     /// How long what a model says is gathered before it is told, in milliseconds; 0 tells each piece by itself.
@@ -85,6 +87,8 @@ pub struct Client {
     pub invokes: bool,
     /// Answers `tool/requestPermission`.
     pub permits: bool,
+    /// Answers `compaction/review`.
+    pub reviews: bool,
 }
 
 /// What is taken for a model of which nothing is said.
@@ -110,6 +114,7 @@ impl Default for Settings {
             round_limit: 64,
             max_tool_result_tokens: 16_000,
             model_deadline_ms: 60_000,
+            review_deadline_ms: 120_000,
             tool_deadline_ms: 30 * 60_000,
             delta_interval_ms: 16,
             titles: Titles::Request,

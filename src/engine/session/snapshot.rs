@@ -128,6 +128,7 @@ impl Session {
     pub fn snapshot(&self) -> Snapshot {
         let (compacting, streaming) = match &self.state {
             State::Compacting(running) => (Some((running.mode, running.job.reason())), None),
+            State::Reviewing(reviewing) => (Some((reviewing.record.mode, reviewing.job.reason())), None),
             State::Streaming(running) => (None, Some((running.message.clone(), running.draft.clone()))),
             State::Resting(_) | State::Paused(_) | State::Calling(_) => (None, None),
         };
@@ -269,9 +270,6 @@ impl Session {
 
     /// Whether somebody waits for what this session is doing.
     pub fn is_awaited(&self) -> bool {
-        match &self.state {
-            State::Compacting(running) => !matches!(running.job.then, Then::Generate),
-            _ => false,
-        }
+        self.state.job().is_some_and(|job| matches!(job.then, Then::Report(_) | Then::Render(_)))
     }
 }

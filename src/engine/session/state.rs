@@ -6,7 +6,7 @@ use super::input::{ModelCallId, Render, ReplyTo};
 use super::settings::ModelFacts;
 use super::stored::Decision;
 use super::undo::Again;
-use crate::engine::compact::ladder::Waiting;
+use crate::engine::compact::ladder::{Prepared, Waiting};
 use crate::engine::compact::record::{Compaction, Mode, Trigger};
 use crate::engine::delta::{Delta, Draft};
 use crate::engine::id::{CallId, MessageId, SessionId, Time};
@@ -22,6 +22,8 @@ pub enum State {
     Streaming(Streaming),
     /// A prompt was too large, or somebody asked: a model sums up.
     Compacting(Box<Compacting>),
+    /// A compaction is done, and the user is asked about it before it holds.
+    Reviewing(Box<Reviewing>),
     /// Calls wait for the user; nothing of their round runs before all are decided (source: 001).
     Paused(Pause),
     /// Calls of the newest round run.
@@ -67,6 +69,8 @@ pub enum Rest {
 pub struct Streaming {
     /// The call.
     pub call: ModelCallId,
+    /// What was sent, in raw tokens.
+    pub tokens: u32,
     /// The message that it will be.
     pub message: MessageId,
     /// What was said so far.
@@ -94,6 +98,24 @@ pub struct Compacting {
     pub job: Job,
 }
 
+/// What is waited for while a user looks at a compaction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reviewing {
+    /// What would hold.
+    pub record: Compaction,
+    /// What it is about.
+    pub job: Job,
+}
+
+/// A summary that is made beside a turn, for when it is needed.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Background {
+    /// A model sums up.
+    Asking(Box<Compacting>),
+    /// It did.
+    Ready(Box<Prepared>),
+}
+
 /// A compaction that was begun, and what follows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
@@ -111,6 +133,12 @@ pub struct Job {
     pub then: Then,
     /// Where the session stood before, where it rested.
     pub rest: Rest,
+    /// The model that sums up, where another one answers next: the window becomes smaller.
+    pub old_model: Option<ModelFacts>,
+    /// Whether a model was asked.
+    pub was_asked: bool,
+    /// Whether the user was asked, and refused.
+    pub was_refused: bool,
 }
 
 impl Job {
@@ -120,9 +148,22 @@ impl Job {
         self.exceeded.is_some() || is_smaller
     }
 
+    /// Whether it goes down the whole ladder: the prompt must fit, or a user wants it.
+    pub(super) fn must_end(&self) -> bool {
+        self.exceeded.is_some() || self.trigger == Trigger::Manual
+    }
+
     /// Why it was begun, in words.
     pub(super) fn reason(&self) -> String {
-        self.exceeded.as_ref().map_or_else(|| "somebody asked for it".to_owned(), ToString::to_string)
+        match (&self.exceeded, self.trigger) {
+            (Some(exceeded), _) => exceeded.to_string(),
+            (None, Trigger::PreTurnTokens) => "the prompt comes near its limit".to_owned(),
+            (None, Trigger::UserTurns) => "as many user turns are shown as may be".to_owned(),
+            (None, Trigger::Messages) => "as many messages are shown as may be".to_owned(),
+            (None, Trigger::Idle) => "nothing was said for a while".to_owned(),
+            (None, Trigger::Background) => "a summary is ready".to_owned(),
+            (None, _) => "somebody asked for it".to_owned(),
+        }
     }
 }
 
@@ -135,6 +176,8 @@ pub enum Then {
     Render(Box<Rendering>),
     /// Who asked for it is told.
     Report(ReplyTo),
+    /// The session rests as before.
+    Rest,
 }
 
 /// A render that was begun.
@@ -219,6 +262,15 @@ impl StateName {
 }
 
 impl State {
+    /// The compaction that goes on, where one does.
+    pub(super) fn job(&self) -> Option<&Job> {
+        match self {
+            State::Compacting(running) => Some(&running.job),
+            State::Reviewing(reviewing) => Some(&reviewing.job),
+            State::Resting(_) | State::Streaming(_) | State::Paused(_) | State::Calling(_) => None,
+        }
+    }
+
     /// As clients know it.
     pub fn name(&self) -> StateName {
         match self {
@@ -226,7 +278,7 @@ impl State {
             State::Resting(Rest::Completed) => StateName::Completed,
             State::Resting(Rest::WaitingUserInput) => StateName::WaitingUserInput,
             State::Resting(Rest::Failed(_)) => StateName::Error,
-            State::Streaming(_) | State::Compacting(_) => StateName::Generating,
+            State::Streaming(_) | State::Compacting(_) | State::Reviewing(_) => StateName::Generating,
             State::Paused(_) => StateName::Paused,
             State::Calling(calling) if calling.editors.is_empty() => StateName::ExecutingTools,
             State::Calling(_) => StateName::WaitingIde,

@@ -3,7 +3,9 @@
 
 use super::breaks::Announced;
 use super::queue::{Accepted, QueueItem};
+use super::settings::ModelFacts;
 use crate::engine::compact::record::{Compaction, Status};
+use crate::engine::compact::trigger::Attempts;
 use crate::engine::estimate::Learned;
 use crate::engine::id::{CallId, CompactionId, Generation, ItemId, Ordinal, SessionId, Time, TurnId};
 use crate::engine::message::attachment::Attachment;
@@ -136,6 +138,14 @@ pub struct Carried {
     /// What waits to be told with the next request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
+    /// How attempts to have a model sum up went.
+    pub attempts: Attempts,
+    /// What a provider turned out to take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<LearnedLimit>,
+    /// The model that a prompt was made for last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelFacts>,
     /// The prompt that was sent last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sent: Option<Sent>,
@@ -151,8 +161,18 @@ impl Carried {
     pub(super) fn branched(&self) -> Self {
         let mut usage = self.usage.clone();
         usage.forget_baseline();
-        Self { usage, ..Self::default() }
+        Self { usage, limit: self.limit.clone(), model: self.model.clone(), ..Self::default() }
     }
+}
+
+/// A provider said that a prompt was too large: no later one is as large.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LearnedLimit {
+    /// The model, by its name.
+    pub model: Option<String>,
+    /// The most that a prompt may weigh, in raw tokens.
+    pub tokens: u32,
 }
 
 /// Who gave a session its title.

@@ -5,12 +5,13 @@ use super::Step;
 use super::effect::{Effect, Refusal};
 use super::event::EventBody;
 use super::input::{ModelCallId, Timer};
-use super::state::{Rest, State, Streaming};
+use super::overflow::silent;
+use super::state::{Background, Rest, State, Streaming};
 use super::stored::TurnStatus;
 use crate::engine::delta::{Delta, Draft};
 use crate::engine::id::MessageId;
 use crate::engine::message::{AssistantPart, Beside, Body, ToolCall};
-use crate::engine::prompt::request::{self, StopReason};
+use crate::engine::prompt::request::{self, Failure, Overflow, StopReason};
 
 /// For the log, which repeats no id that a model made up.
 const UNKNOWN_CALL: &str = "arguments came for a call that was never set, and were dropped";
@@ -34,27 +35,36 @@ impl Step<'_> {
                     return self.trace(UNKNOWN_CALL);
                 }
             }
-            _ => match &mut self.session.titling {
-                Some((call, draft)) if *call == from => drop(draft.fold(delta)),
+            _ => match (&mut self.session.background, &mut self.session.titling) {
+                (Some(Background::Asking(running)), _) if running.call == from => {
+                    if running.draft.fold(delta).is_err() {
+                        return self.trace(UNKNOWN_CALL);
+                    }
+                }
+                (_, Some((call, draft))) if *call == from => drop(draft.fold(delta)),
                 _ => return self.trace(format!("a delta of call {} came late and was dropped", from.0)),
             },
         }
         self.effects.push(Effect::Start(Timer::Model(from), deadline));
     }
 
-    pub(super) fn model_done(&mut self, from: ModelCallId, outcome: Result<request::Answer, String>) {
+    pub(super) fn model_done(&mut self, from: ModelCallId, outcome: Result<request::Answer, Failure>) {
         match &self.session.state {
             State::Streaming(running) if running.call == from => {
-                self.answered(outcome.map_err(Refusal::from));
+                self.answered(outcome.map_err(|failure| (failure.why.into(), failure.overflow)));
             }
             State::Compacting(running) if running.call == from => {
                 self.effects.push(Effect::Stop(Timer::Model(from)));
                 self.summarized(outcome);
             }
+            _ if self.session.preparing() == Some(from) => {
+                self.effects.push(Effect::Stop(Timer::Model(from)));
+                self.prepared(outcome);
+            }
             _ => match self.session.titling.take() {
                 Some((call, draft)) if call == from => {
                     self.effects.push(Effect::Stop(Timer::Model(from)));
-                    self.titled(draft, outcome);
+                    self.titled(draft, outcome.map_err(|failure| failure.why));
                 }
                 other => {
                     self.session.titling = other;
@@ -71,11 +81,15 @@ impl Step<'_> {
                 self.effects.push(Effect::CancelModel(from));
                 let ms = self.session.settings.model_deadline_ms;
                 let why = format!("the model said nothing for {ms} ms");
-                self.answered(Err(Refusal::Provider { cause: "timeout", why }));
+                self.answered(Err((Refusal::Provider { cause: "timeout", why }, None)));
             }
             State::Compacting(running) if running.call == from => {
                 self.effects.push(Effect::CancelModel(from));
                 self.summary_expired();
+            }
+            _ if self.session.preparing() == Some(from) => {
+                self.effects.push(Effect::CancelModel(from));
+                self.preparing_expired();
             }
             _ => {
                 if self.session.titling.take_if(|(call, _)| *call == from).is_some() {
@@ -86,7 +100,7 @@ impl Step<'_> {
     }
 
     /// What a model answered to a turn. What was streamed is kept, whatever became of the call: the user saw it.
-    fn answered(&mut self, outcome: Result<request::Answer, Refusal>) {
+    fn answered(&mut self, outcome: Result<request::Answer, (Refusal, Option<Overflow>)>) {
         let running = match std::mem::replace(&mut self.session.state, State::Resting(Rest::Idle)) {
             State::Streaming(running) => running,
             other => {
@@ -94,16 +108,29 @@ impl Step<'_> {
                 return;
             }
         };
+        let tokens = running.tokens;
         let (message, draft) = self.end_stream(running);
-        let (stop, error) = match &outcome {
-            Ok(answer) => (answer.stop, None),
-            Err(why) => (StopReason::Failed, Some(why.clone())),
+        let window = self.session.settings.model.window;
+        let (stop, error, said, overflow) = match outcome {
+            Ok(answer) => {
+                let stop = answer.stop;
+                let said = answer.said(&draft);
+                let is_empty = said.0.is_empty() && said.1.is_empty();
+                let overflow = is_empty.then(|| silent(stop, said.2.usage, tokens, window)).flatten();
+                self.note_usage(said.2.usage.filter(|_| overflow.is_none()), tokens);
+                let why = || format!("the model said nothing to {tokens} tokens, which are too many for it");
+                (stop, None, said, overflow.map(|overflow| (overflow, why())))
+            }
+            Err((why, overflow)) => {
+                let overflow = overflow.map(|overflow| (overflow, why.to_string()));
+                (StopReason::Failed, Some(why), (draft.said(), Vec::new(), draft.beside), overflow)
+            }
         };
-        let (parts, calls, beside) = match outcome {
-            Ok(answer) => answer.said(&draft),
-            Err(_) => (draft.said(), Vec::new(), draft.beside),
-        };
+        let (parts, calls, beside) = said;
         let calls = self.keep_answer(message, parts, calls, beside, stop);
+        if let Some((overflow, why)) = overflow {
+            return self.overflowed(overflow, tokens, why);
+        }
         match (error, stop) {
             (Some(why), _) => self.fail(why),
             (None, StopReason::Refused) => self.fail("the model refused to answer".to_owned()),
@@ -178,7 +205,7 @@ impl Step<'_> {
 
     /// Nothing more is said: what was gathered is told, and no timer runs.
     pub(super) fn end_stream(&mut self, running: Streaming) -> (MessageId, Draft) {
-        let Streaming { call, message, draft, untold, is_told } = running;
+        let Streaming { call, message, draft, untold, is_told, .. } = running;
         self.effects.push(Effect::Stop(Timer::Model(call)));
         if is_told {
             self.effects.push(Effect::Stop(Timer::Deltas(call)));

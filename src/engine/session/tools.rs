@@ -214,6 +214,9 @@ impl Step<'_> {
         if self.inject_urgent() {
             return self.generate(None);
         }
+        if self.exits_for_budget() {
+            return;
+        }
         if rounds >= self.session.settings.round_limit as usize {
             self.notice(
                 ROUND_LIMIT,

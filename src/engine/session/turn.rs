@@ -1,6 +1,5 @@
 //! Our own loop: a request, a prompt, an answer, its tools, and again until the model is done or somebody stops it.
 
-use super::Step;
 use super::compaction::Begin;
 use super::effect::{Answer, AskModel, Effect, Purpose, Refusal};
 use super::event::EventBody;
@@ -11,13 +10,17 @@ use super::state::{Rest, State, Streaming, Then};
 use super::stored::{Driver, TurnStatus};
 use super::undo::Again;
 use super::usage::{read_exceeded, read_prompt};
-use crate::engine::compact::record::{Compaction, Mode, Trigger};
+use super::{Session, Step};
+use crate::engine::compact::record::{Compaction, Mode};
+use crate::engine::compact::trigger::{self, Next};
 use crate::engine::delta::Draft;
+use crate::engine::estimate::Scale;
 use crate::engine::id::{MessageId, Ordinal, TurnId};
 use crate::engine::message::{Body, NewMessage};
 use crate::engine::prompt::item::SectionSize;
 use crate::engine::prompt::request::{Request, StopReason, ToolChoice};
-use crate::engine::prompt::{self, Prompt, Source};
+use crate::engine::prompt::{Prompt, Source};
+use crate::engine::settings::Budget;
 use serde_json::Value;
 
 impl Step<'_> {
@@ -36,6 +39,7 @@ impl Step<'_> {
             None => transcript.append_turn(new, counter),
         };
         self.took_in(ord);
+        self.session.reported = None;
         let last = self.session.turns.len().saturating_sub(1);
         self.set_turn(last, TurnStatus::Running);
         self.name_after(ord);
@@ -61,6 +65,9 @@ impl Step<'_> {
     /// Takes what a request changes for the session on; the request's message.
     fn request(&mut self, start: StartTurn) -> NewMessage {
         if let Some((model, as_it_came)) = start.model {
+            if self.session.settings.model != model {
+                self.cancel_background();
+            }
             self.session.settings.model = model;
             match &mut self.session.head.settings {
                 Value::Object(own) => drop(own.insert("model".to_owned(), as_it_came)),
@@ -82,8 +89,20 @@ impl Step<'_> {
         }
     }
 
-    /// Asks the model to go on, after a compaction where the prompt is too large. `made` is one that was just made.
+    /// Asks the model to go on, after a compaction where one is due. `made` is one that was just made.
     pub(super) fn generate(&mut self, made: Option<&Compaction>) {
+        match made {
+            Some(record) => self.go_on_with(Before::Made { failed: summary_failed(Some(record)) }),
+            None => self.go_on_with(Before::Nothing),
+        }
+    }
+
+    /// Asks the model to go on with the prompt as it is: a compaction that was due came to nothing.
+    pub(super) fn generate_as_it_is(&mut self, was_asked: bool) {
+        self.go_on_with(Before::Tried { failed: was_asked });
+    }
+
+    fn go_on_with(&mut self, before: Before) {
         let model = self.session.settings.model.clone();
         let scale = self.session.scale(&model);
         let budget = match self.session.budget_in(scale, &model, None) {
@@ -97,28 +116,43 @@ impl Step<'_> {
         }
         if self.settle_placement(budget).is_some() {
             // What was known of the last prompt is not known of this one.
-            return self.generate(made);
+            return self.go_on_with(before);
         }
         let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
-        match prompt::render(source).map_err(|exceeded| read_exceeded(exceeded, scale)) {
-            Ok(prompt) => {
-                self.goes_out(&prompt, model.name.as_deref());
-                self.ask_for_answer(&read_prompt(prompt, scale), !summary_failed(made));
+        let next = trigger::next(source, &self.session.settings.policy, self.session.is_smaller(&model));
+        let then = Then::Generate;
+        match (next.read(scale), before) {
+            (Next::Send(prompt), before) => self.ask_for_answer(*prompt, scale, !before.failed()),
+            (Next::Try(trigger, _), Before::Nothing) => {
+                self.begin_compaction(Begin {
+                    trigger,
+                    focus: None,
+                    again: Again::default(),
+                    exceeded: None,
+                    then,
+                });
             }
-            Err(exceeded) if !self.session.settings.policy.enabled || made.is_some() => {
-                self.fail(exceeded);
+            (Next::Try(_, prompt), before) => self.ask_for_answer(*prompt, scale, !before.failed()),
+            (Next::Must(_, exceeded), Before::Made { .. }) | (Next::Refuse(exceeded), _) => {
+                self.fail(exceeded)
             }
-            Err(exceeded) => self.begin_compaction(Begin {
-                trigger: Trigger::BudgetExceeded,
-                focus: None,
-                again: Again::default(),
-                exceeded: Some(exceeded),
-                then: Then::Generate,
-            }),
+            (Next::Must(trigger, exceeded), Before::Nothing | Before::Tried { .. }) => {
+                self.begin_compaction(Begin {
+                    trigger,
+                    focus: None,
+                    again: Again::default(),
+                    exceeded: Some(exceeded),
+                    then,
+                });
+            }
         }
     }
 
-    fn ask_for_answer(&mut self, prompt: &Prompt, breakpoints: bool) {
+    /// Sends a prompt whose figures are raw.
+    fn ask_for_answer(&mut self, prompt: Prompt, scale: Scale, breakpoints: bool) {
+        let (raw, model) = (prompt.tokens, self.session.settings.model.clone());
+        self.goes_out(&prompt, model.name.as_deref());
+        let prompt = read_prompt(prompt, scale);
         let call = self.next_call();
         let Some(turn) = self.turn_id() else { return };
         let message = self.session.transcript.next_message_id();
@@ -132,19 +166,30 @@ impl Step<'_> {
             cache_breakpoints: if breakpoints { prompt.plan.breakpoints().collect() } else { Vec::new() },
         };
         let tokens = prompt.tokens;
-        let (model, deadline) = (settings.model.clone(), settings.model_deadline_ms);
+        let deadline = settings.model_deadline_ms;
         self.enter(State::Streaming(Streaming {
             call,
+            tokens: raw,
             message: message.clone(),
             draft: Draft::default(),
             untold: Vec::new(),
             is_told: false,
         }));
-        self.tell_context(prompt);
+        self.tell_context(&prompt, raw);
         self.emit(EventBody::StreamStarted { message, turn: turn.clone() });
         let ask = AskModel { call, turn: Some(turn), purpose: Purpose::Turn, model, tokens, request };
+        self.remember_model(&ask.model);
         self.effects.push(Effect::AskModel(Box::new(ask)));
         self.effects.push(Effect::Start(Timer::Model(call), deadline));
+        self.prepare(raw);
+    }
+
+    /// A prompt goes to this model: the next one may have a smaller window.
+    pub(super) fn remember_model(&mut self, model: &ModelFacts) {
+        if self.session.head.carried.model.as_ref() != Some(model) {
+            self.session.head.carried.model = Some(model.clone());
+            self.write_head_as_it_was_used();
+        }
     }
 
     /// Who counts the next prompt of this model.
@@ -152,8 +197,14 @@ impl Step<'_> {
         self.session.scale(model).named(self.around.counter.name(), model.key())
     }
 
-    /// Says what a prompt weighs, in tokens as they are read.
-    pub(super) fn tell_context(&mut self, prompt: &Prompt) {
+    /// Says what a prompt weighs, in tokens as they are read, and what fits before a compaction.
+    pub(super) fn tell_context(&mut self, prompt: &Prompt, raw: u32) {
+        let scale = self.session.scale(&self.session.settings.model);
+        let until_compaction = self.session.budget().map_or(0, |budget| {
+            let budget = Budget { limit: scale.raw_limit(prompt.limit), ..budget };
+            let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
+            scale.read_part(trigger::tokens_until(source, &self.session.settings.policy, raw))
+        });
         let sections = prompt.plan.sections.iter().map(|section| {
             (section.channel, SectionSize { name: section.name.clone(), tokens: section.tokens })
         });
@@ -162,6 +213,7 @@ impl Step<'_> {
         self.emit(EventBody::ContextUpdated {
             tokens: prompt.tokens,
             limit: prompt.limit,
+            until_compaction,
             sections,
             estimator,
         });
@@ -199,9 +251,10 @@ impl Step<'_> {
         self.refuse_renders();
         self.session.queue.is_held = true;
         self.session.titling = None;
+        self.cancel_background();
         match &self.session.state {
             State::Resting(_) | State::Paused(_) | State::Calling(_) => return,
-            State::Streaming(_) | State::Compacting(_) => {}
+            State::Streaming(_) | State::Compacting(_) | State::Reviewing(_) => {}
         }
         let is_turn = self.runs_turn();
         self.stop_running();
@@ -221,6 +274,7 @@ impl Step<'_> {
                 self.keep_answer(message, draft.said(), Vec::new(), draft.beside, StopReason::Cancelled);
             }
             State::Compacting(running) => self.stop_compacting(*running),
+            State::Reviewing(reviewing) => self.stop_reviewing(*reviewing),
             State::Paused(_) => {
                 self.emit(EventBody::PauseCleared);
                 let calls = self.session.unanswered();
@@ -228,6 +282,44 @@ impl Step<'_> {
             }
             State::Calling(calling) => self.answer_cancelled(calling.all()),
         }
+    }
+}
+
+impl Next {
+    /// The same with the figures of an overflow as they are read; those of a prompt stay raw.
+    pub(super) fn read(self, scale: Scale) -> Self {
+        match self {
+            Next::Must(trigger, exceeded) => Next::Must(trigger, read_exceeded(exceeded, scale)),
+            Next::Refuse(exceeded) => Next::Refuse(read_exceeded(exceeded, scale)),
+            other => other,
+        }
+    }
+}
+
+/// What came before a model is asked to go on.
+#[derive(Clone, Copy)]
+enum Before {
+    /// Nothing that matters.
+    Nothing,
+    /// A compaction; whether its summary failed.
+    Made { failed: bool },
+    /// The attempt at one, which need not have been; whether a model was asked in vain.
+    Tried { failed: bool },
+}
+
+impl Before {
+    fn failed(self) -> bool {
+        match self {
+            Before::Nothing => false,
+            Before::Made { failed } | Before::Tried { failed } => failed,
+        }
+    }
+}
+
+impl Session {
+    /// Whether the model that answers next has a smaller window than the one that answered last.
+    pub(super) fn is_smaller(&self, model: &ModelFacts) -> bool {
+        self.head.carried.model.as_ref().is_some_and(|last| last.window > model.window)
     }
 }
 

@@ -45,7 +45,10 @@ impl Session {
         let margin = self.head.carried.usage.margin(model.key(), settings.margin);
         let budget = BudgetSettings { margin, ..settings.clone() }.budget(model.window)?;
         let limit = ceiling.map_or(budget.limit, |ceiling| ceiling.min(budget.limit));
-        Ok(Budget { limit: scale.raw_limit(limit), ..budget })
+        let learned = self.head.carried.limit.as_ref().filter(|learned| learned.model == model.name);
+        let raw = scale.raw_limit(limit);
+        let limit = learned.map_or(raw, |learned| learned.tokens.min(raw));
+        Ok(Budget { limit, summary_request: limit, ..budget })
     }
 
     /// How well counts for the model in force are known.

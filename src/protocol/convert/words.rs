@@ -53,7 +53,7 @@ same! {
     system::OnOverflow = prompt::OnOverflow: Keep Shrink Drop;
     effect::Purpose = model::ModelPurpose: Turn Summary Title;
     event::Phase = wire_event::CompactionPhase:
-        Started Summarizing FellBack Accepted Refused Cancelled CannotFit Voided Undone;
+        Started Summarizing FellBack Reviewing Accepted Refused Cancelled CannotFit Voided Undone;
     snapshot::Measure = context::TriggerMeasure: Tokens Turns Messages Seconds;
     breaks::BreakCause = wire_event::PrefixBreak:
         Compaction Undo Redo Pin Unpin Exclude Edit Remove Truncate Retry Reset History Restore LateResult Model Tools

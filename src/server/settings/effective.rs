@@ -56,6 +56,7 @@ pub(super) fn validated(settings: &Settings, client: Client) -> Read<Effective> 
     }
     for (field, ms, deadline) in [
         ("settings.modelDeadlineMs", settings.model_deadline_ms, &mut effective.model_deadline_ms),
+        ("settings.reviewDeadlineMs", settings.review_deadline_ms, &mut effective.review_deadline_ms),
         ("settings.toolDeadlineMs", settings.tool_deadline_ms, &mut effective.tool_deadline_ms),
     ] {
         match ms {
@@ -378,6 +379,7 @@ pub(in crate::server) fn shown(effective: &Effective) -> Settings {
         max_tool_result_tokens: Some(effective.max_tool_result_tokens),
         own_tools: Some(effective.own_tools.iter().map(|tool| tool.name.clone()).collect()),
         model_deadline_ms: Some(effective.model_deadline_ms),
+        review_deadline_ms: Some(effective.review_deadline_ms),
         tool_deadline_ms: Some(effective.tool_deadline_ms),
         delta_interval_ms: Some(effective.delta_interval_ms),
         titles: Some(effective.titles.into()),

@@ -60,7 +60,9 @@ impl Driver<'_> {
                 (outcome, Some(*record))
             }
             Step::CannotFit(sizes) => (Err(Unfit::CannotFit(sizes)), None),
-            Step::Off | Step::Stale | Step::Ask(_) => (Err(Unfit::Exceeded(exceeded)), None),
+            Step::Off | Step::Stale | Step::Ask(_) | Step::Refused(_) | Step::Prepared(_) => {
+                (Err(Unfit::Exceeded(exceeded)), None)
+            }
         }
     }
 }

@@ -61,7 +61,7 @@ pub struct Bench {
 pub fn settings() -> Settings {
     Settings {
         model: ModelFacts { window: 4000, ..Settings::default().model },
-        client: Client { completes: true, invokes: true, permits: false },
+        client: Client { completes: true, invokes: true, permits: false, reviews: true },
         ..Settings::default()
     }
 }
@@ -218,6 +218,8 @@ impl Bench {
             }
             Effect::Write(_)
             | Effect::AskPermission(_)
+            | Effect::AskReview(_)
+            | Effect::CancelReview
             | Effect::ChangeScope(_)
             | Effect::Made(_)
             | Effect::Trace(_) => {}
@@ -313,7 +315,12 @@ impl Bench {
 fn is_performed_unstored(effect: &Effect) -> bool {
     matches!(
         effect,
-        Effect::Emit(_) | Effect::CancelModel(_) | Effect::CancelTool(_) | Effect::Stop(_) | Effect::Trace(_)
+        Effect::Emit(_)
+            | Effect::CancelModel(_)
+            | Effect::CancelTool(_)
+            | Effect::CancelReview
+            | Effect::Stop(_)
+            | Effect::Trace(_)
     )
 }
 

@@ -4,25 +4,27 @@ use super::bench::{Bench, SUMMARY, result, settings, text, tool};
 use super::happening::{At, Beside, Decided, Happening, Key, Rewind, Said, Set, Stop, Tool as Does, Which};
 use super::model::Model;
 use std::sync::Arc;
+use threadhold::engine::compact::policy::{Consent, Policy};
 use threadhold::engine::delta::Delta;
 use threadhold::engine::id::{CallId, CompactionId, ItemId, MessageId, PinId, SessionId, TurnId};
 use threadhold::engine::message::attachment::Attachment;
 use threadhold::engine::message::{Body, Content, NewMessage, ToolCall, ToolResult, Usage};
 use threadhold::engine::prompt::item::{Approval, EndsTurn, Tool, ToolKind};
 use threadhold::engine::prompt::pins::Pinned;
-use threadhold::engine::prompt::request::{Answer as Answered, StopReason};
+use threadhold::engine::prompt::request::{Answer as Answered, Failure, Overflow, StopReason};
 use threadhold::engine::scope::Scope;
 use threadhold::engine::session::effect::Purpose;
 use threadhold::engine::session::history_turn::HistoryTurn;
 use threadhold::engine::session::input::{
     self, Command, Compact, Configure, Decision, GivenPrefix, Input, ModelCallId, Open, Render, ReplyTo,
-    Restore, StartTurn, Summarize, ToolOutcome,
+    Restore, Review, StartTurn, Summarize, ToolOutcome,
 };
 use threadhold::engine::session::queue::Work;
 use threadhold::engine::session::recall::Recall;
 use threadhold::engine::session::settings::{Client, ModelFacts, Settings, Titles};
 use threadhold::engine::session::state::State;
 use threadhold::engine::session::stored::{Always, Driver, TurnStatus};
+use threadhold::engine::settings::PerMille;
 
 /// Tools by number; the fourth is nobody's.
 const TOOLS: [&str; 8] = ["read", "rm", "no", "unknown", "note", "done", "ask", "run"];
@@ -55,6 +57,12 @@ pub fn base() -> Settings {
     }
 }
 
+fn with_policy(change: impl FnOnce(&mut Policy)) -> Settings {
+    let mut settings = base();
+    change(&mut settings.policy);
+    settings
+}
+
 fn set(what: Set) -> Settings {
     let client = settings().client;
     let of_client = |client: Client| Settings { client, ..base() };
@@ -68,11 +76,11 @@ fn set(what: Set) -> Settings {
         Set::NoTools => of_client(Client { invokes: false, ..client }),
         Set::Permits => of_client(Client { permits: true, ..client }),
         Set::Window(small) => Settings { model: window(if small { 1500 } else { 60_000 }), ..base() },
-        Set::Off => {
-            let mut settings = base();
-            settings.policy.enabled = false;
-            settings
-        }
+        Set::Off => with_policy(|policy| policy.enabled = false),
+        Set::Ask => with_policy(|policy| policy.consent = Consent::Ask),
+        Set::NoConsent => with_policy(|policy| policy.consent = Consent::Off),
+        Set::Idle => with_policy(|policy| policy.triggers.idle_secs = Some(0)),
+        Set::Exit => with_policy(|policy| policy.budget_exit = Some(PerMille::new(10))),
         Set::OwnTools(none) => Settings { own_tools: if none { vec![] } else { base().own_tools }, ..base() },
     }
 }
@@ -143,6 +151,25 @@ impl Model {
             Happening::Late(nth) => self.comes_late(nth),
             Happening::ToolDoes(nth, does, size) => self.tool_does(nth, does, &text(size)),
             Happening::Decides { nth, how, all, by_answer } => self.decides(nth, how, all, by_answer),
+            Happening::Overflows(limit) => {
+                if let Some((call, _)) = self.asked() {
+                    let overflow = Overflow { limit: limit.map(u32::from), needed: None };
+                    let failure = Failure { why: "too large".into(), overflow: Some(overflow) };
+                    self.done(call, Err(failure));
+                }
+            }
+            Happening::Reviews(nth) => {
+                let review = match nth {
+                    0 => Some(Review::Accept),
+                    1 => Some(Review::Edit("my own words".into())),
+                    2 => Some(Review::Refuse),
+                    _ => None,
+                };
+                match self.bench.session.state() {
+                    State::Reviewing(_) => self.input(Input::Reviewed(review)),
+                    _ => self.late(Input::Reviewed(review)),
+                }
+            }
             Happening::Expires(nth) => {
                 let timers: Vec<_> = self.bench.timers.iter().cloned().collect();
                 let at = usize::from(nth).checked_rem(timers.len());
@@ -395,7 +422,7 @@ impl Model {
     }
 
     /// A model is done.
-    pub fn done(&mut self, call: ModelCallId, outcome: Result<Answered, String>) {
+    pub fn done(&mut self, call: ModelCallId, outcome: Result<Answered, Failure>) {
         self.bench.asked.retain(|ask| ask.0 != call);
         self.input(Input::ModelDone(call, outcome));
     }

@@ -73,6 +73,9 @@ pub enum Happening {
     Says(Said, u16),
     Answers(Vec<u8>, Stop),
     Fails,
+    /// The provider finds the request too large.
+    Overflows(Option<u16>),
+    Reviews(u8),
     Late(u8),
     ToolDoes(u8, Tool, u16),
     Decides {
@@ -140,6 +143,10 @@ pub enum Set {
     Permits,
     Window(bool),
     Off,
+    Ask,
+    NoConsent,
+    Idle,
+    Exit,
     OwnTools(bool),
 }
 
@@ -216,6 +223,10 @@ fn set() -> impl Strategy<Value = Set> {
         Just(Set::Permits),
         any::<bool>().prop_map(Set::Window),
         Just(Set::Off),
+        Just(Set::Ask),
+        Just(Set::NoConsent),
+        Just(Set::Idle),
+        Just(Set::Exit),
         any::<bool>().prop_map(Set::OwnTools),
     ]
 }
@@ -332,6 +343,8 @@ pub fn happening() -> BoxedStrategy<Happening> {
         8 => (prop::collection::vec(0u8..8, 0..4), stop())
             .prop_map(|(calls, stop)| Happening::Answers(calls, stop)),
         1 => Just(Happening::Fails),
+        1 => prop::option::of(1000u16..3000).prop_map(Happening::Overflows),
+        2 => (0u8..4).prop_map(Happening::Reviews),
         1 => any::<u8>().prop_map(Happening::Late),
         8 => (any::<u8>(), tool(), size()).prop_map(|(nth, tool, size)| Happening::ToolDoes(nth, tool, size)),
         4 => (any::<u8>(), decided(), any::<bool>(), prop::bool::weighted(0.3))

@@ -146,7 +146,7 @@ impl Mirror {
             EventBody::PauseCleared => view.pause.clear(),
             EventBody::CompactionUpdated(update) => {
                 match update.phase {
-                    Phase::Summarizing => view.compacting = update.mode,
+                    Phase::Summarizing | Phase::Reviewing => view.compacting = update.mode,
                     Phase::Accepted | Phase::Refused | Phase::Cancelled | Phase::CannotFit => {
                         view.compacting = None;
                     }

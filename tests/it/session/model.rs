@@ -292,7 +292,10 @@ impl Model {
                 let extends = before.tools == request.tools && shared.count() == before.items.len();
                 assert!(extends || told.is_some(), "a prefix broke in silence");
                 let is_other_model = told.as_ref().is_some_and(|causes| causes.contains(&BreakCause::Model));
-                assert!(!extends || told.is_none() || is_other_model, "no prefix broke, and {told:?} was told");
+                assert!(
+                    !extends || told.is_none() || is_other_model,
+                    "no prefix broke, and {told:?} was told"
+                );
             }
             self.sent = Some(request);
         }
@@ -371,13 +374,19 @@ impl Model {
         let session = &self.bench.session;
         let of_turn: Vec<ModelCallId> =
             self.bench.asked.iter().filter(|ask| ask.1 != Purpose::Title).map(|ask| ask.0).collect();
+        let beside = session.preparing();
         let (model, tools, deltas) = match session.state() {
             State::Streaming(running) => (Some(running.call), BTreeSet::new(), Some(running.call)),
             State::Compacting(running) => (Some(running.call), BTreeSet::new(), None),
             State::Calling(calling) => (None, calling.editors.union(&calling.own).cloned().collect(), None),
-            State::Resting(_) | State::Paused(_) => (None, BTreeSet::new(), None),
+            State::Resting(_) | State::Paused(_) | State::Reviewing(_) => (None, BTreeSet::new(), None),
         };
-        assert_eq!(of_turn, Vec::from_iter(model), "one model is asked, and only while it is waited for");
+        let waited_for: BTreeSet<ModelCallId> = model.into_iter().chain(beside).collect();
+        assert_eq!(BTreeSet::from_iter(of_turn), waited_for, "a model is asked only while it is waited for");
+        assert!(
+            beside.is_none() || !matches!(session.state(), State::Compacting(_)),
+            "one compaction at a time"
+        );
         for call in &self.bench.invoked {
             assert!(tools.contains(call), "{call} runs and nobody waits for it");
         }
@@ -386,13 +395,15 @@ impl Model {
                 Timer::Model(call) => self.bench.asked.iter().any(|ask| ask.0 == *call),
                 Timer::Tool(call) => tools.contains(call),
                 Timer::Deltas(call) => deltas == Some(*call),
+                Timer::Review => matches!(session.state(), State::Reviewing(_)),
+                Timer::Idle => session.is_at_rest() && session.settings().policy.triggers.idle_secs.is_some(),
             };
             assert!(is_wanted, "{timer:?} runs for nothing");
         }
         for (call, ..) in &self.bench.asked {
             assert!(self.bench.timers.contains(&Timer::Model(*call)), "a model has a deadline");
         }
-        let may_wait = matches!(session.state(), State::Compacting(_));
+        let may_wait = matches!(session.state(), State::Compacting(_) | State::Reviewing(_));
         assert!(may_wait || self.bench.open_replies.is_empty(), "nobody is left without an answer");
         let is_answered = session.transcript().rounds().last().is_none_or(|round| {
             let asked = session.transcript().message(round.assistant).map(|message| &message.body);

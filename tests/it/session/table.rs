@@ -95,6 +95,7 @@ impl Model {
             match self.bench.session.state() {
                 State::Resting(_) => return,
                 State::Streaming(_) | State::Compacting(_) => self.answers(&[]),
+                State::Reviewing(_) => self.input(Input::Reviewed(None)),
                 State::Calling(_) => self.tools_answer(),
                 State::Paused(_) => {
                     let decision = self.decide(true);

@@ -7,7 +7,7 @@ use super::script::{
 use serde_json::{Value, json};
 
 fn settings() -> Value {
-    json!({ "model": { "name": "m", "window": 8000 } })
+    json!({ "model": { "name": "m", "window": 8000 }, "policy": "rounds" })
 }
 
 /// Two rounds, the second of which is over the limit; two more behind the summary; an answer.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// The settings of the script, with these.
 fn settings(more: &Value) -> Value {
-    let mut settings = json!({ "model": { "name": "m", "window": 8000 } });
+    let mut settings = json!({ "model": { "name": "m", "window": 8000 }, "policy": "rounds" });
     for (name, value) in more.as_object().expect("an object") {
         settings[name] = value.clone();
     }
@@ -87,8 +87,11 @@ fn where_the_summarizer_fails_the_user_gets_an_answer_and_it_is_told_why() {
     ] {
         let (_folder, mut editor, ended) = run(name, &json!({}), summaries);
         assert_eq!(ended["status"], "completed", "{name}");
+        let mut told = phases(&editor);
+        // One that is too long is asked for once more.
+        told.dedup();
         assert_eq!(
-            phases(&editor),
+            told,
             [
                 "started -",
                 "summarizing full",

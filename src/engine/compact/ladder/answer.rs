@@ -1,0 +1,142 @@
+//! What a model's answer is worth: the next piece, the one request to shorten, a record, the next rung. And a summary
+//! that was made ahead of time, until it is needed.
+
+use super::asking::{after_full, ask_piece, ask_shorter};
+use super::last::without_model;
+use super::{Outcome, Prepared, Reach, Rung, Step, Waiting};
+use crate::engine::compact::accept::{Refusal, accept};
+use crate::engine::compact::compose::{Desk, Ingredients};
+use crate::engine::compact::record::{Compaction, Fallback, Mode};
+use crate::engine::compact::slice::Slice;
+use crate::engine::id::{CompactionId, Generation, Ordinal};
+use crate::engine::prompt::segment::segments;
+use std::collections::BTreeMap;
+
+/// Generation, compaction in force and content of a slice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fingerprint {
+    generation: Generation,
+    in_force: Option<CompactionId>,
+    hash: String,
+}
+
+impl Fingerprint {
+    pub(super) fn of(desk: Desk<'_>, slice: Slice) -> Self {
+        let transcript = desk.source.transcript;
+        Self {
+            generation: transcript.generation(),
+            in_force: transcript.in_force().map(|record| record.id.clone()),
+            hash: transcript.source_hash(Ordinal(0), slice.through),
+        }
+    }
+}
+
+impl Waiting {
+    /// Why earlier rungs did not serve.
+    pub fn fallbacks(&self) -> &[Fallback] {
+        &self.way.fallbacks
+    }
+
+    /// Whether the model is asked to shorten what it wrote.
+    pub fn is_shortening(&self) -> bool {
+        self.is_shortening
+    }
+
+    /// What was prepared beside a running turn is needed now: it goes down the whole ladder, or as far as a model goes.
+    pub fn needed(mut self, must_fit: bool) -> Self {
+        self.way.reach = if must_fit { Reach::Whole } else { Reach::Model };
+        self
+    }
+
+    /// Whether what it stands for is as it was.
+    pub fn is_fresh(&self, desk: Desk<'_>) -> bool {
+        Fingerprint::of(desk, self.way.slice) == self.source
+    }
+
+    /// Goes on with what the model did. An answer for a source that changed meanwhile is discarded.
+    pub fn answer(self, desk: Desk<'_>, model: &str, outcome: Outcome) -> Step {
+        if !self.is_fresh(desk) {
+            return Step::Stale;
+        }
+        let Waiting { mut way, source, rung, input_truncated, .. } = self;
+        let most = desk.source.budget.max_summary_tokens;
+        let narrative = match outcome {
+            Outcome::Answered(answer) => {
+                let judged = accept(&answer, most, covered_tokens(desk, way.slice), desk.counter);
+                if let Err((Refusal::TooLarge { .. }, Some(long))) = &judged
+                    && let Some(step) = ask_shorter(desk, &way, &rung, long, input_truncated)
+                {
+                    return step;
+                }
+                judged.map_err(|(refusal, _)| refusal.to_string())
+            }
+            Outcome::Failed(reason) => Err(reason),
+            Outcome::Deadline => Err("the model did not answer before its deadline".into()),
+        };
+        match (narrative, rung) {
+            (Ok(narrative), Rung::Simple(pieces)) if !pieces.is_empty() => {
+                ask_piece(desk, way, pieces, Some(&narrative), input_truncated)
+            }
+            (Ok(narrative), rung) => {
+                let (mode, model) = (rung.mode(), model.to_owned());
+                Prepared { way, source, mode, narrative, model, input_truncated }.arrived(desk)
+            }
+            (Err(reason), Rung::Full) => {
+                way.fell(Mode::Full, reason);
+                after_full(desk, way)
+            }
+            (Err(reason), Rung::Simple(_)) => {
+                way.fell(Mode::Simple, reason);
+                without_model(desk, way)
+            }
+        }
+    }
+}
+
+/// Tokens of what a summary of this slice stands for, an earlier one with it.
+fn covered_tokens(desk: Desk<'_>, slice: Slice) -> u32 {
+    let transcript = desk.source.transcript;
+    let previous = transcript.in_force();
+    let from = previous.map_or(Ordinal(0), Compaction::resume_at);
+    let none = BTreeMap::new();
+    let raw = segments(transcript, from, slice.through);
+    let raw: u32 = raw.iter().map(|segment| segment.tokens(transcript, &none)).sum();
+    raw + previous.map_or(0, |record| record.block_tokens)
+}
+
+impl Prepared {
+    /// It is here: kept where it was made ahead of time, else applied, else the next rung.
+    fn arrived(self, desk: Desk<'_>) -> Step {
+        if self.way.reach == Reach::Beside {
+            return Step::Prepared(Box::new(self));
+        }
+        match self.record(desk) {
+            Some(record) => Step::Accepted(Box::new(record)),
+            None => {
+                let mut way = self.way;
+                way.fell(self.mode, "the summary does not reach the target");
+                without_model(desk, way)
+            }
+        }
+    }
+
+    /// The record of it under what the session holds now. Nothing where its source changed, or where it would not bring
+    /// the prompt to its target.
+    pub fn applied(&self, desk: Desk<'_>) -> Option<Compaction> {
+        self.is_fresh(desk).then(|| self.record(desk)).flatten()
+    }
+
+    /// Whether what it stands for is as it was.
+    pub fn is_fresh(&self, desk: Desk<'_>) -> bool {
+        Fingerprint::of(desk, self.way.slice) == self.source
+    }
+
+    fn record(&self, desk: Desk<'_>) -> Option<Compaction> {
+        let with = Ingredients { narrative: Some(self.narrative.clone()), ..Ingredients::default() };
+        let mut record = desk.with_block(self.mode, self.way.slice, &with)?;
+        record.model = Some(self.model.clone());
+        record.input_truncated = self.input_truncated;
+        record.fallbacks.clone_from(&self.way.fallbacks);
+        Some(record)
+    }
+}

@@ -1,0 +1,151 @@
+//! A prompt that fitted by our own count and that its provider found too large: told in an error, in the stream, or not
+//! at all. What the provider takes is learned and obeyed from then on. And the turn that comes near its window's end.
+
+use super::compaction::Begin;
+use super::effect::Refusal;
+use super::state::{Rest, Then};
+use super::stored::{LearnedLimit, TurnStatus};
+use super::undo::Again;
+use super::usage::read_exceeded;
+use super::{Session, Step};
+use crate::engine::compact::record::Trigger;
+use crate::engine::message::{BUDGET_EXIT, Body, NewMessage, Usage, WRAP_UP};
+use crate::engine::prompt::coverage::is_hidden;
+use crate::engine::prompt::request::{Overflow, StopReason};
+use crate::engine::prompt::{self, Source};
+use crate::engine::settings::{Budget, SettingsError};
+
+/// Of a provider's limit for which it gives no number, this many thousandths of what it found too large are tried.
+const OF_UNKNOWN: u64 = 900;
+/// A reported use over so many thousandths of our own count is no use of this request.
+const PLAUSIBLE: u64 = 2500;
+/// Rounds that a turn has left once it was asked to wrap up (source: 000).
+const GRACE_ROUNDS: usize = 2;
+/// What it is told then.
+const WRAP_UP_NOTICE: &str = "[The context window is nearly full. Bring this work to a good stopping point: finish \
+what you are doing, begin nothing new, and say within two more rounds what is done and what is left.]";
+
+impl Session {
+    /// The budget of the next prompt in raw tokens.
+    pub(super) fn budget(&self) -> Result<Budget, SettingsError> {
+        let model = &self.settings.model;
+        self.budget_in(self.scale(model), model, None)
+    }
+
+    /// What users and tools said so far, in messages: what a second overflow is compared with.
+    fn heard(&self) -> usize {
+        let said = self.transcript.messages().iter();
+        said.filter(|message| !is_hidden(message) && !matches!(message.body, Body::Assistant { .. })).count()
+    }
+}
+
+/// The overflow in an answer that says nothing and does not speak of one: more was read than the window holds, or the
+/// length limit was reached at once by a request of at least half the window.
+pub(super) fn silent(stop: StopReason, usage: Option<Usage>, tokens: u32, window: u32) -> Option<Overflow> {
+    let read = usage.and_then(|usage| usage.input_tokens);
+    let is_over = read.is_some_and(|read| read > window);
+    let is_cut_at_once = stop == StopReason::Length && tokens >= window / 2;
+    (is_over || is_cut_at_once)
+        .then_some(Overflow { limit: Some(window).filter(|_| is_over), needed: read.filter(|_| is_over) })
+}
+
+impl Step<'_> {
+    /// A provider found a prompt of this many raw tokens too large. Room is made once; where nothing was said since, the turn
+    /// fails.
+    pub(super) fn overflowed(&mut self, overflow: Overflow, tokens: u32, why: String) {
+        let policy = &self.session.settings.policy;
+        let may_compact = policy.enabled && policy.triggers.provider_overflow;
+        let heard = self.session.heard();
+        let is_second = self.session.overflowed.replace(heard) == Some(heard);
+        self.learn_limit(overflow, tokens);
+        if !may_compact || is_second {
+            return self.fail(Refusal::Provider { cause: "contextOverflow", why });
+        }
+        let budget = match self.session.budget() {
+            Ok(budget) => budget,
+            Err(error) => return self.fail(error),
+        };
+        let scale = self.session.scale(&self.session.settings.model);
+        let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
+        match prompt::render(source) {
+            // What was learned is obeyed by every prompt, so this one is over it.
+            Err(exceeded) => self.begin_compaction(Begin {
+                again: Again::default(),
+                trigger: Trigger::ProviderOverflow,
+                focus: None,
+                exceeded: Some(read_exceeded(exceeded, scale)),
+                then: Then::Generate,
+            }),
+            Ok(_) => self.fail(Refusal::Provider { cause: "contextOverflow", why }),
+        }
+    }
+
+    /// No later prompt for this model is as large: as large as the provider said, in the measure in which its count and
+    /// ours differ.
+    pub(super) fn learn_limit(&mut self, overflow: Overflow, tokens: u32) {
+        let settings = &self.session.settings;
+        let own = u64::from(tokens);
+        let scale = self.session.scale(&settings.model);
+        let stated = overflow.limit.map(|limit| {
+            let budget = settings.budget.budget(limit).map_or(limit, |budget| budget.limit);
+            let budget = scale.raw_limit(budget);
+            let scaled = overflow
+                .needed
+                .filter(|needed| *needed > limit)
+                .map(|needed| own * u64::from(limit) / u64::from(needed));
+            scaled.map_or(u64::from(budget), |scaled| scaled.min(u64::from(budget)))
+        });
+        let most = stated.unwrap_or(own * OF_UNKNOWN / 1000).min(own.saturating_sub(1));
+        let tokens = u32::try_from(most).unwrap_or(u32::MAX);
+        let model = settings.model.name.clone();
+        self.trace(format!(
+            "the provider took less than was sent: prompts have at most {tokens} tokens from now on"
+        ));
+        self.session.head.carried.limit = Some(LearnedLimit { model, tokens });
+        self.write_head_as_it_was_used();
+    }
+
+    /// Notes what an answer's request used by the provider's own count, of which `tokens` is ours.
+    pub(super) fn note_usage(&mut self, usage: Option<Usage>, tokens: u32) {
+        let read = usage.and_then(|usage| usage.input_tokens);
+        let is_plausible = |read: &u32| u64::from(*read) * 1000 <= u64::from(tokens) * PLAUSIBLE;
+        if read.is_some_and(|read| !is_plausible(&read)) {
+            self.trace("the reported use is far over our own count of the request, and is ignored");
+        }
+        self.session.reported = read.filter(is_plausible);
+        let window = self.session.settings.model.window;
+        if let Some(needed) = self.session.reported.filter(|read| *read > window) {
+            // It was taken, but cut somewhere: the next one is to fit.
+            self.learn_limit(Overflow { limit: Some(window), needed: Some(needed) }, tokens);
+        }
+    }
+
+    /// Between two rounds (source: 000, budget exit): asks the model to wrap up where its window is nearly full, by what
+    /// was used last and not by a sum. Whether the turn ends here, because it was asked long enough ago.
+    pub(super) fn exits_for_budget(&mut self) -> bool {
+        let turn = self.session.transcript.turns().len().saturating_sub(1);
+        let first = self.session.transcript.turns().get(turn).map(|turn| turn.first).unwrap_or_default();
+        let said = self.session.transcript.messages().iter().skip(first.index());
+        let asked =
+            said.filter(|message| matches!(&message.body, Body::Event { kind, .. } if kind == WRAP_UP));
+        if let Some(asked) = asked.map(|message| message.ord).next_back() {
+            let rounds = self.session.transcript.rounds_of(turn).iter();
+            if rounds.filter(|round| round.assistant > asked).count() < GRACE_ROUNDS {
+                return false;
+            }
+            let text = "The context window is nearly full, so the turn ends here. Say how to go on, or that it is enough.";
+            self.notice(BUDGET_EXIT, text.to_owned());
+            self.end_turn(TurnStatus::Completed, Rest::WaitingUserInput);
+            return true;
+        }
+        let scale = self.session.scale(&self.session.settings.model);
+        let limit = self.session.budget().map_or(0, |budget| scale.read(budget.limit));
+        let share = self.session.settings.policy.budget_exit.map(|share| share.of(limit));
+        if share.zip(self.session.reported).is_some_and(|(share, read)| read >= share) {
+            let body = Body::Event { kind: WRAP_UP.to_owned(), text: WRAP_UP_NOTICE.into() };
+            let new: NewMessage = self.stamped(body);
+            self.append(new);
+        }
+        false
+    }
+}

@@ -1,0 +1,58 @@
+//! The question to a user about a compaction, and the answer. What becomes of either is the session's.
+
+use super::main_loop::{MainLoop, Slot};
+use super::perform::What;
+use super::wire_session::view;
+use crate::engine::id::SessionId;
+use crate::engine::session::Session;
+use crate::engine::session::effect::AskReview;
+use crate::engine::session::input::Review;
+use crate::protocol::methods::{self, Named, read_result};
+use crate::protocol::review::{CompactionReviewParams, DroppedMessage, ReviewDecision};
+use serde_json::Value;
+use tower_lsp::jsonrpc::Error;
+
+impl MainLoop {
+    /// Asks the client about a compaction.
+    pub(super) fn ask_review(&mut self, id: &SessionId, ask: &AskReview) {
+        let number = self.ask_client(id, What::Review);
+        let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return };
+        live.review = Some(number);
+        let params = question(&live.session, ask);
+        self.outgoing.request(number, methods::CompactionReview::NAME, &params);
+    }
+}
+
+fn question(session: &Session, ask: &AskReview) -> CompactionReviewParams {
+    let transcript = session.transcript();
+    let dropped = ask.dropped.iter().filter_map(|(ord, bytes)| {
+        let message = transcript.message(*ord)?;
+        let message_id = message.id.as_str().to_owned();
+        Some(DroppedMessage { message_id, ord: ord.0, bytes: *bytes as u64 })
+    });
+    CompactionReviewParams {
+        session_id: session.id().as_str().to_owned(),
+        compaction: view(transcript, &ask.record),
+        dropped: dropped.collect(),
+    }
+}
+
+/// What the user said; nothing where nobody can say it, or what was said cannot be read.
+pub(super) fn answer(outcome: Result<Value, Error>) -> Option<Review> {
+    let result = match read_result::<methods::CompactionReview>(outcome.ok()?) {
+        Ok(result) => result?,
+        Err(error) => {
+            tracing::warn!(%error, "an answer about a compaction could not be used");
+            return None;
+        }
+    };
+    match (result.decision, result.text) {
+        (ReviewDecision::Accept, _) => Some(Review::Accept),
+        (ReviewDecision::Refuse, _) => Some(Review::Refuse),
+        (ReviewDecision::Edit, Some(text)) => Some(Review::Edit(text)),
+        (ReviewDecision::Edit, None) => {
+            tracing::warn!("an edit of a compaction came without its words");
+            None
+        }
+    }
+}

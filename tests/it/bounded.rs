@@ -1,0 +1,190 @@
+//! Compactions are bounded by what is new (promise P3), answers that are too long are asked for once more, and the words
+//! of real providers tell their overflows.
+
+use crate::desk::{SUMMARY, Session, answered, filler, overflowing};
+use proptest::prelude::*;
+use threadhold::engine::compact::ladder::{self, Outcome, Step};
+use threadhold::engine::compact::policy::presets;
+use threadhold::engine::compact::record::{Mode, Trigger};
+use threadhold::engine::compact::slice;
+use threadhold::engine::compact::trigger::{self, Attempts, Next};
+use threadhold::engine::message::NewMessage;
+use threadhold::engine::tokens::QuarterOfChars;
+use threadhold::model::overflow;
+
+/// What a session does before each call of its model; the distance between limit and target, where it compacted.
+fn before_a_call(session: &mut Session, attempts: &mut Attempts, is_well: bool) -> Option<u32> {
+    let next = trigger::next(session.source(), &session.policy, false);
+    let (trigger, must_fit) = match next {
+        Next::Send(_) => return None,
+        Next::Try(trigger, _) => (trigger, false),
+        Next::Must(trigger, _) => (trigger, true),
+        Next::Refuse(exceeded) => panic!("{exceeded}"),
+    };
+    let may_ask = attempts.may_ask(session.source(), &session.policy);
+    let desk = session.desk();
+    let mut step = if must_fit { ladder::start(desk, may_ask) } else { ladder::offer(desk, may_ask) };
+    while let Step::Ask(ask) = step {
+        let outcome = if is_well { answered(SUMMARY) } else { Outcome::Failed("away".into()) };
+        step = ask.waiting.answer(desk, "test", outcome);
+    }
+    let Step::Accepted(mut record) = step else {
+        attempts.ended(&session.transcript, true, &session.policy);
+        assert!(!must_fit, "{step:?}");
+        return None;
+    };
+    let limit = session.budget.limit;
+    let slice = slice::slice(session.source(), &session.policy).ok();
+    let target = slice.map_or(limit, |slice| desk.target(slice, &Default::default()));
+    attempts.ended(&session.transcript, !matches!(record.mode, Mode::Full | Mode::Simple), &session.policy);
+    record.trigger = trigger;
+    let target = target.max(record.tokens_after);
+    session.transcript.record(*record);
+    Some(limit - target.min(limit - 1))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn p3_compactions_are_bounded_by_the_new_tokens(
+        rounds in prop::collection::vec((prop::bool::weighted(0.15), 40usize..3000), 20..120),
+        is_well in any::<bool>(),
+    ) {
+        for policy in presets::ALL.map(|preset| preset.policy).into_iter().filter(|policy| policy.enabled) {
+            let name = policy.name.clone();
+            let mut session = Session::new(16_000);
+            session.policy = policy;
+            // Where a document counts messages, its own number bounds them; by tokens all are bounded alike.
+            session.policy.min_new_tokens = None;
+            let (mut attempts, mut made, mut nearest) = (Attempts::default(), 0u32, u32::MAX);
+            session.user("Begin.");
+            for (n, (is_turn, size)) in rounds.iter().enumerate() {
+                if *is_turn {
+                    session.says("So far.");
+                    session.transcript.append_turn(NewMessage::user(&format!("go on {n}")), &QuarterOfChars);
+                }
+                if let Some(distance) = before_a_call(&mut session, &mut attempts, is_well) {
+                    made += 1;
+                    nearest = nearest.min(distance);
+                }
+                session.reads(&format!("src/file_{n}.rs"), *size);
+            }
+            let new: u32 = session.transcript.messages().iter().map(|message| message.tokens).sum();
+            prop_assert!(made <= new.div_ceil(nearest) + 1, "{name}: {made} compactions for {new} new tokens, {nearest}");
+        }
+    }
+}
+
+/// A trigger that fires again before enough is new fires in vain: the same session with and without the rule.
+#[test]
+fn p3_a_prompt_that_stays_near_its_limit_is_not_compacted_at_each_turn() {
+    let run = |min_new: Option<u32>| {
+        let mut session = Session::new(16_000);
+        session.policy.min_new_tokens = min_new;
+        let (mut attempts, mut made) = (Attempts::default(), 0);
+        session.user("Begin.");
+        for n in 0..120 {
+            session.reads(&format!("src/file_{n}.rs"), 1600).says("So.");
+            session.transcript.append_turn(NewMessage::user("go on"), &QuarterOfChars);
+            made += u32::from(before_a_call(&mut session, &mut attempts, true).is_some());
+        }
+        made
+    };
+    assert!(run(None) < run(Some(0)), "{} and {}", run(None), run(Some(0)));
+}
+
+#[test]
+fn a_summary_that_is_too_long_is_asked_for_once_more() {
+    let session = overflowing();
+    let large = SUMMARY.replace("half done", &filler("words", 20_000));
+    let mut asked = Vec::new();
+    let step = session.descend(Some(&mut |ask| {
+        asked.push(ask.waiting.is_shortening());
+        answered(if ask.waiting.is_shortening() { SUMMARY } else { &large })
+    }));
+    let Step::Accepted(record) = step else { panic!("accepted") };
+    assert_eq!((record.mode, record.fallbacks.len(), asked), (Mode::Full, 0, vec![false, true]));
+    // One that stays too long is not asked for a third time.
+    let mut asked = 0;
+    let step = session.descend(Some(&mut |ask| {
+        asked += u32::from(ask.waiting.is_shortening());
+        answered(&large)
+    }));
+    assert!(matches!(step, Step::Accepted(record) if record.mode == Mode::Ledger));
+    assert_eq!(asked, 1);
+}
+
+#[test]
+fn an_answer_that_only_acknowledges_or_says_more_than_it_stands_for_is_no_summary() {
+    let headings = "<summary>\n## Goal\n## Decisions\n## State\n## Next steps\n## Open questions\n</summary>";
+    let session = overflowing();
+    for (said, why) in [("Understood.", "no summary element"), (headings, "empty")] {
+        let Step::Accepted(record) = session.descend(Some(&mut |_| answered(said))) else {
+            panic!("accepted")
+        };
+        assert!(
+            record.fallbacks.iter().all(|fallback| fallback.reason.contains(why)),
+            "{:?}",
+            record.fallbacks
+        );
+    }
+    let mut small = Session::new(4000);
+    small.policy = session.policy.clone();
+    small.user("Hello.").says("Hi.").user("Go.").reads("a.rs", 12_000);
+    let long = SUMMARY.replace("half done", &filler("words", 900));
+    let step = small.descend(Some(&mut |_| answered(&long)));
+    let Step::Accepted(record) = step else { panic!("accepted") };
+    assert!(
+        record.fallbacks.iter().any(|fallback| fallback.reason.contains("larger than what it stands for"))
+    );
+}
+
+#[test]
+fn a_compaction_that_need_not_be_ends_with_the_last_model() {
+    let session = overflowing();
+    let mut step = ladder::offer(session.desk(), true);
+    let mut asked = 0;
+    while let Step::Ask(ask) = step {
+        asked += 1;
+        step = ask.waiting.answer(session.desk(), "test", Outcome::Deadline);
+    }
+    assert!(matches!(&step, Step::Refused(fallbacks) if fallbacks.len() == asked), "{step:?}");
+    let Step::Ask(ask) = ladder::prepare(session.desk()) else { panic!("asks") };
+    let Step::Prepared(prepared) = ask.waiting.answer(session.desk(), "test", answered(SUMMARY)) else {
+        panic!("prepared")
+    };
+    let record = prepared.applied(session.desk()).expect("a record");
+    assert_eq!((record.mode, record.trigger), (Mode::Full, Trigger::BudgetExceeded));
+    let mut other = overflowing();
+    other.transcript = threadhold::engine::transcript::Transcript::new(session.transcript.session().clone());
+    other.user("Something else.").reads("x", 9000).reads("y", 9000).reads("z", 9000);
+    assert!(!prepared.is_fresh(other.desk()) && prepared.applied(other.desk()).is_none());
+}
+
+/// The recorded errors of real providers, where the corpus is there.
+#[test]
+fn the_words_of_real_providers_tell_their_overflows() {
+    let Some(corpus) = std::env::var_os("THREADHOLD_CORPUS") else { return };
+    let folder = std::path::Path::new(&corpus).join("providers");
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a file of the corpus");
+    let mut overflows = 0;
+    for line in read("error-bodies.jsonl").lines() {
+        let error: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        let is_overflow = error["kind"].as_str().is_some_and(|kind| kind.starts_with("context_overflow"));
+        let words = ["body", "message", "sse"].map(|part| error[part].to_string()).concat();
+        let told = overflow::told(&words);
+        assert_eq!(told.is_some(), is_overflow, "{line}");
+        overflows += u32::from(is_overflow);
+        if is_overflow && words.bytes().filter(u8::is_ascii_digit).count() > 12 {
+            assert!(told.is_some_and(|told| told.limit.is_some() && told.needed > told.limit), "{line}");
+        }
+    }
+    assert!(overflows >= 7, "{overflows}");
+    for name in ["llamacpp-context-overflow.json", "openai-responses-context-overflow.sse"] {
+        assert!(overflow::told(&read(name)).is_some(), "{name}");
+    }
+    for name in ["openai-error-quota.json", "openai-responses-rate-limit.sse", "openrouter-429.json"] {
+        assert_eq!(overflow::told(&read(name)), None, "{name}");
+    }
+}
