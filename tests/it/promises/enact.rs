@@ -188,11 +188,7 @@ impl Enactment {
     /// Somebody asks for a compaction; whether there was one.
     pub fn compacts(&mut self) -> bool {
         let before = self.bench.session.transcript().compactions().len();
-<<<<<<< HEAD
         self.bench.command(Command::Compact(Compact::default()));
-=======
-        self.bench.command(Command::Compact(Default::default()));
->>>>>>> main
         self.sum_up();
         self.bench.session.transcript().compactions().len() > before
     }
