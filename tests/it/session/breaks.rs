@@ -114,11 +114,7 @@ fn p9_what_breaks_the_prefix_is_told_with_its_cause_and_cost_once_also_after_a_r
         });
         assert_eq!(reused.0, 0, "tools stand before everything else");
         one("a compaction", BreakCause::Compaction, &|model| {
-<<<<<<< HEAD
             model.command(Command::Compact(Compact::default()));
-=======
-            model.command(Command::Compact(Default::default()));
->>>>>>> main
             model.answers(&[]);
             assert!(model.bench.session.transcript().in_force().is_some());
         });

@@ -292,7 +292,10 @@ impl Model {
                 let extends = before.tools == request.tools && shared.count() == before.items.len();
                 assert!(extends || told.is_some(), "a prefix broke in silence");
                 let is_other_model = told.as_ref().is_some_and(|causes| causes.contains(&BreakCause::Model));
-                assert!(!extends || told.is_none() || is_other_model, "no prefix broke, and {told:?} was told");
+                assert!(
+                    !extends || told.is_none() || is_other_model,
+                    "no prefix broke, and {told:?} was told"
+                );
             }
             self.sent = Some(request);
         }
