@@ -8,7 +8,9 @@ use threadhold::engine::message::{AssistantPart, Body, Content, ToolCall, ToolRe
 use threadhold::engine::prompt::item::{Approval, Item, Tool};
 use threadhold::engine::prompt::request::{Answer, StopReason};
 use threadhold::engine::session::effect::Purpose;
-use threadhold::engine::session::input::{Command, Input, ModelCallId, StartTurn, Timer, ToolOutcome};
+use threadhold::engine::session::input::{
+    Command, Compact, Input, ModelCallId, StartTurn, Timer, ToolOutcome,
+};
 use threadhold::engine::session::settings::{ModelFacts, Settings};
 use threadhold::engine::session::stored::Driver;
 use threadhold::transcript_io::{Entry, Import};
@@ -188,7 +190,7 @@ impl Enactment {
     /// Somebody asks for a compaction; whether there was one.
     pub fn compacts(&mut self) -> bool {
         let before = self.bench.session.transcript().compactions().len();
-        self.bench.command(Command::Compact(Default::default()));
+        self.bench.command(Command::Compact(Compact::default()));
         self.sum_up();
         self.bench.session.transcript().compactions().len() > before
     }

@@ -12,7 +12,7 @@ use threadhold::engine::session::effect::Answer;
 use threadhold::engine::session::event::EventBody;
 use threadhold::engine::session::history_turn::HistoryTurn;
 use threadhold::engine::session::input::{
-    At, Command, GivenPrefix, Input, Render, StartTurn, Summarize, ToolOutcome,
+    At, Command, Compact, GivenPrefix, Input, Render, StartTurn, Summarize, ToolOutcome,
 };
 use threadhold::engine::session::settings::ModelFacts;
 use threadhold::engine::session::stored::Driver;
@@ -114,7 +114,7 @@ fn p9_what_breaks_the_prefix_is_told_with_its_cause_and_cost_once_also_after_a_r
         });
         assert_eq!(reused.0, 0, "tools stand before everything else");
         one("a compaction", BreakCause::Compaction, &|model| {
-            model.command(Command::Compact(Default::default()));
+            model.command(Command::Compact(Compact::default()));
             model.answers(&[]);
             assert!(model.bench.session.transcript().in_force().is_some());
         });

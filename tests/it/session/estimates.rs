@@ -6,7 +6,7 @@ use threadhold::engine::message::{AssistantPart, Usage};
 use threadhold::engine::prompt::request::{Answer as Said, StopReason};
 use threadhold::engine::session::effect::{Answer, Effect, Purpose};
 use threadhold::engine::session::event::EventBody;
-use threadhold::engine::session::input::{Command, Input};
+use threadhold::engine::session::input::{Command, Compact, Input};
 use threadhold::engine::session::settings::{ModelFacts, Settings};
 use threadhold::engine::session::snapshot::Inspection;
 use threadhold::engine::session::stored::Driver;
@@ -98,7 +98,7 @@ fn p10_a_compaction_and_another_model_end_the_baseline_and_keep_the_factor() {
     }
     let learned = inspect(&mut model).estimate;
     assert!(learned.last.is_some());
-    model.command(Command::Compact(Default::default()));
+    model.command(Command::Compact(Compact::default()));
     model.answers(&[]);
     assert!(model.bench.session.transcript().in_force().is_some(), "it was compacted");
     let compacted = inspect(&mut model).estimate;
