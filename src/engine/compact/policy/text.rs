@@ -538,7 +538,7 @@ mod tests {
             ledger: PerMille::new(16),
             identifiers: PerMille::new(17),
             shorten_to: (18, 19),
-            tool_kinds: Cow::Owned(vec![("mcp__*".to_owned(), ToolKind::Read)]),
+            tool_kinds: vec![("my_*".into(), ToolKind::Run)].into(),
         };
         assert_eq!(read(&write(&other)), Ok(other));
     }
