@@ -120,7 +120,7 @@ pub enum Event {
         scope: Scope,
         /// The settings in force.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        settings: Option<Settings>,
+        settings: Option<Box<Settings>>,
     },
     /// What waits changed.
     QueueUpdated {

@@ -53,7 +53,7 @@ fn body(session: &Session, body: &EventBody) -> Event {
             generation: thread.generation.0,
             draft: thread.draft.as_ref().map(ToString::to_string),
             scope: convert::scope(&thread.scope),
-            settings: Some(super::settings::shown(session.settings())),
+            settings: Some(Box::new(super::settings::shown(session.settings()))),
         },
         EventBody::RuntimeUpdated { state: now, turn, ended } => Event::RuntimeUpdated {
             state: (*now).into(),
