@@ -3,6 +3,7 @@
 
 mod alike;
 mod bad_input;
+mod by_hand;
 #[allow(dead_code, reason = "the tests of the methods use the rest")]
 pub mod client;
 mod conversation;

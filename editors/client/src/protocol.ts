@@ -2357,11 +2357,7 @@ export type SettingSource =
 export interface Settings {
   /** The model. */
   model?: Model;
-  /**
-   * How sessions are compacted: the name of a built-in policy, or the path of a policy file (`threadhold
-   * policy` prints one): absolute, or in a settings file as seen from there. What else is set wins over it.
-   * Only such a file can say in which order sections stand and how far a shortened result is cut.
-   */
+  /** How sessions are compacted: the name of a built-in policy. What stands below of it wins over it. */
   policy?: string;
   /**
    * The most that a prompt may weigh: a ratio of the window above 0 and up to 1, or a count of at least 100
@@ -2452,23 +2448,6 @@ export interface Settings {
    * too.
    */
   idleCompactAfterMinutes?: number;
-  /**
-   * Who the model is: a section of the system text. What is set of it is taken at once, and breaks the
-   * prefix.
-   */
-  identity?: string;
-  /** What it does in this session: a section of the system text. */
-  role?: string;
-  /** How tools are used: a section of the system text. */
-  toolRules?: string;
-  /** Tools that are there for the asking: a section of the system text. */
-  toolkitHints?: string;
-  /** The project that is worked on: a section of the system text. */
-  project?: string;
-  /** Whether a section of the system text says how many rounds a turn may have. Default: false. */
-  iterationBudget?: boolean;
-  /** When texts that are read from elsewhere go into prompts. Default: `frozen`. */
-  systemPrompt?: SystemPrompt;
   /**
    * Instruction files of the workspace that stand in the system text, by their paths below the folder; an
    * empty list is none. Of a file that changes, the next request of the user tells. Default: `AGENTS.md`
@@ -2736,16 +2715,6 @@ export type Synchronous =
   | "full"
   /** When the system has it: it survives a killed process; a loss of power may take the last writes. */
   | "normal";
-
-/**
- * When texts that are read from elsewhere, such as memories and instruction files, go into a session's
- * prompts.
- */
-export type SystemPrompt =
-  /** Where the prompt's beginning changes anyway: at its start, at a compaction, at a reset. */
-  | "frozen"
-  /** With each turn; where they changed, the prefix breaks. */
-  | "perTurn";
 
 /** Who names a session that the client does not name. */
 export type Titles =

@@ -2,10 +2,7 @@
 //! of is `prompt::system`'s.
 
 use super::breaks::BreakCause;
-use super::event::{CompactionUpdate, EventBody, Phase};
-use super::stored::Write;
 use super::{Session, Step, instructions};
-use crate::engine::compact::metadata::metadata;
 use crate::engine::compact::placing;
 use crate::engine::compact::record::Compaction;
 use crate::engine::prompt::item::Tool;
@@ -36,6 +33,7 @@ impl Session {
             ..self.settings.system.clone()
         };
         self.fixed = Fixed::new(&text, &self.settings.policy.order, &prefix.sections, tools, counter);
+        self.count_pins(counter);
     }
 }
 
@@ -91,19 +89,8 @@ impl Step<'_> {
     pub(super) fn settle_placement(&mut self, budget: Budget) -> Option<Compaction> {
         let Session { transcript, fixed, settings, .. } = &*self.session;
         let source = Source { transcript, fixed, budget };
-        let mut record = placing::replaced(source, settings.policy.placement, self.around.counter)?;
-        record.created_at = Some(self.around.now);
+        let record = placing::replaced(source, settings.policy.placement, self.around.counter)?;
         self.announce(BreakCause::Compaction);
-        self.session.transcript.record(record.clone());
-        self.write(Write::Compaction(Box::new(record.clone())));
-        let metadata = metadata(&self.session.transcript, &record);
-        self.emit(EventBody::CompactionUpdated(Box::new(CompactionUpdate {
-            phase: Phase::Accepted,
-            mode: Some(record.mode),
-            trigger: record.trigger,
-            reason: Some("its block stands in another place from now on".into()),
-            record: Some((record.clone(), metadata)),
-        })));
-        Some(record)
+        Some(self.commit(record, Some("its block stands in another place from now on")))
     }
 }
