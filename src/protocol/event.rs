@@ -123,7 +123,7 @@ pub enum Event {
         pins: Vec<Pin>,
         /// The settings in force.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        settings: Option<Settings>,
+        settings: Option<Box<Settings>>,
     },
     /// What waits changed.
     QueueUpdated {

@@ -12,6 +12,7 @@ use crate::engine::message::Text;
 use crate::engine::session::Session;
 use crate::engine::session::input::Input;
 use crate::engine::session::stored::Driver;
+use crate::engine::text::head;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -67,6 +68,13 @@ fn instruction_files(session: &Session) -> Vec<String> {
     session.settings().instruction_files.clone().unwrap_or(usual)
 }
 
+/// Bytes of instruction files that a session shows: an eighth of its window at about four bytes to a token, so that they
+/// are never what does not fit.
+fn most_instructions(session: &Session) -> usize {
+    let of_window = u64::from(session.settings().model.window) / 2;
+    usize::try_from(of_window.min(MOST_INSTRUCTIONS)).unwrap_or(usize::MAX)
+}
+
 fn of_instructions(folder: &str, name: &str) -> Option<Look> {
     let base = PathBuf::from(folder);
     let file = base.join(name);
@@ -113,16 +121,18 @@ impl MainLoop {
     pub fn read_instructions(&mut self, id: &SessionId) {
         let Some(Slot::Live(live)) = self.sessions.get(id).filter(|_| self.files.is_on) else { return };
         let folder = live.session.head().workspace.clone();
+        let (names, mut left) = (instruction_files(&live.session), most_instructions(&live.session));
         let mut files = Vec::new();
-        for name in instruction_files(&live.session) {
+        for name in names {
             let Some(look) = of_instructions(&folder, &name) else { return };
             let found = look.now();
             if self.files.instructions.insert((folder.clone(), name.clone())) {
                 self.watch_file(Which::Instructions(folder.clone(), name.clone()), look, found.clone());
             }
-            if let Some(text) = self.instructions(&folder, &name, found) {
+            if let Some(text) = self.instructions(&folder, &name, &found, left) {
                 // Two names of one file, or a copy of it, say the same.
                 if text.is_none() || !files.iter().any(|(_, known)| *known == text) {
+                    left = left.saturating_sub(text.as_ref().map_or(0, |text| text.len()));
                     files.push((name, text));
                 }
             }
@@ -132,8 +142,8 @@ impl MainLoop {
         }
     }
 
-    /// What an instruction file says, where it can be read; nothing in it where there is none.
-    fn instructions(&mut self, folder: &str, name: &str, found: Found) -> Option<Option<Text>> {
+    /// What an instruction file says in at most so many bytes, where it can be read; nothing in it where there is none.
+    fn instructions(&mut self, folder: &str, name: &str, found: &Found, most: usize) -> Option<Option<Text>> {
         let place = Path::new(folder).join(name);
         match found {
             Found::Missing => Some(None),
@@ -141,29 +151,35 @@ impl MainLoop {
                 self.warn(format!("the instruction file {} is left out: {why}", place.display()));
                 None
             }
-            Found::Text { text, bytes } if bytes > text.len() as u64 => {
-                let kept = text.len();
+            Found::Text { text, .. } if text.trim().is_empty() => Some(None),
+            Found::Text { text, bytes } => {
+                let kept = head(text, most);
+                if kept.len() as u64 == *bytes {
+                    return Some(Some(text.as_str().into()));
+                }
+                let kept_bytes = kept.len();
                 self.warn(format!(
-                    "the instruction file {} has {bytes} bytes; the first {kept} are shown",
+                    "the instruction file {} has {bytes} bytes; the first {kept_bytes} are shown",
                     place.display()
                 ));
-                Some(Some(format!("{text}\n[{kept} of {bytes} bytes; the rest is left out]").into()))
+                Some(Some(format!("{kept}\n[{kept_bytes} of {bytes} bytes; the rest is left out]").into()))
             }
-            Found::Text { text, .. } => Some((!text.trim().is_empty()).then(|| text.into())),
         }
     }
 
-    fn instructions_are(&mut self, folder: &str, name: &str, found: Found) {
+    fn instructions_are(&mut self, folder: &str, name: &str, found: &Found) {
         tracing::info!(folder, name, "an instruction file changed");
-        let Some(text) = self.instructions(folder, name, found) else { return };
         let concerned = self.sessions.iter().filter_map(|(id, slot)| match slot {
             Slot::Live(live) if live.session.head().workspace == folder => {
-                instruction_files(&live.session).iter().any(|known| known == name).then(|| id.clone())
+                let is_named = instruction_files(&live.session).iter().any(|known| known == name);
+                is_named.then(|| (id.clone(), most_instructions(&live.session)))
             }
             Slot::Live(_) | Slot::Opening(_) => None,
         });
-        for id in concerned.collect::<Vec<_>>() {
-            self.run_input(&id, Input::Instructions(vec![(name.to_owned(), text.clone())]));
+        for (id, most) in concerned.collect::<Vec<_>>() {
+            if let Some(text) = self.instructions(folder, name, found, most) {
+                self.run_input(&id, Input::Instructions(vec![(name.to_owned(), text)]));
+            }
         }
     }
 
@@ -194,7 +210,7 @@ impl MainLoop {
         let look = match &which {
             Which::User => self.files.user.as_deref().map(of_user),
             Which::Workspace(folder) => of_workspace(folder),
-            Which::Instructions(folder, name) => return self.instructions_are(folder, name, found),
+            Which::Instructions(folder, name) => return self.instructions_are(folder, name, &found),
         };
         let Some(look) = look else { return };
         let place = look.file.display().to_string();

@@ -102,7 +102,7 @@ fn layer(given: Vec<Given>) -> (Layer, Vec<Fault>) {
             name.split_once('.').map(|(whole, _)| whole).filter(|whole| names().any(|name| name == *whole));
         if let Some(whole) = whole {
             let (all, _) = parts.entry(whole.to_owned()).or_insert_with(|| (Map::new(), place));
-            all.insert(name, values(&text).remove(0));
+            all.insert(name, values(&text).into_iter().next().unwrap_or_default());
             continue;
         }
         let tried = values(&text)
@@ -135,7 +135,9 @@ fn values(text: &str) -> Vec<Value> {
 /// folder for configuration.
 pub(super) fn user_file(variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
     if let Some(named) = variable("THREADHOLD_CONFIG") {
-        return (!named.is_empty()).then(|| PathBuf::from(named));
+        let file = (!named.is_empty()).then(|| PathBuf::from(named))?;
+        // It is watched, also where the process goes elsewhere.
+        return Some(std::path::absolute(&file).unwrap_or(file));
     }
     let set = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = if cfg!(windows) {

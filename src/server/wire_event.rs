@@ -55,7 +55,7 @@ fn body(session: &Session, body: &EventBody) -> Event {
             draft: thread.draft.as_ref().map(ToString::to_string),
             scope: convert::scope(&thread.scope),
             pins: pins(session, &thread.pins),
-            settings: Some(super::settings::shown(session.settings())),
+            settings: Some(Box::new(super::settings::shown(session.settings()))),
         },
         EventBody::RuntimeUpdated { state: now, turn, ended } => Event::RuntimeUpdated {
             state: (*now).into(),

@@ -41,13 +41,13 @@ impl Step<'_> {
                 Some(file) if is_new => (file.text, file.newer) = (text, None),
                 Some(file) if *file.known() == text => {}
                 Some(file) => {
-                    told.push(change(&name, &text));
+                    told.push(change(&name, file.known(), &text));
                     file.newer = Some(text);
                 }
                 None if text.is_empty() => {}
                 None if is_new => known.push(Instructions { name, text, newer: None }),
                 None => {
-                    told.push(change(&name, &text));
+                    told.push(change(&name, &"".into(), &text));
                     known.push(Instructions { name, text: "".into(), newer: Some(text) });
                 }
             }
@@ -83,10 +83,11 @@ impl Step<'_> {
     }
 }
 
-fn change(name: &str, text: &Text) -> Attachment {
-    let text = match text.is_empty() {
-        true => format!("The instruction file {name} is gone; what it said holds no longer."),
-        false => format!("The instruction file {name} changed; it reads now:\n{}", text.trim_end()),
+fn change(name: &str, before: &Text, now: &Text) -> Attachment {
+    let text = match (before.is_empty(), now.is_empty()) {
+        (_, true) => format!("The instruction file {name} is gone; what it said holds no longer."),
+        (true, false) => format!("The instruction file {name} is new; it reads:\n{}", now.trim_end()),
+        (false, false) => format!("The instruction file {name} changed; it reads now:\n{}", now.trim_end()),
     };
     Attachment::new(&format!("{SECTION} {name}"), &text)
 }

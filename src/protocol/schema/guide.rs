@@ -321,7 +321,7 @@ background = false
 
 Files with instructions for agents (`instructionFiles`) are read when a session is opened. What they say when a chat begins
 stands in its system text until the prompt's beginning changes anyway; where a file changes, the next request of the user
-brings it along, once. At most 32 KiB of each are shown.
+brings it along, once. At most 32 KiB of them are shown, and never more than about an eighth of the window.
 "#;
 
 pub(super) const STATES: &str = r#"

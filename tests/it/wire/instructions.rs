@@ -184,13 +184,13 @@ fn a_file_that_means_harm_is_left_out_and_named() {
     fs::write(ground.folder.path().join("secret.txt"), "outside").expect("it is written");
     std::os::unix::fs::symlink(ground.folder.path().join("secret.txt"), ground.at("link.md"))
         .expect("a link");
-    let names = ["folder.md", "bytes.md", "huge.md", "link.md", "tag.md", "copy.md"];
+    let names = ["folder.md", "bytes.md", "link.md", "tag.md", "copy.md", "huge.md"];
     let mut editor = ground.start(json!({ "instructionFiles": names }));
     ground.open(&mut editor, "s");
     for (name, why) in [
         ("folder.md", "no file"),
         ("bytes.md", "not UTF-8"),
-        ("huge.md", "40007 bytes; the first 32768 are shown"),
+        ("huge.md", "40007 bytes; the first 32732 are shown"),
         ("link.md", "outside of the workspace"),
     ] {
         editor.client.wait_notification(name, |frame| {
@@ -200,9 +200,14 @@ fn a_file_that_means_harm_is_left_out_and_named() {
     }
     let messages = asked(&mut editor, "s", "Go.");
     let text = system(&messages);
-    assert!(text.contains("[32768 of 40007 bytes; the rest is left out]"));
+    assert!(text.contains("[32732 of 40007 bytes; the rest is left out]"));
     for absent in ["the end", "outside", "link.md", "bytes.md", "folder.md", "copy.md"] {
         assert!(!text.contains(absent), "{absent}");
     }
     assert!(text.contains("## tag.md"));
+
+    // Nor are they ever what a small window has no room for.
+    let small = json!({ "model": { "window": 4000 }, "instructionFiles": ["huge.md"] });
+    editor.call("session/open", json!({ "workspaceFolder": ground.at(""), "sessionId": "t", "settings": small }));
+    assert!(system(&asked(&mut editor, "t", "Go.")).contains("[2000 of 40007 bytes; the rest is left out]"));
 }
