@@ -91,8 +91,7 @@ impl Estimates {
             self.model = model.to_owned();
         }
         self.reports += 1;
-        let (anchored, unanchored) =
-            (self.learned.scale(&self.model), self.learned.unanchored(&self.model));
+        let (anchored, unanchored) = (self.learned.scale(&self.model), self.learned.unanchored(&self.model));
         let before = self.learned.baseline().cloned();
         let is_taught = self.learned.is_taught(&self.model);
         let report = Report { model: self.model.clone(), reported, raw: self.raw };
@@ -121,7 +120,8 @@ impl Estimates {
         let is_shown = !is_hidden(message) && !matches!(message.body, Body::Event { .. });
         match &message.body {
             Body::Assistant { calls, .. } => {
-                let source = |call: &ToolCall| call.source_id.clone().unwrap_or_else(|| call.id.as_str().into());
+                let source =
+                    |call: &ToolCall| call.source_id.clone().unwrap_or_else(|| call.id.as_str().into());
                 let tokens =
                     |call: &ToolCall| counter.count(&call.name) + counter.count(&call.arguments) + PER_CALL;
                 self.open.extend(calls.iter().map(|call| (source(call), tokens(call))));

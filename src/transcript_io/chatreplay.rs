@@ -163,7 +163,8 @@ impl Reader {
         let usage = object(metadata, "usage").map(|usage| Usage {
             input_tokens: number(usage, "prompt_tokens"),
             output_tokens: number(usage, "completion_tokens"),
-            cached_input_tokens: object(usage, "prompt_tokens_details").and_then(|of| number(of, "cached_tokens")),
+            cached_input_tokens: object(usage, "prompt_tokens_details")
+                .and_then(|of| number(of, "cached_tokens")),
         });
         // Later requests say the words again, and nothing of what they cost.
         let said = Body::Assistant { parts: parts.clone(), calls: calls.clone(), beside: Beside::default() };

@@ -67,8 +67,7 @@ impl Sent {
         let mut marks = vec![mark.clone()];
         for item in &prompt.items {
             let chained = [mark.hash.as_bytes(), &canonical(item)].concat();
-            mark =
-                Mark { items: mark.items + 1, tokens: mark.tokens + item.tokens, hash: hash(&chained) };
+            mark = Mark { items: mark.items + 1, tokens: mark.tokens + item.tokens, hash: hash(&chained) };
             marks.push(mark.clone());
         }
         Self {

@@ -104,9 +104,11 @@ impl Fixed {
         }
         callers(Place::Memory).for_each(|own| fixed.add_callers(own, counter));
         fixed.tool_tokens = tools.iter().map(|tool| tool.tokens(counter)).sum();
-        fixed.tools_hash = hash(tools.iter().map(|tool| {
-            [tool.name.clone(), tool.description.clone(), tool.input_schema.to_string()]
-        }));
+        fixed.tools_hash = hash(
+            tools
+                .iter()
+                .map(|tool| [tool.name.clone(), tool.description.clone(), tool.input_schema.to_string()]),
+        );
         let text = |section: &FixedSection| [format!("{:?}", section.place), section.text.to_string()];
         fixed.sections_hash = hash(fixed.sections.iter().map(text));
         fixed.tools = tools.into();

@@ -2,10 +2,10 @@
 //! compaction goes on from there. The rungs themselves are in `compact::ladder`.
 
 use super::Step;
+use super::breaks::BreakCause;
 use super::effect::{Answer, AskModel, Effect, Purpose, Refusal};
 use super::event::{CompactionUpdate, EventBody, Phase};
 use super::input::{ReplyTo, Timer};
-use super::breaks::BreakCause;
 use super::state::{Compacting, Job, Rest, State, Then};
 use super::usage::read_sizes;
 use crate::engine::compact::compose::Desk;

@@ -1,8 +1,8 @@
 //! What a session tells whoever follows it: numbered events and the ring that keeps the newest of them for a follower
 //! that missed some (source: 001). Their form on a wire is the protocol's.
 
-use super::effect::{Reason, Refusal};
 use super::breaks::Announced;
+use super::effect::{Reason, Refusal};
 use super::queue::QueueItem;
 use super::reconcile::Report;
 use super::state::StateName;

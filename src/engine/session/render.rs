@@ -2,12 +2,12 @@
 //! compacted. One render at a time; tools never run here, and results that came in stay whatever becomes of it.
 
 use super::Step;
+use super::breaks::BreakCause;
 use super::compaction::Begin;
 use super::effect::{Answer, Diagnostic, Refusal, Rendered};
 use super::event::EventBody;
 use super::history_turn::HistoryTurn;
 use super::input::{Render, ReplyTo, Summarize};
-use super::breaks::BreakCause;
 use super::reconcile::{self, Reach, Report};
 use super::settings::{ModelFacts, most_result};
 use super::state::{Rendering, Rest, State, Then};

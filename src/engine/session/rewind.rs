@@ -1,10 +1,10 @@
 //! What changes a session's past: other words for a message, its removal, a cut, an answer once more, a new chat
 //! (source: 001, 004). Nothing that a user typed or saw is lost by it: the session as it stood stays as a fork.
 
+use super::breaks::BreakCause;
 use super::effect::{Answer, Effect, Made, Refusal};
 use super::event::{CompactionUpdate, EventBody, Phase};
 use super::input::{At, ReplyTo, Timer};
-use super::breaks::BreakCause;
 use super::queue::{Accepted, Done, Work};
 use super::state::{Rest, State};
 use super::stored::{Carried, Head, Origin, TitleFrom, TurnRow, TurnStatus, Write};

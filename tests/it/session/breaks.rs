@@ -7,13 +7,13 @@ use super::model::Model;
 use std::collections::BTreeSet;
 use threadhold::engine::message::{Content, NewMessage};
 use threadhold::engine::prompt::item::Approval;
+use threadhold::engine::session::breaks::BreakCause;
 use threadhold::engine::session::effect::Answer;
 use threadhold::engine::session::event::EventBody;
 use threadhold::engine::session::history_turn::HistoryTurn;
 use threadhold::engine::session::input::{
     At, Command, GivenPrefix, Input, Render, StartTurn, Summarize, ToolOutcome,
 };
-use threadhold::engine::session::breaks::BreakCause;
 use threadhold::engine::session::settings::ModelFacts;
 use threadhold::engine::session::stored::Driver;
 
@@ -37,7 +37,7 @@ fn talk() -> Model {
         model.answers(&["read"]);
         for call in model.open_calls() {
             model.bench.invoked.clear();
-            let outcome = ToolOutcome::Answered(result(call.as_str(), &text(40)));
+            let outcome = ToolOutcome::Answered(result(call.as_str(), &text(1200)));
             model.input(Input::ToolDone(call, outcome));
         }
         model.answers(&[]);

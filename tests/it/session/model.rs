@@ -9,10 +9,10 @@ use threadhold::engine::id::{CompactionId, ItemId, MessageId, Ordinal, SessionId
 use threadhold::engine::message::{Body, Message};
 use threadhold::engine::prompt::item::Item;
 use threadhold::engine::prompt::request::Request;
+use threadhold::engine::session::breaks::{Announced, BreakCause};
 use threadhold::engine::session::effect::{Answer, Effect, Purpose, Refusal};
 use threadhold::engine::session::event::EventBody;
 use threadhold::engine::session::input::{Command, Input, ModelCallId, Timer};
-use threadhold::engine::session::breaks::{Announced, BreakCause};
 use threadhold::engine::session::queue::{Accepted, MOST_QUEUED, QueueItem, Work};
 use threadhold::engine::session::snapshot::Snapshot;
 use threadhold::engine::session::state::{State, StateName};
@@ -278,7 +278,10 @@ impl Model {
                 let extends = before.tools == request.tools && shared.count() == before.items.len();
                 assert!(extends || told.is_some(), "a prefix broke in silence");
                 let is_other_model = told.as_ref().is_some_and(|causes| causes.contains(&BreakCause::Model));
-                assert!(!extends || told.is_none() || is_other_model, "no prefix broke, and {told:?} was told");
+                assert!(
+                    !extends || told.is_none() || is_other_model,
+                    "no prefix broke, and {told:?} was told"
+                );
             }
             self.sent = Some(request);
         }
