@@ -38,6 +38,8 @@ text_id! {
     CallId;
     /// A compaction record.
     CompactionId;
+    /// A pin of the user's.
+    PinId;
     /// A command that waits in a session's queue.
     ItemId;
 }
@@ -55,7 +57,7 @@ impl Ordinal {
 
     /// The position of the message after this one.
     pub fn next(self) -> Self {
-        Self(self.0 + 1)
+        Self(self.0.saturating_add(1))
     }
 }
 

@@ -15,6 +15,7 @@
 //! | `prefix` | what stands before the messages |
 //! | `tools` | calls, decisions, results |
 //! | `compaction` | an overflow as a state that waits for a model |
+//! | `pins`, `undo` | the user's hand on the context: pinned, left out, undone, made again, edited |
 //! | `breaks` | what breaks the prompt's beginning, and what that costs |
 //! | `usage` | what reports of usage taught, and the budget that follows |
 //! | `instructions` | instruction files of the workspace: frozen, and what changes told once |
@@ -34,6 +35,7 @@ pub mod event;
 pub mod history_turn;
 pub mod input;
 mod instructions;
+pub mod pins;
 mod prefix;
 pub mod queue;
 pub mod recall;
@@ -49,9 +51,11 @@ mod stream;
 mod title;
 mod tools;
 mod turn;
+pub mod undo;
 pub mod usage;
 
 use super::approval::Approval;
+use super::compact::record::Status;
 use super::delta::Draft;
 use super::id::{CallId, Ordinal, SessionId, Time, TurnId};
 use super::message::{Body, NewMessage, PROCESS_COMPLETED, QUESTION, REMOVED, ROUND_LIMIT, Text};
@@ -89,6 +93,8 @@ pub struct Session {
     queue: Queue,
     /// What the user typed and did not send.
     draft: Option<Text>,
+    /// Where the next message stood when a compaction was undone last; after a restart, where it stands.
+    undone_at: Option<Ordinal>,
     /// What it shares with other sessions.
     scope: Arc<Scope>,
     /// What was approved once and for all in its workspace.
@@ -158,8 +164,16 @@ impl Session {
                 .messages
                 .into_iter()
                 .for_each(|(turn, message)| transcript.put_back(turn as usize, message));
-            stored.compactions.into_iter().for_each(|record| transcript.record(record));
             (turns, unreadable) = (stored.turns, stored.unreadable);
+            for mut record in stored.compactions {
+                if record.status == Status::InForce && !record.is_within(transcript.messages().len()) {
+                    // Obeyed, it would hide what is said from now on.
+                    record.status = Status::Void;
+                    unreadable
+                        .push(format!("compaction {}: it speaks of messages that are not here", record.id));
+                }
+                transcript.record(record);
+            }
             // Nothing goes on by itself: what waits is shown, and begins with the next command.
             let is_held = !stored.queue.is_empty();
             queue = Queue { items: stored.queue.into(), keys: stored.keys.into(), is_held };
@@ -178,6 +192,7 @@ impl Session {
             asked: 0,
             queue,
             draft,
+            undone_at: None,
             scope: Arc::new(scope),
             approvals: approvals.into(),
             titling: None,
@@ -189,6 +204,7 @@ impl Session {
             unreadable,
         };
         session.freeze(counter);
+        session.undone_at = session.is_last_undone().then(|| session.next_ord());
         session.state = session.state_found();
         session
     }

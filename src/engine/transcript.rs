@@ -10,7 +10,7 @@ use super::message::{Body, Message, NewMessage, REMOVED, ToolCall, UNREADABLE};
 use super::text::sha256_hex;
 use super::tokens::TokenCount;
 use std::collections::BTreeSet;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Everything that a session said and did. A round's results follow its assistant message and come before the next.
 #[derive(Debug, Clone)]
@@ -109,6 +109,11 @@ impl Transcript {
         self.messages.get(ord.index())
     }
 
+    /// The message of this id. The newest are asked for most.
+    pub fn by_id(&self, id: &MessageId) -> Option<&Arc<Message>> {
+        self.messages.iter().rev().find(|message| message.id == *id)
+    }
+
     /// Messages of the inclusive range; empty where the range is.
     pub fn range(&self, from: Ordinal, to: Ordinal) -> &[Arc<Message>] {
         let end = to.index().saturating_add(1).min(self.messages.len());
@@ -170,6 +175,11 @@ impl Transcript {
         self.compactions.iter().rev().find(|record| record.status == Status::InForce)
     }
 
+    /// Whether the user left this message out, by the record in force.
+    pub fn is_excluded(&self, ord: Ordinal) -> bool {
+        self.in_force().is_some_and(|record| record.excluded.contains(&ord))
+    }
+
     /// `round.summary` of document 003: the block of the newest compaction in force that is anchored at this round. An
     /// editor may use the id of a round again in another turn, so the place counts too.
     pub fn round_summary(&self, round: &Round) -> Option<&str> {
@@ -227,7 +237,7 @@ impl Transcript {
                 shown: None,
                 tokens: 0,
                 hash: String::new(),
-                mentions: OnceLock::new(),
+                found: Default::default(),
             }));
         }
         while self.turns.len() <= turn {
@@ -286,7 +296,7 @@ impl Transcript {
             shown,
             tokens,
             hash,
-            mentions: OnceLock::new(),
+            found: Default::default(),
         }));
         ord
     }

@@ -14,7 +14,10 @@ mod turn;
 mod words;
 
 pub use answer::{complete_params, delta, delta_op, streaming};
-pub use context::{compaction_view, coverage, estimate, summary_metadata, turn_metadata};
+pub use context::{
+    cannot_undo, compaction_view, coverage, estimate, pin, preview, summary_metadata, trigger_state,
+    turn_metadata,
+};
 pub use message::{attachments, body_parts, content_parts, message};
 pub use prompt::{breakpoints, cuts, plan, prompt_messages, section, section_tokens};
 pub use queue::{always, approved, queue_item, scope, scope_patch};

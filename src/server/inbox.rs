@@ -151,6 +151,11 @@ asks! {
     Context {
         ContextInspect => Inspect,
         ContextCompact => Compact,
+        ContextUndo => Undo,
+        ContextEdit => Edit,
+        ContextExclude => Exclude,
+        ContextPin => Pin,
+        ContextUnpin => Unpin,
         ContextRecall => Recall,
     }
     /// What sessions share: `shared`.

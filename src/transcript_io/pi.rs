@@ -92,7 +92,7 @@ fn message(import: &mut Import, place: &str, record: &Object) -> Result<(), Stri
                 exit_code: if is_error { stated_code(&content) } else { None },
                 content,
                 is_error,
-                effects: Vec::new(),
+                ..ToolResult::default()
             })
         }
         "bashExecution" => {

@@ -4,6 +4,7 @@
 mod attached;
 pub(crate) mod bench;
 mod breaks;
+mod by_hand;
 mod drive;
 mod edges;
 mod estimates;
@@ -12,8 +13,10 @@ mod large_results;
 mod merging;
 mod mirror;
 mod model;
+mod prefix;
 mod rewinding;
 mod settled;
+mod shown;
 mod table;
 mod waiting;
 
@@ -68,6 +71,20 @@ const SEEN: &[&str] = &[
     "Render Cancelled",
     "Compact done",
     "Compact later",
+    "Compact Unusable",
+    "Undo done",
+    "Undo Unusable",
+    "Undo CannotUndo",
+    "undone to the earlier bytes",
+    "EditCompaction done",
+    "EditCompaction NoRoom",
+    "Exclude done",
+    "Exclude Unusable",
+    "Pin done",
+    "Pin NoRoom",
+    "Unpin done",
+    "Unpin Unknown",
+    "Undone",
     "Inspect done",
     "Recall done",
     "Subscribe done",

@@ -3,6 +3,7 @@
 
 mod alike;
 mod bad_input;
+mod by_hand;
 #[allow(dead_code, reason = "the tests of the methods use the rest")]
 pub mod client;
 mod conversation;
@@ -10,12 +11,14 @@ mod delivery;
 mod deltas;
 mod editor_driven;
 mod ends;
+mod failures;
 mod fixtures;
 mod fold;
 mod follow;
 mod frames;
 mod ground;
 mod histories;
+mod instructions;
 mod load;
 mod loops;
 mod recall;
@@ -24,6 +27,7 @@ mod restore;
 mod review;
 mod script;
 mod secrets;
+mod settings;
 mod stores;
 mod summaries;
 mod waiting;

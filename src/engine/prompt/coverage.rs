@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub struct Coverage {
     /// Messages of the session.
     pub messages: u32,
-    /// Shown whole; kept user messages are among them.
+    /// Shown whole; kept user messages and pins are among them.
     pub raw: u32,
     /// Shown by head and tail, or folded into a newer copy.
     pub shortened: u32,
@@ -32,17 +32,20 @@ pub struct Coverage {
 pub fn coverage(transcript: &Transcript, record: Option<&Compaction>, prompt: &Prompt) -> Coverage {
     let mut shown: BTreeMap<Ordinal, Shown> = BTreeMap::new();
     for source in prompt.items.iter().flat_map(|item| &item.sources) {
-        shown.insert(source.ord, source.shown);
+        // A pin stands before what is shown shortened, and shows it whole.
+        shown.entry(source.ord).or_insert(source.shown);
     }
     let cut: std::collections::BTreeSet<Ordinal> = prompt.cuts.iter().filter_map(|cut| cut.ord).collect();
     let mut counts = Coverage::default();
     for message in transcript.messages() {
         counts.messages += 1;
         let slot = match shown.get(&message.ord) {
-            Some(Shown::Raw | Shown::Kept) => &mut counts.raw,
+            Some(Shown::Raw | Shown::Kept | Shown::Pinned) => &mut counts.raw,
             Some(Shown::Shortened) => &mut counts.shortened,
             None if is_hidden(message) => &mut counts.hidden,
-            None if record.is_some_and(|r| r.covers(message.ord)) => &mut counts.covered,
+            None if record.is_some_and(|r| r.covers(message.ord) && !r.excluded.contains(&message.ord)) => {
+                &mut counts.covered
+            }
             None if cut.contains(&message.ord) => &mut counts.dropped,
             None => &mut counts.unaccounted,
         };

@@ -247,6 +247,6 @@ fn refused(session: &SessionId, reason: impl Into<String>) -> StoreError {
 
 /// Whether both say the same, whatever was found in them since.
 fn is_same(one: &Message, other: &Message) -> bool {
-    let forget = |message: &Message| Message { mentions: Default::default(), ..message.clone() };
+    let forget = |message: &Message| Message { found: Default::default(), ..message.clone() };
     forget(one) == forget(other)
 }

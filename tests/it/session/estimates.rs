@@ -99,7 +99,7 @@ fn p10_a_compaction_and_another_model_end_the_baseline_and_keep_the_factor() {
     }
     let learned = inspect(&mut model).estimate;
     assert!(learned.last.is_some());
-    model.command(Command::Compact { focus: None });
+    model.command(Command::Compact(Default::default()));
     model.answers(&[]);
     assert!(model.bench.session.transcript().in_force().is_some(), "it was compacted");
     let compacted = inspect(&mut model).estimate;

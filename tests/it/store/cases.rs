@@ -14,6 +14,7 @@ use threadhold::engine::id::{
 use threadhold::engine::message::cut::Cut;
 use threadhold::engine::message::{
     AssistantPart, Beside, Body, Content, Effect, Image, Message, NewMessage, ToolCall, ToolResult, Usage,
+    Verdict,
 };
 use threadhold::engine::session::input::StartTurn;
 use threadhold::engine::session::queue::{Accepted, QueueItem, Work};
@@ -284,6 +285,7 @@ pub fn compaction(id: &str, to: u32) -> Compaction {
         kept_users: vec![Ordinal(0)],
         reported_users: Vec::new(),
         open_requests: vec![Ordinal(2)],
+        excluded: [Ordinal(12)].into(),
         tokens_before: 100,
         tokens_after: 50,
         estimator: "chars/4".into(),
@@ -296,6 +298,7 @@ pub fn compaction(id: &str, to: u32) -> Compaction {
         input_truncated: false,
         num_rounds: 2,
         previous: None,
+        replaces: None,
         turn: Some(TurnId::new("s/t0")),
         created_at: Some(Time(30)),
         duration_ms: Some(5),
@@ -359,6 +362,7 @@ pub fn bodies() -> Vec<Body> {
             is_error: true,
             exit_code: Some(-1),
             effects: vec![Effect { path: text.clone(), sha256: text.clone() }],
+            verdict: Some(Verdict { approved: true, note: Some(text.clone()) }),
         }));
         bodies.push(Body::Event { kind: "notice".into(), text: text.as_str().into() });
     }
