@@ -37,7 +37,7 @@ fn talk() -> Model {
         model.answers(&["read"]);
         for call in model.open_calls() {
             model.bench.invoked.clear();
-            let outcome = ToolOutcome::Answered(result(call.as_str(), &text(40)));
+            let outcome = ToolOutcome::Answered(result(call.as_str(), &text(1200)));
             model.input(Input::ToolDone(call, outcome));
         }
         model.answers(&[]);

@@ -2,7 +2,8 @@
 
 use super::drive;
 use super::model::Model;
-use threadhold::engine::message::{AssistantPart, Usage};
+use threadhold::engine::delta::Delta;
+use threadhold::engine::message::Usage;
 use threadhold::engine::prompt::request::{Answer as Said, StopReason};
 use threadhold::engine::session::effect::{Answer, Effect, Purpose};
 use threadhold::engine::session::event::EventBody;
@@ -39,8 +40,8 @@ fn turn(model: &mut Model, words: usize, reported: impl FnOnce(u32) -> u32) -> u
     });
     let usage = Usage { input_tokens: Some(reported(raw(model))), ..Usage::default() };
     let call = model.bench.asked.last().expect("a model was asked").0;
-    let parts = Some(vec![AssistantPart::Text("so it is".into())]);
-    let said = Said { parts, calls: Some(Vec::new()), stop: StopReason::End, usage: Some(usage) };
+    model.input(Input::ModelDelta(call, Delta::AppendContent("so it is".into())));
+    let said = Said { parts: None, calls: Some(Vec::new()), stop: StopReason::End, usage: Some(usage) };
     model.done(call, Ok(said));
     estimated.expect("a model was asked")
 }
