@@ -42,7 +42,6 @@ fn tool(name: &str, guidelines: &str) -> Tool {
 /// Every named section, a section of the caller in each channel, two tools.
 fn fixed(policy: &Policy) -> Fixed {
     let text = SystemText {
-        instruction_files: Some("AGENTS.md: no regex.".into()),
         system: None,
         identity: Some("You are an agent in an editor.".into()),
         role: Some("You review parsers.".into()),
