@@ -4,7 +4,8 @@
 use super::chat::{Chat, numbered, summary, words};
 use super::failures::BY_MODEL;
 use crate::session::bench::{id, result, text};
-use threadhold::engine::compact::record::Status;
+use threadhold::engine::compact::policy::{Policy, Triggers};
+use threadhold::engine::compact::record::{Status, Trigger};
 use threadhold::engine::delta::Delta;
 use threadhold::engine::id::SessionId;
 use threadhold::engine::message::{Body, Content};
@@ -181,6 +182,38 @@ fn a_summary_that_does_not_come_holds_nobody_up_and_is_nobodys_when_it_comes() {
     let snapshot = chat.bench.session.snapshot();
     comes(&mut chat, call);
     assert_eq!(chat.bench.session.snapshot(), snapshot);
+}
+
+/// failure: 18. A session that nobody speaks in is compacted from the last second of its time on, one that is busy is
+/// not; neither counts as a word that was said, so its place among those used last is as it was.
+///
+/// rows: N11
+#[test]
+fn a_compaction_after_silence_skips_the_busy_and_moves_no_session_to_the_front() {
+    let triggers = Triggers { idle_secs: Some(600), ..BY_MODEL.triggers };
+    let mut chat = Chat::new(8000, Policy { triggers, ..BY_MODEL }, numbered);
+    for n in 0..5 {
+        chat.turn(&format!("request number {n};"), 1800);
+    }
+    let used = |chat: &mut Chat| {
+        let stored = chat.bench.store.load(&id()).unwrap().expect("it is stored");
+        (chat.bench.session.head().updated_at, stored.head.updated_at, chat.bench.session.state().name())
+    };
+    let before = used(&mut chat);
+    let silent = |chat: &mut Chat, for_ms: u64| {
+        chat.bench.later = for_ms;
+        chat.bench.step(Input::Expired(Timer::Idle));
+        chat.go_on();
+        chat.bench.session.transcript().compactions().len()
+    };
+    assert_eq!(silent(&mut chat, 599_999), 0, "a moment too soon");
+    assert_eq!(silent(&mut chat, 600_000), 1, "the last second counts");
+    assert_eq!(chat.bench.session.transcript().compactions()[0].trigger, Trigger::Idle);
+    assert_eq!(used(&mut chat), before, "nobody said anything");
+    chat.asks("Are you there?");
+    assert!(chat.answering().is_some());
+    assert_eq!(silent(&mut chat, 2_000_000), 1, "it is busy");
+    assert!(chat.answering().is_some(), "and goes on");
 }
 
 /// failure: 19. A removal inside what a summary stands for takes it out of force, one behind it does not; with each

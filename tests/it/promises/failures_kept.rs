@@ -21,6 +21,7 @@ use threadhold::engine::session::effect::Answer;
 use threadhold::engine::session::input::Command;
 use threadhold::engine::session::stored::{TurnStatus, Write};
 use threadhold::engine::session::{Opening, Session as Machine};
+use threadhold::engine::text::head;
 use threadhold::engine::tokens::QuarterOfChars;
 use threadhold::engine::transcript::Transcript;
 use threadhold::store::{Fence, Store};
@@ -148,7 +149,7 @@ fn a_summary_of_an_editor_that_cannot_be_true_is_reported_and_not_obeyed() {
         ("a bad time", spoil(&|own| own["record"]["createdAt"] = json!("yesterday"))),
         ("words of nobody", spoil(&|own| own["record"]["keptUsers"] = json!([9000]))),
         ("an unknown status", spoil(&|own| own["record"]["status"] = json!("maybe"))),
-        ("cut off", good.threadhold[..good.threadhold.len() / 2].to_owned()),
+        ("cut off", head(&good.threadhold, good.threadhold.len() / 2).to_owned()),
         ("nothing", String::new()),
     ];
     for (what, own) in cases {
@@ -254,9 +255,9 @@ fn a_kill_at_any_byte_of_a_step_leaves_the_old_state_or_the_new_one() {
     let wal = || fs::read(folder.0.join("threadhold.db-wal")).unwrap();
     let before = wal().len();
     let record = Compaction { narrative: Some(SHORT.repeat(300).into()), ..stored.compactions[0].clone() };
-    let head =
+    let renamed =
         threadhold::engine::session::stored::Head { title: Some("after".into()), ..stored.head.clone() };
-    let step = [Write::Head(Box::new(head)), Write::Compaction(Box::new(record))];
+    let step = [Write::Head(Box::new(renamed)), Write::Compaction(Box::new(record))];
     store.commit(&id(), Fence(fence.0), &step).unwrap();
     let new = store.load(&id()).unwrap();
     let whole = wal();

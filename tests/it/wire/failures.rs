@@ -55,8 +55,8 @@ fn two_sessions_never_see_each_others_words_or_summaries() {
         }
     }
     for session in ["alpha", "beta"] {
-        let all = editor.asked.iter().filter(|asked| asked["sessionId"] == session);
-        let last = all.filter(|asked| asked["purpose"] == "turn").next_back().expect("it was asked");
+        let mut all = editor.asked.iter().filter(|asked| asked["sessionId"] == session);
+        let last = all.rfind(|asked| asked["purpose"] == "turn").expect("it was asked");
         let words = bytes(&last["messages"]);
         assert_eq!(words.matches("<conversation-summary>").count(), 1, "{session} was summed up");
     }
