@@ -14,6 +14,7 @@ pub mod id;
 pub mod message;
 pub mod prompt;
 pub mod scope;
+pub mod search;
 pub mod session;
 pub mod settings;
 pub mod stages;

@@ -12,7 +12,7 @@ use crate::engine::compact::policy::Policy;
 use crate::engine::compact::record::{Compaction, Trigger};
 use crate::engine::id::SessionId;
 use crate::engine::message::{Body, Message};
-use crate::engine::prompt::coverage::{Coverage, coverage, is_hidden};
+use crate::engine::prompt::coverage::{Coverage, coverage};
 use crate::engine::prompt::item::Item;
 use crate::engine::prompt::linearize::pair_faults;
 use crate::engine::prompt::system::Fixed;
@@ -349,7 +349,7 @@ pub fn common_prefix(before: &Prompt, after: &Prompt) -> u32 {
 /// User messages that a model may see.
 fn said_by_users(transcript: &Transcript) -> impl Iterator<Item = &Message> {
     let messages = transcript.messages().iter().map(|message| &**message);
-    messages.filter(|message| matches!(message.body, Body::User(_)) && !is_hidden(message))
+    messages.filter(|message| matches!(message.body, Body::User(_)) && !message.is_hidden())
 }
 
 /// User messages that stand whole in a prompt, compared with what was said.

@@ -16,6 +16,7 @@ pub mod worker;
 use crate::engine::id::{SessionId, Time};
 use crate::engine::message::{Body, Message};
 use crate::engine::scope::{Scope, ScopePatch};
+use crate::engine::search::{Found, Query};
 use crate::engine::session::stored::{Always, Stored, Write};
 use crate::engine::text::head;
 use error::StoreError;
@@ -58,6 +59,13 @@ pub trait Store: Send + fmt::Debug {
     /// # Errors
     /// The file's own.
     fn list(&mut self, query: &ListQuery) -> Result<Page, StoreError>;
+
+    /// What in a session holds the words of a query. Where its index is behind it catches up by a part first, whoever asks.
+    /// Needs no lease.
+    ///
+    /// # Errors
+    /// The file's own.
+    fn search(&mut self, session: &SessionId, query: &Query) -> Result<Found, StoreError>;
 
     /// Makes this store the session's only writer, from `since` on. The session need not be there yet. A holder whose
     /// process is gone holds nothing. Asking again gives the same fence.

@@ -59,6 +59,7 @@ const ENGINE: &[(&str, &[&str])] = &[
     ("delta", &["message"]),
     ("approval", &["message"]),
     ("scope", &["message"]),
+    ("search", &["id", "message", "text"]),
     ("transcript", &["compact::record", "id", "message", "text", "tokens"]),
     (
         "prompt",

@@ -2,6 +2,7 @@
 //! is rendered. The wire's form of it is in the protocol; its serde form is the store's.
 
 pub mod cut;
+mod said;
 
 use super::id::{CallId, MessageId, Ordinal, TurnId};
 use super::text::sha256_hex;
@@ -281,6 +282,11 @@ impl Message {
     /// Whether a user took it out; its place stays.
     pub fn is_removed(&self) -> bool {
         matches!(&self.body, Body::Event { kind, .. } if kind == REMOVED)
+    }
+
+    /// Whether it is not for the model: an event, what the caller hid, or a message without content.
+    pub fn is_hidden(&self) -> bool {
+        !self.visible_to_model || matches!(self.body, Body::Event { .. }) || self.body.is_empty()
     }
 }
 

@@ -10,6 +10,7 @@ use super::{Deleted, Fence, Store, StoreDiagnostics};
 use crate::engine::id::{Ordinal, SessionId, Time};
 use crate::engine::message::Body;
 use crate::engine::scope::{Scope, ScopePatch};
+use crate::engine::search::{self, Found, Query};
 use crate::engine::session::stored::{Always, Head, Stored, Write};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -199,6 +200,12 @@ impl Store for MemoryStore {
             }
         }
         Ok(page.finish())
+    }
+
+    fn search(&mut self, session: &SessionId, query: &Query) -> Result<Found, StoreError> {
+        let state = self.state()?;
+        let Some(kept) = state.sessions.get(session) else { return Ok(Found::default()) };
+        Ok(search::find(kept.newest().into_values().rev().map(|(_, message)| &**message), query))
     }
 
     fn acquire(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError> {

@@ -4,6 +4,7 @@
 
 mod columns;
 mod read;
+mod search;
 mod shared;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ use super::schema;
 use super::{Deleted, Fence, Store, StoreDiagnostics};
 use crate::engine::id::{Ordinal, SessionId, Time};
 use crate::engine::scope::{Scope, ScopePatch};
+use crate::engine::search::{Found, Query};
 use crate::engine::session::stored::{Always, Stored, Write};
 use columns::{millis, time};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
@@ -190,7 +192,8 @@ impl Store for SqliteStore {
                 return Err(StoreError::FenceLost { session: session.clone() }.into());
             }
             writes.iter().try_for_each(|write| write::apply(tx, session, write))?;
-            write::count_commit(tx, session)
+            write::count_commit(tx, session)?;
+            Ok(search::tidy(tx, writes.iter().map(said_bytes).sum())?)
         })
     }
 
@@ -204,6 +207,16 @@ impl Store for SqliteStore {
 
     fn list(&mut self, query: &ListQuery) -> Result<Page, StoreError> {
         self.read(|tx| Ok(read::list(tx, query)?))
+    }
+
+    fn search(&mut self, session: &SessionId, query: &Query) -> Result<Found, StoreError> {
+        if self.read(|tx| Ok(search::lags(tx, session)?))? {
+            // What cannot be taken in is looked at without the index.
+            if let Err(error) = self.write(|tx| search::catch_up(tx, session)) {
+                tracing::info!(%session, %error, "the index stays behind");
+            }
+        }
+        self.read(|tx| search::search(tx, session, query))
     }
 
     fn acquire(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError> {
@@ -271,9 +284,11 @@ impl Store for SqliteStore {
             write::delete(tx, session)
         })?;
         let Some(deleted) = deleted else { return Ok(None) };
+        // Deleted entries of the index are only marked as such, until it is written anew.
+        let is_purged = self.write(|tx| Ok(search::purge(tx)?)).is_ok();
         let connection = self.connection.as_ref().ok_or(StoreError::Closed)?;
         // Rows that were moved between pages have left bytes behind which no deletion overwrites.
-        let scrubbed = connection.execute_batch("VACUUM").is_ok() && truncate_log(connection);
+        let scrubbed = is_purged && connection.execute_batch("VACUUM").is_ok() && truncate_log(connection);
         Ok(Some(Deleted { scrubbed, ..deleted }))
     }
 
@@ -335,6 +350,15 @@ impl Store for SqliteStore {
         truncate_log(&connection);
         let closed = connection.close().map_err(|(_, error)| error);
         done.and(closed).map_err(|error| from_sqlite(&error, &self.path))
+    }
+}
+
+/// Bytes of what a write says in messages.
+fn said_bytes(write: &Write) -> usize {
+    match write {
+        Write::Message { message, .. } => message.body.bytes(),
+        Write::Branch { writes, .. } => writes.iter().map(said_bytes).sum(),
+        _ => 0,
     }
 }
 

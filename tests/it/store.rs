@@ -8,6 +8,7 @@ mod damage;
 mod follow;
 mod lease;
 mod property;
+mod search;
 mod shared;
 mod upgrade;
 mod waiting;

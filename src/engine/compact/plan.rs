@@ -6,7 +6,6 @@ use super::record::{Action, Anchor, Compaction, Span};
 use crate::engine::id::{Ordinal, RoundId};
 use crate::engine::message::Message;
 use crate::engine::prompt::Source;
-use crate::engine::prompt::coverage::is_hidden;
 use crate::engine::prompt::limit;
 use crate::engine::prompt::segment::segments;
 use crate::engine::tokens::TokenCount;
@@ -156,7 +155,7 @@ fn requests<'t>(
     let ords = turn.requests.iter().filter(move |ord| **ord <= through);
     ords.filter_map(|ord| transcript.message(*ord))
         .map(|message| &**message)
-        .filter(|message| !is_hidden(message))
+        .filter(|message| !message.is_hidden())
 }
 
 /// How much room a compaction has.

@@ -5,7 +5,6 @@ use super::Prompt;
 use super::item::Shown;
 use crate::engine::compact::record::Compaction;
 use crate::engine::id::Ordinal;
-use crate::engine::message::{Body, Message};
 use crate::engine::transcript::Transcript;
 use std::collections::BTreeMap;
 
@@ -41,7 +40,7 @@ pub fn coverage(transcript: &Transcript, record: Option<&Compaction>, prompt: &P
         let slot = match shown.get(&message.ord) {
             Some(Shown::Raw | Shown::Kept) => &mut counts.raw,
             Some(Shown::Shortened) => &mut counts.shortened,
-            None if is_hidden(message) => &mut counts.hidden,
+            None if message.is_hidden() => &mut counts.hidden,
             None if record.is_some_and(|r| r.covers(message.ord)) => &mut counts.covered,
             None if cut.contains(&message.ord) => &mut counts.dropped,
             None => &mut counts.unaccounted,
@@ -49,9 +48,4 @@ pub fn coverage(transcript: &Transcript, record: Option<&Compaction>, prompt: &P
         *slot += 1;
     }
     counts
-}
-
-/// Whether a message is not for the model: events, what the caller hid, and messages without content.
-pub fn is_hidden(message: &Message) -> bool {
-    !message.visible_to_model || matches!(message.body, Body::Event { .. }) || message.body.is_empty()
 }

@@ -3,9 +3,6 @@
 
 use super::Session;
 use super::effect::Refusal;
-use crate::engine::message::cut::joined;
-use crate::engine::message::{AssistantPart, Body};
-use crate::engine::prompt::coverage::is_hidden;
 use crate::engine::text::{page, sha256_hex};
 
 /// What is asked for.
@@ -46,7 +43,7 @@ impl Session {
         let Some(message) = self.transcript.referred(&reference) else {
             return Err(Refusal::Unknown { what: "ref", id: reference });
         };
-        let whole = said(&message.body);
+        let whole = message.body.said();
         let page = page(&whole, offset, limit);
         Ok(Recalled {
             text: page.text.to_owned(),
@@ -60,25 +57,7 @@ impl Session {
 
     /// All text of a message, for a model: nothing where there is none, or where no model may see it.
     pub fn recall_for_model(&self, reference: &str) -> Option<String> {
-        let message = self.transcript.referred(reference).filter(|message| !is_hidden(message))?;
-        Some(said(&message.body))
-    }
-}
-
-/// The text of a message. What users and tools said is [`joined`]; a model's answer is its texts and thinking in their
-/// order, then a line for each call: its tool and its arguments as they came.
-fn said(body: &Body) -> String {
-    match body {
-        Body::User(parts) => joined(parts),
-        Body::Tool(result) => joined(&result.content),
-        Body::Event { text, .. } => text.to_string(),
-        Body::Assistant { parts, calls, .. } => {
-            let parts = parts.iter().map(|part| match part {
-                AssistantPart::Text(text) | AssistantPart::Reasoning { text, .. } => text.to_string(),
-                AssistantPart::Raw(block) => block.to_string(),
-            });
-            let calls = calls.iter().map(|call| format!("{} {}", call.name, call.arguments));
-            parts.chain(calls).collect::<Vec<_>>().join("\n")
-        }
+        let message = self.transcript.referred(reference).filter(|message| !message.is_hidden())?;
+        Some(message.body.said())
     }
 }

@@ -5,6 +5,7 @@ mod background;
 mod leaving;
 
 use super::*;
+use crate::engine::search::{Found, Query};
 use crate::engine::scope::{Scope, ScopePatch};
 use crate::engine::session::stored::{Always, Stored, Write};
 use crate::protocol::methods::{self, Method, read_params};
@@ -105,6 +106,10 @@ impl Store for Disk {
             return Err(full());
         }
         self.0.delete(session)
+    }
+
+    fn search(&mut self, session: &SessionId, query: &Query) -> Result<Found, StoreError> {
+        self.0.search(session, query)
     }
 
     fn scope(&mut self, workspace: &str, name: &str) -> Result<Scope, StoreError> {
