@@ -87,6 +87,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "message",
             "prompt",
             "scope",
+            "search",
             "settings",
             "text",
             "tokens",

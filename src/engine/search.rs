@@ -255,7 +255,8 @@ mod tests {
 
     #[test]
     fn a_word_is_found_whole_and_by_any_part_in_any_case() {
-        let text = "Call updatePendingMessagesDisplay in ./src/tui/Status.rs with --dry-run=1, then İstanbul.";
+        let text =
+            "Call updatePendingMessagesDisplay in ./src/tui/Status.rs with --dry-run=1, then İstanbul.";
         for query in [
             "updatePendingMessagesDisplay",
             "PENDINGmessages",
@@ -278,7 +279,8 @@ mod tests {
     #[test]
     fn operators_quotes_and_zeros_are_words_or_nothing() {
         let text = "a AND \"b\" NEAR(c) col:d* ^e -f 'g' \\ 漢字";
-        for query in ["\"b\"", "NEAR(c)", "col:d*", "^e", "-f", "'g'", "and", "\\", "a\0\"b\"", "漢", "OR OR"] {
+        for query in ["\"b\"", "NEAR(c)", "col:d*", "^e", "-f", "'g'", "and", "\\", "a\0\"b\"", "漢", "OR OR"]
+        {
             assert_eq!(find(query, text).is_some(), query != "OR OR", "{query}");
         }
     }
@@ -293,7 +295,10 @@ mod tests {
         // A word as long as a text is one.
         let long = "w".repeat(1 << 20);
         assert!(find(&long, &long).unwrap().text.len() < 500);
-        assert_eq!(find(&"a b c ".repeat(200_000), "c b a").map(|found| found.text), Some("c b a".to_owned()));
+        assert_eq!(
+            find(&"a b c ".repeat(200_000), "c b a").map(|found| found.text),
+            Some("c b a".to_owned())
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use super::check::fault;
 use super::context::{
     ContextCompactParams, ContextCompactResult, ContextInspectParams, ContextInspectResult,
-    ContextRecallParams, ContextRecallResult,
+    ContextRecallParams, ContextRecallResult, ContextSearchParams, ContextSearchResult,
 };
 use super::edit::{
     DraftClearParams, DraftResult, DraftSetParams, EditResult, MessageRemoveParams, MessageTruncateParams,
@@ -196,6 +196,9 @@ methods! {
     ContextRecall = "context/recall", ToSidecar, Context,
         "Gives what a message said, byte for byte and in parts, also where a prompt shows it cut or not at all.",
         ContextRecallParams => ContextRecallResult;
+    ContextSearch = "context/search", ToSidecar, Context,
+        "Finds messages by words, newest first and a page at a time, also those that a prompt does not show.",
+        ContextSearchParams => ContextSearchResult;
     TurnRetry = "turn/retry", ToSidecar, Edit,
         "Cuts everything from a message on off, and has the model answer again.",
         TurnRetryParams => EditResult;

@@ -4,6 +4,8 @@ use super::follow::Told;
 use super::queued::Gone;
 use super::shared::{Loaded, ScopeDone};
 use crate::engine::id::{CallId, SessionId};
+use crate::engine::search::Found;
+use crate::engine::session::effect::InvokeTool;
 use crate::engine::session::input::{ReplyTo, Timer, ToolOutcome};
 use crate::engine::session::stored::Always;
 use crate::protocol::error::ProtocolError;
@@ -42,6 +44,10 @@ pub(super) enum Event {
     Scope(Box<ScopeDone>),
     /// What is approved in a workspace was read or changed, perhaps for somebody who waits.
     Approvals(String, Option<ReplyTo>, Result<Vec<Always>, StoreError>),
+    /// The store searched a session for a client.
+    Searched(SessionId, ReplyTo, Result<Found, StoreError>),
+    /// The store searched a session for a call of a tool of ours.
+    Looked(SessionId, InvokeTool, Result<Found, StoreError>),
     /// A tool of ours ran.
     Ran(SessionId, CallId, ToolOutcome),
     /// The store looked for the session of a history.
@@ -148,6 +154,7 @@ asks! {
         ContextInspect => Inspect,
         ContextCompact => Compact,
         ContextRecall => Recall,
+        ContextSearch => Search,
     }
     /// What sessions share: `shared`.
     Sharing {

@@ -110,7 +110,7 @@ impl MainLoop {
         live.fault = Some(failure.clone());
         for effect in effects {
             match effect {
-                Effect::Reply(to, _) => self.answer(to, Err(failure.clone())),
+                Effect::Reply(to, _) | Effect::Search(to, _) => self.answer(to, Err(failure.clone())),
                 Effect::Emit(_)
                 | Effect::CancelModel(_)
                 | Effect::CancelTool(_)
@@ -165,6 +165,10 @@ impl MainLoop {
             Effect::CancelTool(call) => {
                 let number = self.live(id).and_then(|live| live.tools.remove(&call));
                 self.cancel(number);
+            }
+            Effect::Search(to, query) => {
+                let answered = id.clone();
+                self.search(id, query, move |found| Event::Searched(answered, to, found));
             }
             Effect::AskPermission(reasons) => self.ask_permission(id, &reasons),
             Effect::Start(timer, ms) => self.start_timer(id, timer, ms),

@@ -7,6 +7,7 @@ use super::opening::given_id;
 use super::stores;
 use crate::engine::id::{CallId, SessionId, Time};
 use crate::engine::scope::{Scope, ScopePatch};
+use crate::engine::search::Found;
 use crate::engine::session::effect::InvokeTool;
 use crate::engine::session::input::{Input, ReplyTo, ToolOutcome};
 use crate::engine::session::stored::{Always, Head, Stored};
@@ -255,8 +256,29 @@ impl MainLoop {
         live.collect()
     }
 
-    /// Runs a tool of ours. What it changes is stored before its result counts.
+    /// Runs a tool of ours, after what it looks for was searched.
     pub(super) fn run_tool(&mut self, id: &SessionId, call: InvokeTool) {
+        match OwnTool::named(&call.name).and_then(|tool| tool.looks_for(&call.arguments)) {
+            Some(query) => {
+                let session = id.clone();
+                self.search(id, query, move |found| Event::Looked(session, call, found));
+            }
+            None => self.run_tool_with(id, call, None),
+        }
+    }
+
+    /// What a tool of ours looked for was searched.
+    pub(super) fn looked(&mut self, id: &SessionId, call: InvokeTool, found: Result<Found, StoreError>) {
+        match found {
+            Ok(found) => self.run_tool_with(id, call, Some(&found)),
+            Err(error) => {
+                self.run_input(id, Input::ToolDone(call.call, ToolOutcome::Failed(error.to_string())))
+            }
+        }
+    }
+
+    /// Runs a tool of ours. What it changes is stored before its result counts.
+    fn run_tool_with(&mut self, id: &SessionId, call: InvokeTool, found: Option<&Found>) {
         let Some(Slot::Live(live)) = self.sessions.get(id) else { return };
         let session = &live.session;
         let Some(tool) = OwnTool::named(&call.name) else {
@@ -265,7 +287,7 @@ impl MainLoop {
         };
         let recall = |reference: &str| session.recall_for_model(reference);
         let page = usize::try_from(session.settings().most_result()).unwrap_or(usize::MAX);
-        let context = Context { todos: &session.scope().todos, recall: &recall, page };
+        let context = Context { todos: &session.scope().todos, recall: &recall, found, page };
         let ran = tool.run(&call.arguments, context);
         let outcome = ToolOutcome::Answered(ran.result);
         let place = Place::of(session.head());

@@ -67,6 +67,7 @@ const SEEN: &[&str] = &[
     "Compact later",
     "Inspect done",
     "Recall done",
+    "Search done",
     "Subscribe done",
     "Open done",
     "UserMessage Provider",

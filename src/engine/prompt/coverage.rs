@@ -6,7 +6,7 @@ use super::item::Shown;
 use crate::engine::compact::record::Compaction;
 use crate::engine::id::Ordinal;
 use crate::engine::transcript::Transcript;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Numbers of messages by what became of them. They add up to `messages`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
@@ -27,25 +27,56 @@ pub struct Coverage {
     pub unaccounted: u32,
 }
 
+/// What became of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It is shown whole.
+    Raw,
+    /// It is shown by head and tail, or folded into a newer copy.
+    Shortened,
+    /// The compaction block stands for it.
+    Covered,
+    /// It is left out and reported.
+    Dropped,
+    /// It is not for the model.
+    Hidden,
+}
+
 /// Counts what became of each message.
 pub fn coverage(transcript: &Transcript, record: Option<&Compaction>, prompt: &Prompt) -> Coverage {
-    let mut shown: BTreeMap<Ordinal, Shown> = BTreeMap::new();
-    for source in prompt.items.iter().flat_map(|item| &item.sources) {
-        shown.insert(source.ord, source.shown);
-    }
-    let cut: std::collections::BTreeSet<Ordinal> = prompt.cuts.iter().filter_map(|cut| cut.ord).collect();
     let mut counts = Coverage::default();
-    for message in transcript.messages() {
+    for fate in fates(transcript, record, prompt) {
         counts.messages += 1;
-        let slot = match shown.get(&message.ord) {
-            Some(Shown::Raw | Shown::Kept) => &mut counts.raw,
-            Some(Shown::Shortened) => &mut counts.shortened,
-            None if message.is_hidden() => &mut counts.hidden,
-            None if record.is_some_and(|r| r.covers(message.ord)) => &mut counts.covered,
-            None if cut.contains(&message.ord) => &mut counts.dropped,
+        let slot = match fate {
+            Some(Fate::Raw) => &mut counts.raw,
+            Some(Fate::Shortened) => &mut counts.shortened,
+            Some(Fate::Hidden) => &mut counts.hidden,
+            Some(Fate::Covered) => &mut counts.covered,
+            Some(Fate::Dropped) => &mut counts.dropped,
             None => &mut counts.unaccounted,
         };
         *slot += 1;
     }
     counts
+}
+
+/// What became of each message, in their order; nothing for one that was lost.
+pub fn fates(
+    transcript: &Transcript,
+    record: Option<&Compaction>,
+    prompt: &Prompt,
+) -> impl Iterator<Item = Option<Fate>> {
+    let mut shown: BTreeMap<Ordinal, Shown> = BTreeMap::new();
+    for source in prompt.items.iter().flat_map(|item| &item.sources) {
+        shown.insert(source.ord, source.shown);
+    }
+    let cut: BTreeSet<Ordinal> = prompt.cuts.iter().filter_map(|cut| cut.ord).collect();
+    transcript.messages().iter().map(move |message| match shown.get(&message.ord) {
+        Some(Shown::Raw | Shown::Kept) => Some(Fate::Raw),
+        Some(Shown::Shortened) => Some(Fate::Shortened),
+        None if message.is_hidden() => Some(Fate::Hidden),
+        None if record.is_some_and(|r| r.covers(message.ord)) => Some(Fate::Covered),
+        None if cut.contains(&message.ord) => Some(Fate::Dropped),
+        None => None,
+    })
 }

@@ -117,6 +117,8 @@ commands! {
     Inspect = "context/inspect", None, ALWAYS;
     /// What a message said, byte for byte.
     Recall = "context/recall", None, ALWAYS;
+    /// Where words were said.
+    Search = "context/search", None, ALWAYS;
     /// Events since a point.
     Subscribe = "session/subscribe", None, ALWAYS;
     /// The session is opened, or opened again.
@@ -194,6 +196,7 @@ impl Command {
             Command::Compact { .. } => CommandName::Compact,
             Command::Inspect => CommandName::Inspect,
             Command::Recall(_) => CommandName::Recall,
+            Command::Search(_) => CommandName::Search,
             Command::Subscribe { .. } => CommandName::Subscribe,
             Command::Notice { .. } => return None,
         })

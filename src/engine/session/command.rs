@@ -2,7 +2,7 @@
 //! their own.
 
 use super::acceptance::{self, Takes};
-use super::effect::{Answer, Refusal};
+use super::effect::{Answer, Effect, Refusal};
 use super::event::EventBody;
 use super::input::{At, Command, Configure, GivenPrefix, Open, ReplyTo, Restore};
 use super::queue::{Accepted, NewWork, Work};
@@ -81,6 +81,8 @@ impl Step<'_> {
                 let recalled = self.session.recall(recall).map(Answer::Recalled);
                 self.reply(reply, recalled);
             }
+            // The index is the store's, and all that was said is stored before this is done.
+            Command::Search(query) => self.effects.push(Effect::Search(reply, query)),
             Command::Subscribe { since } => self.subscribe(reply, since),
         }
     }

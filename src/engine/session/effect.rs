@@ -18,6 +18,7 @@ use crate::engine::message::Text;
 use crate::engine::prompt::request::Request;
 use crate::engine::prompt::{BudgetExceeded, Prompt};
 use crate::engine::scope::ScopePatch;
+use crate::engine::search::Query;
 use crate::engine::settings::SettingsError;
 use thiserror::Error;
 
@@ -46,6 +47,8 @@ pub enum Effect {
     Remember(Always),
     /// What the session shares changes.
     ChangeScope(ScopePatch),
+    /// Search in what was said, and answer who asked with what [`Session::fates`](super::Session::fates) says of it.
+    Search(ReplyTo, Query),
     /// Ask the user about calls. The session stands in its pause, whoever answers.
     AskPermission(Vec<Reason>),
     /// Say so when this many milliseconds have passed; a timer of the same name starts again.

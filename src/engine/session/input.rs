@@ -14,6 +14,7 @@ use crate::engine::prompt::item::Tool;
 use crate::engine::prompt::request::Answer;
 use crate::engine::prompt::system::CallerSection;
 use crate::engine::scope::Scope;
+use crate::engine::search::Query;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
@@ -162,6 +163,8 @@ pub enum Command {
     Inspect,
     /// What was said, byte for byte.
     Recall(Recall),
+    /// Where words were said.
+    Search(Query),
     /// Events since a point, or a snapshot.
     Subscribe {
         /// The stream and the last event that is known.

@@ -3,6 +3,9 @@
 
 use super::Session;
 use super::effect::Refusal;
+use crate::engine::prompt::coverage::{Fate, fates};
+use crate::engine::prompt::{Source, draft};
+use crate::engine::settings::SettingsError;
 use crate::engine::text::{page, sha256_hex};
 
 /// What is asked for.
@@ -53,6 +56,17 @@ impl Session {
             sha256: sha256_hex(whole.as_bytes()),
             reference,
         })
+    }
+
+    /// What became of each message in the prompt as it would be sent now, by position.
+    ///
+    /// # Errors
+    /// The settings allow no prompt.
+    pub fn fates(&self) -> Result<Vec<Option<Fate>>, SettingsError> {
+        let budget = self.settings.budget()?;
+        let source = Source { transcript: &self.transcript, fixed: &self.fixed, budget };
+        let in_force = self.transcript.in_force();
+        Ok(fates(&self.transcript, in_force, &draft(source, in_force)).collect())
     }
 
     /// All text of a message, for a model: nothing where there is none, or where no model may see it.

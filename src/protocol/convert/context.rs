@@ -3,9 +3,10 @@
 use super::iso;
 use crate::engine::compact::metadata;
 use crate::engine::compact::record::Compaction;
-use crate::engine::prompt::coverage as ours;
+use crate::engine::prompt::coverage::{self as ours, Fate};
+use crate::engine::search::Hit;
 use crate::engine::transcript::Transcript;
-use crate::protocol::context::{CompactionView, Coverage, Fallback};
+use crate::protocol::context::{CompactionView, Coverage, Fallback, SearchHit};
 use crate::protocol::restore::{SummaryMetadata, TurnMetadata};
 
 /// A record, with what a client persists of it.
@@ -59,6 +60,20 @@ pub fn turn_metadata(all: &[metadata::SummaryMetadata]) -> TurnMetadata {
         summary: all.last().cloned(),
         summaries: (!all.is_empty()).then_some(all),
         ..TurnMetadata::default()
+    }
+}
+
+/// A message that was found, and what became of it.
+pub fn search_hit(hit: Hit, status: Fate) -> SearchHit {
+    SearchHit {
+        reference: hit.id.as_str().to_owned(),
+        ord: hit.ord.0,
+        role: hit.role.into(),
+        turn_id: hit.turn.as_str().to_owned(),
+        excerpt: hit.excerpt.text,
+        offset: hit.excerpt.offset as u64,
+        status: status.into(),
+        bytes: hit.bytes as u64,
     }
 }
 

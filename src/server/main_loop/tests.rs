@@ -5,8 +5,8 @@ mod background;
 mod leaving;
 
 use super::*;
-use crate::engine::search::{Found, Query};
 use crate::engine::scope::{Scope, ScopePatch};
+use crate::engine::search::{Found, Query};
 use crate::engine::session::stored::{Always, Stored, Write};
 use crate::protocol::methods::{self, Method, read_params};
 use crate::server::inbox::Asks;

@@ -14,6 +14,7 @@ CREATE VIRTUAL TABLE search_messages USING fts5 (
 );
 INSERT INTO search_messages (search_messages, rank) VALUES ('automerge', 0);
 INSERT INTO search_messages (search_messages, rank) VALUES ('crisismerge', 1000);
+INSERT INTO search_messages (search_messages, rank) VALUES ('usermerge', 16);
 
 -- Messages before this one are in the index; in files of an older schema that is filled when somebody searches.
 ALTER TABLE chat_activity ADD COLUMN indexed INTEGER NOT NULL DEFAULT 0;

@@ -38,6 +38,7 @@ pub enum Happening {
     Compacts,
     Inspects,
     Recalls(u8),
+    Searches,
     Subscribes(u8),
     Abandons,
     Renders {
@@ -286,6 +287,7 @@ fn command() -> BoxedStrategy<Happening> {
         2 => Just(Happening::Compacts),
         1 => Just(Happening::Inspects),
         1 => any::<u8>().prop_map(Happening::Recalls),
+        1 => Just(Happening::Searches),
         1 => (0u8..5).prop_map(Happening::Subscribes),
         1 => Just(Happening::Abandons),
         5 => (0u8..5, prop::bool::weighted(0.1), 0u8..4, size(), any::<u8>()).prop_map(

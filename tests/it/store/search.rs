@@ -68,7 +68,10 @@ fn identifiers_are_found_whole_and_by_part_newest_first() {
         }
         assert_eq!(places(bench, "nobody", "the"), Vec::<u32>::new());
         let hits = search(bench, "s", "pendingMessages").hits;
-        assert_eq!((hits[0].role, hits[1].role, hits[2].role), (Speaker::Event, Speaker::Tool, Speaker::User));
+        assert_eq!(
+            (hits[0].role, hits[1].role, hits[2].role),
+            (Speaker::Event, Speaker::Tool, Speaker::User)
+        );
         assert_eq!((hits[1].bytes, hits[1].id.as_str()), (large.len(), "s/m1"));
         assert!(hits[1].excerpt.text.contains("updatePendingMessagesDisplay"));
         assert!(hits[1].excerpt.text.len() < 300);
