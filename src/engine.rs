@@ -11,6 +11,7 @@ pub mod approval;
 pub mod compact;
 pub mod delta;
 pub mod id;
+pub mod memory;
 pub mod message;
 pub mod prompt;
 pub mod scope;

@@ -60,6 +60,7 @@ const ENGINE: &[(&str, &[&str])] = &[
     ("approval", &["message"]),
     ("scope", &["message"]),
     ("search", &["id", "message", "text"]),
+    ("memory", &["id", "message", "search", "text", "tokens"]),
     ("transcript", &["compact::record", "id", "message", "text", "tokens"]),
     (
         "prompt",
@@ -84,6 +85,7 @@ const ENGINE: &[(&str, &[&str])] = &[
             "compact::record",
             "delta",
             "id",
+            "memory",
             "message",
             "prompt",
             "scope",

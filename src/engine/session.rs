@@ -17,6 +17,7 @@
 //! | `render` | the editor's loop: a history comes in, a prompt goes out (source: 003) |
 //! | `reconcile` | an editor's history against ours |
 //! | `recall` | what was said, byte for byte |
+//! | `memories` | what its workspace remembers, in its prompts |
 
 pub mod acceptance;
 mod command;
@@ -25,6 +26,7 @@ pub mod effect;
 pub mod event;
 pub mod history_turn;
 pub mod input;
+pub mod memories;
 pub mod queue;
 pub mod recall;
 pub mod reconcile;
@@ -43,6 +45,7 @@ mod turn;
 use super::approval::Approval;
 use super::delta::Draft;
 use super::id::{CallId, Ordinal, SessionId, Time, TurnId};
+use super::memory::Memory;
 use super::message::{Body, NewMessage, PROCESS_COMPLETED, QUESTION, REMOVED, ROUND_LIMIT, Text};
 use super::prompt::item::Tool;
 use super::prompt::system::Fixed;
@@ -82,6 +85,8 @@ pub struct Session {
     scope: Arc<Scope>,
     /// What was approved once and for all in its workspace.
     approvals: Arc<[Always]>,
+    /// What its workspace remembers, as it is now.
+    memories: Arc<[Memory]>,
     /// The call of a model that is to name it, with what it said so far.
     titling: Option<(ModelCallId, Draft)>,
     /// What the user is to see as soon as no answer is being given: the place of that is taken.
@@ -124,6 +129,8 @@ pub struct Opening {
     pub scope: Scope,
     /// What was approved once and for all in its workspace.
     pub approvals: Vec<Always>,
+    /// What its workspace remembers and prompts may show.
+    pub memories: Vec<Memory>,
 }
 
 /// One step: the session, what it may use, and what it wants done so far.
@@ -137,7 +144,7 @@ impl Session {
     /// A new session, or one that goes on. Nothing is asked of anybody by itself: calls that had no result when the
     /// process ended wait for the client.
     pub fn new(opening: Opening, counter: &dyn TokenCount) -> Self {
-        let Opening { head, settings, stored, stream, scope, approvals } = opening;
+        let Opening { head, settings, stored, stream, scope, approvals, memories } = opening;
         let is_stored = stored.is_some();
         let mut transcript = Transcript::resumed(head.id.clone(), head.generation, head.cuts);
         let (mut turns, mut unreadable) = (Vec::new(), Vec::new());
@@ -168,6 +175,7 @@ impl Session {
             draft,
             scope: Arc::new(scope),
             approvals: approvals.into(),
+            memories: memories.into(),
             titling: None,
             notices: Vec::new(),
             renders: VecDeque::new(),
@@ -188,7 +196,8 @@ impl Session {
         let theirs = |own: &&Tool| !prefix.tools.iter().any(|tool| tool.name == own.name);
         let own = self.settings.own_tools.iter().filter(theirs);
         let tools = prefix.tools.iter().chain(own).cloned().collect();
-        self.fixed = Fixed::new("", &prefix.sections, tools, counter);
+        let sections = [&*prefix.sections, &memories::sections(prefix.remembered.as_ref())].concat();
+        self.fixed = Fixed::new("", &sections, tools, counter);
     }
 
     /// The state that follows from what is stored.
@@ -321,6 +330,7 @@ impl Session {
             Input::Settings(settings) => step.take_settings(*settings),
             Input::Scope(scope) => step.take_scope(scope),
             Input::Approvals(approvals) => step.session.approvals = approvals,
+            Input::Memories(memories) => step.take_known(memories),
             Input::Ending => step.ending(),
             Input::NotWritten(why) => step.not_written(why),
         }
@@ -356,7 +366,9 @@ impl Step<'_> {
     /// Writes the session's own row; its place in a list of those that were used last is as before. Nothing of a session
     /// is stored before it.
     fn write_head_as_it_was_used(&mut self) {
-        self.session.is_stored = true;
+        if !std::mem::replace(&mut self.session.is_stored, true) {
+            self.read_memories();
+        }
         self.session.head.cuts = self.session.transcript.cuts();
         self.write(Write::Head(Box::new(self.session.head.clone())));
     }

@@ -14,6 +14,10 @@ use super::edit::{
 };
 use super::error::ProtocolError;
 use super::event::{SessionEvent, SessionsChangedParams};
+use super::memory::{
+    MemoryDeleteParams, MemoryDeleteResult, MemoryListParams, MemoryListResult, MemoryPutParams,
+    MemoryPutResult, MemorySearchParams,
+};
 use super::model::{
     ModelCompleteParams, ModelCompleteResult, ModelCountTokensParams, ModelCountTokensResult,
     ModelDeltaParams, ModelUsageParams,
@@ -238,6 +242,18 @@ methods! {
     ScopePut = "scope/put", ToSidecar, Extras,
         "Changes what sessions share under a name.",
         ScopePutParams => ScopeResult;
+    MemoryPut = "memory/put", ToSidecar, Extras,
+        "Remembers something for a folder, or changes what is remembered.",
+        MemoryPutParams => MemoryPutResult;
+    MemoryList = "memory/list", ToSidecar, Extras,
+        "Lists what is remembered, the most important first, a page at a time.",
+        MemoryListParams => MemoryListResult;
+    MemorySearch = "memory/search", ToSidecar, Extras,
+        "Finds what is remembered by words.",
+        MemorySearchParams => MemoryListResult;
+    MemoryDelete = "memory/delete", ToSidecar, Extras,
+        "Forgets something for good.",
+        MemoryDeleteParams => MemoryDeleteResult;
     LoopStart = "loop/start", ToSidecar, Extras,
         "Runs stages one after the other in the background, each as a session of its own.",
         LoopStartParams => LoopStartResult;

@@ -1,6 +1,7 @@
 //! Everything that reaches the owner loop: one closed list. What is done about it stands in `main_loop` and beside it.
 
 use super::follow::Told;
+use super::memory::Changed;
 use super::queued::Gone;
 use super::shared::{Loaded, ScopeDone};
 use crate::engine::id::{CallId, SessionId};
@@ -44,6 +45,8 @@ pub(super) enum Event {
     Scope(Box<ScopeDone>),
     /// What is approved in a workspace was read or changed, perhaps for somebody who waits.
     Approvals(String, Option<ReplyTo>, Result<Vec<Always>, StoreError>),
+    /// What a folder remembers was changed, or was not.
+    Memories(Box<Changed>),
     /// The store searched a session for a client.
     Searched(SessionId, ReplyTo, Result<Found, StoreError>),
     /// The store searched a session for a call of a tool of ours.
@@ -161,6 +164,13 @@ asks! {
         ScopeGet => GetScope,
         ScopePut => PutScope,
         ToolApprovals => Approvals,
+    }
+    /// What a folder remembers: `memory`.
+    Remembering {
+        MemoryPut => Put,
+        MemoryList => List,
+        MemorySearch => Search,
+        MemoryDelete => Delete,
     }
     /// Loops: `loops`.
     Looping {

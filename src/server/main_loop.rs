@@ -172,6 +172,7 @@ impl MainLoop {
             Event::Loaded(id, loaded) => self.loaded(&id, *loaded),
             Event::Scope(done) => self.scope_done(*done),
             Event::Approvals(workspace, to, all) => self.approvals_done(&workspace, to, all),
+            Event::Memories(changed) => self.memories_changed(*changed),
             Event::Searched(id, to, found) => super::context::searched(self, &id, to, found),
             Event::Looked(id, call, found) => self.looked(&id, call, found),
             Event::Ran(id, call, outcome) => self.run_input(&id, Input::ToolDone(call, outcome)),

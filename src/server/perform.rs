@@ -123,6 +123,7 @@ impl MainLoop {
                 | Effect::RunTool(_)
                 | Effect::Remember(_)
                 | Effect::ChangeScope(_)
+                | Effect::Memorize(_)
                 | Effect::AskPermission(_)
                 | Effect::Start(..) => {}
             }
@@ -161,6 +162,7 @@ impl MainLoop {
             Effect::InvokeTool(call) => self.invoke(id, call),
             Effect::RunTool(call) => self.run_tool(id, call),
             Effect::Remember(always) => self.remember(id, always),
+            Effect::Memorize(memorize) => self.memorize(id, *memorize),
             Effect::ChangeScope(patch) => self.change_own_scope(id, patch),
             Effect::CancelTool(call) => {
                 let number = self.live(id).and_then(|live| live.tools.remove(&call));

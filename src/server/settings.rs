@@ -4,6 +4,7 @@
 use crate::engine::compact::policy::Policy;
 use crate::engine::compact::record::ModeRequested;
 use crate::engine::prompt::item::Tool;
+use crate::engine::session::memories::MemorySettings;
 use crate::engine::session::settings::{Client, ModelFacts, Settings as Effective};
 use crate::engine::settings::{SettingsError, Threshold};
 use crate::protocol::error::ProtocolError;
@@ -121,11 +122,28 @@ fn validated(settings: &Settings, client: Client) -> Result<Effective, ProtocolE
     if let Some(ms) = settings.delta_interval_ms {
         effective.delta_interval_ms = ms;
     }
+    effective.memory = memory(settings)?;
     if let Some(titles) = settings.titles {
         effective.titles = titles.into();
     }
     effective.budget().map_err(|error| unusable("settings.model.window", &error))?;
     Ok(effective)
+}
+
+/// Tokens of memories where nobody says how many.
+const MEMORY_TOKENS: u32 = 500;
+
+/// What memories may do.
+fn memory(settings: &Settings) -> Result<MemorySettings, ProtocolError> {
+    let tokens = |field: &str, is_on: Option<bool>, tokens: Option<u32>| match tokens {
+        Some(0) => Err(ProtocolError::invalid(field, "0 tokens would show nothing; switch it off instead")),
+        tokens => Ok(is_on.unwrap_or_default().then(|| tokens.unwrap_or(MEMORY_TOKENS))),
+    };
+    Ok(MemorySettings {
+        core: tokens("settings.coreMemoryTokens", settings.core_memories, settings.core_memory_tokens)?,
+        knowledge: tokens("settings.knowledgeTokens", settings.knowledge, settings.knowledge_tokens)?,
+        summaries: settings.session_summary_to_memory.unwrap_or_default(),
+    })
 }
 
 /// Definitions of the sidecar's tools of these names, each once, in one order however they are named.
@@ -202,6 +220,11 @@ pub(super) fn shown(effective: &Effective) -> Settings {
         tool_deadline_ms: Some(effective.tool_deadline_ms),
         delta_interval_ms: Some(effective.delta_interval_ms),
         titles: Some(effective.titles.into()),
+        core_memories: Some(effective.memory.core.is_some()),
+        core_memory_tokens: effective.memory.core,
+        knowledge: Some(effective.memory.knowledge.is_some()),
+        knowledge_tokens: effective.memory.knowledge,
+        session_summary_to_memory: Some(effective.memory.summaries),
         synchronous: None,
     }
 }

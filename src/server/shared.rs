@@ -6,6 +6,7 @@ use super::main_loop::{MainLoop, Slot, wire};
 use super::opening::given_id;
 use super::stores;
 use crate::engine::id::{CallId, SessionId, Time};
+use crate::engine::memory::Memory;
 use crate::engine::scope::{Scope, ScopePatch};
 use crate::engine::search::Found;
 use crate::engine::session::effect::InvokeTool;
@@ -37,6 +38,8 @@ pub(super) struct Shared {
     pub scope: Scope,
     /// What was approved in its workspace.
     pub approvals: Vec<Always>,
+    /// What its workspace remembers.
+    pub memories: Vec<Memory>,
 }
 
 /// A scope by its folder and its name.
@@ -83,8 +86,11 @@ pub(super) fn load(
             None => new,
         };
         let scope = scope.unwrap_or_else(|| Head::own_scope(id));
-        let shared =
-            Shared { scope: store.scope(&workspace, &scope)?, approvals: store.approvals(&workspace)? };
+        let shared = Shared {
+            scope: store.scope(&workspace, &scope)?,
+            approvals: store.approvals(&workspace)?,
+            memories: super::memory::known(store, &workspace)?,
+        };
         Ok(Loaded { fence, stored, shared })
     };
     match read(store) {
@@ -248,7 +254,7 @@ impl MainLoop {
     }
 
     /// Open sessions that are stored and of which this holds.
-    fn sharing(&self, is_meant: impl Fn(&Head) -> bool) -> Vec<SessionId> {
+    pub(super) fn sharing(&self, is_meant: impl Fn(&Head) -> bool) -> Vec<SessionId> {
         let live = self.sessions.iter().filter_map(|(id, slot)| match slot {
             Slot::Live(live) if live.store.is_some() && is_meant(live.session.head()) => Some(id.clone()),
             Slot::Live(_) | Slot::Opening(_) => None,

@@ -1,8 +1,9 @@
 //! The SQLite backend: one file for a workspace, write-ahead log, one connection. Here stand its life and its leases;
-//! rows are written in `write` and read in `read`, both in `waiting` for what waits and in `shared` for what belongs to
-//! no session; what a column holds is told in `columns`.
+//! rows are written in `write` and read in `read`, both in `waiting` for what waits, in `shared` and `memories` for what
+//! belongs to no session; what is searched stands in `search`, what a column holds is told in `columns`.
 
 mod columns;
+mod memories;
 mod read;
 mod search;
 mod shared;
@@ -19,6 +20,7 @@ use super::place::{Options, Synchronous};
 use super::schema;
 use super::{Deleted, Fence, Store, StoreDiagnostics};
 use crate::engine::id::{Ordinal, SessionId, Time};
+use crate::engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
 use crate::engine::scope::{Scope, ScopePatch};
 use crate::engine::search::{Found, Query};
 use crate::engine::session::stored::{Always, Stored, Write};
@@ -316,6 +318,24 @@ impl Store for SqliteStore {
 
     fn revoke(&mut self, workspace: &str, always: &Always) -> Result<(), StoreError> {
         self.write(|tx| Ok(shared::revoke(tx, workspace, always)?))
+    }
+
+    fn memories(&mut self, workspace: &str, query: &MemoryQuery) -> Result<MemoryPage, StoreError> {
+        self.read(|tx| Ok(memories::memories(tx, workspace, query)?))
+    }
+
+    fn put_memory(
+        &mut self,
+        workspace: &str,
+        id: &str,
+        patch: MemoryPatch,
+        now: Time,
+    ) -> Result<Option<Memory>, StoreError> {
+        self.write(|tx| memories::put(tx, workspace, id, patch, now))
+    }
+
+    fn delete_memory(&mut self, workspace: &str, id: &str) -> Result<bool, StoreError> {
+        self.write(|tx| Ok(memories::delete(tx, workspace, id)?))
     }
 
     fn diagnostics(&mut self) -> Result<StoreDiagnostics, StoreError> {

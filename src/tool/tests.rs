@@ -130,7 +130,10 @@ fn recall_by_words_shows_where_they_stand_and_ends_its_pages() {
             Some(before) => {
                 arguments = format!(r#"{{"query":"needle","before":{}}}"#, before.trim_end_matches(']'));
             }
-            None => break assert_eq!(note, "[these are all]"),
+            None => {
+                assert_eq!(note, "[these are all]");
+                break;
+            }
         }
     }
     assert_eq!(seen.len(), 30);

@@ -200,9 +200,14 @@ impl Step<'_> {
 
     /// Other settings hold from now on; who shows them is told.
     pub(super) fn take_settings(&mut self, settings: Settings) {
-        let tools = std::mem::replace(&mut self.session.settings, settings).own_tools;
-        if tools != self.session.settings.own_tools {
+        let before = std::mem::replace(&mut self.session.settings, settings);
+        let now = &self.session.settings;
+        let (memories, tools) = (before.memory.core != now.memory.core, before.own_tools != now.own_tools);
+        if tools {
             self.session.freeze(self.around.counter);
+        }
+        if memories && self.session.is_stored && self.read_memories() {
+            self.write_head_as_it_was_used();
         }
         self.emit_thread();
     }

@@ -200,6 +200,7 @@ impl Step<'_> {
         record.duration_ms = Some(self.around.now.0.saturating_sub(job.since.0));
         self.session.transcript.record(record.clone());
         self.write(super::stored::Write::Compaction(Box::new(record.clone())));
+        self.remember_compaction(&record);
         self.finish(job, End::Made(Box::new(record)));
     }
 

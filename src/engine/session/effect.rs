@@ -14,6 +14,7 @@ use crate::engine::compact::ladder::CannotFit;
 use crate::engine::compact::metadata::SummaryMetadata;
 use crate::engine::compact::record::Compaction;
 use crate::engine::id::{CallId, MessageId, RoundId, SessionId, TurnId};
+use crate::engine::memory::MemoryPatch;
 use crate::engine::message::Text;
 use crate::engine::prompt::request::Request;
 use crate::engine::prompt::{BudgetExceeded, Prompt};
@@ -45,6 +46,8 @@ pub enum Effect {
     CancelTool(CallId),
     /// Calls like these need no question any more, in this workspace.
     Remember(Always),
+    /// The workspace remembers this from now on.
+    Memorize(Box<Memorize>),
     /// What the session shares changes.
     ChangeScope(ScopePatch),
     /// Search in what was said, and answer who asked with what [`Session::fates`](super::Session::fates) says of it.
@@ -89,6 +92,15 @@ pub struct AskModel {
     pub tokens: u32,
     /// What to send.
     pub request: Request,
+}
+
+/// What is to be remembered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Memorize {
+    /// Under which id.
+    pub id: String,
+    /// What.
+    pub memory: MemoryPatch,
 }
 
 /// Why a model is asked.

@@ -9,6 +9,7 @@ pub use super::stored::Decision;
 use super::stored::{Always, TurnStatus};
 use crate::engine::delta::Delta;
 use crate::engine::id::{CallId, ItemId, MessageId, SessionId, TurnId};
+use crate::engine::memory::Memory;
 use crate::engine::message::{Content, NewMessage, Text, ToolResult};
 use crate::engine::prompt::item::Tool;
 use crate::engine::prompt::request::Answer;
@@ -50,6 +51,8 @@ pub enum Input {
     Scope(Arc<Scope>),
     /// What was approved once and for all in this workspace.
     Approvals(Arc<[Always]>),
+    /// What the workspace remembers changed.
+    Memories(Arc<[Memory]>),
     /// The process is about to end. What waits for a user or an editor goes on waiting when it is opened again.
     Ending,
     /// What the last step wrote could not be stored; why.

@@ -1,6 +1,7 @@
 //! The validated settings that a session runs under. Where they came from, and how layers of them are merged, is the
 //! shell's.
 
+use super::memories::MemorySettings;
 use crate::engine::compact::policy::{self, Policy};
 use crate::engine::prompt::item::Tool;
 use crate::engine::settings::{Budget, BudgetSettings, SettingsError};
@@ -29,6 +30,8 @@ pub struct Settings {
     pub delta_interval_ms: u64,
     /// Who names a session that the client does not.
     pub titles: Titles,
+    /// What memories may do in it.
+    pub memory: MemorySettings,
     /// What the client can be asked for.
     pub client: Client,
 }
@@ -101,6 +104,7 @@ impl Default for Settings {
             delta_interval_ms: 16,
             titles: Titles::Request,
             own_tools: Vec::new(),
+            memory: MemorySettings::default(),
             client: Client::default(),
         }
     }

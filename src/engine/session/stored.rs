@@ -4,6 +4,7 @@
 use super::queue::{Accepted, QueueItem};
 use crate::engine::compact::record::{Compaction, Status};
 use crate::engine::id::{CallId, CompactionId, Generation, ItemId, Ordinal, SessionId, Time, TurnId};
+use crate::engine::memory::Remembered;
 use crate::engine::message::{Message, Text};
 use crate::engine::prompt::item::Tool;
 use crate::engine::prompt::system::CallerSection;
@@ -166,6 +167,9 @@ pub struct Prefix {
     pub sections: Vec<CallerSection>,
     /// The tools that the model is told of.
     pub tools: Vec<Tool>,
+    /// What its prompts show of the workspace's memories.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remembered: Option<Remembered>,
 }
 
 /// A turn, beside its messages.

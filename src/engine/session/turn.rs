@@ -65,7 +65,9 @@ impl Step<'_> {
             self.emit_thread();
         }
         self.take_prefix(start.prefix);
-        NewMessage { external_id: start.external_id, ..self.stamped(Body::User(start.content)) }
+        let mut content = start.content;
+        self.add_knowledge(&mut content);
+        NewMessage { external_id: start.external_id, ..self.stamped(Body::User(content)) }
     }
 
     fn about(&self, ord: Ordinal) -> Accepted {

@@ -120,6 +120,7 @@ impl Bench {
             stream: "1".into(),
             scope: Scope::default(),
             approvals: Vec::new(),
+            memories: Vec::new(),
         };
         let mut bench = Self {
             session: Session::new(opening, &QuarterOfChars),
@@ -222,6 +223,7 @@ impl Bench {
             Effect::Write(_)
             | Effect::AskPermission(_)
             | Effect::ChangeScope(_)
+            | Effect::Memorize(_)
             | Effect::Made(_)
             | Effect::Trace(_) => {}
         }
@@ -294,6 +296,7 @@ impl Bench {
             stream,
             scope: self.session.scope().clone(),
             approvals: self.approvals.clone(),
+            memories: Vec::new(),
         };
         Session::new(opening, &QuarterOfChars)
     }
