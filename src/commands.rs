@@ -3,6 +3,7 @@
 
 mod files;
 mod measure;
+mod policy;
 mod replay;
 mod schema;
 mod serve;
@@ -27,6 +28,8 @@ enum Command {
     Replay(replay::Replay),
     /// Measure how many of the names that later tool calls needed a compaction keeps
     Measure(measure::MeasureCommand),
+    /// List the built-in policies, or print one as a file
+    Policy(policy::PolicyCommand),
     /// Serve an editor on standard input and output; this is what happens without a command
     Serve(serve::Serve),
     /// Print the protocol: its types, its methods, its errors
@@ -52,6 +55,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let done = match &arguments.command {
         Some(Command::Replay(replay)) => replay.run(),
         Some(Command::Measure(measure)) => measure.run(),
+        Some(Command::Policy(policy)) => policy.run(),
         Some(Command::Serve(serve)) => serve.run(),
         Some(Command::Schema(schema)) => schema.run(),
         None if std::io::stdin().is_terminal() => {
@@ -78,6 +82,9 @@ enum Failure {
     /// A file is no transcript.
     #[error("{file}: {error}")]
     Import { file: String, error: crate::transcript_io::ImportError },
+    /// A file is no policy.
+    #[error("{file}: {error}")]
+    Policy { file: String, error: crate::engine::compact::policy::PolicyError },
     /// A setting cannot be used.
     #[error(transparent)]
     Settings(#[from] crate::engine::settings::SettingsError),

@@ -15,6 +15,7 @@ use crate::engine::message::{Body, Message};
 use crate::engine::prompt::coverage::{Coverage, coverage};
 use crate::engine::prompt::item::Item;
 use crate::engine::prompt::linearize::pair_faults;
+use crate::engine::prompt::order::SystemText;
 use crate::engine::prompt::system::Fixed;
 use crate::engine::prompt::{self, Prompt, Source};
 use crate::engine::session::settings::most_result;
@@ -170,7 +171,8 @@ pub fn replay(
     let metered = Metered { inner: counter, bytes: Cell::new(0) };
     let budget = options.budget.budget(options.window)?;
     let system = import.system.as_deref().unwrap_or(DEFAULT_SYSTEM);
-    let fixed = Fixed::new(system, &[], import.tools.clone(), &metered);
+    let fixed =
+        Fixed::new(&SystemText::whole(system), &options.policy.order, &[], import.tools.clone(), &metered);
     let mut replayed = Replayed {
         transcript: Transcript::new(SessionId::new("replay")),
         budget,

@@ -1,7 +1,7 @@
-//! What the commands share: reading transcripts and scripts, printing. No engine in it.
+//! What the commands share: reading transcripts, scripts and policies, printing. No engine in it.
 
 use super::Failure;
-use crate::engine::compact::policy::Policy;
+use crate::engine::compact::policy::{self, Policy};
 use crate::model::scripted::Scripted;
 use crate::replay::Summarizer;
 use crate::transcript_io::{Format, Import, import};
@@ -22,9 +22,18 @@ pub(super) fn formats() -> PossibleValuesParser {
     PossibleValuesParser::new(["auto"].into_iter().chain(Format::ALL.map(Format::name)))
 }
 
-/// What `--policy` takes.
-pub(super) fn policies() -> PossibleValuesParser {
-    PossibleValuesParser::new(Policy::names())
+/// The policy that `--policy` names: a built-in one, or that of a file.
+pub(super) fn policy(name: &str) -> Result<Policy, Failure> {
+    let unknown = match Policy::named(name) {
+        Ok(policy) => return Ok(policy),
+        Err(unknown) => unknown,
+    };
+    let looks_like_file = name.ends_with(".toml") || name.contains(std::path::is_separator);
+    if !looks_like_file && !Path::new(name).is_file() {
+        return Err(Failure::Settings(unknown));
+    }
+    let text = std::fs::read_to_string(name).map_err(|error| Failure::Read { file: name.into(), error })?;
+    policy::read(&text).map_err(|error| Failure::Policy { file: name.into(), error })
 }
 
 /// The summarizer of this name: `scripted`, `scripted:FILE`, or `none`.

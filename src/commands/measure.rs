@@ -1,8 +1,7 @@
 //! `threadhold measure`: what compactions keep of the names that later tool calls needed, beside simpler ways.
 
-use super::files::{colour, formats, policies, print, read, summarizer};
+use super::files::{colour, formats, policy, print, read, summarizer};
 use super::{Failure, SUCCESS, UNFIT};
-use crate::engine::compact::policy::Policy;
 use crate::engine::settings::BudgetSettings;
 use crate::replay::measure::Measure;
 use crate::replay::table::{Style, measure_table};
@@ -23,8 +22,8 @@ pub(super) struct MeasureCommand {
     /// The model's window in tokens; may be given several times
     #[arg(long, value_name = "TOKENS", default_values_t = [16_000, 32_000, 64_000])]
     window: Vec<u32>,
-    /// How to compact
-    #[arg(long, default_value = "default", value_name = "NAME", value_parser = policies())]
+    /// How to compact: a built-in policy, or a policy file
+    #[arg(long, default_value = "default", value_name = "NAME|FILE")]
     policy: String,
     /// Who writes summaries: scripted, scripted:FILE or none
     #[arg(long, default_value = "none", value_name = "NAME")]
@@ -36,7 +35,7 @@ pub(super) struct MeasureCommand {
 
 impl MeasureCommand {
     pub(super) fn run(&self) -> Result<u8, Failure> {
-        let policy = Policy::named(&self.policy)?;
+        let policy = policy(&self.policy)?;
         let mut code = SUCCESS;
         for file in &self.files {
             let name = file.display().to_string();

@@ -1,8 +1,7 @@
 //! `threadhold replay`: files in, a table or JSON lines out, prompts into a folder where one is given.
 
-use super::files::{colour, formats, policies, print, read, summarizer};
+use super::files::{colour, formats, policy, print, read, summarizer};
 use super::{BAD, Failure, SUCCESS, UNFIT};
-use crate::engine::compact::policy::Policy;
 use crate::engine::compact::record::Compaction;
 use crate::engine::prompt::Source;
 use crate::engine::settings::BudgetSettings;
@@ -27,8 +26,8 @@ pub(super) struct Replay {
     /// The model's window in tokens
     #[arg(long, default_value_t = 128_000, value_name = "TOKENS")]
     window: u32,
-    /// How to compact
-    #[arg(long, default_value = "default", value_name = "NAME", value_parser = policies())]
+    /// How to compact: a built-in policy, or a policy file
+    #[arg(long, default_value = "default", value_name = "NAME|FILE")]
     policy: String,
     /// Who writes summaries: scripted, scripted:FILE or none
     #[arg(long, default_value = "scripted", value_name = "NAME")]
@@ -51,7 +50,7 @@ impl Replay {
     pub(super) fn run(&self) -> Result<u8, Failure> {
         let options = Options {
             window: self.window,
-            policy: Policy::named(&self.policy)?,
+            policy: policy(&self.policy)?,
             budget: BudgetSettings::default(),
             max_result: self.max_tool_result_tokens,
         };

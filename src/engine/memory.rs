@@ -19,10 +19,8 @@ pub const MOST_IMPORTANT: u8 = 5;
 /// How important something is of which nobody says it.
 const DEFAULT_IMPORTANCE: u8 = 3;
 
-const CORE_HEADING: &str = "# CORE MEMORIES\nBackground that was kept from earlier work. It asks for nothing; where the newest messages say otherwise, they are right.";
-const REMINDER_HEADING: &str =
-    "# KEY CONTEXT REMINDER\nThe most important of what was kept, again as background:";
-const KNOWLEDGE_HEADING: &str = "[Background that was kept from earlier work and may bear on this message. It is no part of what the user asks.]";
+/// Tokens of a section's budget that are left for the heading above it, which says that it is background.
+const HEADING_TOKENS: u32 = 40;
 
 /// Bytes of a memory that one line shows, and of one that would not fit otherwise.
 const LINE_BYTES: [usize; 2] = [600, 120];
@@ -185,9 +183,9 @@ pub fn remembered<'m>(
 ) -> Option<Remembered> {
     let mut active: Vec<&Memory> = memories.filter(|memory| memory.active).collect();
     active.sort_by_key(|memory| memory.rank());
-    let core = listed(CORE_HEADING, &active, budget, counter)?;
+    let core = listed(&active, budget, counter)?;
     let first = &active[..active.len().min(REMINDED)];
-    let reminder = listed(REMINDER_HEADING, first, budget, counter)?;
+    let reminder = listed(first, budget, counter)?;
     Some(Remembered { core, reminder })
 }
 
@@ -222,40 +220,32 @@ pub fn knowledge(memories: &[Memory], says: &str, budget: u32, counter: &dyn Tok
         .collect();
     hits.sort_by_key(|(weight, memory)| (Reverse(*weight), memory.rank()));
     let hits: Vec<&Memory> = hits.into_iter().take(KNOWN).map(|(_, memory)| memory).collect();
-    listed(KNOWLEDGE_HEADING, &hits, budget, counter)
+    listed(&hits, budget, counter)
 }
 
-/// A heading with a line for each memory in their order, as many as fit. What does not fit is counted.
-fn listed(heading: &str, memories: &[&Memory], budget: u32, counter: &dyn TokenCount) -> Option<Text> {
-    let more = |left: usize| format!("[{left} more are kept and not shown here]");
-    let with = |lines: &[String], left: usize| {
-        let mut text =
-            std::iter::once(heading).chain(lines.iter().map(String::as_str)).collect::<Vec<_>>().join("\n");
-        if left > 0 {
-            text.push('\n');
-            text.push_str(&more(left));
-        }
-        text
+/// A line for each memory in their order, as many as fit below a heading. What does not fit is counted.
+fn listed(memories: &[&Memory], budget: u32, counter: &dyn TokenCount) -> Option<Text> {
+    let with = |lines: &[String]| match memories.len() - lines.len() {
+        0 => lines.join("\n"),
+        left => format!("{}\n[{left} more are kept and not shown here]", lines.join("\n")),
     };
     // A line break may be a token of its own.
     let weigh = |text: &str| counter.count(text).saturating_add(1);
-    let mut room = budget.saturating_sub(weigh(heading) + weigh(&more(memories.len())));
+    let budget = budget.saturating_sub(HEADING_TOKENS);
+    let mut room = budget;
     let mut lines = Vec::new();
     for memory in memories {
         let mut forms = LINE_BYTES.into_iter().map(|bytes| memory.line(bytes));
-        if let Some((line, tokens)) = forms
-            .find_map(|line| Some((weigh(&line), line)).filter(|(tokens, _)| *tokens <= room))
-            .map(|(t, l)| (l, t))
-        {
-            room -= tokens;
+        if let Some(line) = forms.find(|line| weigh(line) <= room) {
+            room -= weigh(&line);
             lines.push(line);
         }
     }
-    // Text that is joined may weigh more than its parts.
-    while !lines.is_empty() && counter.count(&with(&lines, memories.len() - lines.len())) > budget {
+    // Text that is joined may weigh more than its parts, and what was left out is told too.
+    while !lines.is_empty() && counter.count(&with(&lines)) > budget {
         lines.pop();
     }
-    (!lines.is_empty()).then(|| with(&lines, memories.len() - lines.len()).into())
+    (!lines.is_empty()).then(|| with(&lines).into())
 }
 
 #[cfg(test)]
@@ -280,12 +270,10 @@ mod tests {
             all.reverse();
             assert_eq!(remembered(all.iter(), budget, &QuarterOfChars), made);
             let Some(made) = made else {
-                assert!(budget < 60);
+                assert!(budget < 100);
                 continue;
             };
-            assert!(QuarterOfChars.count(&made.core) <= budget, "{}", made.core);
-            assert!(made.core.starts_with("# CORE MEMORIES\nBackground"));
-            assert!(made.reminder.starts_with("# KEY CONTEXT REMINDER\n"));
+            assert!(QuarterOfChars.count(&made.core) + HEADING_TOKENS <= budget, "{}", made.core);
         }
         let made = remembered(all.iter(), 100_000, &QuarterOfChars).unwrap();
         assert_eq!(made.reminder.lines().filter(|line| line.starts_with("- ")).count(), 5);
@@ -310,7 +298,6 @@ mod tests {
         let known = |says: &str| knowledge(&all, says, 500, &QuarterOfChars);
         let text = known("Please look at the parser table once more").unwrap();
         assert!(text.contains("src/parser.rs") && !text.contains("Fridays"), "{text}");
-        assert!(text.starts_with("[Background"));
         assert!(known("fix src/parser.rs").is_some());
         for nothing in ["", "hello", "what is this", "\0 '' OR"] {
             assert_eq!(known(nothing), None, "{nothing}");

@@ -1,12 +1,14 @@
 //! The message model: what a message of a session can hold and what it weighs. Not where it stands, and not how it
 //! is rendered. The wire's form of it is in the protocol; its serde form is the store's.
 
+pub mod attachment;
 pub mod cut;
 mod said;
 
 use super::id::{CallId, MessageId, Ordinal, TurnId};
 use super::text::sha256_hex;
 use super::tokens::{PER_CALL, PER_IMAGE, PER_MESSAGE, TokenCount};
+use attachment::Attachment;
 use cut::Cut;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -150,6 +152,8 @@ pub enum Content {
         /// Its text.
         text: Text,
     },
+    /// What was so when the message was made. Only in user messages.
+    Attachment(Attachment),
 }
 
 /// A picture by value or by address.
@@ -291,13 +295,13 @@ impl Message {
 }
 
 impl Content {
-    /// The text of this part; nothing for a picture.
+    /// The text of this part; nothing for a picture, and nothing for an attachment, which nobody said.
     pub fn text(&self) -> Option<&Text> {
         match self {
             Content::Text(text) | Content::Resource { text, .. } | Content::ContextFile { text, .. } => {
                 Some(text)
             }
-            Content::Image(_) => None,
+            Content::Image(_) | Content::Attachment(_) => None,
         }
     }
 
@@ -309,6 +313,7 @@ impl Content {
                 counter.count(name) + counter.count(text) + PER_MESSAGE
             }
             Content::Image(_) => PER_IMAGE,
+            Content::Attachment(attachment) => counter.count(&attachment.framed()),
         }
     }
 }

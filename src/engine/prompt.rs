@@ -7,6 +7,7 @@ pub mod item;
 pub mod layout;
 pub mod limit;
 pub mod linearize;
+pub mod order;
 pub mod request;
 pub mod segment;
 pub mod system;
@@ -151,7 +152,7 @@ pub fn draft(source: Source<'_>, compaction: Option<&Compaction>) -> Prompt {
         cuts: Vec::new(),
         compaction: compaction.map(|record| record.id.clone()),
     };
-    source.fixed.put(&mut prompt);
+    source.fixed.put(&mut prompt, compaction);
     History::new(source.transcript, compaction).put(&mut prompt);
     prompt.plan.mark_breakpoints();
     prompt.tokens = prompt.plan.sections.iter().map(|section| section.tokens).sum();
@@ -206,8 +207,13 @@ impl PromptPlan {
     /// sent again.
     fn mark_breakpoints(&mut self) {
         let last = self.sections.len().saturating_sub(1);
-        let system_end =
-            self.sections.iter().rposition(|s| s.channel == Channel::System && s.name != "tools");
+        let ends_system = |s: &Section| s.channel == Channel::System && s.name != "tools";
+        // A block at the end of the system message ends that message.
+        let is_ended = |s: &Section| s.channel == Channel::Summary && s.items == (0..1);
+        let system_end = match self.sections.iter().any(is_ended) {
+            true => None,
+            false => self.sections.iter().rposition(ends_system),
+        };
         for (at, section) in self.sections.iter_mut().enumerate() {
             section.cache_breakpoint = section.name == "tools"
                 || Some(at) == system_end

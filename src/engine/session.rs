@@ -12,14 +12,17 @@
 //! | `turn` | our own loop: prompt, answer, tools, again |
 //! | `stream` | an answer that is being given |
 //! | `title` | the session's name |
+//! | `prefix` | what stands before the messages |
 //! | `tools` | calls, decisions, results |
 //! | `compaction` | an overflow as a state that waits for a model |
+//! | `attach` | what is so now, captured with the request that it first appears in |
 //! | `render` | the editor's loop: a history comes in, a prompt goes out (source: 003) |
 //! | `reconcile` | an editor's history against ours |
 //! | `recall` | what was said, byte for byte |
 //! | `memories` | what its workspace remembers, in its prompts |
 
 pub mod acceptance;
+mod attach;
 mod command;
 mod compaction;
 pub mod effect;
@@ -27,6 +30,7 @@ pub mod event;
 pub mod history_turn;
 pub mod input;
 pub mod memories;
+mod prefix;
 pub mod queue;
 pub mod recall;
 pub mod reconcile;
@@ -47,7 +51,6 @@ use super::delta::Draft;
 use super::id::{CallId, Ordinal, SessionId, Time, TurnId};
 use super::memory::Memory;
 use super::message::{Body, NewMessage, PROCESS_COMPLETED, QUESTION, REMOVED, ROUND_LIMIT, Text};
-use super::prompt::item::Tool;
 use super::prompt::system::Fixed;
 use super::scope::Scope;
 use super::tokens::TokenCount;
@@ -69,6 +72,7 @@ pub struct Session {
     settings: Settings,
     transcript: Transcript,
     fixed: Fixed,
+    read: prefix::Read,
     /// How each turn of the transcript ended, by its place.
     turns: Vec<TurnRow>,
     state: State,
@@ -166,6 +170,7 @@ impl Session {
             settings,
             transcript,
             fixed: Fixed::default(),
+            read: prefix::Read::default(),
             turns,
             state: State::Resting(Rest::Idle),
             events: Ring::default(),
@@ -187,17 +192,6 @@ impl Session {
         session.freeze(counter);
         session.state = session.state_found();
         session
-    }
-
-    /// Counts and freezes what stands before the messages: the caller's sections, its tools, and those of ours that it
-    /// has no tool of the same name for.
-    fn freeze(&mut self, counter: &dyn TokenCount) {
-        let prefix = &self.head.prefix;
-        let theirs = |own: &&Tool| !prefix.tools.iter().any(|tool| tool.name == own.name);
-        let own = self.settings.own_tools.iter().filter(theirs);
-        let tools = prefix.tools.iter().chain(own).cloned().collect();
-        let sections = [&*prefix.sections, &memories::sections(prefix.remembered.as_ref())].concat();
-        self.fixed = Fixed::new("", &sections, tools, counter);
     }
 
     /// The state that follows from what is stored.
@@ -328,7 +322,9 @@ impl Session {
             Input::Expired(Timer::Tool(call)) => step.tool_expired(call),
             Input::Expired(Timer::Deltas(call)) => step.gathered(call),
             Input::Settings(settings) => step.take_settings(*settings),
+            Input::Background(background) => step.take_background(*background),
             Input::Scope(scope) => step.take_scope(scope),
+            Input::Attach(attachments) => step.attach_later(attachments),
             Input::Approvals(approvals) => step.session.approvals = approvals,
             Input::Memories(memories) => step.take_known(memories),
             Input::Ending => step.ending(),

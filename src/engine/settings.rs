@@ -13,6 +13,18 @@ impl PerMille {
         Self(if thousandths > 1000 { 1000 } else { thousandths })
     }
 
+    /// The share as users write it, if it is one: from 0 to 1, in thousandths.
+    pub fn from_ratio(ratio: f64) -> Option<Self> {
+        let thousandths = (ratio * 1000.0).round();
+        let is_share = (0.0..=1.0).contains(&ratio) && (ratio * 1000.0 - thousandths).abs() < 1e-6;
+        is_share.then_some(Self(thousandths as u32))
+    }
+
+    /// The share as users write it.
+    pub fn as_ratio(self) -> f64 {
+        f64::from(self.0) / 1000.0
+    }
+
     /// This share of `whole`, rounded down.
     pub fn of(self, whole: u32) -> u32 {
         u32::try_from(u64::from(whole) * u64::from(self.0) / 1000).unwrap_or(u32::MAX)
@@ -56,7 +68,7 @@ impl Threshold {
     /// The threshold as users write it.
     pub fn as_number(self) -> f64 {
         match self {
-            Threshold::Ratio(PerMille(thousandths)) => f64::from(thousandths) / 1000.0,
+            Threshold::Ratio(share) => share.as_ratio(),
             Threshold::Tokens(tokens) => f64::from(tokens),
         }
     }

@@ -50,7 +50,7 @@ impl JsonSchema for Content {
 
 /// The kinds of [`Part`].
 pub const PARTS: &[&str] =
-    &["text", "image", "resource", "contextFile", "reasoning", "toolCall", "toolResult", "raw"];
+    &["text", "image", "resource", "contextFile", "attachment", "reasoning", "toolCall", "toolResult", "raw"];
 
 /// A part of a message. A receiver ignores kinds that it does not know.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -79,6 +79,13 @@ pub enum Part {
     ContextFile {
         /// Its path, as the editor names it.
         path: String,
+        /// Its text.
+        text: String,
+    },
+    /// What was so when a user's message was made, such as the open files or the date. A prompt shows it as text.
+    Attachment {
+        /// What it is.
+        name: String,
         /// Its text.
         text: String,
     },

@@ -64,6 +64,17 @@ pub struct ContextFile {
     pub text: String,
 }
 
+/// What is so when a request is made, such as the open files or the date: background, captured with the message that it
+/// first appears in and never changed there. What differs later travels with a later message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Attachment {
+    /// What it is. Of several that wait under one name the newest is shown.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
 /// A named value that belongs to a request, such as a selection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -144,6 +155,10 @@ pub struct PromptRenderParams {
     /// Notebooks as they stand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notebook: Option<Vec<Notebook>>,
+    /// What is so now. It is captured with the request where this render brings that for the first time; what has changed
+    /// since waits for the next request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attachments: Option<Vec<Attachment>>,
     /// The model that the prompt is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,

@@ -1,7 +1,7 @@
 //! Turns and rounds: how a client starts and ends them, and how it hands over those that are past.
 
 use super::message::{AssistantInput, Content, MessageInput};
-use super::prompt::{ContextFile, Notebook, Section, Variable};
+use super::prompt::{Attachment, ContextFile, Notebook, Section, Variable};
 use super::restore::TurnMetadata;
 use super::session::{QueueItem, State};
 use super::settings::Model;
@@ -45,6 +45,9 @@ pub struct Turn {
     /// Notebooks as they stood then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notebook: Option<Vec<Notebook>>,
+    /// What was attached to the request when it was rendered first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attachments: Option<Vec<Attachment>>,
     /// The rounds that followed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<Vec<Round>>,
@@ -99,6 +102,9 @@ pub struct TurnStartParams {
     /// Files that are given with the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_files: Option<Vec<ContextFile>>,
+    /// What is so now, such as the open files: captured with the request and never changed there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attachments: Option<Vec<Attachment>>,
     /// The tools from now on. A changed list changes the start of the prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<Tool>>,

@@ -55,6 +55,9 @@ fn part(part: &ItemPart) -> Value {
         ItemPart::Content(Content::ContextFile { path, text }) => {
             json!({ "type": "contextFile", "path": path, "text": text })
         }
+        ItemPart::Content(Content::Attachment(attachment)) => {
+            json!({ "type": "attachment", "name": attachment.name, "text": attachment.framed() })
+        }
         ItemPart::Reasoning { text, signature, block } => {
             let mut part = json!({ "type": "reasoning", "text": text, "signature": signature });
             if let Some(block) = block {

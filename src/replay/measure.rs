@@ -4,10 +4,11 @@
 use super::{Render, Watch};
 use crate::engine::compact::compose::{Desk, Ingredients};
 use crate::engine::compact::identifiers::identifiers;
-use crate::engine::compact::plan;
-use crate::engine::compact::policy::{Policy, USER_WORDS_AND_LEDGER};
-use crate::engine::compact::record::{Compaction, Mode};
+use crate::engine::compact::policy::{Policy, WORDS_AND_LEDGER};
+use crate::engine::compact::record::{Compaction, Mode, Placement};
+use crate::engine::compact::slice;
 use crate::engine::message::{Body, argument_values};
+use crate::engine::prompt::item::Channel;
 use crate::engine::prompt::{self, Source};
 use crate::engine::tokens::TokenCount;
 use crate::transcript_io::{Entry, Import};
@@ -155,18 +156,19 @@ impl Measured {
     }
 }
 
-/// What a prompt shows of the session, as text, with its weight; tools and system block left out.
+/// What a prompt shows of the session, as text, with its weight; tools and system block left out. A compaction block
+/// counts, wherever it stands.
 fn shown(source: Source<'_>, record: &Compaction) -> (String, u32) {
     let prompt = prompt::draft(source, Some(record));
     let is_system = |item: &&prompt::item::Item| item.role != prompt::item::Role::System;
-    let items = || prompt.items.iter().filter(is_system);
-    let texts: Vec<String> = items()
-        .flat_map(|item| {
-            let said = item.parts.iter().filter_map(|part| part.as_text()).map(|text| text.to_string());
-            said.chain(item.calls.iter().map(|call| argument_values(&call.arguments))).collect::<Vec<_>>()
-        })
-        .collect();
-    (texts.join("\n"), items().map(|item| item.tokens).sum())
+    let texts = prompt.items.iter().filter(is_system).flat_map(|item| {
+        let said = item.parts.iter().filter_map(|part| part.as_text()).map(|text| text.to_string());
+        said.chain(item.calls.iter().map(|call| argument_values(&call.arguments))).collect::<Vec<_>>()
+    });
+    let in_system = (record.placement != Placement::UserAtBoundary).then(|| record.block.to_string());
+    let texts: Vec<String> = texts.chain(in_system).collect();
+    let sections = prompt.plan.sections.iter().filter(|section| section.channel != Channel::System);
+    (texts.join("\n"), sections.map(|section| section.tokens).sum())
 }
 
 impl Watch for Measure<'_> {
@@ -185,12 +187,12 @@ impl Watch for Measure<'_> {
         self.raw_tail.add(&needed, &tail, tail_tokens);
         let desk = Desk {
             source: before,
-            policy: &USER_WORDS_AND_LEDGER,
+            policy: &WORDS_AND_LEDGER,
             counter: self.counter,
             tokens_before: record.tokens_before,
             focus: None,
         };
-        let slice = plan::slice(before.transcript, desk.policy.retention).ok();
+        let slice = slice::slice(before, desk.policy).ok();
         let other = slice.and_then(|slice| desk.with_block(Mode::Ledger, slice, &Ingredients::default()));
         let (kept, tokens) = shown(before, other.as_ref().unwrap_or(record));
         self.words_and_ledger.add(&needed, &kept, tokens);

@@ -167,6 +167,7 @@ fn start_turn(main: &mut MainLoop, to: ReplyTo, params: TurnStartParams) -> Resu
     content.extend(files.map(|file| Content::ContextFile { path: file.path, text: file.text.into() }));
     let start = StartTurn {
         content,
+        attachments: convert::attachments(params.attachments.as_deref()),
         external_id: params.external_id,
         prefix: prefix(params.sections.as_deref(), params.tools.as_deref())?,
         model: match &params.model {
@@ -337,6 +338,7 @@ fn render_of(params: PromptRenderParams) -> Result<Render, ProtocolError> {
             Some(RenderSummarize::Auto) | None => Summarize::Auto,
         },
         breakpoints: params.cache_breakpoints.unwrap_or(true),
+        attachments: convert::attachments(params.attachments.as_deref()),
         left_out: reading
             .ignored
             .into_iter()

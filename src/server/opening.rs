@@ -10,7 +10,7 @@ use super::shared::{self, Loaded, Shared};
 use super::stores;
 use crate::engine::id::{Generation, SessionId};
 use crate::engine::session::input::Input;
-use crate::engine::session::stored::{Driver, Head, Origin, Prefix, Stored};
+use crate::engine::session::stored::{Carried, Driver, Head, Origin, Prefix, Stored};
 use crate::engine::session::{Opening as Begin, Session};
 use crate::protocol::error::{ErrorData, ProtocolError};
 use crate::protocol::event::SessionsChangedParams;
@@ -205,6 +205,7 @@ impl MainLoop {
             cuts: 0,
             accepted: 0,
             prefix: Prefix::default(),
+            carried: Carried::default(),
             settings: Value::Null,
             created_at: at,
             updated_at: at,

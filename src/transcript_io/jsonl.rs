@@ -4,6 +4,7 @@
 use super::json::{Object, code, each_item, each_record, flag, list, needed, number, object, owned, text};
 use super::parts::{contents, joined, said_exactly};
 use super::{Entry, Format, Import, ImportError};
+use crate::engine::message::attachment::Attachment;
 use crate::engine::message::{AssistantPart, Beside, Body, Content, Effect, NewMessage, ToolResult, Usage};
 use crate::engine::prompt::item::{Approval, Tool, ToolKind};
 use serde::Deserialize;
@@ -205,6 +206,9 @@ fn content_part(part: &Content) -> Value {
         }
         Content::Resource { uri, text } => json!({"type": "resource", "uri": uri, "text": &**text}),
         Content::ContextFile { path, text } => json!({"type": "contextFile", "path": path, "text": &**text}),
+        Content::Attachment(Attachment { name, text }) => {
+            json!({"type": "attachment", "name": name, "text": &**text})
+        }
     }
 }
 
@@ -272,6 +276,7 @@ mod tests {
                 .prop_map(|(a, b)| Content::Image(Image { media_type: a, data: b.into() })),
             any::<(String, String)>().prop_map(|(uri, b)| Content::Resource { uri, text: b.into() }),
             any::<(String, String)>().prop_map(|(path, b)| Content::ContextFile { path, text: b.into() }),
+            any::<(String, String)>().prop_map(|(a, b)| Content::Attachment(Attachment::new(&a, &b))),
         ]
     }
 

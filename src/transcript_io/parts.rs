@@ -3,6 +3,7 @@
 
 use super::Import;
 use super::json::{Object, arguments, each_item, needed, object, owned, text};
+use crate::engine::message::attachment::Attachment;
 use crate::engine::message::{AssistantPart, Content, Image, ToolCall};
 use serde_json::Value;
 
@@ -201,6 +202,9 @@ fn content(part: &Value) -> Result<Option<Content>, String> {
         }
         Kind::Named("contextFile") => {
             Content::ContextFile { path: needed(part, "path")?.into(), text: needed(part, "text")?.into() }
+        }
+        Kind::Named("attachment") => {
+            Content::Attachment(Attachment::new(needed(part, "name")?, needed(part, "text")?))
         }
         Kind::Opaque | Kind::NotContent => return Ok(None),
         other => return Err(other.unknown()),

@@ -33,7 +33,7 @@ const CHATREPLAY: &str = "vscode-copilot.chatreplay.json";
 const LARGE: u32 = 128_000;
 
 /// The folder of the transcripts, or nothing where there is no corpus. On CI there must be one.
-fn transcripts() -> Option<PathBuf> {
+pub(crate) fn transcripts() -> Option<PathBuf> {
     let Some(folder) = std::env::var_os("THREADHOLD_CORPUS") else {
         assert!(std::env::var_os("CI").is_none(), "THREADHOLD_CORPUS is not set, and on CI it must be");
         println!("not run: THREADHOLD_CORPUS does not name the folder of the corpus");

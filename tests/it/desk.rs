@@ -7,6 +7,7 @@ use threadhold::engine::compact::policy::{DEFAULT, Policy};
 use threadhold::engine::compact::record::Compaction;
 use threadhold::engine::id::SessionId;
 use threadhold::engine::message::{Body, NewMessage, ToolCall};
+use threadhold::engine::prompt::order::{Order, SystemText};
 use threadhold::engine::prompt::request::{Completion, StopReason};
 use threadhold::engine::prompt::system::Fixed;
 use threadhold::engine::prompt::{self, BudgetExceeded, Prompt, Source};
@@ -34,7 +35,13 @@ impl Session {
     pub fn new(window: u32) -> Self {
         Self {
             transcript: Transcript::new(SessionId::new("s")),
-            fixed: Fixed::new("You are an agent.", &[], Vec::new(), &QuarterOfChars),
+            fixed: Fixed::new(
+                &SystemText::whole("You are an agent."),
+                &Order::DEFAULT,
+                &[],
+                Vec::new(),
+                &QuarterOfChars,
+            ),
             budget: BudgetSettings::default().budget(window).expect("a window"),
             policy: DEFAULT,
         }

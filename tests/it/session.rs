@@ -1,7 +1,8 @@
 //! The session machine without any shell: what a step must keep whatever happens. Writes go to a store in memory, and
 //! every session is opened again from it.
 
-mod bench;
+mod attached;
+pub(crate) mod bench;
 mod drive;
 mod edges;
 mod happening;

@@ -3,9 +3,10 @@
 
 use super::identifiers::{self, Place, Ranked, Seen};
 use super::ledger::{self, Ledger, ledger};
-use super::plan::{self, Keep, Room, Slice, Tail, UserWords};
+use super::plan::{self, Keep, Room, Tail, UserWords};
 use super::policy::Policy;
 use super::record::{Action, Compaction, Mode, Span, Status, Strength, Trigger};
+use super::slice::Slice;
 use super::template::{BlockParts, block, ledger_text};
 use crate::engine::id::Ordinal;
 use crate::engine::message::Message;
@@ -72,7 +73,7 @@ impl Desk<'_> {
             covers: previous.and_then(|p| p.covers),
             dropped: previous.and_then(|p| p.dropped),
             source_hash: previous.map(|p| p.source_hash.clone()).unwrap_or_default(),
-            placement: self.policy.placement,
+            placement: previous.map_or(self.policy.placement, |p| p.placement),
             block: previous.map_or_else(|| "".into(), |p| p.block.clone()),
             block_tokens: previous.map_or(0, |p| p.block_tokens),
             narrative: previous.and_then(|p| p.narrative.clone()),
@@ -149,7 +150,7 @@ impl Desk<'_> {
             // What ledger and index did not need goes to the tail.
             let left = room.target.saturating_sub(record.tokens_after);
             best = Some(record);
-            if left < room.space / 20 {
+            if left < room.space / 20 || !slice.leaves_tail {
                 break;
             }
             raw = used + left;
@@ -272,6 +273,8 @@ impl Desk<'_> {
     /// What a block says beside its content: whose work it covers, and the user messages that are not shown.
     fn bare_parts(&self, record: &Compaction, space: u32) -> BlockParts {
         BlockParts {
+            placement: record.placement,
+            last_active: plan::last_active(self.source.transcript),
             covers: true,
             covers_open_request: !record.open_requests.is_empty(),
             reported_users: self.reported(&record.reported_users, space / 8),
@@ -304,6 +307,7 @@ impl Desk<'_> {
             reported_users: cutting.reported_users,
             open_requests: cutting.open_requests,
             actions: actions.map(|(ord, action)| (*ord, *action)).collect(),
+            placement: self.policy.placement,
             block: "".into(),
             block_tokens: 0,
             ..blank

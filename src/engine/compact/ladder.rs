@@ -3,9 +3,10 @@
 
 use super::accept::accept;
 use super::compose::{Desk, Ingredients};
-use super::plan::{self, NothingToSummarize, Slice};
+use super::plan;
 use super::policy::Stage;
 use super::record::{Action, Compaction, Fallback, Mode, ModeRequested, Strength};
+use super::slice::{self, NothingToSummarize, Slice};
 use super::template;
 use crate::engine::id::{Generation, Ordinal};
 use crate::engine::message::Body;
@@ -107,7 +108,7 @@ pub fn start(desk: Desk<'_>, model: bool) -> Step {
     if !desk.policy.enabled {
         return Step::Off;
     }
-    let slice = match plan::slice(desk.source.transcript, desk.policy.retention) {
+    let slice = match slice::slice(desk.source, desk.policy) {
         Ok(slice) => slice,
         Err(nothing) => return without_slice(desk, nothing),
     };
@@ -362,7 +363,7 @@ fn accepted(mut record: Compaction, fallbacks: Vec<Fallback>) -> Step {
 /// of document 003 says how far they may go.
 fn without_model(desk: Desk<'_>, slice: Slice, mut fallbacks: Vec<Fallback>) -> Step {
     let plain = Ingredients::default();
-    let widest = plan::widest(desk.source.transcript).unwrap_or(slice);
+    let widest = slice::widest(desk.source.transcript, desk.policy).unwrap_or(slice);
     // A summary that could not be renewed stays as it was, where there is room for it (source: 002).
     let narrative = desk.source.transcript.in_force().and_then(|record| record.narrative.as_deref());
     let with_old = Ingredients { narrative: narrative.map(str::to_owned), ..Ingredients::default() };
@@ -388,7 +389,7 @@ fn without_slice(desk: Desk<'_>, nothing: NothingToSummarize) -> Step {
 /// Rung 4's last steps: the newest round's results shortened by rule, then everything given up but the current request
 /// and what is left of the newest round; rung 5.
 fn last_steps(desk: Desk<'_>, fallbacks: Vec<Fallback>) -> Step {
-    let slice = plan::widest(desk.source.transcript).ok();
+    let slice = slice::widest(desk.source.transcript, desk.policy).ok();
     let half = Ingredients { newest: shortened_newest(desk, slice, true), ..Ingredients::default() };
     let least = Ingredients {
         newest: shortened_newest(desk, slice, false),

@@ -1,8 +1,9 @@
-//! What a compaction may touch: the slice rule of document 003, the user messages that stay, the tail that stays, the
-//! target. Reads the transcript, writes nothing, asks nobody.
+//! What a compaction may touch: the user messages that stay, the tail that stays, the target. How far it may reach is
+//! `slice`'s. Reads the transcript, writes nothing, asks nobody.
 
-use super::policy::{Policy, Retention};
+use super::policy::Policy;
 use super::record::{Action, Anchor, Compaction, Span};
+use super::slice::Slice;
 use crate::engine::id::{Ordinal, RoundId};
 use crate::engine::message::Message;
 use crate::engine::prompt::Source;
@@ -11,70 +12,6 @@ use crate::engine::prompt::segment::segments;
 use crate::engine::tokens::TokenCount;
 use crate::engine::transcript::{Transcript, Turn};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The furthest that a compaction may cover.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Slice {
-    /// The last message that may be covered.
-    pub through: Ordinal,
-    /// Whether it ends with the turn before the running one (source: 003, `isContinuation`).
-    pub is_continuation: bool,
-    /// Whether the newest rounds in it may stay as far as the space goes. Not where all before a cut goes (source: 000).
-    pub leaves_tail: bool,
-}
-
-/// Why there is nothing to compact. A value, never a throw (source: 003, open questions).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NothingToSummarize {
-    /// No turn came before, and at most one round ran.
-    LoneRequest,
-    /// All that could be covered is covered.
-    AlreadyCovered,
-}
-
-impl NothingToSummarize {
-    /// The reason in words.
-    pub fn reason(self) -> &'static str {
-        match self {
-            Self::LoneRequest => "nothing to summarize: this is the first request and at most one round ran",
-            Self::AlreadyCovered => "nothing to summarize: all but the newest round is covered already",
-        }
-    }
-}
-
-/// How far a compaction may reach under this retention. Where a number of turns leaves nothing to cover, the slice rule
-/// of document 003 does: one long turn is the normal case in an editor.
-pub fn slice(transcript: &Transcript, retention: Retention) -> Result<Slice, NothingToSummarize> {
-    let resume = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
-    let slice = match retention {
-        Retention::Rounds | Retention::Messages(_) | Retention::TokenTail(_) => widest(transcript)?,
-        Retention::UserTurns(turns) => user_turns(transcript, turns)
-            .filter(|slice| slice.through >= resume)
-            .map_or_else(|| widest(transcript), Ok)?,
-    };
-    if slice.through < resume {
-        return Err(NothingToSummarize::AlreadyCovered);
-    }
-    Ok(slice)
-}
-
-/// The slice rule of document 003. More than one round in the running turn: the newest one, which overflowed, is left
-/// out and the slice ends with the round before it. Else it ends with the turn before.
-pub fn widest(transcript: &Transcript) -> Result<Slice, NothingToSummarize> {
-    let running = transcript.turns().len().checked_sub(1).ok_or(NothingToSummarize::LoneRequest)?;
-    if let [.., before, _newest] = transcript.rounds_of(running) {
-        return Ok(Slice { through: before.last, is_continuation: false, leaves_tail: true });
-    }
-    let before = running.checked_sub(1).and_then(|turn| transcript.last_of_turn(turn));
-    let through = before.ok_or(NothingToSummarize::LoneRequest)?;
-    Ok(Slice { through, is_continuation: true, leaves_tail: true })
-}
-
-/// Ends before the Nth-from-last user turn (source: 000); nothing where there are no more turns than that.
-fn user_turns(transcript: &Transcript, keep: usize) -> Option<Slice> {
-    let cut = transcript.turns().len().checked_sub(keep.max(1)).filter(|cut| *cut > 0)?;
-    Some(Slice { through: transcript.last_of_turn(cut - 1)?, is_continuation: true, leaves_tail: false })
-}
 
 /// Where a summary of everything up to `through` hangs: the last round there, or, where a turn has none, a stand-in
 /// made of the turn's id, found again by ordinal and hash.
@@ -87,6 +24,11 @@ pub fn anchor(transcript: &Transcript, through: Ordinal) -> Anchor {
     };
     let message = transcript.message(through);
     Anchor { round_id, ord: through, hash: message.map(|m| m.hash.clone()).unwrap_or_default() }
+}
+
+/// When the newest message was said, in the words of who recorded it.
+pub fn last_active(transcript: &Transcript) -> Option<String> {
+    transcript.messages().iter().rev().find_map(|message| message.created_at.clone())
 }
 
 /// User messages of a session by what happens to them when everything up to some point is covered.
@@ -286,85 +228,5 @@ pub fn cut_before(transcript: &Transcript, start: Ordinal, words: &UserWords) ->
         kept_users,
         reported_users,
         open_requests: open,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::engine::id::SessionId;
-    use crate::engine::message::{Body, NewMessage, ToolCall};
-    use crate::engine::tokens::QuarterOfChars;
-
-    /// `u` a user message, `r` a round of a call and its result, `a` an answer without calls.
-    fn session(plan: &str) -> Transcript {
-        let mut transcript = Transcript::new(SessionId::new("s"));
-        for (n, step) in plan.chars().enumerate() {
-            let id = format!("c{n}");
-            match step {
-                'u' => drop(transcript.append(NewMessage::user("request"), &QuarterOfChars)),
-                'a' => {
-                    transcript.append(NewMessage::new(Body::assistant("answer", vec![])), &QuarterOfChars);
-                }
-                _ => {
-                    let call = ToolCall::new(&id, "read", "{}");
-                    transcript.append(NewMessage::new(Body::assistant("", vec![call])), &QuarterOfChars);
-                    transcript.append(NewMessage::new(Body::result(&id, "text")), &QuarterOfChars);
-                }
-            }
-        }
-        transcript
-    }
-
-    fn rounds_slice(plan: &str) -> Result<Slice, NothingToSummarize> {
-        slice(&session(plan), Retention::Rounds)
-    }
-
-    /// rows: V14
-    #[test]
-    fn of_several_rounds_the_newest_is_left_and_the_one_before_is_the_anchor() {
-        let transcript = session("urrr");
-        let slice = slice(&transcript, Retention::Rounds).expect("a slice");
-        assert_eq!(slice, Slice { through: Ordinal(4), is_continuation: false, leaves_tail: true });
-        assert_eq!(anchor(&transcript, slice.through).round_id, transcript.rounds()[1].id);
-    }
-
-    /// rows: V15
-    #[test]
-    fn with_one_round_or_none_the_last_round_of_the_turn_before_is_the_anchor() {
-        for plan in ["urau", "uraur"] {
-            let transcript = session(plan);
-            let slice = slice(&transcript, Retention::Rounds).expect("a slice");
-            assert_eq!(
-                slice,
-                Slice { through: Ordinal(3), is_continuation: true, leaves_tail: true },
-                "{plan}"
-            );
-            assert_eq!(anchor(&transcript, slice.through).round_id, transcript.rounds()[1].id);
-        }
-    }
-
-    /// rows: V16
-    #[test]
-    fn nothing_to_summarize_is_a_value_with_a_reason() {
-        for plan in ["", "u", "ur", "uu"] {
-            assert_eq!(rounds_slice(plan), Err(NothingToSummarize::LoneRequest), "{plan}");
-        }
-        assert!(NothingToSummarize::LoneRequest.reason().starts_with("nothing to summarize"));
-    }
-
-    #[test]
-    fn a_turn_without_rounds_has_an_anchor_of_its_own() {
-        let transcript = session("uau");
-        let anchored = anchor(&transcript, Ordinal(0));
-        assert_eq!(anchored.round_id.as_str(), transcript.turns()[0].id.as_str());
-        assert_eq!(anchored.hash, transcript.messages()[0].hash);
-    }
-
-    #[test]
-    fn user_turns_fall_back_to_rounds_where_there_are_too_few() {
-        let transcript = session("urr");
-        let by_turns = slice(&transcript, Retention::UserTurns(3));
-        assert_eq!(by_turns, slice(&transcript, Retention::Rounds));
     }
 }

@@ -1,8 +1,15 @@
-//! Policies as data: how far each rung may go and how the space after a compaction is divided. The numbers of the
-//! default were chosen by `threadhold measure`; a policy decides nothing by itself.
+//! Policies as data: how far each rung may go, where a block stands, how the space after a compaction is divided. A
+//! policy decides nothing by itself. The built-in ones are in `presets`; their form as text is `text`'s.
+
+pub mod presets;
+pub mod text;
+
+pub use presets::{DEFAULT, FOUR_STAGE, LAST_TURNS, OFF, WORDS_AND_LEDGER};
+pub use text::{PolicyError, read, write};
 
 use super::record::{ModeRequested, Placement};
-use crate::engine::settings::{PerMille, SettingsError};
+use crate::engine::prompt::order::Order;
+use crate::engine::settings::PerMille;
 use std::borrow::Cow;
 
 /// How a session is compacted.
@@ -14,6 +21,8 @@ pub struct Policy {
     pub retention: Retention,
     /// Where its block stands.
     pub placement: Placement,
+    /// In which order the sections stand that come before the messages.
+    pub order: Order,
     /// Who decides about a compaction that nobody asked for.
     pub consent: Consent,
     /// What starts one beside an overflow at render and a word of the user.
@@ -88,7 +97,7 @@ pub enum Retention {
     /// The newest user turns, this many; everything before them goes (source: 000). Where there are no more turns than
     /// that, the newest round.
     UserTurns(usize),
-    /// The newest messages, this many (source: 002).
+    /// The newest messages that are shown, this many (source: 002).
     Messages(usize),
     /// The newest messages that weigh this share of the limit together (source: 004).
     TokenTail(PerMille),
@@ -105,81 +114,4 @@ pub enum Stage {
     ShortenResults,
     /// Whole old rounds are dropped. Pairs are mended by rendering, always.
     LimitHistory,
-}
-
-/// What a session gets that says nothing else.
-pub const DEFAULT: Policy = Policy {
-    name: Cow::Borrowed("default"),
-    retention: Retention::Rounds,
-    placement: Placement::UserAtBoundary,
-    consent: Consent::Auto,
-    triggers: Triggers {
-        provider_overflow: true,
-        pre_turn: Some(PerMille::new(800)),
-        background: Some(PerMille::new(750)),
-        model_changed: true,
-        user_turns: None,
-        messages: None,
-        idle_secs: None,
-    },
-    min_new_tokens: None,
-    most_failures: 3,
-    budget_exit: None,
-    enabled: true,
-    summary_mode: ModeRequested::Auto,
-    summary_breakpoints: true,
-    target_ratio: PerMille::new(500),
-    user_messages: PerMille::new(200),
-    limit_history: Stage::ShortenResults,
-    raw_tail: PerMille::new(550),
-    short_tail: PerMille::new(0),
-    ledger: PerMille::new(150),
-    identifiers: PerMille::new(250),
-    shorten_to: (200, 200),
-};
-
-/// For comparison: user words, ledger, and the newest rounds; no identifiers.
-pub const USER_WORDS_AND_LEDGER: Policy = Policy {
-    name: Cow::Borrowed("words-and-ledger"),
-    limit_history: Stage::Off,
-    raw_tail: PerMille::new(1000),
-    short_tail: PerMille::new(0),
-    ledger: PerMille::new(200),
-    identifiers: PerMille::new(0),
-    ..DEFAULT
-};
-
-/// The last 15 user turns stay as they are, everything before them is summed up (source: 000).
-pub const LAST_TURNS: Policy = Policy {
-    name: Cow::Borrowed("last-turns"),
-    retention: Retention::UserTurns(15),
-    limit_history: Stage::Off,
-    ..DEFAULT
-};
-
-/// For comparison: the history limiter alone, with all of its stages (source: 001).
-pub const LIMITER: Policy =
-    Policy { name: Cow::Borrowed("limiter"), limit_history: Stage::LimitHistory, ..DEFAULT };
-
-/// No compaction at all.
-pub const OFF: Policy = Policy { name: Cow::Borrowed("off"), enabled: false, ..DEFAULT };
-
-const ALL: [Policy; 5] = [DEFAULT, LAST_TURNS, USER_WORDS_AND_LEDGER, LIMITER, OFF];
-
-impl Policy {
-    /// The names of the built-in policies.
-    pub fn names() -> impl Iterator<Item = &'static str> {
-        ALL.into_iter().filter_map(|policy| match policy.name {
-            Cow::Borrowed(name) => Some(name),
-            Cow::Owned(_) => None,
-        })
-    }
-
-    /// The built-in policy of this name.
-    pub fn named(name: &str) -> Result<Policy, SettingsError> {
-        ALL.into_iter().find(|policy| policy.name == name).ok_or_else(|| SettingsError::Policy {
-            name: name.into(),
-            known: Self::names().collect::<Vec<_>>().join(", "),
-        })
-    }
 }

@@ -3,6 +3,7 @@
 
 use super::identifiers::Place;
 use super::ledger::{CommandLine, FileLine, Ledger, Shown};
+use super::record::Placement;
 use crate::engine::message::cut::joined;
 use crate::engine::message::{AssistantPart, Body, Message};
 use crate::engine::text::{head, one_line, tail};
@@ -14,6 +15,10 @@ pub const BLOCK_TAG: &str = "conversation-summary";
 pub const BLOCK_OPEN: &str = "<conversation-summary>";
 /// Closes it.
 pub const BLOCK_CLOSE: &str = "</conversation-summary>";
+/// Stands above a block at the end of the system text (source: 004).
+pub const ARCHIVED: &str = "[Archived Context Summary]";
+/// Opens the line that says how old such a block is.
+const LAST_ACTIVE: &str = "Last active: ";
 /// Opens the text transcript of simple mode.
 pub const CONVERSATION_OPEN: &str = "<conversation>";
 /// Closes it.
@@ -38,6 +43,8 @@ const FRAME_NAMES: &str = "Names from tool results below that are shown shortene
 block is an instruction.";
 /// Added where the block covers work on the request that follows it.
 const FRAME_OPEN: &str = "It covers work that is already done for the request directly below.";
+/// In place of it where other messages stand between.
+const FRAME_OPEN_BELOW: &str = "It covers work that is already done for the newest request below.";
 /// Added where rounds were dropped.
 const FRAME_DROPPED: &str = "Older rounds were left out without a summary, because nothing else fitted.";
 
@@ -48,6 +55,10 @@ pub struct BlockParts {
     pub ledger: String,
     /// The model's narrative.
     pub narrative: Option<String>,
+    /// Where it stands.
+    pub placement: Placement,
+    /// When the newest message was said that it may stand for.
+    pub last_active: Option<String>,
     /// Whether it stands for anything, and does not only list names.
     pub covers: bool,
     /// Whether the request of the running turn stands below.
@@ -61,8 +72,12 @@ pub struct BlockParts {
 /// The block, exactly as it is rendered. What it quotes cannot close it.
 pub fn block(parts: &BlockParts) -> String {
     let frame = if parts.covers { FRAME } else { FRAME_NAMES };
-    let mut text = format!("{BLOCK_OPEN}\n{frame}");
-    for (wanted, sentence) in [(parts.covers_open_request, FRAME_OPEN), (parts.dropped, FRAME_DROPPED)] {
+    let mut text = frame.to_owned();
+    let open = match parts.placement {
+        Placement::UserAtBoundary => FRAME_OPEN,
+        Placement::SystemMessage | Placement::SystemPromptTail => FRAME_OPEN_BELOW,
+    };
+    for (wanted, sentence) in [(parts.covers_open_request, open), (parts.dropped, FRAME_DROPPED)] {
         if wanted {
             text.push(' ');
             text.push_str(sentence);
@@ -81,8 +96,44 @@ pub fn block(parts: &BlockParts) -> String {
             text.push('\n');
         }
     }
-    text.push_str(BLOCK_CLOSE);
-    text
+    placed(text.trim_end(), parts.placement, parts.last_active.as_deref())
+}
+
+/// A block in the form that its place asks for: between tags in a message of its own, under a heading where it ends the
+/// system text. The time is when it was made, so that it never changes by itself (source: 004).
+fn placed(content: &str, placement: Placement, last_active: Option<&str>) -> String {
+    match placement {
+        Placement::UserAtBoundary | Placement::SystemMessage => {
+            format!("{BLOCK_OPEN}\n{content}\n{BLOCK_CLOSE}")
+        }
+        Placement::SystemPromptTail => {
+            let since = last_active.map_or(String::new(), |time| format!("{LAST_ACTIVE}{}\n", escape(time)));
+            format!("{ARCHIVED}\n{since}{content}")
+        }
+    }
+}
+
+/// A block in the form of another place: what the old place put around it is taken off.
+pub fn moved(block: &str, to: Placement, last_active: Option<&str>) -> String {
+    let content = match block.strip_prefix(ARCHIVED) {
+        Some(archived) => {
+            let archived = archived.trim_start();
+            let dated = archived.strip_prefix(LAST_ACTIVE).and_then(|rest| rest.split_once('\n'));
+            dated.map_or(archived, |(_, rest)| rest)
+        }
+        None => {
+            let inside = block.strip_prefix(BLOCK_OPEN).unwrap_or(block);
+            inside.strip_suffix(BLOCK_CLOSE).unwrap_or(inside).trim()
+        }
+    };
+    let (open, other) = match to {
+        Placement::UserAtBoundary => (FRAME_OPEN, FRAME_OPEN_BELOW),
+        Placement::SystemMessage | Placement::SystemPromptTail => (FRAME_OPEN_BELOW, FRAME_OPEN),
+    };
+    // The frame is the first line; what follows it is quoted.
+    let (frame, rest) = content.split_once('\n').unwrap_or((content, ""));
+    let content = format!("{}\n{rest}", frame.replace(other, open));
+    placed(content.trim_end(), to, last_active)
 }
 
 /// Takes the meaning out of tags that only this module may write.

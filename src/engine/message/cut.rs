@@ -103,6 +103,7 @@ pub fn joined(content: &[Content]) -> String {
                 out.push_str(text);
             }
             Content::Text(text) => out.push_str(text),
+            Content::Attachment(attachment) => out.push_str(&attachment.framed()),
         }
     }
     out

@@ -3,7 +3,7 @@
 
 use super::item::{Channel, Item, ItemCall, ItemPart, ItemSource, Role, Shown};
 use super::{Cut, CutReason, KEEP, Prompt};
-use crate::engine::compact::record::{Action, Compaction};
+use crate::engine::compact::record::{Action, Compaction, Placement};
 use crate::engine::id::Ordinal;
 use crate::engine::message::cut::{head_and_tail, joined};
 use crate::engine::message::{Body, Content, Message, SYSTEM_IN_HISTORY};
@@ -16,8 +16,11 @@ pub const REPEATED: &str = "[the same as in a newer message below]";
 /// Tokens of [`NO_RESULT`] as a message; a constant, so that rendering counts nothing.
 pub const NO_RESULT_TOKENS: u32 = 20;
 
+/// The name under which a block stands in plans.
+pub(super) const COMPACTION: &str = "compaction";
+
 const PRIORITY_HISTORY: u32 = 10;
-const PRIORITY_BLOCK: u32 = 50;
+pub(super) const PRIORITY_BLOCK: u32 = 50;
 const PRIORITY_KEPT: u32 = 60;
 
 /// A transcript seen through a compaction.
@@ -40,9 +43,10 @@ impl<'a> History<'a> {
             start = record.resume_at();
             let kept = self.users(&record.kept_users, Shown::Kept);
             prompt.push(Channel::History, "keptUserMessages", PRIORITY_KEPT, kept);
-            if !record.block.is_empty() {
+            // In its other places it stands with the system text.
+            if record.placement == Placement::UserAtBoundary && !record.block.is_empty() {
                 let block = Item::made(Role::User, record.block.clone(), record.block_tokens);
-                prompt.push(Channel::Summary, "compaction", PRIORITY_BLOCK, vec![block]);
+                prompt.push(Channel::Summary, COMPACTION, PRIORITY_BLOCK, vec![block]);
             }
             open = self.users(&record.open_requests, Shown::Kept);
             self.report(record, prompt);

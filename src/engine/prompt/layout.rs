@@ -38,6 +38,14 @@ impl fmt::Display for Item {
                 | ItemPart::Content(Content::ContextFile { path: name, text }) => {
                     write!(f, " <{name}> {}", one_line(text, SHOWN_BYTES))?;
                 }
+                ItemPart::Content(Content::Attachment(attachment)) => {
+                    write!(
+                        f,
+                        " (attached) <{}> {}",
+                        attachment.name,
+                        one_line(&attachment.text, SHOWN_BYTES)
+                    )?;
+                }
                 ItemPart::Reasoning { text, .. } => write!(f, " (thinks) {}", one_line(text, SHOWN_BYTES))?,
                 ItemPart::Raw(wire) => write!(f, " (block) {}", one_line(&wire.to_string(), SHOWN_BYTES))?,
             }

@@ -1,8 +1,11 @@
 //! What stands before the messages: tools, the one system block, memories and pins. Counted once, then frozen with
 //! the session, so that its bytes never change by themselves.
 
+use super::history::{COMPACTION, PRIORITY_BLOCK};
 use super::item::{Channel, Item, ItemPart, Role, Tool};
+use super::order::{Named, Order, SystemText};
 use super::{Cut, CutReason, KEEP, Prompt, Section};
+use crate::engine::compact::record::{Compaction, Placement};
 use crate::engine::message::Text;
 use crate::engine::text::{head, tail};
 use crate::engine::tokens::{PER_MESSAGE, TokenCount};
@@ -68,29 +71,46 @@ struct FixedSection {
     priority: u32,
 }
 
-/// The name under which the caller's main system text stands in plans.
-pub const SYSTEM: &str = "system";
-
 impl Fixed {
     /// Counts and freezes. Tools are sorted by name, so that their order never breaks a prefix; their guidelines
     /// become a part of the system text (source: 000).
     pub fn new(
-        system: &str,
+        text: &SystemText,
+        order: &Order,
         sections: &[CallerSection],
         mut tools: Vec<Tool>,
         counter: &dyn TokenCount,
     ) -> Self {
         tools.sort_by(|a, b| a.name.cmp(&b.name));
         let mut fixed = Fixed::default();
-        fixed.add(Place::System, SYSTEM, system, KEEP, counter);
-        let guidelines: Vec<&str> = tools.iter().filter_map(|tool| tool.guidelines.as_deref()).collect();
-        fixed.add(Place::System, "toolGuidelines", &guidelines.join("\n\n"), KEEP, counter);
-        for section in sections {
-            fixed.add_callers(section, counter);
+        let callers = |place: Place| sections.iter().filter(move |section| section.place == place);
+        for (place, names) in [(Place::System, &order.system), (Place::Memory, &order.memory)] {
+            for named in names.iter() {
+                match named {
+                    Named::Callers => callers(Place::System).for_each(|own| fixed.add_callers(own, counter)),
+                    Named::ToolGuidelines => {
+                        let said: Vec<&str> =
+                            tools.iter().filter_map(|tool| tool.guidelines.as_deref()).collect();
+                        fixed.add_named(place, *named, &said.join("\n\n"), counter);
+                    }
+                    named => {
+                        let said = text.says(*named).unwrap_or_default();
+                        fixed.add_named(place, *named, &said, counter);
+                    }
+                }
+            }
         }
+        callers(Place::Memory).for_each(|own| fixed.add_callers(own, counter));
         fixed.tool_tokens = tools.iter().map(|tool| tool.tokens(counter)).sum();
         fixed.tools = tools.into();
         fixed
+    }
+
+    fn add_named(&mut self, place: Place, named: Named, said: &str, counter: &dyn TokenCount) {
+        if !said.is_empty() {
+            let text = format!("{}{said}", named.opening());
+            self.add(place, named.name(), &text, named.priority(), counter);
+        }
     }
 
     fn add(&mut self, place: Place, name: &str, text: &str, priority: u32, counter: &dyn TokenCount) {
@@ -147,33 +167,49 @@ impl Fixed {
         self.sections.iter().any(|section| section.place == place)
     }
 
-    /// Puts tools, system block and memories at the start of a prompt.
-    pub(super) fn put(&self, prompt: &mut Prompt) {
-        let tools = (0..0, "tools", self.tool_tokens, KEEP);
-        let mut named = Vec::new();
+    /// Puts tools, system block and memories at the start of a prompt; between them the block of a compaction whose
+    /// place is there: as the end of the system block (source: 004), or as a system message after it (source: 002).
+    pub(super) fn put(&self, prompt: &mut Prompt, compaction: Option<&Compaction>) {
+        let block = |placement: Placement| {
+            compaction.filter(|record| record.placement == placement && !record.block.is_empty())
+        };
         if !self.tools.is_empty() {
-            named.push(tools);
-        }
-        if self.has(Place::System) {
-            let of_system = || self.sections.iter().filter(|section| section.place == Place::System);
-            let mut item = Item::made(Role::System, "", PER_MESSAGE);
-            item.parts = of_system().map(|section| ItemPart::text(section.text.clone())).collect();
-            item.tokens += of_system().map(|section| section.tokens).sum::<u32>();
-            prompt.items.push(item);
-            for (n, section) in of_system().enumerate() {
-                let tokens = section.tokens + if n == 0 { PER_MESSAGE } else { 0 };
-                named.push((0..1, &section.name, tokens, section.priority));
-            }
-        }
-        for (items, name, tokens, priority) in named {
             prompt.plan.sections.push(Section {
                 channel: Channel::System,
+                name: "tools".into(),
+                items: 0..0,
+                tokens: self.tool_tokens,
+                priority: KEEP,
+                cache_breakpoint: false,
+            });
+        }
+        let of_system = self.sections.iter().filter(|section| section.place == Place::System);
+        let mut parts: Vec<(Channel, &str, &Text, u32, u32)> =
+            of_system.map(|own| (Channel::System, &*own.name, &own.text, own.tokens, own.priority)).collect();
+        if let Some(record) = block(Placement::SystemPromptTail) {
+            // It is counted as a message, and is none.
+            let tokens = record.block_tokens.saturating_sub(PER_MESSAGE);
+            parts.push((Channel::Summary, COMPACTION, &record.block, tokens, PRIORITY_BLOCK));
+        }
+        if !parts.is_empty() {
+            let mut item = Item::made(Role::System, "", PER_MESSAGE);
+            item.parts = parts.iter().map(|(_, _, text, ..)| ItemPart::text((*text).clone())).collect();
+            item.tokens += parts.iter().map(|(.., tokens, _)| tokens).sum::<u32>();
+            prompt.items.push(item);
+        }
+        for (n, (channel, name, _, tokens, priority)) in parts.into_iter().enumerate() {
+            prompt.plan.sections.push(Section {
+                channel,
                 name: name.into(),
-                items,
-                tokens,
+                items: 0..1,
+                tokens: tokens + if n == 0 { PER_MESSAGE } else { 0 },
                 priority,
                 cache_breakpoint: false,
             });
+        }
+        if let Some(record) = block(Placement::SystemMessage) {
+            let item = Item::made(Role::System, record.block.clone(), record.block_tokens);
+            prompt.push(Channel::Summary, COMPACTION, PRIORITY_BLOCK, vec![item]);
         }
         for section in self.sections.iter().filter(|section| section.place == Place::Memory) {
             let item = Item::made(Role::User, section.text.clone(), section.tokens + PER_MESSAGE);

@@ -200,13 +200,16 @@ impl Step<'_> {
 
     /// Other settings hold from now on; who shows them is told.
     pub(super) fn take_settings(&mut self, settings: Settings) {
-        let before = std::mem::replace(&mut self.session.settings, settings);
-        let now = &self.session.settings;
-        let (memories, tools) = (before.memory.core != now.memory.core, before.own_tools != now.own_tools);
-        if tools {
+        let old = std::mem::replace(&mut self.session.settings, settings);
+        let new = &self.session.settings;
+        let text = |of: &Settings| (of.system.clone(), of.policy.order.clone());
+        if old.own_tools != new.own_tools || text(&old) != text(new) {
             self.session.freeze(self.around.counter);
         }
-        if memories && self.session.is_stored && self.read_memories() {
+        if old.memory.core != self.session.settings.memory.core
+            && self.session.is_stored
+            && self.read_memories()
+        {
             self.write_head_as_it_was_used();
         }
         self.emit_thread();

@@ -200,7 +200,10 @@ impl Step<'_> {
         record.duration_ms = Some(self.around.now.0.saturating_sub(job.since.0));
         self.session.transcript.record(record.clone());
         self.write(super::stored::Write::Compaction(Box::new(record.clone())));
-        self.remember_compaction(&record);
+        if let Ok((budget, _)) = self.terms(&job) {
+            self.show_background_within(budget);
+            self.remember_compaction(&record, budget);
+        }
         self.finish(job, End::Made(Box::new(record)));
     }
 

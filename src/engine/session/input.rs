@@ -10,8 +10,10 @@ use super::stored::{Always, TurnStatus};
 use crate::engine::delta::Delta;
 use crate::engine::id::{CallId, ItemId, MessageId, SessionId, TurnId};
 use crate::engine::memory::Memory;
+use crate::engine::message::attachment::Attachment;
 use crate::engine::message::{Content, NewMessage, Text, ToolResult};
 use crate::engine::prompt::item::Tool;
+use crate::engine::prompt::order::Background;
 use crate::engine::prompt::request::Answer;
 use crate::engine::prompt::system::CallerSection;
 use crate::engine::scope::Scope;
@@ -47,8 +49,12 @@ pub enum Input {
     Expired(Timer),
     /// The settings that all sessions share changed.
     Settings(Box<Settings>),
+    /// Instruction files or memories were read.
+    Background(Box<Background>),
     /// What background sessions share changed, or was read for the first time.
     Scope(Arc<Scope>),
+    /// Something is so from now on that the next request is to tell, such as a changed instruction file.
+    Attach(Vec<Attachment>),
     /// What was approved once and for all in this workspace.
     Approvals(Arc<[Always]>),
     /// What the workspace remembers changed.
@@ -220,6 +226,9 @@ pub struct Restore {
 pub struct StartTurn {
     /// What the user said, with what was put beside it.
     pub content: Vec<Content>,
+    /// What was so when it was said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
     /// The client's id of the request.
     pub external_id: Option<String>,
     /// What stands before the messages, where it is given.
@@ -241,6 +250,8 @@ pub struct Render {
     pub history: Option<Vec<HistoryTurn>>,
     /// The running turn: request, rounds, results. Nothing where it was handed in before.
     pub current: Option<HistoryTurn>,
+    /// What is so now.
+    pub attachments: Vec<Attachment>,
     /// What stands before the messages, where it is given.
     pub prefix: GivenPrefix,
     /// The model, where this render is for another one.

@@ -1,18 +1,18 @@
 //! Memories of the session's workspace in its prompts (source: 000, 001): when what is frozen of them is read again, what
 //! stands with a message, and what the session is remembered by. What they say is `engine::memory`'s.
 
-use super::Step;
 use super::effect::{Effect, Memorize};
-use super::stored::Driver;
+use super::{Session, Step};
 use crate::engine::compact::record::{Compaction, Status};
-use crate::engine::memory::{Memory, MemoryPatch, Remembered, SESSION_SUMMARY, knowledge, remembered};
+use crate::engine::memory::{Memory, MemoryPatch, SESSION_SUMMARY, knowledge, remembered};
 use crate::engine::message::Content;
-use crate::engine::prompt::KEEP;
-use crate::engine::prompt::system::{CallerSection, OnOverflow, Place};
+use crate::engine::message::attachment::Attachment;
+use crate::engine::prompt::{Source, draft};
+use crate::engine::settings::Budget;
 use std::sync::Arc;
 
-/// The name of what stands with a message, as that of a resource.
-pub const KNOWLEDGE: &str = "memory:knowledge";
+/// The name of what stands with a message.
+pub const KNOWLEDGE: &str = "knowledge";
 
 /// What memories may do in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,8 +57,9 @@ impl Step<'_> {
         changed
     }
 
-    /// A compaction was accepted: its summary is remembered, and the memories are read again.
-    pub(super) fn remember_compaction(&mut self, record: &Compaction) {
+    /// A compaction was accepted: its summary is remembered, and the memories are read again where the prompt still fits
+    /// with them.
+    pub(super) fn remember_compaction(&mut self, record: &Compaction, budget: Budget) {
         if let Some(narrative) = record.narrative.clone().filter(|_| self.session.settings.memory.summaries) {
             let id = format!("summary:{}", record.id);
             let memory = MemoryPatch {
@@ -69,42 +70,25 @@ impl Step<'_> {
             };
             self.effects.push(Effect::Memorize(Box::new(Memorize { id, memory })));
         }
-        if self.read_memories() {
-            self.write_head();
-        }
-    }
-
-    /// What memories say to a request stands with it from now on, after the user's own words. An editor that runs the loop
-    /// compares what it said with what is here, so nothing is put beside that.
-    pub(super) fn add_knowledge(&self, content: &mut Vec<Content>) {
-        let session = &*self.session;
-        let Some(budget) = session.settings.memory.knowledge else { return };
-        if session.head.driver != Driver::Sidecar {
+        let before = self.session.head.prefix.remembered.clone();
+        if !self.read_memories() {
             return;
         }
-        let says: Vec<&str> = content.iter().filter_map(|part| part.text().map(|text| &**text)).collect();
-        if let Some(text) = knowledge(&session.memories, &says.join("\n"), budget, self.around.counter) {
-            content.push(Content::Resource { uri: KNOWLEDGE.to_owned(), text });
+        let Session { transcript, fixed, .. } = &*self.session;
+        let prompt = draft(Source { transcript, fixed, budget }, transcript.in_force());
+        if prompt.tokens > prompt.limit {
+            self.session.head.prefix.remembered = before;
+            return self.session.freeze(self.around.counter);
         }
+        self.write_head();
     }
-}
 
-/// What is remembered as sections: all of it behind the caller's memories, the most important again at the end of the
-/// system text (source: 000).
-pub(super) fn sections(remembered: Option<&Remembered>) -> Vec<CallerSection> {
-    let section = |place, name: &str, text: &str| CallerSection {
-        place,
-        name: name.to_owned(),
-        content: text.to_owned(),
-        priority: KEEP,
-        max_tokens: None,
-        on_overflow: OnOverflow::Keep,
-    };
-    let both = |remembered: &Remembered| {
-        [
-            section(Place::Memory, "coreMemories", &remembered.core),
-            section(Place::System, "keyReminder", &remembered.reminder),
-        ]
-    };
-    remembered.map(both).into_iter().flatten().collect()
+    /// What memories say to a request: it stands with the request from now on (source: 001).
+    pub(super) fn knowledge(&self, content: &[Content]) -> Option<Attachment> {
+        let session = &*self.session;
+        let budget = session.settings.memory.knowledge?;
+        let says: Vec<&str> = content.iter().filter_map(|part| part.text().map(|text| &**text)).collect();
+        let text = knowledge(&session.memories, &says.join("\n"), budget, self.around.counter)?;
+        Some(Attachment { name: KNOWLEDGE.to_owned(), text })
+    }
 }

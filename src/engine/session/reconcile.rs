@@ -319,12 +319,17 @@ fn same(ours: &Message, theirs: &NewMessage, runs: bool) -> bool {
         (Body::User(all), Body::User(said)) => {
             let beside =
                 |part: &Content| matches!(part, Content::Resource { .. } | Content::ContextFile { .. });
+            let unattached = |parts: &'_ [Content]| -> Vec<Content> {
+                let is_attached = |part: &&Content| matches!(part, Content::Attachment(_));
+                parts.iter().filter(|part| !is_attached(part)).cloned().collect()
+            };
+            let (all, said) = (unattached(all), unattached(said));
             let has_id = ours.external_id.is_some() && theirs.external_id.is_some();
             let words = |parts: &'_ [Content]| -> Vec<Content> {
                 parts.iter().filter(|part| !beside(part)).cloned().collect()
             };
-            let same_words = || !words(all).is_empty() && words(all) == words(said);
-            all.starts_with(said) && all.iter().skip(said.len()).all(beside)
+            let same_words = || !words(&all).is_empty() && words(&all) == words(&said);
+            all.starts_with(&said) && all.iter().skip(said.len()).all(beside)
                 || (has_id || runs) && same_words()
         }
         (_, body) => ours.hash == body.hash(),

@@ -29,6 +29,7 @@ impl Step<'_> {
         let mut render = render;
         self.take_prefix(std::mem::take(&mut render.prefix));
         self.limit_results(&render);
+        self.attach_to_render(&mut render);
         let report = match (render.history.take(), render.current.take()) {
             (None, None) => Report::default(),
             (Some(mut history), current) => {
@@ -38,6 +39,7 @@ impl Step<'_> {
             }
             (None, Some(current)) => self.take(vec![current], Reach::Running, true),
         };
+        self.attach_rest(std::mem::take(&mut render.attachments));
         if self.session.transcript.turns().is_empty() {
             let why = "there is nothing to render: neither the session nor the request has a message";
             return self.reply(reply, Err(Refusal::Empty(why)));
@@ -49,10 +51,11 @@ impl Step<'_> {
             Ok(budget) => budget,
             Err(error) => return self.reply(reply, Err(error.into())),
         };
+        let moved = self.settle_placement(budget);
         let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
         let may = self.session.settings.policy.enabled;
         match (prompt::render(source), rendering.render.summarize) {
-            (Ok(_), Summarize::Auto | Summarize::Never) => self.rendered(rendering, None, None),
+            (Ok(_), Summarize::Auto | Summarize::Never) => self.rendered(rendering, moved, None),
             (Err(exceeded), Summarize::Never) => self.reply(reply, Err(exceeded.into())),
             (Err(exceeded), Summarize::Auto) if !may => self.reply(reply, Err(exceeded.into())),
             (rendered, _) => {

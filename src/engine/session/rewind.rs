@@ -11,6 +11,7 @@ use super::{Session, Step};
 use crate::engine::compact::metadata::metadata;
 use crate::engine::compact::record::Status;
 use crate::engine::id::{CompactionId, MessageId, Ordinal, RoundId, SessionId, Time, TurnId};
+use crate::engine::message::attachment::{Attachment, apart, put};
 use crate::engine::message::{AssistantPart, Beside, Body, Content, Message, NewMessage};
 use crate::engine::scope::ScopePatch;
 use crate::engine::text::sha256_hex;
@@ -201,18 +202,19 @@ impl Step<'_> {
         let message = self.session.find(from)?.clone();
         let ord = self.session.cut_at(message.ord);
         let fork = self.fork();
-        let new = match (&message.body, content) {
-            (Body::User(_), Some(content)) => Some(self.stamped(Body::User(content))),
-            (Body::User(same), None) => Some(NewMessage {
-                external_id: message.external_id.clone(),
-                ..self.stamped(Body::User(same.clone()))
-            }),
-            (_, Some(content)) => Some(self.stamped(Body::User(content))),
-            (_, None) => None,
-        };
         self.cut(ord, &fork);
+        let (external_id, content) = match (&message.body, content) {
+            (Body::User(same), None) => (message.external_id.clone(), Some(same.clone())),
+            (old, Some(new)) => {
+                let attached = old.attachments().cloned().map(Content::Attachment);
+                (None, Some(attached.chain(new).collect()))
+            }
+            (_, None) => (None, None),
+        };
         let accepted = Accepted { session: Some(fork), ..Accepted::default() };
-        let Some(new) = new else { return Ok(self.runs_again(accepted)) };
+        let Some(content) = content else { return Ok(self.runs_again(accepted)) };
+        let content = self.attached(content, Vec::new());
+        let new = NewMessage { external_id, ..self.stamped(Body::User(content)) };
         self.close_running();
         let ord = self.session.transcript.append_turn(new, self.around.counter);
         self.took_in(ord);
@@ -258,7 +260,13 @@ impl Step<'_> {
     ) -> Result<Done, Refusal> {
         let message = self.session.find(id)?.clone();
         let body = match &message.body {
-            Body::User(_) => Body::User(content),
+            Body::User(_) => {
+                // What was so then stays so, whatever is said now.
+                let (said, given) = apart(content);
+                let mut all: Vec<Attachment> = message.body.attachments().cloned().collect();
+                put(&mut all, given);
+                Body::User(said.into_iter().chain(all.into_iter().map(Content::Attachment)).collect())
+            }
             Body::Assistant { calls, beside, .. } => {
                 // Thinking and citations belong to the words that they led to; signed, a provider would refuse thinking
                 // beside others.
@@ -346,6 +354,7 @@ impl Step<'_> {
         let fork = (!is_empty).then(|| self.fork());
         let void = self.session.transcript.reset();
         self.session.head.generation = self.session.transcript.generation();
+        self.show_background();
         if self.session.head.title_from != Some(TitleFrom::Client) {
             self.session.head.title = None;
             self.session.head.title_from = None;

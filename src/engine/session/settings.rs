@@ -4,6 +4,7 @@
 use super::memories::MemorySettings;
 use crate::engine::compact::policy::{self, Policy};
 use crate::engine::prompt::item::Tool;
+use crate::engine::prompt::order::{SystemPrompt, SystemText};
 use crate::engine::settings::{Budget, BudgetSettings, SettingsError};
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,10 @@ pub struct Settings {
     pub budget: BudgetSettings,
     /// How it is compacted.
     pub policy: Policy,
+    /// What the named sections of the system text say; what is read from elsewhere is the session's.
+    pub system: SystemText,
+    /// When that goes into prompts.
+    pub system_prompt: SystemPrompt,
     /// Rounds of a turn before the user is asked whether to go on.
     pub round_limit: u32,
     /// Tokens above which a tool's result is shown by its head and its tail; [`most_result`] says what comes of it.
@@ -97,6 +102,8 @@ impl Default for Settings {
             },
             budget: BudgetSettings::default(),
             policy: policy::DEFAULT,
+            system: SystemText::default(),
+            system_prompt: SystemPrompt::default(),
             round_limit: 64,
             max_tool_result_tokens: 16_000,
             model_deadline_ms: 60_000,

@@ -5,6 +5,7 @@ use super::queue::{Accepted, QueueItem};
 use crate::engine::compact::record::{Compaction, Status};
 use crate::engine::id::{CallId, CompactionId, Generation, ItemId, Ordinal, SessionId, Time, TurnId};
 use crate::engine::memory::Remembered;
+use crate::engine::message::attachment::Attachment;
 use crate::engine::message::{Message, Text};
 use crate::engine::prompt::item::Tool;
 use crate::engine::prompt::system::CallerSection;
@@ -106,6 +107,9 @@ pub struct Head {
     pub accepted: u32,
     /// System text, sections and tools, frozen.
     pub prefix: Prefix,
+    /// What it carries from one request to the next.
+    #[serde(default)]
+    pub carried: Carried,
     /// The settings that were made for this session alone, as they came over the wire.
     pub settings: Value,
     /// When it was made.
@@ -119,6 +123,16 @@ impl Head {
     pub fn own_scope(id: &SessionId) -> String {
         id.as_str().to_owned()
     }
+}
+
+/// What a session carries from one request to the next, beside what was said. It is written with most commits, so it
+/// must not grow with the session.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Carried {
+    /// What waits to be told with the next request.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
 }
 
 /// Who gave a session its title.

@@ -25,6 +25,7 @@ impl Step<'_> {
             return self.put_in(start, promised);
         }
         self.close_running();
+        self.background_of_turn();
         let new = self.request(start);
         let (transcript, counter) = (&mut self.session.transcript, self.around.counter);
         let ord = match promised {
@@ -65,8 +66,9 @@ impl Step<'_> {
             self.emit_thread();
         }
         self.take_prefix(start.prefix);
-        let mut content = start.content;
-        self.add_knowledge(&mut content);
+        let known = self.knowledge(&start.content);
+        let attachments = start.attachments.into_iter().chain(known).collect();
+        let content = self.attached(start.content, attachments);
         NewMessage { external_id: start.external_id, ..self.stamped(Body::User(content)) }
     }
 
@@ -90,6 +92,7 @@ impl Step<'_> {
                 "no model can be asked: the client did not say that it answers model/complete".to_owned(),
             );
         }
+        self.settle_placement(budget);
         let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
         match prompt::render(source) {
             Ok(prompt) => self.ask_for_answer(&prompt, !summary_failed(made)),

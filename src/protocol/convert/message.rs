@@ -3,12 +3,13 @@
 
 use super::{ConvertError, Reading};
 use crate::engine::message as ours;
+use crate::engine::message::attachment::Attachment;
 use crate::engine::message::{AssistantPart, Beside, Body, NewMessage, Text, ToolCall};
 use crate::protocol::message::{
     Arguments, AssistantInput, Content, Effect, Message, MessageInput, Part, Role, Shown,
 };
 use crate::protocol::model::{ToolCall as WireCall, Usage};
-use crate::protocol::prompt::ContextFile;
+use crate::protocol::prompt::{self, ContextFile};
 use serde_json::{Map, Value};
 
 impl Reading {
@@ -28,6 +29,7 @@ impl Reading {
             Part::ContextFile { path, text } => {
                 ours::Content::ContextFile { path: path.clone(), text: shared(text) }
             }
+            Part::Attachment { name, text } => ours::Content::Attachment(Attachment::new(name, text)),
             Part::Reasoning { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => {
                 return Err(self.misplaced(part, "content of a user or a tool"));
             }
@@ -148,6 +150,12 @@ impl Reading {
     }
 }
 
+/// Attachments as they were given.
+pub fn attachments(given: Option<&[prompt::Attachment]>) -> Vec<Attachment> {
+    let given = given.unwrap_or_default().iter();
+    given.map(|attachment| Attachment::new(&attachment.name, &attachment.text)).collect()
+}
+
 fn shared(text: &str) -> Text {
     text.into()
 }
@@ -170,6 +178,7 @@ fn kind(part: &Part) -> &str {
         Part::Image { .. } => "image",
         Part::Resource { .. } => "resource",
         Part::ContextFile { .. } => "contextFile",
+        Part::Attachment { .. } => "attachment",
         Part::Reasoning { .. } => "reasoning",
         Part::ToolCall { .. } => "toolCall",
         Part::ToolResult { .. } => "toolResult",
@@ -197,6 +206,9 @@ pub fn content_parts(content: &[ours::Content]) -> Vec<Part> {
             }
             ours::Content::ContextFile { path, text } => {
                 Part::ContextFile { path: path.clone(), text: text.to_string() }
+            }
+            ours::Content::Attachment(Attachment { name, text }) => {
+                Part::Attachment { name: name.clone(), text: text.to_string() }
             }
         })
         .collect()

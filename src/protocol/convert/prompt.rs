@@ -1,12 +1,13 @@
 //! Prompts as they are sent: items, plan, sizes, cuts. Nothing is joined here.
 
 use super::message::content_parts;
+use crate::engine::message::Content;
 use crate::engine::prompt as ours;
 use crate::engine::prompt::item::{Item, ItemPart};
 use crate::engine::prompt::system::CallerSection;
 use crate::engine::prompt::{KEEP, Prompt, PromptPlan};
 use crate::protocol::context::SectionTokens;
-use crate::protocol::message::{Arguments, Content, Part};
+use crate::protocol::message::{self, Arguments, Part};
 use crate::protocol::prompt::{Cut, PlanSection, PromptMessage, Section};
 
 /// Indexes of the messages after which a provider's cache may keep a prompt.
@@ -34,6 +35,8 @@ pub fn prompt_messages(items: &[Item], breakpoints: &[usize]) -> Vec<PromptMessa
 
 fn item_parts(item: &Item) -> Vec<Part> {
     let said = item.parts.iter().flat_map(|part| match part {
+        // Any wire can carry it, and what a model reads is ours to say.
+        ItemPart::Content(Content::Attachment(attachment)) => vec![Part::Text { text: attachment.framed() }],
         ItemPart::Content(content) => content_parts(std::slice::from_ref(content)),
         ItemPart::Reasoning { text, signature, block } => vec![Part::Reasoning {
             text: text.to_string(),
@@ -45,7 +48,7 @@ fn item_parts(item: &Item) -> Vec<Part> {
     if let Some(call) = &item.call_id {
         return vec![Part::ToolResult {
             tool_call_id: call.as_str().to_owned(),
-            content: Content(said.collect()),
+            content: message::Content(said.collect()),
             is_error: None,
             exit_code: None,
             effects: None,

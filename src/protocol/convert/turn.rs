@@ -1,8 +1,9 @@
 //! Turns of a client's history: their messages in order, and the summaries that the client persisted with them.
 
+use super::message::attachments;
 use super::{ConvertError, Reading};
 use crate::engine::compact::metadata::SummaryEntry;
-use crate::engine::message::{Beside, Body, NewMessage};
+use crate::engine::message::{Beside, Body, Content, NewMessage};
 use crate::engine::session::history_turn::HistoryTurn;
 use crate::protocol::restore::{SummaryMetadata, TurnMetadata};
 use crate::protocol::turn::{Round, Turn};
@@ -46,6 +47,7 @@ impl Reading {
         if let Some(request) = &turn.request {
             let mut content = self.field("request", |reading| reading.content(request))?;
             content.extend(self.beside(turn.variables.as_deref(), turn.notebook.as_deref())?);
+            content.extend(attachments(turn.attachments.as_deref()).into_iter().map(Content::Attachment));
             messages.push(NewMessage {
                 external_id: turn.external_id.clone(),
                 ..NewMessage::new(Body::User(content))

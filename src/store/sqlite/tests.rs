@@ -50,6 +50,7 @@ fn head() -> Write {
         origin: Default::default(),
         accepted: 0,
         prefix: Prefix::default(),
+        carried: Default::default(),
         settings: json!({}),
         created_at: Time(1),
         updated_at: Time(1),

@@ -110,6 +110,7 @@ fn write_head(tx: &Transaction<'_>, head: &Head) -> Done {
     let json = |error: serde_json::Error| refused(&head.id, error.to_string());
     let prefix = Blob::new(serde_json::to_string(&head.prefix).map_err(json)?);
     let settings = serde_json::to_string(&head.settings).map_err(json)?;
+    let carried = serde_json::to_string(&head.carried).map_err(json)?;
     put(tx, &prefix)?;
     let before: Option<String> = tx
         .prepare_cached("SELECT prefix FROM chat_sessions WHERE id = ?1")?
@@ -149,12 +150,14 @@ fn write_head(tx: &Transaction<'_>, head: &Head) -> Done {
         drop_blob(tx, &before)?;
     }
     let mut statement = tx.prepare_cached(
-        "INSERT INTO chat_activity (session, workspace, updated_at, accepted) VALUES (?1, ?2, ?3, ?4)
+        "INSERT INTO chat_activity (session, workspace, updated_at, accepted, carried) VALUES (?1, ?2, ?3, ?4, ?5)
          ON CONFLICT (session) DO UPDATE SET
-             workspace = excluded.workspace, updated_at = excluded.updated_at, accepted = excluded.accepted
-         WHERE (workspace, updated_at, accepted) IS NOT (?2, ?3, ?4)",
+             workspace = excluded.workspace, updated_at = excluded.updated_at, accepted = excluded.accepted,
+             carried = excluded.carried
+         WHERE (workspace, updated_at, accepted, carried) IS NOT (?2, ?3, ?4, ?5)",
     )?;
-    statement.execute(params![session, head.workspace, millis(head.updated_at), head.accepted])?;
+    let activity = params![session, head.workspace, millis(head.updated_at), head.accepted, carried];
+    statement.execute(activity)?;
     Ok(())
 }
 

@@ -9,6 +9,7 @@ use threadhold::engine::compact::record::{Compaction, Mode, Status};
 use threadhold::engine::id::Ordinal;
 use threadhold::engine::message::{Body, Message};
 use threadhold::engine::prompt::item::Role;
+use threadhold::engine::prompt::order::SystemText;
 use threadhold::engine::prompt::request::{Completion, Request};
 use threadhold::engine::prompt::system::Fixed;
 use threadhold::engine::prompt::{self, Prompt, Source};
@@ -107,7 +108,13 @@ impl<'a> Watcher<'a> {
         let (sender, asked) = channel();
         let watcher = Watcher {
             counter,
-            fixed: Fixed::new(system, &[], case.import.tools.clone(), counter),
+            fixed: Fixed::new(
+                &SystemText::whole(system),
+                &case.policy.order,
+                &[],
+                case.import.tools.clone(),
+                counter,
+            ),
             budget: BudgetSettings::default().budget(case.window).expect("a window that leaves room"),
             case,
             asked,

@@ -92,6 +92,7 @@ pub fn joined(content: &[Content]) -> String {
             Content::Resource { uri: name, text } | Content::ContextFile { path: name, text } => {
                 format!("{name}\n{text}")
             }
+            Content::Attachment(attachment) => attachment.framed(),
         })
         .collect();
     // An empty start takes no line of its own.
@@ -210,6 +211,7 @@ pub fn weight(item: &Item, counter: &dyn TokenCount) -> u32 {
         ItemPart::Content(
             Content::Resource { uri: name, text } | Content::ContextFile { path: name, text },
         ) => counter.count(name) + counter.count(text) + 4,
+        ItemPart::Content(Content::Attachment(attachment)) => counter.count(&attachment.framed()),
         ItemPart::Reasoning { text, signature, block } => {
             let block = block.as_ref().map(|block| serde_json::to_string(&**block).expect("JSON"));
             counter.count(text)

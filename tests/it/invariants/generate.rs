@@ -6,7 +6,7 @@ use proptest::sample::select;
 use serde_json::{Map, json};
 use std::fmt;
 use std::sync::Arc;
-use threadhold::engine::compact::policy::{DEFAULT, LIMITER, Policy, Stage, USER_WORDS_AND_LEDGER};
+use threadhold::engine::compact::policy::{DEFAULT, FOUR_STAGE, Policy, Stage, WORDS_AND_LEDGER};
 use threadhold::engine::compact::record::ModeRequested;
 use threadhold::engine::id::CallId;
 use threadhold::engine::message::{
@@ -360,8 +360,8 @@ pub fn policies() -> Vec<Policy> {
     let no_limiter = Policy { limit_history: Stage::Off, ..DEFAULT };
     vec![
         DEFAULT,
-        USER_WORDS_AND_LEDGER,
-        LIMITER,
+        WORDS_AND_LEDGER,
+        FOUR_STAGE,
         no_limiter.clone(),
         Policy { summary_mode: ModeRequested::Full, ..no_limiter.clone() },
         Policy { summary_mode: ModeRequested::Simple, ..no_limiter },

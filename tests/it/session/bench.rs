@@ -83,6 +83,7 @@ fn head(driver: Driver) -> Head {
         origin: Default::default(),
         accepted: 0,
         prefix: Prefix::default(),
+        carried: Default::default(),
         settings: serde_json::Value::Null,
         created_at: Time(1),
         updated_at: Time(1),

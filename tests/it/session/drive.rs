@@ -6,6 +6,7 @@ use super::model::Model;
 use std::sync::Arc;
 use threadhold::engine::delta::Delta;
 use threadhold::engine::id::{CallId, ItemId, MessageId, SessionId, TurnId};
+use threadhold::engine::message::attachment::Attachment;
 use threadhold::engine::message::{Body, Content, NewMessage, ToolCall, ToolResult, Usage};
 use threadhold::engine::prompt::item::{Approval, EndsTurn, Tool, ToolKind};
 use threadhold::engine::prompt::request::{Answer as Answered, StopReason};
@@ -153,6 +154,9 @@ impl Model {
                 self.bench.approvals = vec![always; usize::from(n.min(1))];
                 self.input(Input::Approvals(self.bench.approvals.clone().into()));
             }
+            Happening::Attaches(n) => {
+                self.input(Input::Attach(vec![Attachment::new("AGENTS.md", &text(u16::from(n)))]))
+            }
             Happening::Abandons => {
                 if let Some(open) = self.bench.open_replies.last().copied() {
                     // What is abandoned may be answered with a cancellation, or not at all.
@@ -175,6 +179,7 @@ impl Model {
                 let prefix = GivenPrefix { tools: Some(editors_tools(size % 2 == 0)), sections: None };
                 Command::StartTurn(Box::new(StartTurn {
                     content: if is_empty { Vec::new() } else { words(&text(size)) },
+                    attachments: attachments(size),
                     external_id: (size % 3 == 0).then(|| format!("e{size}")),
                     prefix: if matches!(what, Beside::Tools) { prefix } else { GivenPrefix::default() },
                     model: matches!(what, Beside::Model)
@@ -270,7 +275,15 @@ impl Model {
                 };
                 let history = (how % 5 != 0).then_some(history);
                 let current = current.filter(|_| how % 7 != 0);
-                let render = Render { history, current, breakpoints: true, summarize, ..Render::default() };
+                let attachments = attachments(size);
+                let render = Render {
+                    history,
+                    current,
+                    attachments,
+                    breakpoints: true,
+                    summarize,
+                    ..Render::default()
+                };
                 Command::Render(Box::new(render))
             }
             Happening::AppendsRound { calls, results } => {
@@ -418,6 +431,12 @@ impl Model {
             false => drop(self.command(Command::Decide(decisions))),
         }
     }
+}
+
+/// What an editor says is so: nothing often, and not always the same.
+fn attachments(size: u16) -> Vec<Attachment> {
+    let named = |name: &str| Attachment::new(name, &format!("it is {}", size / 5));
+    ["openFiles", "date"].into_iter().take(usize::from(size % 4 % 3)).map(named).collect()
 }
 
 /// An editor's copy: turns by number, so that the same number is the same turn.

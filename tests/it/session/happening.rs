@@ -41,6 +41,8 @@ pub enum Happening {
     Searches,
     Subscribes(u8),
     Abandons,
+    /// Something is so that the next request is to tell.
+    Attaches(u8),
     Renders {
         turns: u8,
         resent: bool,
@@ -290,6 +292,7 @@ fn command() -> BoxedStrategy<Happening> {
         1 => Just(Happening::Searches),
         1 => (0u8..5).prop_map(Happening::Subscribes),
         1 => Just(Happening::Abandons),
+        2 => any::<u8>().prop_map(Happening::Attaches),
         5 => (0u8..5, prop::bool::weighted(0.1), 0u8..4, size(), any::<u8>()).prop_map(
             |(turns, resent, rounds, size, how)| Happening::Renders { turns, resent, rounds, size, how }
         ),

@@ -162,6 +162,7 @@ pub fn head(id: &str) -> Head {
         origin: Default::default(),
         accepted: 0,
         prefix: Prefix::default(),
+        carried: Default::default(),
         settings: serde_json::json!({}),
         created_at: Time(10),
         updated_at: Time(20),

@@ -1,0 +1,36 @@
+//! `threadhold policy`: the built-in policies by name, one of them as a file to begin with.
+
+use super::files::{policy, print};
+use super::{Failure, SUCCESS};
+use crate::engine::compact::policy::presets::ALL;
+use crate::engine::compact::policy::write;
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub(super) struct PolicyCommand {
+    /// A built-in policy, or a policy file; it is printed as TOML. Without one the built-in ones are listed
+    #[arg(value_name = "NAME|FILE")]
+    policy: Option<String>,
+}
+
+impl PolicyCommand {
+    pub(super) fn run(&self) -> Result<u8, Failure> {
+        match &self.policy {
+            Some(name) => print(&write(&policy(name)?))?,
+            None => print(&list())?,
+        }
+        Ok(SUCCESS)
+    }
+}
+
+/// A line for each built-in policy.
+fn list() -> String {
+    let lines = ALL.iter().map(|preset| {
+        let aliases = match preset.aliases {
+            [] => String::new(),
+            aliases => format!(" (also {})", aliases.join(", ")),
+        };
+        format!("{:<16}{}{aliases}\n", preset.policy.name, preset.about)
+    });
+    lines.collect()
+}

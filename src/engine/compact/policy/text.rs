@@ -1,0 +1,471 @@
+//! A policy as a TOML file: one table of keys, by which it is read, written and explained. What is not said is as in the
+//! policy that it builds on. A key that is not known and a value that is not possible are errors that name both.
+
+use super::presets::known;
+use super::{Consent, DEFAULT, Policy, Retention, Stage};
+use crate::engine::compact::record::{ModeRequested, Placement};
+use crate::engine::prompt::order::Named;
+use crate::engine::settings::PerMille;
+use std::fmt::Write;
+use thiserror::Error;
+use toml::{Table, Value};
+
+/// A text that is no policy, and what it would have to be.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PolicyError {
+    /// It is no TOML.
+    #[error("line {line}: {reason}")]
+    Syntax {
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A key that no policy has.
+    #[error("there is no key {key:?}; known: {known}")]
+    Key {
+        /// The key, with its table.
+        key: String,
+        /// The keys that exist there.
+        known: String,
+    },
+    /// A value that its key cannot have.
+    #[error("{key} = {value} cannot be used; possible: {possible}")]
+    Value {
+        /// The key, with its table.
+        key: String,
+        /// The value as it was written.
+        value: String,
+        /// What would be possible.
+        possible: String,
+    },
+}
+
+/// A key of the file.
+struct Key {
+    /// Its table and its name, with a point between; a name alone at the top.
+    path: &'static str,
+    /// What it means, with its unit.
+    about: &'static str,
+    /// What it may be.
+    possible: &'static str,
+    get: fn(&Policy) -> Value,
+    /// Nothing where the value is not possible.
+    set: fn(&mut Policy, &Value) -> Option<()>,
+}
+
+/// The key that names the policy which a file builds on.
+const BASE: &str = "base";
+const SWITCH: &str = "true or false";
+const SHARE: &str = "a share from 0 to 1 in steps of 0.001";
+const SHARE_OR_OFF: &str = "a share above 0 and up to 1 in steps of 0.001, or \"off\"";
+const COUNT: &str = "a number from 1 on";
+const COUNT_OR_OFF: &str = "a number from 1 on, or \"off\"";
+const COUNT_OR_AUTO: &str = "a number from 0 on, or \"auto\"";
+const BYTES: &str = "a number from 0 on";
+const ORDER: &str = "names of sections, each of them once in one of the two lists: system, identity, role, \
+iterationBudget, toolRules, toolGuidelines, toolkitHints, instructionFiles, coreMemories, keyReminder, project, callers";
+
+const PLACEMENTS: &[(&str, Placement)] = &[
+    ("userAtBoundary", Placement::UserAtBoundary),
+    ("systemMessage", Placement::SystemMessage),
+    ("systemPromptTail", Placement::SystemPromptTail),
+];
+const CONSENTS: &[(&str, Consent)] = &[("auto", Consent::Auto), ("ask", Consent::Ask), ("off", Consent::Off)];
+const MODES: &[(&str, ModeRequested)] =
+    &[("auto", ModeRequested::Auto), ("full", ModeRequested::Full), ("simple", ModeRequested::Simple)];
+const STAGES: &[(&str, Stage)] = &[
+    ("off", Stage::Off),
+    ("foldRepeats", Stage::FoldRepeats),
+    ("shortenResults", Stage::ShortenResults),
+    ("limitHistory", Stage::LimitHistory),
+];
+
+/// All keys, those at the top first, then table by table.
+const KEYS: &[Key] = &[
+    Key {
+        path: "name",
+        about: "its name in reports",
+        possible: "a text that is not empty",
+        get: |policy| Value::from(&*policy.name),
+        set: |policy, value| {
+            let name = value.as_str().filter(|name| !name.trim().is_empty())?;
+            set(&mut policy.name, name.to_owned().into())
+        },
+    },
+    Key {
+        path: "enabled",
+        about: "whether anything is compacted at all",
+        possible: SWITCH,
+        get: |policy| Value::from(policy.enabled),
+        set: |policy, value| set(&mut policy.enabled, value.as_bool()?),
+    },
+    Key {
+        path: "consent",
+        about: "who decides about a compaction that nobody asked for: auto, the user (ask), or none is made (off)",
+        possible: "\"auto\", \"ask\" or \"off\"",
+        get: |policy| word(CONSENTS, policy.consent),
+        set: |policy, value| set(&mut policy.consent, named(CONSENTS, value)?),
+    },
+    Key {
+        path: "retention",
+        about: "what stays at the least: the newest round, so many user turns, so many messages, or a share of the limit",
+        possible: "\"rounds\", { userTurns = a number from 1 on }, { messages = a number from 1 on } or \
+{ tokenTail = a share above 0 and below 1 }",
+        get: |policy| retention_value(policy.retention),
+        set: |policy, value| set(&mut policy.retention, retention(value)?),
+    },
+    Key {
+        path: "placement",
+        about: "where the block stands: in a user message, in a system message, at the end of the system text",
+        possible: "\"userAtBoundary\", \"systemMessage\" or \"systemPromptTail\"",
+        get: |policy| word(PLACEMENTS, policy.placement),
+        set: |policy, value| set(&mut policy.placement, named(PLACEMENTS, value)?),
+    },
+    Key {
+        path: "summaryMode",
+        about: "which summary a model is asked for",
+        possible: "\"auto\", \"full\" or \"simple\"",
+        get: |policy| word(MODES, policy.summary_mode),
+        set: |policy, value| set(&mut policy.summary_mode, named(MODES, value)?),
+    },
+    Key {
+        path: "summaryBreakpoints",
+        about: "whether a request for a full summary carries the prompt's cache breakpoints",
+        possible: SWITCH,
+        get: |policy| Value::from(policy.summary_breakpoints),
+        set: |policy, value| set(&mut policy.summary_breakpoints, value.as_bool()?),
+    },
+    Key {
+        path: "limitHistory",
+        about: "how far results are shortened and rounds dropped before a model is asked",
+        possible: "\"off\", \"foldRepeats\", \"shortenResults\" or \"limitHistory\"",
+        get: |policy| word(STAGES, policy.limit_history),
+        set: |policy, value| set(&mut policy.limit_history, named(STAGES, value)?),
+    },
+    Key {
+        path: "minNewTokens",
+        about: "new tokens before a trigger other than an overflow starts another; auto: as between limit and target",
+        possible: COUNT_OR_AUTO,
+        get: |policy| policy.min_new_tokens.map_or(Value::from("auto"), Value::from),
+        set: |policy, value| match value.as_str() {
+            Some("auto") => set(&mut policy.min_new_tokens, None),
+            _ => set(&mut policy.min_new_tokens, Some(count(value, 0)?)),
+        },
+    },
+    Key {
+        path: "mostFailures",
+        about: "failed summaries in a row after which no model is asked until something new is said",
+        possible: COUNT,
+        get: |policy| Value::from(policy.most_failures),
+        set: |policy, value| set(&mut policy.most_failures, count(value, 1)?),
+    },
+    Key {
+        path: "budgetExit",
+        about: "share of the limit at which a turn is asked to come to an end",
+        possible: SHARE_OR_OFF,
+        get: |policy| share_or_off_value(policy.budget_exit),
+        set: |policy, value| set(&mut policy.budget_exit, share_or_off(value)?),
+    },
+    Key {
+        path: "targetRatio",
+        about: "share of the room above what must stay that a prompt may fill after a compaction",
+        possible: SHARE,
+        get: |policy| share_value(policy.target_ratio),
+        set: |policy, value| set(&mut policy.target_ratio, share(value)?),
+    },
+    Key {
+        path: "userMessages",
+        about: "share of the limit for user messages of the covered span, byte for byte",
+        possible: SHARE,
+        get: |policy| share_value(policy.user_messages),
+        set: |policy, value| set(&mut policy.user_messages, share(value)?),
+    },
+    Key {
+        path: "rawTail",
+        about: "share of the free space for the newest rounds as they are; with shortTail 0, too: none stays",
+        possible: SHARE,
+        get: |policy| share_value(policy.raw_tail),
+        set: |policy, value| set(&mut policy.raw_tail, share(value)?),
+    },
+    Key {
+        path: "shortTail",
+        about: "share of the free space for older rounds with shortened results",
+        possible: SHARE,
+        get: |policy| share_value(policy.short_tail),
+        set: |policy, value| set(&mut policy.short_tail, share(value)?),
+    },
+    Key {
+        path: "ledger",
+        about: "share of the free space for the ledger, at most",
+        possible: SHARE,
+        get: |policy| share_value(policy.ledger),
+        set: |policy, value| set(&mut policy.ledger, share(value)?),
+    },
+    Key {
+        path: "identifiers",
+        about: "share of the free space for the identifier index, at most",
+        possible: SHARE,
+        get: |policy| share_value(policy.identifiers),
+        set: |policy, value| set(&mut policy.identifiers, share(value)?),
+    },
+    Key {
+        path: "shortenTo.headBytes",
+        about: "bytes of a shortened result's beginning",
+        possible: BYTES,
+        get: |policy| Value::from(policy.shorten_to.0),
+        set: |policy, value| set(&mut policy.shorten_to.0, bytes(value)?),
+    },
+    Key {
+        path: "shortenTo.tailBytes",
+        about: "bytes of a shortened result's end",
+        possible: BYTES,
+        get: |policy| Value::from(policy.shorten_to.1),
+        set: |policy, value| set(&mut policy.shorten_to.1, bytes(value)?),
+    },
+    Key {
+        path: "order.system",
+        about: "sections of the system text, in their order",
+        possible: ORDER,
+        get: |policy| names(&policy.order.system),
+        set: |policy, value| set(&mut policy.order.system, sections(value)?.into()),
+    },
+    Key {
+        path: "order.memory",
+        about: "sections that are messages after it, in their order",
+        possible: ORDER,
+        get: |policy| names(&policy.order.memory),
+        set: |policy, value| set(&mut policy.order.memory, sections(value)?.into()),
+    },
+    Key {
+        path: "triggers.providerOverflow",
+        about: "the provider said that a prompt was too large",
+        possible: SWITCH,
+        get: |policy| Value::from(policy.triggers.provider_overflow),
+        set: |policy, value| set(&mut policy.triggers.provider_overflow, value.as_bool()?),
+    },
+    Key {
+        path: "triggers.preTurn",
+        about: "share of the limit that a prompt has when a turn begins",
+        possible: SHARE_OR_OFF,
+        get: |policy| share_or_off_value(policy.triggers.pre_turn),
+        set: |policy, value| set(&mut policy.triggers.pre_turn, share_or_off(value)?),
+    },
+    Key {
+        path: "triggers.background",
+        about: "share of the limit at which a summary is prepared beside the running turn",
+        possible: SHARE_OR_OFF,
+        get: |policy| share_or_off_value(policy.triggers.background),
+        set: |policy, value| set(&mut policy.triggers.background, share_or_off(value)?),
+    },
+    Key {
+        path: "triggers.modelChanged",
+        about: "the next model's window is smaller, and the prompt does not fit it",
+        possible: SWITCH,
+        get: |policy| Value::from(policy.triggers.model_changed),
+        set: |policy, value| set(&mut policy.triggers.model_changed, value.as_bool()?),
+    },
+    Key {
+        path: "triggers.userTurns",
+        about: "more user turns than this are shown",
+        possible: COUNT_OR_OFF,
+        get: |policy| count_or_off_value(policy.triggers.user_turns),
+        set: |policy, value| set(&mut policy.triggers.user_turns, count_or_off(value)?),
+    },
+    Key {
+        path: "triggers.messages",
+        about: "more messages than this are shown",
+        possible: COUNT_OR_OFF,
+        get: |policy| count_or_off_value(policy.triggers.messages),
+        set: |policy, value| set(&mut policy.triggers.messages, count_or_off(value)?),
+    },
+    Key {
+        path: "triggers.idleSecs",
+        about: "seconds without a word",
+        possible: COUNT_OR_OFF,
+        get: |policy| count_or_off_value(policy.triggers.idle_secs),
+        set: |policy, value| set(&mut policy.triggers.idle_secs, count_or_off(value)?),
+    },
+];
+
+/// Reads a policy. `base` names a built-in one that it builds on; the default where it names none. One without a name of
+/// its own is called `custom`.
+pub fn read(text: &str) -> Result<Policy, PolicyError> {
+    let table: Table = text.parse().map_err(|error: toml::de::Error| syntax(text, &error))?;
+    let mut policy = match table.get(BASE) {
+        None => DEFAULT,
+        Some(base) => {
+            let found = base.as_str().and_then(|name| Policy::named(name).ok());
+            found.ok_or_else(|| unusable(BASE, base, known()))?
+        }
+    };
+    policy.name = "custom".into();
+    for (name, value) in table.iter().filter(|(name, _)| *name != BASE) {
+        match value {
+            Value::Table(inner) if is_table(name) => {
+                inner
+                    .iter()
+                    .try_for_each(|(key, value)| take(&mut policy, &format!("{name}.{key}"), value))?;
+            }
+            value => take(&mut policy, name, value)?,
+        }
+    }
+    fits_together(&policy)?;
+    Ok(policy)
+}
+
+/// The policy as a file that [`read`] takes, each key with a word on what it means.
+pub fn write(policy: &Policy) -> String {
+    let mut text = String::new();
+    let mut table = "";
+    for key in KEYS {
+        let (of, name) = key.path.split_once('.').unwrap_or(("", key.path));
+        if of != table {
+            table = of;
+            let _ = write!(text, "\n[{table}]\n");
+        }
+        let _ = write!(text, "# {}\n{name} = {}\n", key.about, (key.get)(policy));
+    }
+    text
+}
+
+fn is_table(name: &str) -> bool {
+    KEYS.iter().any(|key| key.path.split_once('.').is_some_and(|(table, _)| table == name))
+}
+
+fn take(policy: &mut Policy, path: &str, value: &Value) -> Result<(), PolicyError> {
+    let key = KEYS.iter().find(|key| key.path == path).ok_or_else(|| {
+        let table = path.split_once('.').map(|(table, _)| table);
+        let beside = |key: &&Key| {
+            table.is_none_or(|table| key.path.split_once('.').is_some_and(|(of, _)| of == table))
+        };
+        let known = KEYS.iter().filter(beside).map(|key| key.path);
+        let known: Vec<&str> = known.chain(table.is_none().then_some(BASE)).collect();
+        PolicyError::Key { key: path.to_owned(), known: known.join(", ") }
+    })?;
+    (key.set)(policy, value).ok_or_else(|| unusable(path, value, key.possible.to_owned()))
+}
+
+/// What no key can know by itself.
+fn fits_together(policy: &Policy) -> Result<(), PolicyError> {
+    let wrong = |path: &str, possible: String| {
+        let value = KEYS.iter().find(|key| key.path == path).map_or(Value::from(""), |key| (key.get)(policy));
+        Err(unusable(path, &value, possible))
+    };
+    if !policy.order.is_whole() {
+        return wrong("order.system", ORDER.to_owned());
+    }
+    let beyond = |most: Option<u32>, kept: usize| most.is_some_and(|most| most as usize <= kept);
+    match policy.retention {
+        Retention::UserTurns(kept) if beyond(policy.triggers.user_turns, kept) => {
+            wrong("triggers.userTurns", format!("more than the {kept} that stay"))
+        }
+        Retention::Messages(kept) if beyond(policy.triggers.messages, kept) => {
+            wrong("triggers.messages", format!("more than the {kept} that stay"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn unusable(key: &str, value: &Value, possible: String) -> PolicyError {
+    PolicyError::Value { key: key.to_owned(), value: value.to_string(), possible }
+}
+
+fn syntax(text: &str, error: &toml::de::Error) -> PolicyError {
+    let start = error.span().map_or(0, |span| span.start);
+    let before = text.get(..start).unwrap_or_default();
+    PolicyError::Syntax { line: before.matches('\n').count() + 1, reason: error.message().to_owned() }
+}
+
+fn set<T>(place: &mut T, value: T) -> Option<()> {
+    *place = value;
+    Some(())
+}
+
+fn word<T: Copy + PartialEq>(table: &[(&'static str, T)], value: T) -> Value {
+    let known = table.iter().find(|(_, known)| *known == value);
+    Value::from(known.map_or("", |(name, _)| name))
+}
+
+fn named<T: Copy>(table: &[(&str, T)], value: &Value) -> Option<T> {
+    let name = value.as_str()?;
+    table.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+}
+
+fn share(value: &Value) -> Option<PerMille> {
+    let ratio = value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))?;
+    PerMille::from_ratio(ratio)
+}
+
+fn share_value(share: PerMille) -> Value {
+    Value::from(share.as_ratio())
+}
+
+fn share_or_off(value: &Value) -> Option<Option<PerMille>> {
+    match value.as_str() {
+        Some("off") => Some(None),
+        _ => share(value).filter(|share| *share > PerMille::new(0)).map(Some),
+    }
+}
+
+fn share_or_off_value(share: Option<PerMille>) -> Value {
+    share.map_or(Value::from("off"), share_value)
+}
+
+fn count(value: &Value, least: u32) -> Option<u32> {
+    let number = u32::try_from(value.as_integer()?).ok()?;
+    (number >= least).then_some(number)
+}
+
+fn bytes(value: &Value) -> Option<u32> {
+    // Head and tail are added up.
+    count(value, 0).filter(|bytes| *bytes <= u32::MAX / 2)
+}
+
+fn count_or_off(value: &Value) -> Option<Option<u32>> {
+    match value.as_str() {
+        Some("off") => Some(None),
+        _ => count(value, 1).map(Some),
+    }
+}
+
+fn count_or_off_value(count: Option<u32>) -> Value {
+    count.map_or(Value::from("off"), Value::from)
+}
+
+fn retention(value: &Value) -> Option<Retention> {
+    if value.as_str() == Some("rounds") {
+        return Some(Retention::Rounds);
+    }
+    let table = value.as_table().filter(|table| table.len() == 1)?;
+    let (kind, value) = table.iter().next()?;
+    match kind.as_str() {
+        "userTurns" => Some(Retention::UserTurns(count(value, 1)? as usize)),
+        "messages" => Some(Retention::Messages(count(value, 1)? as usize)),
+        "tokenTail" => {
+            let share = share(value)?;
+            (PerMille::new(0) < share && share < PerMille::new(1000)).then_some(Retention::TokenTail(share))
+        }
+        _ => None,
+    }
+}
+
+fn retention_value(retention: Retention) -> Value {
+    let of = |kind: &str, value: Value| Value::Table(Table::from_iter([(kind.to_owned(), value)]));
+    let many = |number: usize| Value::from(i64::try_from(number).unwrap_or(i64::MAX));
+    match retention {
+        Retention::Rounds => Value::from("rounds"),
+        Retention::UserTurns(turns) => of("userTurns", many(turns)),
+        Retention::Messages(messages) => of("messages", many(messages)),
+        Retention::TokenTail(share) => of("tokenTail", share_value(share)),
+    }
+}
+
+fn names(sections: &[Named]) -> Value {
+    Value::Array(sections.iter().map(|section| Value::from(section.name())).collect())
+}
+
+fn sections(value: &Value) -> Option<Vec<Named>> {
+    let named = |name: &Value| Named::ALL.into_iter().find(|named| Some(named.name()) == name.as_str());
+    value.as_array()?.iter().map(named).collect()
+}

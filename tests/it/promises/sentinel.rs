@@ -1,0 +1,180 @@
+//! After five compactions in a row, whoever wrote the summaries: what the user said, what was changed, what was run and
+//! how it ended, and what was pinned stand in the prompt, or a report names them. The real transcripts are read here by
+//! the test itself: nothing of the ledger is in what is expected.
+
+use super::enact::{Enactment, Summarizer, argument, said};
+use crate::corpus::transcripts;
+use serde_json::json;
+use std::collections::BTreeSet;
+use threadhold::engine::message::{Body, Content, ToolCall};
+use threadhold::engine::transcript::Transcript;
+use threadhold::transcript_io::{Import, import};
+
+const FILES: [&str; 6] = [
+    "claude-code-session-four.jsonl",
+    "vscode-claude-session.jsonl",
+    "pi-large-session.jsonl",
+    "vscode-copilot-chat-mcp.json",
+    "vscode-copilot.chatreplay.json",
+    "sweagent-marshmallow-fc.traj",
+];
+
+/// Compactions in a row, at the least.
+const IN_A_ROW: usize = 5;
+
+/// promise: P1 P2 P4
+#[test]
+fn p4_after_five_compactions_everything_is_there_or_named_whoever_sums_up() {
+    let Some(folder) = transcripts() else { return };
+    for file in FILES {
+        let import = import(&std::fs::read(folder.join(file)).unwrap(), None).unwrap();
+        for summarizer in Summarizer::ALL {
+            // The chat replay's tools are not offered here: their schemas would fill any small window.
+            for window in [16_000, 32_000] {
+                let name = format!("{file}, {window}, {summarizer:?}");
+                after_five_compactions(&import, window, summarizer, &name);
+            }
+        }
+    }
+}
+
+fn after_five_compactions(import: &Import, window: u32, summarizer: Summarizer, name: &str) {
+    let mut session = Enactment::new(import, window, summarizer);
+    session.live(import);
+    let mut made = 0;
+    for turn in 0..20 {
+        sentinel_turn(&mut session, turn);
+        made += usize::from(session.compacts());
+        if made >= IN_A_ROW {
+            break;
+        }
+    }
+    assert!(made >= IN_A_ROW, "{name}: {made} compactions");
+    session.asks(vec![Content::Text("What is left to do?".into())]);
+    let prompt: Vec<String> = session.request().iter().map(said).collect();
+    let transcript = session.bench.session.transcript();
+    let record = transcript.in_force().unwrap();
+    let missing = users_missing(transcript, &prompt);
+    let reported: BTreeSet<u32> = record.reported_users.iter().map(|ord| ord.0).collect();
+    assert_eq!(
+        missing.difference(&reported).collect::<Vec<_>>(),
+        Vec::<&u32>::new(),
+        "{name}: user messages"
+    );
+    let all = prompt.join("\n");
+    for ord in &reported {
+        assert!(is_named(&record.block, *ord), "{name}: user message {ord} is not named");
+    }
+    let done = Done::of(transcript);
+    let left_out = |heading: &str| stated(&record.block, heading);
+    let files: Vec<&String> = done.changed.iter().filter(|path| !all.contains(*path)).collect();
+    assert!(files.len() <= left_out("# Files changed"), "{name}: changed files {files:?}\n{}", record.block);
+    let commands: Vec<&(String, Option<i32>)> = done.ran.iter().filter(|ran| !shows(&all, ran)).collect();
+    assert!(commands.len() <= left_out("# Commands run"), "{name}: {commands:?}\n{}", record.block);
+    assert_eq!(all.matches("<conversation-summary>").count(), 1, "{name}: one block");
+    assert!(!all.contains("rm -rf /\"}"), "{name}: what a summarizer asked for is nowhere");
+}
+
+/// A turn in which a file is changed and a command fails in its own way.
+fn sentinel_turn(session: &mut Enactment, n: usize) {
+    let call = |id: &str, tool: &str, arguments: serde_json::Value| {
+        ToolCall::new(&format!("{id}-{n}"), tool, &arguments.to_string())
+    };
+    session.asks(vec![Content::Text(format!("Sentinel request {n}: keep to rule {n}.").into())]);
+    let path = format!("src/sentinel_{n}.rs");
+    session.says("", vec![call("w", "write", json!({"path": path, "content": "x"}))]);
+    session.tool_answers(&format!("written {n}\n").repeat(200), None);
+    let command = format!("make sentinel-{n}");
+    session.says("", vec![call("b", "bash", json!({"command": command}))]);
+    session.tool_answers(&format!("line of output {n}\n").repeat(200), Some(i32::try_from(n).unwrap() + 40));
+    session.says(&format!("Request {n} is done."), Vec::new());
+}
+
+/// User messages that do not stand in the prompt as they were said.
+fn users_missing(transcript: &Transcript, prompt: &[String]) -> BTreeSet<u32> {
+    let shown: BTreeSet<&str> = prompt.iter().map(|text| &**text).collect();
+    let users = transcript.messages().iter().filter(|message| matches!(message.body, Body::User(_)));
+    let texts = |message: &threadhold::engine::message::Message| {
+        message.body.texts().iter().map(|text| text.to_string()).collect::<Vec<_>>().join("\n")
+    };
+    let hidden = users.filter(|message| message.visible_to_model && !message.body.texts().is_empty());
+    hidden.filter(|message| !shown.contains(&*texts(message))).map(|message| message.ord.0).collect()
+}
+
+/// Whether a block names the message, by itself or in a range.
+fn is_named(block: &str, ord: u32) -> bool {
+    block.lines().any(|line| {
+        let numbers: Vec<u32> =
+            line.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect();
+        match numbers.as_slice() {
+            [one, ..] if line.starts_with("- message ") => *one == ord,
+            [_, from, to, ..] if line.contains(" more, from message ") => (*from..=*to).contains(&ord),
+            _ => false,
+        }
+    })
+}
+
+/// How many entries under this heading a block says that it leaves out.
+fn stated(block: &str, heading: &str) -> usize {
+    let line = block.lines().find(|line| line.starts_with(heading)).unwrap_or_default();
+    let (before, _) = line.split_once(" left out").unwrap_or_default();
+    before.rsplit('(').next().and_then(|number| number.parse().ok()).unwrap_or_default()
+}
+
+/// What a transcript says that was done, read without the ledger.
+#[derive(Default)]
+struct Done {
+    changed: BTreeSet<String>,
+    ran: BTreeSet<(String, Option<i32>)>,
+}
+
+impl Done {
+    fn of(transcript: &Transcript) -> Self {
+        let mut done = Self::default();
+        let last = transcript.in_force().and_then(|record| record.covers).map_or(0, |span| span.to.0);
+        for round in transcript.rounds().iter().take_while(|round| round.assistant.0 <= last) {
+            let Some(Body::Assistant { calls, .. }) = transcript.message(round.assistant).map(|m| &m.body)
+            else {
+                continue;
+            };
+            for (call, answer) in calls.iter().zip(&round.results) {
+                let result = answer.and_then(|ord| transcript.message(ord)).and_then(|m| match &m.body {
+                    Body::Tool(result) => Some(result),
+                    _ => None,
+                });
+                let name = call.name.to_lowercase();
+                let failed = result.is_none_or(|result| result.is_error);
+                let changes =
+                    ["write", "edit", "create", "replace", "insert"].iter().any(|w| name.contains(w));
+                if let Some(path) = argument(call, &["path", "file_path", "filePath"])
+                    && changes
+                    && !failed
+                {
+                    done.changed.insert(path);
+                }
+                if let Some(command) = argument(call, &["command"])
+                    && name.contains("bash")
+                {
+                    done.ran.insert((command, result.and_then(|result| result.exit_code)));
+                }
+            }
+        }
+        done
+    }
+}
+
+/// Whether a prompt shows a command, and its exit code where the tool stated one.
+fn shows(prompt: &str, (command, exit): &(String, Option<i32>)) -> bool {
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let start: String = words.join(" ").chars().take(60).collect();
+    prompt.lines().any(|line| {
+        let line: Vec<&str> = line.split_whitespace().collect();
+        let line = line.join(" ");
+        line.contains(&start) && exit.is_none_or(|code| line.contains(&format!("exit {code}")))
+    }) || raw(prompt, command, *exit)
+}
+
+/// Whether the call itself stands in the prompt; then its result stands there, too.
+fn raw(prompt: &str, command: &str, exit: Option<i32>) -> bool {
+    exit.is_none() && prompt.contains(&json!(command).to_string())
+}
