@@ -70,6 +70,8 @@ pub struct Message {
     pub tokens: u32,
     /// [`Body::hash`], taken once, at insertion.
     pub hash: String,
+    /// SHA-256 of [`Body::said`], taken once, when somebody first asks.
+    pub(crate) said_sha256: OnceLock<Box<str>>,
     /// The identifiers in it, found once, when a compaction first asks.
     pub(crate) mentions: OnceLock<Vec<Mention>>,
 }

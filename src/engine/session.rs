@@ -59,6 +59,7 @@ use effect::{Answer, Effect, Reason, Refusal};
 use event::{EventBody, Ring, TurnEnd};
 use input::{Input, ModelCallId, Render, ReplyTo, Timer};
 use queue::Queue;
+use recall::RECALL;
 use settings::Settings;
 use state::{Calling, Pause, Rest, State};
 use std::collections::{BTreeSet, VecDeque};
@@ -310,6 +311,7 @@ impl Session {
     pub fn step(&mut self, input: Input, around: Around<'_>) -> Vec<Effect> {
         let most_result = self.settings.most_result();
         self.transcript.limit_results(Some(most_result));
+        self.transcript.name_results(self.fixed.tools.iter().any(|tool| tool.name == RECALL));
         let mut step = Step { session: self, around, effects: Vec::new() };
         match input {
             Input::Command(reply, command) => step.command(reply, command),

@@ -1,7 +1,7 @@
 //! What a session's prompt is made of and how far it is from a compaction, and compactions as clients see them.
 
 use super::message::Role;
-use super::prompt::Channel;
+use super::prompt::{Channel, Cut};
 use super::restore::{SummaryMetadata, TurnMetadata};
 use super::server::ProgressToken;
 use super::settings::{SettingInForce, SummaryMode};
@@ -222,6 +222,8 @@ pub struct ContextInspectResult {
     pub compactions: Vec<CompactionView>,
     /// What became of the session's messages.
     pub coverage: Coverage,
+    /// What is not in the prompt as it was said.
+    pub cuts: Vec<Cut>,
     /// Each setting with its value and who set it.
     pub settings: Vec<SettingInForce>,
 }

@@ -414,7 +414,7 @@ fn prompt(session: &Session, is_kept: bool, rendered: Rendered) -> PromptRenderR
         limit: prompt.limit,
         window,
         estimator,
-        cuts: convert::cuts(&prompt.cuts),
+        cuts: convert::cuts(session, &prompt.cuts),
         metadata: convert::turn_metadata(&summaries),
         compaction_id: prompt.compaction.as_ref().map(|id| id.as_str().to_owned()),
         mode: obeyed.map(|record| record.mode.into()),
@@ -443,6 +443,7 @@ fn inspected(session: &Session, layers: &Layers, inspection: Inspection) -> Cont
             .map(|(record, _)| view(session.transcript(), record))
             .collect(),
         coverage: convert::coverage(&inspection.coverage),
+        cuts: convert::cuts(session, &inspection.cuts),
         settings: layers.sources(&own, settings),
     }
 }

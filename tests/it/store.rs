@@ -7,6 +7,7 @@ mod cases;
 mod damage;
 mod follow;
 mod lease;
+mod memories;
 mod property;
 mod search;
 mod shared;

@@ -2,7 +2,8 @@
 //! of it is not decided here.
 
 use super::cut::joined;
-use super::{AssistantPart, Body};
+use super::{AssistantPart, Body, Message};
+use crate::engine::text::sha256_hex;
 
 impl Body {
     /// All that it says, as one text: what is searched and what is recalled, so offsets are bytes of it. What users and
@@ -22,5 +23,12 @@ impl Body {
                 parts.chain(calls).collect::<Vec<_>>().join("\n")
             }
         }
+    }
+}
+
+impl Message {
+    /// SHA-256 of all that it says, in lower-case hexadecimal: what a recall of it gives, whole.
+    pub fn said_sha256(&self) -> &str {
+        self.said_sha256.get_or_init(|| sha256_hex(self.body.said().as_bytes()).into())
     }
 }

@@ -8,10 +8,15 @@ use crate::engine::prompt::{Source, draft};
 use crate::engine::settings::SettingsError;
 use crate::engine::text::{page, sha256_hex};
 
+/// The name of the tool with which a model fetches what it does not see.
+pub const RECALL: &str = "recall";
+/// How the references of a caller's own sections begin.
+pub const SECTION: &str = "section:";
+
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recall {
-    /// A message's id, or the id of a call for its result.
+    /// A message's id, the id of a call for its result, or [`SECTION`] and the name of a section of the caller's.
     pub reference: String,
     /// Where to begin, in bytes; inside a character it is that character's start.
     pub offset: usize,
@@ -43,10 +48,15 @@ impl Session {
     /// [`Refusal::Unknown`] where no message of the session has this id, and no call of this id has a result.
     pub fn recall(&self, recall: Recall) -> Result<Recalled, Refusal> {
         let Recall { reference, offset, limit } = recall;
-        let Some(message) = self.transcript.referred(&reference) else {
+        let message = self.transcript.referred(&reference);
+        let section = || {
+            let name = reference.strip_prefix(SECTION)?;
+            let section = self.head.prefix.sections.iter().find(|section| section.name == name)?;
+            Some(section.content.clone())
+        };
+        let Some(whole) = message.map(|message| message.body.said()).or_else(section) else {
             return Err(Refusal::Unknown { what: "ref", id: reference });
         };
-        let whole = message.body.said();
         let page = page(&whole, offset, limit);
         Ok(Recalled {
             text: page.text.to_owned(),

@@ -15,7 +15,7 @@ use crate::engine::id::{CallId, MessageId};
 use crate::engine::message::{Body, Message};
 use crate::engine::prompt::coverage::{Coverage, coverage};
 use crate::engine::prompt::item::Channel;
-use crate::engine::prompt::{self};
+use crate::engine::prompt::{self, Cut};
 use crate::engine::transcript::Round;
 use std::sync::Arc;
 
@@ -84,6 +84,8 @@ pub struct Inspection {
     pub sections: Vec<(Channel, String, u32)>,
     /// What became of each message.
     pub coverage: Coverage,
+    /// What is not in it as it was said.
+    pub cuts: Vec<Cut>,
     /// Its compaction records, oldest first.
     pub compactions: Vec<(Compaction, SummaryMetadata)>,
 }
@@ -199,6 +201,7 @@ impl Session {
             estimator: estimator.to_owned(),
             sections: sections.map(|s| (s.channel, s.name.clone(), s.tokens)).collect(),
             coverage: coverage(&self.transcript, in_force, &drafted),
+            cuts: drafted.cuts,
             compactions: self.compactions(),
         })
     }

@@ -50,6 +50,7 @@ impl Transcript {
             shown,
             hash: body.hash(),
             body,
+            said_sha256: OnceLock::new(),
             mentions: OnceLock::new(),
             ..(*old).clone()
         });

@@ -246,6 +246,10 @@ fn refused(session: &SessionId, reason: impl Into<String>) -> StoreError {
 
 /// Whether both say the same, whatever was found in them since.
 fn is_same(one: &Message, other: &Message) -> bool {
-    let forget = |message: &Message| Message { mentions: Default::default(), ..message.clone() };
+    let forget = |message: &Message| Message {
+        mentions: Default::default(),
+        said_sha256: Default::default(),
+        ..message.clone()
+    };
     forget(one) == forget(other)
 }

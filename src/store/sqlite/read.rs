@@ -233,6 +233,7 @@ pub(super) fn message(tx: &Transaction<'_>, row: &Row<'_>) -> Found {
         shown: row.cut()?,
         tokens: row.tokens,
         hash: row.hash.to_owned(),
+        said_sha256: OnceLock::new(),
         mentions: OnceLock::new(),
     };
     Ok((row.turn, Arc::new(message)))

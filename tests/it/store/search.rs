@@ -82,6 +82,25 @@ fn identifiers_are_found_whole_and_by_part_newest_first() {
     });
 }
 
+/// rows: C13
+#[test]
+fn messages_of_one_time_stamp_keep_their_order() {
+    on_each(|bench| {
+        let mut writes = session_of(&["a", "b", "c", "d"]);
+        for write in &mut writes {
+            if let Write::Message { message, .. } = write {
+                Arc::make_mut(message).created_at = Some("2026-01-01T00:00:00Z".to_owned());
+            }
+        }
+        writes[1..].reverse();
+        bench.write("s", &writes);
+        bench.reopen();
+        let ords: Vec<u32> = bench.load("s").unwrap().messages.iter().map(|(_, m)| m.ord.0).collect();
+        assert_eq!(ords, [0, 1, 2, 3]);
+        assert_eq!(places(bench, "s", "b"), [1]);
+    });
+}
+
 #[test]
 fn pages_are_the_whole_together() {
     on_each(|bench| {
