@@ -88,6 +88,9 @@ enum Failure {
     /// A setting cannot be used.
     #[error(transparent)]
     Settings(#[from] crate::engine::settings::SettingsError),
+    /// A flag that sets something cannot be used.
+    #[error(transparent)]
+    Flag(#[from] crate::server::outside::FlagError),
     /// A summarizer's script cannot be used.
     #[error("--summarizer {name}: {reason}")]
     Summarizer { name: String, reason: String },

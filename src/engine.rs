@@ -10,6 +10,7 @@
 pub mod approval;
 pub mod compact;
 pub mod delta;
+pub mod estimate;
 pub mod id;
 pub mod memory;
 pub mod message;

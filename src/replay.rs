@@ -2,6 +2,7 @@
 //! prompt is rendered that the model would have been sent. Reads no file, writes no file: the commands do.
 
 pub mod dump;
+pub mod estimate;
 pub mod measure;
 pub mod report;
 pub mod table;
@@ -16,6 +17,7 @@ use crate::engine::prompt::coverage::{Coverage, coverage};
 use crate::engine::prompt::item::Item;
 use crate::engine::prompt::linearize::pair_faults;
 use crate::engine::prompt::order::SystemText;
+use crate::engine::prompt::sent::Sent;
 use crate::engine::prompt::system::Fixed;
 use crate::engine::prompt::{self, Prompt, Source};
 use crate::engine::session::settings::most_result;
@@ -23,7 +25,8 @@ use crate::engine::settings::{Budget, BudgetSettings, SettingsError};
 use crate::engine::tokens::TokenCount;
 use crate::engine::transcript::Transcript;
 use crate::model::Model;
-use crate::transcript_io::Import;
+use crate::transcript_io::{Entry, Import};
+use estimate::Estimates;
 use std::cell::Cell;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -106,6 +109,8 @@ pub struct Replayed {
     pub users: UserMessages,
     /// How much of each prompt was sent before.
     pub prefix: Prefix,
+    /// Estimates against what the source's provider reported.
+    pub estimates: Estimates,
     /// Bytes of text that were tokenised.
     pub tokenized_bytes: u64,
     /// Bytes of text that the source holds, tools and system text with it.
@@ -185,31 +190,45 @@ pub fn replay(
         orphans: 0,
         users: UserMessages::default(),
         prefix: Prefix::default(),
+        estimates: Estimates::new(fixed.tokens()),
         tokenized_bytes: 0,
         text_bytes: (system.len() + tool_bytes(import)) as u64,
     };
     let most_result = options.max_result.map(|setting| most_result(setting, options.window));
     replayed.transcript.limit_results(most_result);
-    let mut last: Option<Prompt> = None;
+    let mut last: Option<Sent> = None;
     for entry in &import.entries {
         if entry.is_assistant() {
             let before = replayed.compactions.len();
             let transcript = &mut replayed.transcript;
             let step = Call { fixed: &fixed, budget, options, counter: &metered, index: replayed.renders };
             let outcome = step.prompt(transcript, model, watch, &mut replayed.compactions);
-            replayed.look_at(&outcome, last.as_ref(), replayed.compactions.len() > before);
+            let messages = replayed.transcript.messages().len();
+            let sent = outcome.as_ref().ok().map(|prompt| Sent::of(prompt, &fixed, None, messages));
+            let broken = replayed.compactions.len() > before;
+            replayed.look_at(&outcome, last.as_ref(), sent.as_ref(), broken);
             watch.rendered(&Render {
                 index: replayed.renders,
                 transcript: &replayed.transcript,
                 outcome: &outcome,
             });
-            match outcome {
-                Ok(prompt) => last = Some(prompt),
-                Err(unfit) => replayed.unfit.push((replayed.renders, unfit)),
+            last = sent.or(last);
+            if let Err(unfit) = outcome {
+                replayed.unfit.push((replayed.renders, unfit));
             }
             replayed.renders += 1;
         }
+        if let Entry::Message(message) = entry {
+            replayed.estimates.answered(message);
+        }
+        let known = replayed.transcript.messages().len();
         entry.clone().append_to(&mut replayed.transcript, &metered);
+        if let Entry::Compaction(recorded) = entry {
+            replayed.estimates.compacted(fixed.tokens(), &recorded.text, counter);
+        }
+        for message in replayed.transcript.messages().get(known..).unwrap_or_default() {
+            replayed.estimates.said(message, counter);
+        }
     }
     replayed.text_bytes += replayed
         .transcript
@@ -307,7 +326,13 @@ impl<F: Future> PollOnce for F {}
 
 impl Replayed {
     /// Takes the figures of one render.
-    fn look_at(&mut self, outcome: &Result<Prompt, Unfit>, last: Option<&Prompt>, broken: bool) {
+    fn look_at(
+        &mut self,
+        outcome: &Result<Prompt, Unfit>,
+        last: Option<&Sent>,
+        sent: Option<&Sent>,
+        broken: bool,
+    ) {
         self.prefix.breaks += u32::from(broken);
         self.users.total = said_by_users(&self.transcript).count() as u32;
         let Ok(prompt) = outcome else { return };
@@ -317,9 +342,9 @@ impl Replayed {
         self.coverage = coverage(&self.transcript, self.transcript.in_force(), prompt);
         self.coverage.unaccounted = self.coverage.unaccounted.max(unaccounted);
         self.users = users(&self.transcript, prompt);
-        if let Some(last) = last {
-            let reused = u64::from(common_prefix(last, prompt));
-            let possible = u64::from(last.tokens.min(prompt.tokens));
+        if let Some((last, next)) = last.zip(sent) {
+            let follows = last.followed_by(next);
+            let (reused, possible) = (u64::from(follows.reused), u64::from(follows.possible));
             self.prefix.reused += reused;
             self.prefix.possible += possible;
             if !broken {
@@ -333,19 +358,6 @@ impl Replayed {
     pub fn own_compactions(&self) -> impl Iterator<Item = &CompactionAt> {
         self.compactions.iter().filter(|at| at.record.trigger != Trigger::Recorded)
     }
-}
-
-/// Tokens from the start on that both prompts share, item by item.
-pub fn common_prefix(before: &Prompt, after: &Prompt) -> u32 {
-    if before.tools != after.tools {
-        return 0;
-    }
-    let tools = after.plan.tokens_of("tools");
-    let same = |(a, b): &(&Item, &Item)| {
-        a.role == b.role && a.parts == b.parts && a.calls == b.calls && a.call_id == b.call_id
-    };
-    let shared = before.items.iter().zip(&after.items).take_while(same);
-    tools + shared.map(|(item, _)| item.tokens).sum::<u32>()
 }
 
 /// User messages that a model may see.

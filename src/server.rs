@@ -8,8 +8,10 @@ mod background;
 mod context;
 mod delivery;
 mod diagnostics;
+mod dump;
 mod editing;
 pub mod ending;
+mod files;
 mod folder;
 mod follow;
 pub mod frame;
@@ -23,6 +25,7 @@ mod memory;
 pub mod message;
 mod opening;
 pub mod outgoing;
+pub mod outside;
 mod parent;
 mod perform;
 mod queued;
@@ -32,6 +35,7 @@ mod shared;
 mod stdio;
 mod stores;
 pub mod transport;
+mod watch;
 mod wire_event;
 mod wire_session;
 
@@ -40,10 +44,13 @@ use crate::protocol::methods::{self, Named};
 use crate::tokenizer::O200k;
 use backend::Backend;
 use diagnostics::REQUEST_LIMIT;
+use dump::Dump;
 use ending::{Ending, from_outside};
+use files::Files;
 use inbox::Event;
 use main_loop::MainLoop;
 use outgoing::outgoing;
+use outside::Flags;
 use record::Recorder;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
@@ -55,6 +62,10 @@ use transport::{BODY_LIMIT, Transport};
 pub struct Options {
     /// Where the wire is recorded, see [`record`].
     pub record: Option<PathBuf>,
+    /// Settings of the command line.
+    pub flags: Flags,
+    /// The folder that each request to a model is written into.
+    pub dump_prompts: Option<PathBuf>,
 }
 
 /// Serves on standard input and output until the end; the process's exit code.
@@ -86,8 +97,11 @@ pub fn serve(options: &Options) -> std::io::Result<u8> {
             body_limit: BODY_LIMIT,
         };
         // It takes all that there is: with a share of the runtime's turns it could be left with none by a burst.
-        let owner = MainLoop::new(outgoing, events.clone(), Box::new(O200k)).run(inbox);
-        let owner = tokio::task::unconstrained(owner);
+        let mut owner = MainLoop::new(outgoing, events.clone(), Box::new(O200k));
+        owner.files = Files::with_user(outside::user_file(|name| std::env::var(name).ok()));
+        owner.take_outside(&options.flags);
+        owner.dump = Dump::into_folder(options.dump_prompts.clone());
+        let owner = tokio::task::unconstrained(owner.run(inbox));
         let saving = async |_: &Ending| {
             let (done, saved) = oneshot::channel();
             drop(events.send(Event::Ending(done)));

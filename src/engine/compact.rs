@@ -1,6 +1,6 @@
-//! Compaction, the whole story: a prompt is over its limit → `plan` says what may be covered → `ladder` goes from rung
-//! to rung, asking a model where it may → `accept` judges its answer → `compose` fills the room → the record is
-//! written to the transcript, its round has a summary → rendering obeys it → `metadata` goes to the editor.
+//! Compaction, the whole story: a prompt is over its limit → `slice` says how far it may reach and `plan` what stays →
+//! `ladder` goes from rung to rung, asking a model where it may → `accept` judges its answer → `compose` fills the room →
+//! the record is written to the transcript, its round has a summary → rendering obeys it → `metadata` goes to the editor.
 //! No clock, no call, no storage: whoever runs the ladder does that.
 
 pub mod accept;
@@ -15,5 +15,6 @@ pub mod plan;
 pub mod policy;
 pub mod record;
 pub mod restore;
+pub mod secrets;
 pub mod slice;
 pub mod template;

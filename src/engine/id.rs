@@ -55,7 +55,7 @@ impl Ordinal {
 
     /// The position of the message after this one.
     pub fn next(self) -> Self {
-        Self(self.0 + 1)
+        Self(self.0.saturating_add(1))
     }
 }
 

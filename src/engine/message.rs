@@ -1,14 +1,18 @@
 //! The message model: what a message of a session can hold and what it weighs. Not where it stands, and not how it
 //! is rendered. The wire's form of it is in the protocol; its serde form is the store's.
 
+pub mod about;
 pub mod attachment;
+pub mod call;
 pub mod cut;
 mod said;
 
-use super::id::{CallId, MessageId, Ordinal, TurnId};
+use super::id::{MessageId, Ordinal, TurnId};
 use super::text::sha256_hex;
 use super::tokens::{PER_CALL, PER_IMAGE, PER_MESSAGE, TokenCount};
+use about::About;
 use attachment::Attachment;
+pub use call::{Effect, ToolCall, ToolResult, Verdict, argument_values};
 use cut::Cut;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -70,10 +74,21 @@ pub struct Message {
     pub tokens: u32,
     /// [`Body::hash`], taken once, at insertion.
     pub hash: String,
-    /// SHA-256 of [`Body::said`], taken once, when somebody first asks.
-    pub(crate) said_sha256: OnceLock<Box<str>>,
-    /// The identifiers in it, found once, when a compaction first asks.
-    pub(crate) mentions: OnceLock<Vec<Mention>>,
+    /// What was found in it, once, when somebody first asked.
+    pub(crate) found: Found,
+}
+
+/// What is found in a message when it is first asked for. It follows from the message, so a copy without it is the same message.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Found {
+    /// SHA-256 of [`Body::said`].
+    pub said_sha256: OnceLock<Box<str>>,
+    /// The identifiers in it.
+    pub mentions: OnceLock<Vec<Mention>>,
+    /// What its calls are about, in their order.
+    about: OnceLock<Vec<About>>,
+    /// Hashes of its pictures, in their order.
+    images: OnceLock<Vec<String>>,
 }
 
 /// An identifier that a message holds, and the heaviest speaker who used it there.
@@ -221,70 +236,21 @@ pub struct Usage {
     pub cached_input_tokens: Option<u32>,
 }
 
-/// A request of the model to run a tool.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ToolCall {
-    /// Unique in the session.
-    pub id: CallId,
-    /// The id in its source, where that one was used before.
-    pub source_id: Option<String>,
-    /// The tool's name.
-    pub name: Text,
-    /// The arguments as JSON text, as the model gave them; may be broken.
-    pub arguments: Text,
-}
-
-impl ToolCall {
-    /// A call under the id that its source gave it.
-    pub fn new(id: &str, name: &str, arguments: &str) -> Self {
-        Self { id: CallId::new(id), source_id: None, name: name.into(), arguments: arguments.into() }
-    }
-}
-
-/// What a tool answered.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ToolResult {
-    /// The call that it answers, by the id in its source.
-    pub call: String,
-    /// What the tool said.
-    pub content: Vec<Content>,
-    /// Whether the tool said that it failed.
-    pub is_error: bool,
-    /// The exit code, where the tool stated one.
-    pub exit_code: Option<i32>,
-    /// Files that it changed, with the SHA-256 of what they hold now.
-    pub effects: Vec<Effect>,
-}
-
-/// A file that a tool changed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Effect {
-    /// Its path.
-    pub path: String,
-    /// SHA-256 of its content after the change, lower-case hexadecimal.
-    pub sha256: String,
-}
-
-/// The values in a call's arguments as plain text, without keys and without JSON's escapes; the text itself where it
-/// is no JSON.
-pub fn argument_values(arguments: &str) -> String {
-    fn walk(value: &Value, out: &mut Vec<String>) {
-        match value {
-            Value::String(text) => out.push(text.clone()),
-            Value::Array(list) => list.iter().for_each(|value| walk(value, out)),
-            Value::Object(map) => map.values().for_each(|value| walk(value, out)),
-            other => out.push(other.to_string()),
-        }
-    }
-    let Ok(value) = serde_json::from_str(arguments) else { return arguments.to_owned() };
-    let mut out = Vec::new();
-    walk(&value, &mut out);
-    out.join("\n")
-}
-
 impl Message {
+    /// What its calls are about, in their order.
+    pub fn about(&self) -> &[About] {
+        self.found.about.get_or_init(|| match &self.body {
+            Body::Assistant { calls, .. } => calls.iter().map(About::of).collect(),
+            Body::User(_) | Body::Tool(_) | Body::Event { .. } => Vec::new(),
+        })
+    }
+
+    /// SHA-256 of the data of its pictures as they were given, in their order.
+    pub fn image_hashes(&self) -> &[String] {
+        let hash = |image: &Image| sha256_hex(image.data.as_bytes());
+        self.found.images.get_or_init(|| self.body.images().map(hash).collect())
+    }
+
     /// Whether a user took it out; its place stays.
     pub fn is_removed(&self) -> bool {
         matches!(&self.body, Body::Event { kind, .. } if kind == REMOVED)
@@ -417,6 +383,19 @@ impl Body {
             }
             Body::Tool(_) | Body::Event { .. } => false,
         }
+    }
+
+    /// The pictures that a user or a tool put in it, in order.
+    pub fn images(&self) -> impl Iterator<Item = &Image> {
+        let content = match self {
+            Body::User(parts) => parts.as_slice(),
+            Body::Tool(result) => &result.content,
+            Body::Assistant { .. } | Body::Event { .. } => &[],
+        };
+        content.iter().filter_map(|part| match part {
+            Content::Image(image) => Some(image),
+            _ => None,
+        })
     }
 
     /// Every text in it, in order: what was said, calls' arguments, results.

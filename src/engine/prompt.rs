@@ -10,6 +10,7 @@ pub mod linearize;
 pub mod order;
 pub mod request;
 pub mod segment;
+pub mod sent;
 pub mod system;
 
 use super::compact::record::Compaction;

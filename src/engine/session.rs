@@ -8,27 +8,35 @@
 //! | `acceptance` | which command is taken in which state |
 //! | `command` | what a command does |
 //! | `queue` | commands that wait |
-//! | `rewind` | what changes the past |
+//! | `rewind`, `branch` | what changes the past, and what goes on from it elsewhere |
 //! | `turn` | our own loop: prompt, answer, tools, again |
 //! | `stream` | an answer that is being given |
 //! | `title` | the session's name |
 //! | `prefix` | what stands before the messages |
 //! | `tools` | calls, decisions, results |
 //! | `compaction` | an overflow as a state that waits for a model |
+//! | `breaks` | what breaks the prompt's beginning, and what that costs |
+//! | `usage` | what reports of usage taught, and the budget that follows |
+//! | `instructions` | instruction files of the workspace: frozen, and what changes told once |
 //! | `attach` | what is so now, captured with the request that it first appears in |
 //! | `render` | the editor's loop: a history comes in, a prompt goes out (source: 003) |
 //! | `reconcile` | an editor's history against ours |
+//! | `found` | where it stands when it is opened again |
 //! | `recall` | what was said, byte for byte |
 //! | `memories` | what its workspace remembers, in its prompts |
 
 pub mod acceptance;
 mod attach;
+mod branch;
+pub mod breaks;
 mod command;
 mod compaction;
 pub mod effect;
 pub mod event;
+mod found;
 pub mod history_turn;
 pub mod input;
+mod instructions;
 pub mod memories;
 mod prefix;
 pub mod queue;
@@ -45,26 +53,27 @@ mod stream;
 mod title;
 mod tools;
 mod turn;
+pub mod usage;
 
-use super::approval::Approval;
+use super::compact::record::Status;
 use super::delta::Draft;
-use super::id::{CallId, Ordinal, SessionId, Time, TurnId};
+use super::id::{Ordinal, SessionId, Time, TurnId};
 use super::memory::Memory;
-use super::message::{Body, NewMessage, PROCESS_COMPLETED, QUESTION, REMOVED, ROUND_LIMIT, Text};
+use super::message::{Body, NewMessage, Text};
 use super::prompt::system::Fixed;
 use super::scope::Scope;
 use super::tokens::TokenCount;
 use super::transcript::Transcript;
-use effect::{Answer, Effect, Reason, Refusal};
+use effect::{Answer, Effect, Refusal};
 use event::{EventBody, Ring, TurnEnd};
 use input::{Input, ModelCallId, Render, ReplyTo, Timer};
 use queue::Queue;
 use recall::RECALL;
 use settings::Settings;
-use state::{Calling, Pause, Rest, State};
-use std::collections::{BTreeSet, VecDeque};
+use state::{Rest, State};
+use std::collections::VecDeque;
 use std::sync::Arc;
-use stored::{Always, Driver, Head, Stored, TurnRow, TurnStatus, Write};
+use stored::{Always, Head, Stored, TurnRow, TurnStatus, Write};
 
 /// A session: everything that was said in it, and where it stands.
 #[derive(Debug)]
@@ -159,8 +168,16 @@ impl Session {
                 .messages
                 .into_iter()
                 .for_each(|(turn, message)| transcript.put_back(turn as usize, message));
-            stored.compactions.into_iter().for_each(|record| transcript.record(record));
             (turns, unreadable) = (stored.turns, stored.unreadable);
+            for mut record in stored.compactions {
+                if record.status == Status::InForce && !record.is_within(transcript.messages().len()) {
+                    // Obeyed, it would hide what is said from now on.
+                    record.status = Status::Void;
+                    unreadable
+                        .push(format!("compaction {}: it speaks of messages that are not here", record.id));
+                }
+                transcript.record(record);
+            }
             // Nothing goes on by itself: what waits is shown, and begins with the next command.
             let is_held = !stored.queue.is_empty();
             queue = Queue { items: stored.queue.into(), keys: stored.keys.into(), is_held };
@@ -193,73 +210,6 @@ impl Session {
         session.freeze(counter);
         session.state = session.state_found();
         session
-    }
-
-    /// The state that follows from what is stored.
-    fn state_found(&self) -> State {
-        let Some(last) = self.turns.last() else { return State::Resting(Rest::Idle) };
-        let rest = match last.status {
-            TurnStatus::Completed if self.asks_the_user() => Rest::WaitingUserInput,
-            TurnStatus::Completed => self.ends_turn().map_or(Rest::Completed, |(rest, _)| rest),
-            TurnStatus::Running | TurnStatus::Cancelled => Rest::Idle,
-            TurnStatus::Failed => Rest::Failed("the last turn failed".into()),
-        };
-        let is_running = last.status == TurnStatus::Running && self.head.driver == Driver::Sidecar;
-        let open = if is_running { self.unanswered() } else { BTreeSet::new() };
-        if open.is_empty() {
-            return State::Resting(rest);
-        }
-        let newest = self.transcript.rounds().last().map(|round| round.assistant);
-        let is_started = last.started == newest;
-        let asks = if is_started { BTreeSet::new() } else { self.waiting_for_user(&open) };
-        let decided: Vec<_> = last.decided.iter().filter(|decision| open.contains(&decision.call)).collect();
-        if asks.is_empty() && (is_started || decided.is_empty()) {
-            let names = self.reasons(open.iter(), "");
-            let (own, editors) = names.into_iter().partition::<Vec<_>, _>(|call| self.is_own(&call.name));
-            let ids = |calls: Vec<Reason>| calls.into_iter().map(|call| call.call).collect();
-            return State::Calling(Calling { editors: ids(editors), own: ids(own) });
-        }
-        // What was decided holds, whatever would be asked today.
-        let mut pause = Pause { open: asks, ..Pause::default() };
-        pause.open.extend(decided.iter().map(|decision| decision.call.clone()));
-        decided.into_iter().for_each(|decision| pause.take(decision));
-        if pause.open.is_empty() {
-            // Nothing is begun by itself, so somebody is asked: but nobody about what was rejected.
-            let is_rejected = |call: &&CallId| matches!(pause.decided.get(*call), Some(Err(_)));
-            pause.open = open.iter().filter(|call| !is_rejected(call)).cloned().collect();
-            pause.decided.retain(|_, how| how.is_err());
-        }
-        State::Paused(pause)
-    }
-
-    /// Whether the last thing said is a question to the user.
-    fn asks_the_user(&self) -> bool {
-        let is_aside = |body: &&Body| matches!(body, Body::Event { kind, .. } if kind == PROCESS_COMPLETED || kind == REMOVED);
-        let mut newest_first = self.transcript.messages().iter().rev().map(|message| &message.body);
-        let last = newest_first.find(|body| !is_aside(body));
-        matches!(last, Some(Body::Event { kind, .. }) if kind == ROUND_LIMIT || kind == QUESTION)
-    }
-
-    /// Calls of the newest round that have no result. A turn that has no round yet waits for none: what an earlier one
-    /// left open, such as a conversation that was taken in, is nobody's any more.
-    fn unanswered(&self) -> BTreeSet<CallId> {
-        let turn = self.transcript.turns().len().saturating_sub(1);
-        let Some(round) = self.transcript.rounds_of(turn).last() else { return BTreeSet::new() };
-        let Some(Body::Assistant { calls, .. }) =
-            self.transcript.message(round.assistant).map(|message| &message.body)
-        else {
-            return BTreeSet::new();
-        };
-        let open = calls.iter().zip(&round.results).filter(|(_, result)| result.is_none());
-        open.map(|(call, _)| call.id.clone()).collect()
-    }
-
-    /// Those of these calls about which the user is asked first.
-    fn waiting_for_user(&self, calls: &BTreeSet<CallId>) -> BTreeSet<CallId> {
-        let asks = self.reasons(calls.iter(), "");
-        let asks =
-            asks.into_iter().filter(|call| self.approval(&call.name, &call.arguments).0 == Approval::Ask);
-        asks.map(|call| call.call).collect()
     }
 
     /// Its id.
@@ -326,6 +276,7 @@ impl Session {
             Input::Settings(settings) => step.take_settings(*settings),
             Input::Background(background) => step.take_background(*background),
             Input::Scope(scope) => step.take_scope(scope),
+            Input::Instructions(files) => step.take_instructions(files),
             Input::Attach(attachments) => step.attach_later(attachments),
             Input::Approvals(approvals) => step.session.approvals = approvals,
             Input::Memories(memories) => step.take_known(memories),
@@ -449,6 +400,8 @@ impl Step<'_> {
         }
         self.write(Write::Message { turn, message: message.clone() });
         self.emit(EventBody::MessageAdded(message));
+        self.announce_late_result(ord);
+        self.learn_usage(ord);
     }
 
     /// Sets how the turn at this place ended.

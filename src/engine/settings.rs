@@ -13,6 +13,11 @@ impl PerMille {
         Self(if thousandths > 1000 { 1000 } else { thousandths })
     }
 
+    /// It as a number.
+    pub fn thousandths(self) -> u32 {
+        self.0
+    }
+
     /// The share as users write it, if it is one: from 0 to 1, in thousandths.
     pub fn from_ratio(ratio: f64) -> Option<Self> {
         let thousandths = (ratio * 1000.0).round();

@@ -1,4 +1,5 @@
-//! Cutting, hashing and quoting text on character boundaries. What is cut, and why, is decided elsewhere.
+//! Cutting, hashing and quoting text on character boundaries, and comparing it with a pattern. What is cut, and why, is
+//! decided elsewhere.
 
 use sha2::{Digest, Sha256};
 
@@ -64,6 +65,47 @@ pub fn one_line(text: &str, bytes: usize) -> String {
         }
     }
     out
+}
+
+/// Whether a text looks like a pattern: `*` stands for any characters but those of `not`, `\` takes the next one as it
+/// is. Only the last `*` is ever moved, so it costs the product of both at most.
+pub fn looks_like(pattern: &str, text: &str, not: &[char]) -> bool {
+    let pattern = tokens(pattern);
+    let text: Vec<char> = text.chars().collect();
+    let (mut p, mut t) = (0, 0);
+    // Where the last `*` stands, and how far it reaches.
+    let mut star: Option<(usize, usize)> = None;
+    while let Some(c) = text.get(t) {
+        match pattern.get(p) {
+            Some(Some(known)) if known == c => (p, t) = (p + 1, t + 1),
+            Some(None) => {
+                star = Some((p, t));
+                p += 1;
+            }
+            _ => match star {
+                Some((at, end)) if text.get(end).is_some_and(|c| !not.contains(c)) => {
+                    star = Some((at, end + 1));
+                    (p, t) = (at + 1, end + 1);
+                }
+                _ => return false,
+            },
+        }
+    }
+    pattern.iter().skip(p).all(Option::is_none)
+}
+
+/// The characters of a pattern; nothing stands for any of them.
+fn tokens(pattern: &str) -> Vec<Option<char>> {
+    let mut chars = pattern.chars();
+    let mut tokens = Vec::new();
+    while let Some(c) = chars.next() {
+        tokens.push(match c {
+            '*' => None,
+            '\\' => Some(chars.next().unwrap_or('\\')),
+            c => Some(c),
+        });
+    }
+    tokens
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::message::{Body, Message, NewMessage, REMOVED, ToolCall, UNREADABLE};
 use super::text::sha256_hex;
 use super::tokens::TokenCount;
 use std::collections::BTreeSet;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Everything that a session said and did. A round's results follow its assistant message and come before the next.
 #[derive(Debug, Clone)]
@@ -240,8 +240,7 @@ impl Transcript {
                 shown: None,
                 tokens: 0,
                 hash: String::new(),
-                said_sha256: OnceLock::new(),
-                mentions: OnceLock::new(),
+                found: Default::default(),
             }));
         }
         while self.turns.len() <= turn {
@@ -300,8 +299,7 @@ impl Transcript {
             shown,
             tokens,
             hash,
-            said_sha256: OnceLock::new(),
-            mentions: OnceLock::new(),
+            found: Default::default(),
         }));
         ord
     }

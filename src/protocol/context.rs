@@ -212,8 +212,11 @@ pub struct ContextInspectResult {
     pub limit: u32,
     /// The model's window in tokens.
     pub window: u32,
-    /// Who counted.
+    /// Who counted: the vocabulary, `×` the factor of the model where one is known, behind `reported+` where the last
+    /// report of its provider is in it.
     pub estimator: String,
+    /// How well that is known.
+    pub estimate: Estimate,
     /// What it is made of, in order.
     pub sections: Vec<SectionTokens>,
     /// New tokens that fit before a compaction is needed.
@@ -226,6 +229,31 @@ pub struct ContextInspectResult {
     pub cuts: Vec<Cut>,
     /// Each setting with its value and who set it.
     pub settings: Vec<SettingInForce>,
+}
+
+/// How well tokens are known, beside what a provider says of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Estimate {
+    /// What counts are taken times for this model, learned from its reports; 1 before.
+    pub factor: f64,
+    /// The share of the window that is kept back for the error; it follows the measured one.
+    pub margin: f64,
+    /// The last report of the model's provider, while the prompt begins with the one that it was about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_report: Option<UsageReport>,
+}
+
+/// What a provider reported of a prompt, beside our own count of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UsageReport {
+    /// The model.
+    pub model: String,
+    /// Tokens that it read, as reported.
+    pub reported_tokens: u32,
+    /// Tokens by our count, before anything learned.
+    pub counted_tokens: u32,
 }
 
 /// Parameters of `context/recall`.

@@ -46,6 +46,7 @@ pub const EVENTS: &[&str] = &[
     "pauseCleared",
     "compactionUpdated",
     "contextUpdated",
+    "prefixBroken",
     "restoreReported",
     "sessionTakenOver",
 ];
@@ -183,6 +184,17 @@ pub enum Event {
         tokens_until_compaction: u32,
         /// What it is made of, in order.
         sections: Vec<SectionTokens>,
+        /// Who counted.
+        estimator: String,
+    },
+    /// A prompt goes out that does not begin with the one before it: a provider's cache serves less of it.
+    PrefixBroken {
+        /// Why.
+        causes: Vec<PrefixBreak>,
+        /// Tokens from the start on that are the same as before.
+        reused_tokens: u32,
+        /// Tokens that could have been the same, and are read anew.
+        lost_tokens: u32,
     },
     /// The client's history was matched with the session after it was opened.
     RestoreReported {
@@ -199,6 +211,52 @@ pub enum Event {
 unknown! {
     /// An event of a type that is not known here, as it came.
     UnknownEvent, "type", EVENTS
+}
+
+/// Why a prompt does not begin with the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum PrefixBreak {
+    /// A compaction came into force.
+    Compaction,
+    /// One went out of force.
+    Undo,
+    /// One was made again, or came back.
+    Redo,
+    /// Something was pinned.
+    Pin,
+    /// Something is pinned no longer.
+    Unpin,
+    /// Messages were taken out of sight.
+    Exclude,
+    /// A message has other words.
+    Edit,
+    /// A message left.
+    Remove,
+    /// The end was cut off.
+    Truncate,
+    /// An answer is given again.
+    Retry,
+    /// A new chat began.
+    Reset,
+    /// The editor's history is another one.
+    History,
+    /// Summaries that the editor kept came into force.
+    Restore,
+    /// A result came for a call that stood in a prompt without one.
+    LateResult,
+    /// Another model is asked.
+    Model,
+    /// The tools are others.
+    Tools,
+    /// System text or sections are others.
+    System,
+    /// The system text is made anew in each turn, by a setting.
+    PerTurn,
+    /// Completed turns are shown without their tool rounds, by a setting.
+    StripCompletedTurns,
+    /// Nobody announced it: a defect.
+    Unknown,
 }
 
 /// How far a compaction is.

@@ -1,6 +1,7 @@
 //! Settings as they come over the wire. Nothing is validated here beyond types: what a value may be is said by
 //! whoever takes it into use.
 
+use super::context::Placement;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -86,19 +87,113 @@ pub enum Synchronous {
     Normal,
 }
 
-/// Settings. Later ones win: built-in, `initialize`, `workspace/didChangeConfiguration`, `session/open`,
-/// `session/configure`, the request itself.
+/// Who decides about a compaction that nobody asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Consent {
+    /// Nobody: it is made.
+    Auto,
+    /// The user, by `compaction/review`; no answer in time accepts it.
+    Ask,
+    /// It is not made: at the hard limit the steps that need no model act.
+    Off,
+}
+
+/// What is never covered, at the least.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Retention {
+    /// The newest round.
+    Rounds,
+    /// The newest requests of the user, this many, with all that follows each.
+    UserTurns(u32),
+    /// The newest messages, this many.
+    Messages(u32),
+    /// The newest messages that weigh this share of the limit together.
+    TokenTail(f64),
+}
+
+/// A share of the limit, above 0 and up to 1, or whether there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ShareOrOff {
+    /// False: off. True: as the policy has it.
+    Switch(bool),
+    /// The share.
+    Share(f64),
+}
+
+/// A number, at least 1, or whether there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum CountOrOff {
+    /// False: off. True: as the policy has it.
+    Switch(bool),
+    /// The number.
+    Count(u32),
+}
+
+/// What starts a compaction. Each is set by itself: what is not given stays as it is. A prompt that is over the limit and
+/// a word of the user always do.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Triggers {
+    /// The provider said that a prompt was too large.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_overflow: Option<bool>,
+    /// The share of the limit that a prompt has when a turn begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pre_turn_tokens: Option<ShareOrOff>,
+    /// The share of the limit at which a summary is prepared beside the running turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub background: Option<ShareOrOff>,
+    /// The next model's window is smaller, and the prompt does not fit it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_changed: Option<bool>,
+    /// More requests of the user than this are shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_turns: Option<CountOrOff>,
+    /// More messages than this are shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<CountOrOff>,
+    /// Seconds without a word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_seconds: Option<CountOrOff>,
+}
+
+/// How far history is made shorter before a model is asked, each step with all before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum LimitHistory {
+    /// Nothing is.
+    Off,
+    /// Repeated content is folded into its newest copy.
+    FoldRepeats,
+    /// Old tool results are shortened.
+    ShortenResults,
+    /// Whole old rounds are dropped.
+    LimitHistory,
+}
+
+/// Settings. Later ones win: the policy, the user's file, the workspace's file, the environment, `initialize`,
+/// `workspace/didChangeConfiguration`, `session/open` and `session/configure`, flags of the command line, the request
+/// itself. Within one of these a setting wins over another name of it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Settings {
     /// The model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
-    /// How sessions are compacted: the name of a built-in policy.
+    /// How sessions are compacted: the name of a built-in policy. What stands below of it wins over it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
-    /// Where compaction starts: a ratio of the window above 0 and up to 1, or a count of at least 100 tokens.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The most that a prompt may weigh: a ratio of the window above 0 and up to 1, or a count of at least 100 tokens.
+    /// `summarizeAgentConversationHistoryThreshold` is taken as its name too.
+    #[serde(
+        default,
+        alias = "summarizeAgentConversationHistoryThreshold",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub threshold: Option<f64>,
     /// Tokens kept back for the answer; a quarter of the window at most. Default: 4,096.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -106,8 +201,8 @@ pub struct Settings {
     /// The longest summary that is accepted, in tokens; an eighth of the window at most. Default: 2,048.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_summary_tokens: Option<u32>,
-    /// Which kind of summary is asked for. Default: `auto`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Which kind of summary is asked for. `agentHistorySummarizationMode` is taken as its name too. Default: `auto`.
+    #[serde(default, alias = "agentHistorySummarizationMode", skip_serializing_if = "Option::is_none")]
     pub summary_mode: Option<SummaryMode>,
     /// What happens to cache breakpoints in a request for a summary. Default: `keep`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -115,9 +210,88 @@ pub struct Settings {
     /// Whether a prompt that is too large is compacted. Default: `auto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summarize: Option<Summarize>,
-    /// Another name of `summarize`: false is `off`. `summarization.enabled` is taken as its name too.
-    #[serde(default, alias = "summarization.enabled", skip_serializing_if = "Option::is_none")]
+    /// Another name of `summarize`: false is `off`. `summarization.enabled` and
+    /// `summarizeAgentConversationHistory.enabled` are taken as its names too. Unlike where the name is from, it is on
+    /// unless somebody says no, for nothing is lost by it.
+    #[serde(
+        default,
+        alias = "summarization.enabled",
+        alias = "summarizeAgentConversationHistory.enabled",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub summary_enabled: Option<bool>,
+    /// Who decides about a compaction that nobody asked for. Default: `auto`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<Consent>,
+    /// What starts a compaction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub triggers: Option<Triggers>,
+    /// What is never covered, at the least. Default: the newest round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retention: Option<Retention>,
+    /// Where the block stands that stands for what was covered. Default: `userAtBoundary`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Placement>,
+    /// New tokens since the last compaction before a trigger starts another, but for an overflow. Default: as many as lie
+    /// between the limit and the target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_new_tokens: Option<u32>,
+    /// Failed summaries in a row after which no model is asked until something new is said, at least 1. Default: 3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_failures: Option<u32>,
+    /// The share of the limit that user messages of the covered span may take, byte for byte. Default: 0.2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_message_budget: Option<f64>,
+    /// How far below the limit a compaction must come: this share of the room above what cannot be given up. Default:
+    /// 0.5.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_ratio: Option<f64>,
+    /// The share of the limit at which a turn is asked to come to an end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_exit: Option<ShareOrOff>,
+    /// How far history is made shorter before a model is asked. Default: `shortenResults`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_history: Option<LimitHistory>,
+    /// The share of the free space for the newest rounds, unchanged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw_tail_share: Option<f64>,
+    /// The share of the free space for older rounds with shortened results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub short_tail_share: Option<f64>,
+    /// The share of the free space for the ledger of what was done, at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ledger_share: Option<f64>,
+    /// The share of the free space for the index of identifiers, at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identifier_share: Option<f64>,
+    /// The model that writes summaries, where it is not the one that answers. `openai.summaryModel` is taken as its name
+    /// too, and the environment's OPENAI_SUMMARY_MODEL.
+    #[serde(default, alias = "openai.summaryModel", skip_serializing_if = "Option::is_none")]
+    pub summary_model: Option<String>,
+    /// Where that model is asked: an http or https address without a user and a password. `openai.summaryBaseURL` is taken
+    /// as its name too, and the environment's OPENAI_SUMMARY_URL.
+    #[serde(default, alias = "openai.summaryBaseURL", skip_serializing_if = "Option::is_none")]
+    pub summary_base_url: Option<String>,
+    /// Another name of `triggers.messages`; 0 is off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary_threshold: Option<u32>,
+    /// Another name of `retention`: this many messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary_keep_last: Option<u32>,
+    /// Another name of `triggers.preTurnTokens`: a ratio up to 1, or a percentage above 1 and up to 100; 0 is off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_summarize_threshold: Option<f64>,
+    /// Another name of `triggers.userTurns`; 0 is off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_summarize_turn_threshold: Option<u32>,
+    /// Another name of `triggers.idleSeconds`, in minutes; 0 is off. `sessionTtlMinutes` is taken as its name too.
+    #[serde(default, alias = "sessionTtlMinutes", skip_serializing_if = "Option::is_none")]
+    pub idle_compact_after_minutes: Option<u32>,
+    /// Instruction files of the workspace that stand in the system text, by their paths below the folder; an empty list
+    /// is none. Of a file that changes, the next request of the user tells. Default: `AGENTS.md` where the sidecar runs
+    /// the loop, none where the client does, for then it brings its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instruction_files: Option<Vec<String>>,
     /// Rounds of a turn before the user is asked whether to go on. Default: 64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_limit: Option<u32>,
@@ -194,10 +368,13 @@ pub enum SettingSource {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SettingInForce {
-    /// Its name.
+    /// Its name, such as `roundLimit` or `triggers.messages`.
     pub name: String,
     /// Its value.
     pub value: Value,
     /// Who set it.
     pub source: SettingSource,
+    /// The file, the variable or the flag that it stands in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
 }

@@ -5,14 +5,19 @@ use crate::engine::prompt::Prompt;
 use crate::engine::prompt::item::{Item, ItemCall, ItemPart, Tool};
 use serde_json::{Value, json};
 
+/// What a model reads: messages and tools.
+pub fn dump_read(items: &[Item], tools: &[Tool], tokens: u32) -> Value {
+    json!({
+        "messages": items.iter().map(message).collect::<Vec<Value>>(),
+        "tools": tools.iter().map(tool).collect::<Vec<Value>>(),
+        "tokens": tokens,
+    })
+}
+
 /// The dump of one prompt.
 pub fn dump(prompt: &Prompt) -> Value {
-    let mut out = json!({
-        "messages": prompt.items.iter().map(message).collect::<Vec<Value>>(),
-        "tools": prompt.tools.iter().map(tool).collect::<Vec<Value>>(),
-        "tokens": prompt.tokens,
-        "limit": prompt.limit,
-    });
+    let mut out = dump_read(&prompt.items, &prompt.tools, prompt.tokens);
+    out["limit"] = json!(prompt.limit);
     if let Some(id) = &prompt.compaction {
         out["compactionId"] = json!(id);
     }

@@ -1,6 +1,7 @@
 //! The figures of a replay as JSON, one object per file: the contract of `replay --json`. Byte-identical between runs
 //! but for the duration, which is there only when asked for.
 
+use super::estimate::EstimateLine;
 use super::{Replayed, Unfit, UserMessages};
 use crate::engine::compact::record::{Compaction, Mode, Span, Trigger};
 use crate::engine::id::{CompactionId, Ordinal};
@@ -33,6 +34,8 @@ pub struct Report {
     orphans: u32,
     user_messages: UserMessages,
     prefix: PrefixLine,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    estimate: Option<EstimateLine>,
     work: Work,
     skipped_records: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,6 +128,7 @@ impl Report {
             window: replayed.budget.window,
             limit: replayed.budget.limit,
             estimator: replayed.estimator.clone(),
+            estimate: replayed.estimates.line(),
             over_budget: replayed.over_budget,
             cannot_fit: replayed
                 .unfit

@@ -114,8 +114,10 @@ fn is_about(main: &mut MainLoop, to: ReplyTo, turn: Option<String>) {
 
 fn open(main: &mut MainLoop, to: ReplyTo, params: SessionOpenParams) -> Result<(), ProtocolError> {
     let id = params.session_id.as_deref().map_or_else(|| Ok(new_id()), given_id)?;
+    let folder = spelled(&params.workspace_folder);
+    main.enter_folder(&folder);
     // A value that cannot be used is said before anything is stored.
-    main.layers.effective(&params.settings.clone().unwrap_or_default())?;
+    main.layers.effective(&folder, &params.settings.clone().unwrap_or_default())?;
     let command = Command::Open(Box::new(Open {
         history: turns(params.history.as_deref())?,
         prefix: prefix(params.sections.as_deref(), params.tools.as_deref())?,
@@ -127,7 +129,7 @@ fn open(main: &mut MainLoop, to: ReplyTo, params: SessionOpenParams) -> Result<(
         parent: params.parent_id.as_deref().map(given_id).transpose()?,
         work_scope: params.work_scope,
     };
-    let folder = Some(spelled(&params.workspace_folder));
+    let folder = Some(folder);
     let follow = params.follow.unwrap_or_default();
     let opens = Opens { command, folder, new, settings: params.settings, follow };
     main.hand(&id, Queued::Open(to, Box::new(opens)));
@@ -188,6 +190,9 @@ fn render(main: &mut MainLoop, to: ReplyTo, mut params: PromptRenderParams) -> R
         waiting.progress = params.work_done_token.take().map(|token| (token, false));
     }
     params.workspace_folder = params.workspace_folder.as_deref().map(spelled);
+    if let Some(folder) = &params.workspace_folder {
+        main.enter_folder(folder);
+    }
     if let Some(id) = &params.session_id {
         let id = given_id(id)?;
         let folder = params.workspace_folder.clone();

@@ -285,7 +285,8 @@ impl MainLoop {
             (Some(known), None) => (known.stored.messages.len(), Vec::new(), known.stored.clone()),
             (None, None) => return Ok(()),
         };
-        let settings = match self.layers.effective(&own_settings(&stored.head.settings)) {
+        let own = own_settings(&stored.head.settings);
+        let settings = match self.layers.effective(&stored.head.workspace, &own) {
             Ok(settings) => settings,
             Err(error) => match &known {
                 Some(known) => known.session.settings().clone(),

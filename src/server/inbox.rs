@@ -1,11 +1,13 @@
 //! Everything that reaches the owner loop: one closed list. What is done about it stands in `main_loop` and beside it.
 
+use super::files::Which;
 use super::follow::Told;
 use super::memory::Changed;
 use super::queued::Gone;
 use super::shared::{Loaded, ScopeDone};
+use super::watch::Found;
 use crate::engine::id::{CallId, SessionId};
-use crate::engine::search::Found;
+use crate::engine::search;
 use crate::engine::session::effect::InvokeTool;
 use crate::engine::session::input::{ReplyTo, Timer, ToolOutcome};
 use crate::engine::session::stored::Always;
@@ -31,6 +33,8 @@ pub(super) enum Event {
     Configured(Box<Settings>),
     /// It changed to something that is no configuration.
     Unreadable(ProtocolError),
+    /// A file that matters changed.
+    File(Which, Found),
     /// The client asks for something.
     Asked(ReplyTo, Box<Ask>, Reply),
     /// Its handler is gone: the client cancelled the request.
@@ -48,9 +52,9 @@ pub(super) enum Event {
     /// What a folder remembers was changed, or was not.
     Memories(Box<Changed>),
     /// The store searched a session for a client.
-    Searched(SessionId, ReplyTo, Result<Found, StoreError>),
+    Searched(SessionId, ReplyTo, Result<search::Found, StoreError>),
     /// The store searched a session for a call of a tool of ours.
-    Looked(SessionId, InvokeTool, Result<Found, StoreError>),
+    Looked(SessionId, InvokeTool, Result<search::Found, StoreError>),
     /// A tool of ours ran.
     Ran(SessionId, CallId, ToolOutcome),
     /// The store looked for the session of a history.

@@ -90,7 +90,7 @@ fn start(main: &mut MainLoop, to: ReplyTo, params: LoopStartParams) -> Result<()
 
 /// A stage, read before anything of the loop begins.
 fn asks(main: &MainLoop, stage: Stage) -> Result<Asks, ProtocolError> {
-    main.layers.effective(&stage.settings.clone().unwrap_or_default())?;
+    main.layers.effective(main.stores.home(), &stage.settings.clone().unwrap_or_default())?;
     let content = Reading::new().field("stages", |reading| reading.content(&stage.content))?;
     if Body::User(content.clone()).is_empty() {
         return Err(ProtocolError::invalid("stages", "a stage asks for something; this one says nothing"));

@@ -3,13 +3,16 @@
 //! that it happened in, with an answer to whoever waited.
 
 use super::delivery::Delivery;
+use super::dump::Dump;
+use super::files::Files;
+use super::folder::spelled;
 use super::follow::Follows;
 use super::inbox::{Ask, Event, Hello, Reply};
 use super::live::{Done, Live};
 use super::opening::{Opening, own_settings};
 use super::outgoing::Outgoing;
 use super::queued::Queued;
-use super::settings::Layers;
+use super::settings::{Layer, Layers};
 use super::stores::Stores;
 use super::wire_session::Asked;
 use crate::engine::id::{SessionId, Time};
@@ -40,6 +43,10 @@ pub(super) struct MainLoop {
     pub counter: Box<dyn TokenCount>,
     /// Settings that all sessions share.
     pub layers: Layers,
+    /// Files that say something of settings.
+    pub files: Files,
+    /// Where requests are written that go to a model.
+    pub dump: Dump,
     /// Where sessions are stored.
     pub stores: Stores,
     /// Sessions that are open, or about to be. In the order of their ids, so that what is said of all of them is said in
@@ -108,6 +115,8 @@ impl MainLoop {
             inbox,
             counter,
             layers: Layers::default(),
+            files: Files::default(),
+            dump: Dump::default(),
             stores: Stores::default(),
             sessions: BTreeMap::new(),
             follows: Follows::default(),
@@ -153,10 +162,11 @@ impl MainLoop {
     fn take(&mut self, event: Event) {
         match event {
             Event::Hello(hello) => self.hello(*hello),
-            Event::Configured(settings) => self.configured(*settings),
+            Event::Configured(settings) => self.configured(&settings),
             Event::Unreadable(error) => {
                 self.log(format!("the new configuration cannot be read, the old one stays: {error}"));
             }
+            Event::File(which, found) => self.file_is(which, found),
             Event::Asked(to, ask, reply) => {
                 self.waiting.insert(
                     to,
@@ -191,42 +201,56 @@ impl MainLoop {
 
     fn hello(&mut self, hello: Hello) {
         let Hello { options, folders } = hello;
-        let given = options.settings.unwrap_or_default();
         self.layers.client = options.capabilities.unwrap_or_default();
-        let synchronous = given.synchronous;
-        let layers = Layers { initialize: given, ..self.layers.clone() };
-        // Later it would be each session's error, and nobody would know whose value it was.
-        match layers.effective(&Settings::default()) {
-            Ok(_) => self.layers = layers,
+        let folders: Vec<String> = folders.iter().map(|folder| spelled(folder)).collect();
+        self.read_users_file();
+        folders.iter().for_each(|folder| self.enter_folder(folder));
+        let home = folders.into_iter().next().unwrap_or_default();
+        let given = options.settings.unwrap_or_default();
+        let given = Layer::of(&given).and_then(|initialize| {
+            let layers = Layers { initialize, ..self.layers.clone() };
+            // Later it would be each session's error, and nobody would know whose value it was.
+            layers.effective(&home, &Settings::default()).map(|_| layers)
+        });
+        match given {
+            Ok(layers) => self.layers = layers,
             Err(error) => {
                 self.log(format!("the settings of initialize cannot be used and are left out: {error}"))
             }
         }
-        self.stores.configure(options.storage.unwrap_or_default(), synchronous, folders);
+        let merged = self.layers.merged(&home, &Settings::default());
+        let synchronous = merged.ok().and_then(|settings| settings.synchronous);
+        self.stores.configure(options.storage.unwrap_or_default(), synchronous, home);
     }
 
-    /// Settings of open sessions follow the client's. A configuration that one of them cannot use changes none, and the
-    /// log says so.
-    fn configured(&mut self, settings: Settings) {
-        let layers = Layers { changed: settings, ..self.layers.clone() };
-        let live = self.sessions.iter().filter_map(|(id, slot)| match slot {
-            Slot::Live(live) => Some((id.clone(), own_settings(&live.session.head().settings))),
-            Slot::Opening(_) => None,
-        });
-        let effective: Result<Vec<_>, ProtocolError> =
-            live.map(|(id, own)| Ok((id, layers.effective(&own)?))).collect();
+    /// Settings of open sessions follow the client's.
+    fn configured(&mut self, settings: &Settings) {
+        let changed = Layer::of(settings);
+        let layers = changed.map(|changed| Layers { changed, ..self.layers.clone() });
+        if let Err(error) = layers.and_then(|layers| self.adopt(layers)) {
+            self.log(format!("the new configuration cannot be used, the old one stays: {error}"));
+        }
+    }
+
+    /// Takes other layers on, and so does each open session that they change something for. Layers that one of them
+    /// cannot use are an error and change none.
+    pub fn adopt(&mut self, layers: Layers) -> Result<(), ProtocolError> {
         // Also where no session is open that could tell.
-        match layers.effective(&Settings::default()).and(effective) {
-            Ok(effective) => {
-                self.layers = layers;
-                for (id, settings) in effective {
-                    self.run_input(&id, Input::Settings(Box::new(settings)));
-                }
-            }
-            Err(error) => {
-                self.log(format!("the new configuration cannot be used, the old one stays: {error}"));
+        layers.effective(self.stores.home(), &Settings::default())?;
+        let mut changed = Vec::new();
+        for (id, slot) in &self.sessions {
+            let Slot::Live(live) = slot else { continue };
+            let head = live.session.head();
+            let settings = layers.effective(&head.workspace, &own_settings(&head.settings))?;
+            if settings != *live.session.settings() {
+                changed.push((id.clone(), settings));
             }
         }
+        self.layers = layers;
+        for (id, settings) in changed {
+            self.run_input(&id, Input::Settings(Box::new(settings)));
+        }
+        Ok(())
     }
 
     /// Hands an input to a session, and performs what it wants done once its writes are stored.

@@ -177,6 +177,7 @@ impl MainLoop {
             self.stores.remember(id, name);
         }
         self.go_on_here(id);
+        self.read_instructions(id);
         for item in queue {
             self.hand(id, item);
         }
@@ -224,7 +225,7 @@ impl MainLoop {
         if let Some(settings) = settings {
             head.settings = super::main_loop::wire(&settings)?;
         }
-        let settings = self.layers.effective(&own_settings(&head.settings))?;
+        let settings = self.layers.effective(&head.workspace, &own_settings(&head.settings))?;
         let id = head.id.clone();
         let stream = Uuid::now_v7().simple().to_string();
         let Shared { scope, approvals, memories } = shared;

@@ -7,7 +7,7 @@ use super::main_loop::{MainLoop, Slot};
 use super::message::Answer;
 use super::{listed, stores, wire_event, wire_session};
 use crate::engine::id::{CallId, SessionId, TurnId};
-use crate::engine::session::effect::{AskModel, Effect, InvokeTool, Made, Reason};
+use crate::engine::session::effect::{Answer as Said, AskModel, Effect, InvokeTool, Made, Reason};
 use crate::engine::session::event::{EventBody, Phase};
 use crate::engine::session::input::{Input, ModelCallId, Timer, ToolOutcome};
 use crate::protocol::convert::{self, Reading};
@@ -150,6 +150,9 @@ impl MainLoop {
             Effect::Reply(to, answer) => {
                 let Some(Slot::Live(live)) = self.sessions.get(id) else { return };
                 let asked = self.waiting.get(&to).map(|waiting| waiting.asked.clone()).unwrap_or_default();
+                if let Ok(Said::Rendered(rendered)) = &*answer {
+                    self.dump.prompt(id, &rendered.prompt);
+                }
                 let is_kept = live.store.is_some();
                 let value = wire_session::answer(&live.session, &self.layers, is_kept, asked, *answer);
                 self.answer(to, value);
@@ -268,6 +271,7 @@ impl MainLoop {
     fn ask_model(&mut self, id: &SessionId, ask: AskModel) {
         let AskModel { call, turn, purpose, model, tokens, request } = ask;
         let purpose = ModelPurpose::from(purpose);
+        self.dump.request(id, purpose, &request, tokens);
         let used = Used { turn: turn.clone(), purpose, tokens };
         if self.layers.client.count_tokens && model.counts_tokens {
             let texts = request.items.iter().flat_map(|item| item.texts()).map(|text| text.to_string());

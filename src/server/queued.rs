@@ -4,6 +4,7 @@
 use super::inbox::Event;
 use super::main_loop::{MainLoop, NOBODY, Slot, wire};
 use super::opening::{New, Opening, own_settings};
+use super::settings::with_own;
 use super::{stores, wire_session};
 use crate::engine::id::SessionId;
 use crate::engine::session::input::{Command, Configure, Input, ReplyTo};
@@ -142,11 +143,9 @@ impl MainLoop {
 
     /// A session that is opened again with settings of its own has those from then on.
     fn replace_settings(&mut self, id: &SessionId, settings: &Settings) {
-        if !matches!(self.sessions.get(id), Some(Slot::Live(_))) {
-            return;
-        }
+        let Some(Slot::Live(live)) = self.sessions.get(id) else { return };
         if let Ok(own) = wire(settings)
-            && let Ok(settings) = self.layers.effective(settings)
+            && let Ok(settings) = self.layers.effective(&live.session.head().workspace, settings)
         {
             let configure = Command::Configure(Box::new(Configure { settings, own, title: None }));
             // Nobody waits for this one's answer.
@@ -155,18 +154,17 @@ impl MainLoop {
     }
 
     fn configure(&self, id: &SessionId, params: SessionConfigureParams) -> Result<Configure, ProtocolError> {
-        let mut own = match self.sessions.get(id) {
-            Some(Slot::Live(live)) => live.session.head().settings.clone(),
-            Some(Slot::Opening(_)) | None => serde_json::Value::Null,
+        let (mut own, folder) = match self.sessions.get(id) {
+            Some(Slot::Live(live)) => {
+                let head = live.session.head();
+                (head.settings.clone(), head.workspace.as_str())
+            }
+            Some(Slot::Opening(_)) | None => (serde_json::Value::Null, self.stores.home()),
         };
         if let Some(settings) = &params.settings {
-            let set = wire(settings)?;
-            match (&mut own, set) {
-                (serde_json::Value::Object(own), serde_json::Value::Object(set)) => own.extend(set),
-                (own, set) => *own = set,
-            }
+            own = with_own(&own_settings(&own), settings)?;
         }
-        let settings = self.layers.effective(&own_settings(&own))?;
+        let settings = self.layers.effective(folder, &own_settings(&own))?;
         Ok(Configure { settings, own, title: params.title })
     }
 

@@ -1,7 +1,6 @@
 //! Which store holds the sessions of which folder. A store is opened by its own thread, at its first job, so nothing
 //! waits for a disk here.
 
-use super::folder::spelled;
 use crate::engine::id::SessionId;
 use crate::protocol::error::{ErrorData, ProtocolError, StorageCause};
 use crate::protocol::server::{StorageBackend, StorageOptions};
@@ -31,13 +30,14 @@ pub(super) struct Stores {
 
 impl Stores {
     /// Takes the client's wishes. Nothing is opened.
-    pub fn configure(&mut self, options: StorageOptions, synchronous: Option<Asked>, folders: Vec<String>) {
+    /// `home` is the folder that is meant where none is named.
+    pub fn configure(&mut self, options: StorageOptions, synchronous: Option<Asked>, home: String) {
         self.options = options;
         self.synchronous = match synchronous {
             Some(Asked::Normal) => Synchronous::Normal,
             Some(Asked::Full) | None => Synchronous::Full,
         };
-        self.home = folders.first().map(|folder| spelled(folder)).unwrap_or_default();
+        self.home = home;
     }
 
     /// A store of a test's own for all folders that are not named.

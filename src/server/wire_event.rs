@@ -75,7 +75,12 @@ fn body(session: &Session, body: &EventBody) -> Event {
                 .map(|(record, _)| Box::new(view(session.transcript(), record))),
             metadata: update.record.as_ref().and_then(|(_, summary)| metadata(std::slice::from_ref(summary))),
         },
-        EventBody::ContextUpdated { tokens, limit, sections } => Event::ContextUpdated {
+        EventBody::PrefixBroken { causes, reused, lost } => Event::PrefixBroken {
+            causes: causes.iter().map(|cause| (*cause).into()).collect(),
+            reused_tokens: *reused,
+            lost_tokens: *lost,
+        },
+        EventBody::ContextUpdated { tokens, limit, sections, estimator } => Event::ContextUpdated {
             tokens: *tokens,
             limit: *limit,
             tokens_until_compaction: limit.saturating_sub(*tokens),
@@ -87,6 +92,7 @@ fn body(session: &Session, body: &EventBody) -> Event {
                     tokens: section.tokens,
                 })
                 .collect(),
+            estimator: estimator.clone(),
         },
         EventBody::RestoreReported(report) => Event::RestoreReported { report: restored(session, report) },
     }

@@ -433,6 +433,7 @@ fn inspected(session: &Session, layers: &Layers, inspection: Inspection) -> Cont
         limit: inspection.limit,
         window: inspection.window,
         estimator: inspection.estimator,
+        estimate: convert::estimate(inspection.estimate),
         sections: sections
             .map(|(channel, name, tokens)| SectionTokens { channel: channel.into(), name, tokens })
             .collect(),
@@ -444,7 +445,7 @@ fn inspected(session: &Session, layers: &Layers, inspection: Inspection) -> Cont
             .collect(),
         coverage: convert::coverage(&inspection.coverage),
         cuts: convert::cuts(session, &inspection.cuts),
-        settings: layers.sources(&own, settings),
+        settings: layers.sources(&session.head().workspace, &own, settings),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a model is told of each tool, and what each answers.
 
 use super::*;
+use crate::engine::compact::known_tools::Kinds;
 use crate::engine::compact::ledger::ledger;
 use crate::engine::compact::record::Span;
 use crate::engine::id::{Ordinal, SessionId};
@@ -169,6 +170,8 @@ fn the_ledger_reads_a_call_of_our_own_todo() {
     transcript.append(NewMessage::new(Body::Tool(result)), &QuarterOfChars);
     let all = Span { from: Ordinal(0), to: Ordinal(u32::MAX) };
     for declared in [vec![], vec![OwnTool::Todo.definition()]] {
-        assert_eq!(ledger(&transcript, all, &declared).todos, ["two (inProgress)", "three (pending)"]);
+        let kinds = Kinds { named: &[], declared: &declared };
+        let open = [("two", "inProgress"), ("three", "pending")].map(|(a, b)| (a.to_owned(), b.to_owned()));
+        assert_eq!(ledger(&transcript, all, kinds).todos, open);
     }
 }

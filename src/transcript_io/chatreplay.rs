@@ -11,12 +11,12 @@
 //!
 //! Requests by which the extension helps itself (a title, a summary) are no part of the conversation and are set aside.
 
-use super::json::{Object, each_item, list, needed, needed_list, object, owned, text, whole};
-use super::parts::{Said, contents, function_calls, joined, said};
+use super::json::{Object, each_item, list, needed, needed_list, number, object, owned, text, whole};
+use super::parts::{Said, contents, function_calls, joined, reported, said};
 use super::vscode_chat::bare_id;
 use super::{Entry, Format, Import, ImportError};
 use crate::engine::id::CallId;
-use crate::engine::message::{AssistantPart, Beside, Body, ToolCall, ToolResult};
+use crate::engine::message::{AssistantPart, Beside, Body, ToolCall, ToolResult, Usage};
 use crate::engine::prompt::item::{Approval, Tool};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -158,8 +158,18 @@ impl Reader {
             import.skip(place, format!("is no answer ({kind}): {reason}"));
             return Ok(());
         }
-        let body = Body::Assistant { parts, calls, beside: Beside::default() };
-        self.view.push(body.clone());
+        let nothing = Object::new();
+        let metadata = object(log, "metadata").unwrap_or(&nothing);
+        let usage = object(metadata, "usage").map(|usage| Usage {
+            input_tokens: number(usage, "prompt_tokens"),
+            output_tokens: number(usage, "completion_tokens"),
+            cached_input_tokens: object(usage, "prompt_tokens_details")
+                .and_then(|of| number(of, "cached_tokens")),
+        });
+        // Later requests say the words again, and nothing of what they cost.
+        let said = Body::Assistant { parts: parts.clone(), calls: calls.clone(), beside: Beside::default() };
+        self.view.push(said);
+        let body = Body::Assistant { parts, calls, beside: reported(usage, text(metadata, "model")) };
         self.answer = Some(import.push(body, None, time));
         Ok(())
     }

@@ -212,7 +212,7 @@ fn result(import: &mut Import, place: &str, block: &Object) -> Result<Body, Stri
         exit_code: if is_error { stated_code(&content) } else { None },
         content,
         is_error,
-        effects: Vec::new(),
+        ..ToolResult::default()
     }))
 }
 

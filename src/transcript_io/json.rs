@@ -184,6 +184,11 @@ pub(super) fn number(of: &Object, key: &str) -> Option<u32> {
     of.get(key).and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok())
 }
 
+/// The sum of these numbers; nothing where one of them is not there.
+pub(super) fn sum(of: &Object, keys: &[&str]) -> Option<u32> {
+    keys.iter().map(|key| number(of, key)).try_fold(0u32, |sum, number| sum.checked_add(number?))
+}
+
 /// An exit code.
 pub(super) fn code(of: &Object, key: &str) -> Option<i32> {
     of.get(key).and_then(Value::as_i64).and_then(|n| i32::try_from(n).ok())

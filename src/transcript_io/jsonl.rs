@@ -126,6 +126,7 @@ fn result(import: &mut Import, place: &str, part: &Object) -> Result<Body, Strin
         is_error: flag(part, "isError"),
         exit_code: code(part, "exitCode"),
         effects: list(part, "effects").iter().filter_map(Value::as_object).filter_map(effect).collect(),
+        verdict: None,
     }))
 }
 
@@ -316,7 +317,8 @@ mod tests {
                     content,
                     is_error,
                     exit_code,
-                    effects
+                    effects,
+                    verdict: None
                 })
             ),
             any::<(String, String)>().prop_map(|(kind, text)| Body::Event { kind, text: text.into() }),

@@ -4,7 +4,7 @@
 use super::Import;
 use super::json::{Object, arguments, each_item, needed, object, owned, text};
 use crate::engine::message::attachment::Attachment;
-use crate::engine::message::{AssistantPart, Content, Image, ToolCall};
+use crate::engine::message::{AssistantPart, Beside, Content, Image, ToolCall, Usage};
 use serde_json::Value;
 
 /// The content of a user message or a result: one text, or a list in which an unreadable part is set aside by itself.
@@ -209,6 +209,13 @@ fn content(part: &Value) -> Result<Option<Content>, String> {
         Kind::Opaque | Kind::NotContent => return Ok(None),
         other => return Err(other.unknown()),
     }))
+}
+
+/// What a source tells of an answer beside its words: what it used, and which model gave it.
+pub(super) fn reported(usage: Option<Usage>, model: Option<&str>) -> Beside {
+    let model = model.filter(|_| usage.is_some());
+    let extra = model.map(|model| ("model".to_owned(), Value::from(model)));
+    Beside { usage, extra: extra.into_iter().collect(), ..Beside::default() }
 }
 
 /// Anthropic keeps the data in `source`; pi and our own format keep it beside the type.

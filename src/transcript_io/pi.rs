@@ -1,10 +1,10 @@
 //! Session files of the pi coding agent. One record per line, read in the order of the file; where a newer file holds
 //! branches, a branch that the user left stands where it was written.
 
-use super::json::{Object, code, each_record, flag, needed, number, object, owned, text};
-use super::parts::{Said, contents, said, stated_code};
+use super::json::{Object, code, each_record, flag, needed, number, object, owned, sum, text};
+use super::parts::{Said, contents, reported, said, stated_code};
 use super::{Entry, Format, Import};
-use crate::engine::message::{Beside, Body, Content, ToolResult};
+use crate::engine::message::{Body, Content, ToolResult, Usage};
 
 /// Reads every record.
 pub(super) fn read(bytes: &[u8]) -> Import {
@@ -77,7 +77,12 @@ fn message(import: &mut Import, place: &str, record: &Object) -> Result<(), Stri
         "user" | "custom" => Body::User(contents(message.get("content"), place, import)?),
         "assistant" => {
             let Said { parts, calls } = said(message.get("content"), place, import)?;
-            Body::Assistant { parts, calls, beside: Beside::default() }
+            let usage = object(message, "usage").map(|usage| Usage {
+                input_tokens: sum(usage, &["input", "cacheRead", "cacheWrite"]),
+                output_tokens: number(usage, "output"),
+                cached_input_tokens: number(usage, "cacheRead"),
+            });
+            Body::Assistant { parts, calls, beside: reported(usage, text(message, "model")) }
         }
         "toolResult" => {
             let content = contents(message.get("content"), place, import)?;
@@ -87,7 +92,7 @@ fn message(import: &mut Import, place: &str, record: &Object) -> Result<(), Stri
                 exit_code: if is_error { stated_code(&content) } else { None },
                 content,
                 is_error,
-                effects: Vec::new(),
+                ..ToolResult::default()
             })
         }
         "bashExecution" => {

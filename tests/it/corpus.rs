@@ -255,3 +255,28 @@ fn every_prompt_at_128_000_holds_with_a_summarizer() {
 fn every_prompt_at_128_000_holds_without_a_model() {
     every_prompt_holds(LARGE, "none");
 }
+
+/// The goal: with the report before as a baseline an estimate is off by two in a hundred at most, without one by ten.
+///
+/// rows: V1
+#[test]
+fn p10_estimates_come_near_to_what_providers_reported() {
+    let Some(transcripts) = transcripts() else { return };
+    for (name, reports, taught) in [("pi-large-session.jsonl", 400, 390), (CHATREPLAY, 4, 0)] {
+        let file = transcripts.join(name).display().to_string();
+        // The source's own prompts are weighed, whatever our window leaves of them.
+        for window in ["32000", "1000000"] {
+            let ran = threadhold(["replay", &file, "--window", window, "--summarizer", "none", "--json"]);
+            let [line] = &ran.lines()[..] else { panic!("{name}: not one line: {}", ran.err) };
+            let estimate = &line["estimate"];
+            println!("{name} {window}: {estimate}");
+            let of = |kind: &str, figure: &str| estimate[kind][figure].as_f64().unwrap();
+            assert!(estimate["reports"].as_u64().unwrap() >= reports, "{estimate}");
+            assert_eq!(estimate["implausible"], 0, "{estimate}");
+            assert!(of("anchored", "count") >= f64::from(taught), "{estimate}");
+            assert!(of("anchored", "worst") <= 0.02, "{estimate}");
+            assert!(of("unanchored", "worst") <= 0.1, "{estimate}");
+            assert!(of("newTokens", "median") < 0.3, "{estimate}");
+        }
+    }
+}

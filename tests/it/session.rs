@@ -3,13 +3,16 @@
 
 mod attached;
 pub(crate) mod bench;
+mod breaks;
 mod drive;
 mod edges;
+mod estimates;
 mod happening;
 mod large_results;
 mod merging;
 mod mirror;
 mod model;
+mod prefix;
 mod rewinding;
 mod settled;
 mod table;
@@ -86,6 +89,7 @@ const SEEN: &[&str] = &[
     "PauseRequired",
     "PauseCleared",
     "ContextUpdated",
+    "PrefixBroken",
     "Started",
     "Summarizing",
     "FellBack",

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
-mod cases;
+pub(crate) mod cases;
 mod damage;
 mod follow;
 mod lease;

@@ -10,6 +10,7 @@ mod delivery;
 mod deltas;
 mod editor_driven;
 mod ends;
+mod failures;
 mod fixtures;
 mod fold;
 mod follow;

@@ -2,12 +2,14 @@
 //! what `plan` allows; which rung asks for it, and whether the result is taken, is the ladder's.
 
 use super::identifiers::{self, Place, Ranked, Seen};
-use super::ledger::{self, Ledger, ledger};
+use super::known_tools::Kinds;
+use super::ledger::lines::List;
+use super::ledger::{Ledger, Reading};
 use super::plan::{self, Keep, Room, Tail, UserWords};
 use super::policy::Policy;
 use super::record::{Action, Compaction, Mode, Span, Status, Strength, Trigger};
 use super::slice::Slice;
-use super::template::{BlockParts, block, ledger_text};
+use super::template::{BlockParts, RECALL, block, ledger_text};
 use crate::engine::id::Ordinal;
 use crate::engine::message::Message;
 use crate::engine::prompt::segment::segments;
@@ -43,6 +45,26 @@ pub struct Ingredients {
     pub newest: BTreeMap<Ordinal, Action>,
     /// Whether all user words but the current request are given up.
     pub gives_up: bool,
+}
+
+/// What a block is filled from, whatever its tail: read once for all tails that are tried.
+struct Names<'a> {
+    ranked: Vec<Ranked<'a>>,
+    ledger: Reading<'a>,
+}
+
+impl Names<'_> {
+    /// The ledger of what a record covers; of pictures those that no kept message shows.
+    fn ledger_of(&self, record: &Compaction) -> Ledger {
+        let Some(span) = record.covers else { return Ledger::default() };
+        let mut reading = self.ledger.clone();
+        reading.read_to(span.to);
+        let mut ledger = reading.done();
+        ledger.images.retain(|image| {
+            !record.kept_users.contains(&image.ord) && !record.open_requests.contains(&image.ord)
+        });
+        ledger
+    }
 }
 
 impl Desk<'_> {
@@ -123,14 +145,14 @@ impl Desk<'_> {
         let actions = previous.map(|record| record.actions.clone()).unwrap_or_default();
         let start = previous.map_or(Ordinal(0), Compaction::resume_at);
         let tail = Tail { start, actions, tokens: 0 };
-        self.filled(Mode::Dropped, &room, tail, &with, &self.ranked(slice, &with))
+        self.filled(Mode::Dropped, &room, tail, &with, &self.names(slice, &with))
     }
 
     /// A record that covers the slice but a tail, with a block of all that fits. Nothing where that does not reach the
     /// target.
     pub fn with_block(&self, mode: Mode, slice: Slice, with: &Ingredients) -> Option<Compaction> {
         let room = self.room(slice, with)?;
-        let ranked = self.ranked(slice, with);
+        let names = self.names(slice, with);
         let narrative = with.narrative.as_deref().map_or(0, |text| self.counter.count(text));
         let free = room.space.saturating_sub(narrative);
         let mut raw = self.policy.raw_tail.of(free);
@@ -139,7 +161,7 @@ impl Desk<'_> {
         for _ in 0..TAIL_PASSES {
             let tail = plan::tail(self.source, self.policy, slice, &room.words, (raw, short), self.counter);
             let used = tail.tokens;
-            let Some(record) = self.filled(mode, &room, tail, with, &ranked) else {
+            let Some(record) = self.filled(mode, &room, tail, with, &names) else {
                 if best.is_some() || used == 0 {
                     break;
                 }
@@ -195,14 +217,22 @@ impl Desk<'_> {
         let narrative = blank.narrative.as_deref().map(str::to_owned);
         let with = Ingredients { narrative, ..Ingredients::default() };
         let tail = Tail { start: resume, actions: with_older(&cut), tokens: 0 };
-        self.filled(Mode::LimitHistory, &room, tail, &with, &self.ranked(slice, &with))
+        self.filled(Mode::LimitHistory, &room, tail, &with, &self.names(slice, &with))
     }
 
-    /// The names of the slice, and of the newest results where they are shortened. What the prompt shows of them is
-    /// left out later.
-    fn ranked(&self, slice: Slice, with: &Ingredients) -> Vec<Ranked<'_>> {
+    /// The names of the slice, and of the newest results where they are shortened, and the ledger of what was out of
+    /// sight before. What the prompt shows of the names is left out later.
+    fn names(&self, slice: Slice, with: &Ingredients) -> Names<'_> {
+        let transcript = self.source.transcript;
         let last = with.newest.keys().next_back().copied().unwrap_or(slice.through);
-        identifiers::rank(self.source.transcript, last.max(slice.through))
+        let kinds = Kinds { named: &self.policy.tool_kinds, declared: &self.source.fixed.tools };
+        let mut ledger = Reading::new(transcript, Ordinal(0), kinds);
+        if let Some(Span { to, .. }) =
+            transcript.in_force().and_then(|record| record.dropped.or(record.covers))
+        {
+            ledger.read_to(to);
+        }
+        Names { ranked: identifiers::rank(transcript, last.max(slice.through)), ledger }
     }
 
     /// The block for this tail, with an index as large as the target allows.
@@ -212,9 +242,8 @@ impl Desk<'_> {
         room: &Room,
         tail: Tail,
         with: &Ingredients,
-        ranked: &[Ranked<'_>],
+        names: &Names<'_>,
     ) -> Option<Compaction> {
-        let transcript = self.source.transcript;
         let mut record = self.cut(mode, tail.start, &room.words);
         record.covers = record.dropped.take();
         record.narrative = with.narrative.as_deref().map(Into::into);
@@ -223,33 +252,22 @@ impl Desk<'_> {
         record.actions.extend(&with.newest);
         let without = prompt::draft(self.source, Some(&record));
         let space = room.target.checked_sub(without.tokens)?;
-        let ledger = match record.covers {
-            Some(span) => ledger(transcript, span, &self.source.fixed.tools),
-            None => Ledger::default(),
-        };
         let mut parts = BlockParts {
             narrative: with.narrative.clone(),
             covers: record.covers.is_some(),
             ..self.bare_parts(&record, room.space)
         };
-        // Beside a long narrative the ledger has half of what is left, and names the other half.
-        let left = space.checked_sub(self.weigh(&parts))?;
-        let for_ledger = self.policy.ledger.of(room.space).min(left / 2);
-        let mut shown = ledger.shown(for_ledger, |line| self.counter.count(line));
-        parts.ledger = ledger_text(&ledger, &shown, &BTreeMap::new());
-        if self.weigh(&parts) > space {
-            shown = ledger::Shown::default();
-            parts.ledger = String::new();
-        }
-        let ranked = identifiers::unseen(ranked, &Seen::in_prompt(&without, &block(&parts)));
-        let known: BTreeSet<Place> = shown.files.iter().map(|file| Place::File(file.path.clone())).collect();
+        let lists = self.ledger_within(&mut parts, space, room, &names.ledger_of(&record));
+        let ranked = identifiers::unseen(&names.ranked, &Seen::in_prompt(&without, &block(&parts)));
+        let lines = lists.iter().flat_map(|list| &list.lines);
+        let known: BTreeSet<Place> = lines.filter_map(|line| line.place.clone()).collect();
         let without_names = parts.ledger.clone();
         let mut for_index =
             space.saturating_sub(self.weigh(&parts)).min(self.policy.identifiers.of(room.space));
         loop {
             if for_index > 0 {
                 let names = identifiers::index(&ranked, &known, for_index);
-                parts.ledger = ledger_text(&ledger, &shown, &names);
+                parts.ledger = ledger_text(&lists, &names);
             }
             let tokens = self.weigh(&parts);
             if tokens <= space {
@@ -266,6 +284,22 @@ impl Desk<'_> {
         }
     }
 
+    /// Puts as much of the ledger into a block as fits into `space`; at the least how much of it is left out. Beside a
+    /// long narrative the ledger has half of what is left, and names the other half.
+    fn ledger_within(&self, parts: &mut BlockParts, space: u32, room: &Room, ledger: &Ledger) -> Vec<List> {
+        let left = space.saturating_sub(self.weigh(parts));
+        let most = self.policy.ledger.of(room.space).min(left / 2);
+        for tokens in [most, most / 2, most / 4, 0] {
+            let lists = ledger.shown(tokens, |line| self.counter.count(line));
+            parts.ledger = ledger_text(&lists, &BTreeMap::new());
+            if self.weigh(parts) <= space {
+                return lists;
+            }
+        }
+        parts.ledger = String::new();
+        Vec::new()
+    }
+
     fn weigh(&self, parts: &BlockParts) -> u32 {
         self.counter.count(&block(parts)) + PER_MESSAGE
     }
@@ -277,6 +311,7 @@ impl Desk<'_> {
             last_active: plan::last_active(self.source.transcript),
             covers: true,
             covers_open_request: !record.open_requests.is_empty(),
+            recalls: self.source.fixed.tools.iter().any(|tool| tool.name == RECALL),
             reported_users: self.reported(&record.reported_users, space / 8),
             ..BlockParts::default()
         }

@@ -1,12 +1,13 @@
 //! The identifier index: exact names of a covered span that a summarizer cannot be trusted with, ranked by who used
 //! them and when, grouped by where they came from, for a reader. What looks like a secret stays out.
 
-use super::known_tools::about;
+use super::ledger::lines::shown;
 use super::ledger::paths_in;
+use super::secrets::{looks_secret, masked};
 use crate::engine::id::Ordinal;
-use crate::engine::message::{AssistantPart, Body, Content, Mention, Message, ToolCall, argument_values};
+use crate::engine::message::about::About;
+use crate::engine::message::{AssistantPart, Body, Content, Mention, Message, argument_values};
 use crate::engine::prompt::Prompt;
-use crate::engine::text::one_line;
 use crate::engine::transcript::Transcript;
 use regex::Regex;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +15,8 @@ use std::sync::LazyLock;
 
 /// Shorter names are words that stand everywhere.
 const LEAST_BYTES: usize = 5;
+/// Longer runs of such characters are data.
+const MOST_BYTES: usize = 256;
 
 /// Paths, flags, file names, snake_case, camelCase, PascalCase, hashes, numbers of three digits and more.
 #[allow(clippy::expect_used, reason = "a constant pattern; the tests compile it")]
@@ -31,9 +34,15 @@ static IDENTIFIER: LazyLock<Regex> = LazyLock::new(|| {
     .expect("pattern")
 });
 
-/// The identifiers of a text, in order, repeated as often as they stand there.
+/// The identifiers of a text, in order, repeated as often as they stand there. Each stands within one run of the
+/// characters that names are made of; a run that is longer than any name is none, and is not looked through.
 pub fn identifiers(text: &str) -> impl Iterator<Item = &str> {
-    IDENTIFIER.find_iter(text).map(|found| found.as_str()).filter(|id| id.len() >= LEAST_BYTES)
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '@' | '/' | '-');
+    text.split(move |c| !is_of_name(c))
+        .filter(|run| (LEAST_BYTES..=MOST_BYTES).contains(&run.len()))
+        .flat_map(|run| IDENTIFIER.find_iter(run))
+        .map(|found| found.as_str())
+        .filter(|id| id.len() >= LEAST_BYTES)
 }
 
 /// Where an identifier came from.
@@ -51,19 +60,18 @@ impl Place {
     /// As the index names it.
     pub fn name(&self) -> String {
         match self {
-            Place::File(path) => path.clone(),
+            Place::File(path) => shown(path, 200),
             Place::Command(start) => format!("`{start}`"),
             Place::Conversation => "conversation".into(),
         }
     }
 
-    fn of(call: &ToolCall) -> Self {
-        let about = about(call);
-        match (about.path, about.command) {
-            (Some(path), _) => Place::File(path),
-            (None, Some(command)) => match paths_in(&command).last() {
+    fn of(about: &About) -> Self {
+        match (about.path(), &about.command) {
+            (Some(path), _) => Place::File(path.to_owned()),
+            (None, Some(command)) => match paths_in(command).last() {
                 Some(path) => Place::File(path.to_owned()),
-                None => Place::Command(one_line(&command, 24)),
+                None => Place::Command(shown(command, 24)),
             },
             (None, None) => Place::Conversation,
         }
@@ -165,10 +173,8 @@ fn places(transcript: &Transcript, from: Ordinal, through: Ordinal) -> Vec<Vec<P
     };
     let rounds = transcript.rounds().iter().skip(transcript.first_round_from(from));
     for round in rounds.take_while(|round| round.assistant <= through) {
-        let Some(Body::Assistant { calls, .. }) = transcript.message(round.assistant).map(|m| &m.body) else {
-            continue;
-        };
-        let of_calls: Vec<Place> = calls.iter().map(Place::of).collect();
+        let Some(message) = transcript.message(round.assistant) else { continue };
+        let of_calls: Vec<Place> = message.about().iter().map(Place::of).collect();
         for (place, answer) in of_calls.iter().zip(&round.results) {
             if let Some(ord) = answer {
                 set(*ord, vec![place.clone()]);
@@ -181,10 +187,10 @@ fn places(transcript: &Transcript, from: Ordinal, through: Ordinal) -> Vec<Vec<P
 
 /// The identifiers of a message, each once with its heaviest use.
 fn mentions(message: &Message) -> &[Mention] {
-    message.mentions.get_or_init(|| {
+    message.found.mentions.get_or_init(|| {
         let mut found: BTreeMap<String, (u8, Option<u16>)> = BTreeMap::new();
         let mut add = |text: &str, weight: u8, call: Option<u16>| {
-            for id in identifiers(text) {
+            for id in identifiers(&masked(text)) {
                 match found.get_mut(id) {
                     Some(known) if known.0 >= weight => {}
                     Some(known) => *known = (weight, call),
@@ -213,20 +219,6 @@ fn mentions(message: &Message) -> &[Mention] {
         }
         found.into_iter().map(|(id, (weight, call))| Mention { id: id.into(), weight, call }).collect()
     })
-}
-
-/// What no index may repeat: keys by their known beginnings, and long runs of mixed characters.
-pub fn looks_secret(id: &str) -> bool {
-    const BEGINNINGS: &[&str] =
-        &["AKIA", "AIza", "eyJ", "ghp_", "gho_", "github_pat_", "glpat-", "sk-", "sk_", "xox"];
-    let name = id.rsplit('/').next().unwrap_or(id);
-    let is = |test: fn(&u8) -> bool| name.as_bytes().iter().any(test);
-    BEGINNINGS.iter().any(|start| name.starts_with(start))
-        || (name.len() >= 24
-            && !name.contains(['.', '-', '_'])
-            && is(u8::is_ascii_digit)
-            && is(u8::is_ascii_uppercase)
-            && is(u8::is_ascii_lowercase))
 }
 
 /// What the reader of a prompt sees anyway; the index need not say it again.

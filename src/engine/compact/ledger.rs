@@ -1,23 +1,27 @@
 //! The ledger: what the tools of a span did, made by code from the rounds themselves, so that it does not decay over
-//! repeated compactions. No model, no guess: what is not known is said to be unknown.
+//! repeated compactions. No model, no guess: what is not known is said to be unknown. How results are read stands in
+//! [`outcome`], how it is worded and what of it is shown in [`lines`].
 
-use super::known_tools::{About, about, kind_of};
-use super::record::Span;
-use super::template::{command_line, file_line};
-use crate::engine::message::{Body, Content, ToolCall, ToolResult};
-use crate::engine::prompt::item::{Tool, ToolKind};
-use crate::engine::text::{one_line, tail};
+pub mod lines;
+pub mod outcome;
+
+use super::known_tools::{Kinds, runs_cells, writes_whole};
+use super::record::{Compaction, Span};
+use crate::engine::id::{MessageId, Ordinal};
+use crate::engine::message::about::{About, patched};
+use crate::engine::message::{Body, Content, Message, ToolCall, ToolResult, Verdict};
+use crate::engine::prompt::item::ToolKind;
+use crate::engine::text::one_line;
 use crate::engine::transcript::Transcript;
+use outcome::{Outcome, runs_tests, test_report};
 use regex::Regex;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// Bytes of a command that the ledger shows.
-const COMMAND_BYTES: usize = 100;
-/// Commands that the ledger shows at most.
-const MOST_COMMANDS: usize = 60;
-/// Bytes of a todo that the ledger shows.
-const TODO_BYTES: usize = 120;
+/// Bytes by which a command is known again.
+const COMMAND_BYTES: usize = 400;
+/// Todos of these states are not open.
+const DONE: &[&str] = &["cancelled", "canceled", "complete", "completed", "done"];
 
 /// What the tools of a span did, each list by the last touch, oldest first.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -27,9 +31,17 @@ pub struct Ledger {
     /// Commands.
     pub commands: Vec<CommandLine>,
     /// The last run of tests.
-    pub last_test: Option<CommandLine>,
-    /// Todos that are not done, from the newest list.
-    pub todos: Vec<String>,
+    pub last_test: Option<TestRun>,
+    /// Todos that are not done, from the newest list, as (text, status).
+    pub todos: Vec<(String, String)>,
+    /// What the user decided about calls.
+    pub decisions: Vec<DecisionLine>,
+    /// Notebook cells that were run.
+    pub cells: Vec<CellLine>,
+    /// Calls of tools that change or run something, whose arguments could not be read.
+    pub unreadable: Vec<UnreadableLine>,
+    /// Pictures.
+    pub images: Vec<ImageLine>,
 }
 
 /// A file that was changed, read, or named in a command.
@@ -39,7 +51,7 @@ pub struct FileLine {
     pub path: String,
     /// How often it was changed.
     pub changed: u32,
-    /// SHA-256 of what it holds, where a tool reported it after the last change.
+    /// SHA-256 of what it held after the last change: where a tool reported it, or wrote the file as a whole.
     pub sha256: Option<String>,
 }
 
@@ -52,38 +64,70 @@ pub struct CommandLine {
     pub outcome: Outcome,
     /// How often it ran with this outcome, in a row or not.
     pub times: u32,
+    /// Whether it did not run again with another outcome.
+    pub is_last_run: bool,
 }
 
-/// How a call ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
-    /// The tool stated an exit code.
-    Exit(i32),
-    /// It answered, and did not say that it failed.
-    Ok,
-    /// It said that it failed.
-    Error,
-    /// No result was recorded.
-    Unknown,
+/// A run of tests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestRun {
+    /// The command on one line, cut.
+    pub command: String,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The failing tests, or its last lines.
+    pub says: Vec<String>,
 }
 
-impl Outcome {
-    /// As the ledger says it.
-    pub fn words(self) -> String {
-        match self {
-            Outcome::Exit(code) => format!("exit {code}"),
-            Outcome::Ok => "ok".into(),
-            Outcome::Error => "error".into(),
-            Outcome::Unknown => "unknown".into(),
-        }
-    }
+/// What a user decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecisionLine {
+    /// The tool and what it was to do it with.
+    pub call: String,
+    /// What was decided.
+    pub verdict: Verdict,
+    /// How often.
+    pub times: u32,
 }
 
-/// An exit code that a result states in its text, near its end or at its start.
-#[allow(clippy::expect_used, reason = "a constant pattern; the tests compile it")]
-static EXIT: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i-u)exit(?:ed)?(?: with)?(?: code| status)?[: ]+(\d{1,3})\b").expect("pattern")
-});
+/// A notebook's cell that was run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CellLine {
+    /// The cell.
+    pub cell: String,
+    /// The notebook, where the call named it.
+    pub notebook: Option<String>,
+    /// How it ended the last time.
+    pub outcome: Outcome,
+    /// The kinds of what it put out then.
+    pub output: Vec<&'static str>,
+    /// How often it ran.
+    pub times: u32,
+}
+
+/// Calls that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadableLine {
+    /// The tool.
+    pub tool: String,
+    /// How they ended.
+    pub outcome: Outcome,
+    /// How many.
+    pub times: u32,
+}
+
+/// A picture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImageLine {
+    /// Such as `image/png`.
+    pub media_type: String,
+    /// SHA-256 of its data as it was given.
+    pub sha256: String,
+    /// The message that holds it, by which it can be recalled.
+    pub message: MessageId,
+    /// Its position.
+    pub ord: Ordinal,
+}
 
 /// A path with an extension, as commands name files.
 #[allow(clippy::expect_used, reason = "a constant pattern; the tests compile it")]
@@ -95,99 +139,118 @@ pub fn paths_in(command: &str) -> impl Iterator<Item = &str> {
     PATH.find_iter(command).map(|found| found.as_str()).filter(|path| !path.starts_with("//"))
 }
 
-/// Commands that run tests, by what they contain.
-const TEST_RUNNERS: &[&str] = &[
-    "cargo test",
-    "cargo nextest",
-    "ctest",
-    "go test",
-    "gradle test",
-    "jest",
-    "mocha",
-    "mvn test",
-    "npm run test",
-    "npm test",
-    "pnpm test",
-    "pytest",
-    "rspec",
-    "tests/run",
-    "tox",
-    "unittest",
-    "vitest",
-    "yarn test",
-];
-
-/// How a call ended: a stated exit code, else whether the tool said that it failed, else unknown.
-pub fn outcome(result: Option<&ToolResult>) -> Outcome {
-    let Some(result) = result else { return Outcome::Unknown };
-    if let Some(code) = result.exit_code {
-        return Outcome::Exit(code);
-    }
-    let text = result.content.iter().rev().find_map(Content::text).map_or("", |text| &**text);
-    if let Some(code) = EXIT.captures(tail(text, 120)).and_then(|found| found.get(1)?.as_str().parse().ok()) {
-        return Outcome::Exit(code);
-    }
-    if result.is_error { Outcome::Error } else { Outcome::Ok }
-}
-
 /// Reads the ledger of a span.
-pub fn ledger(transcript: &Transcript, span: Span, tools: &[Tool]) -> Ledger {
-    let mut reading = Reading::default();
-    let from = transcript.first_round_from(span.from);
-    let rounds = transcript.rounds().iter().skip(from).take_while(|round| round.assistant <= span.to);
-    for round in rounds {
-        let Some(Body::Assistant { calls, .. }) = transcript.message(round.assistant).map(|m| &m.body) else {
-            continue;
-        };
-        for (call, answer) in calls.iter().zip(&round.results) {
-            let result = answer.and_then(|ord| transcript.message(ord)).and_then(|m| match &m.body {
-                Body::Tool(result) => Some(result),
-                _ => None,
-            });
-            reading.add(call, result, tools);
-        }
-    }
+pub fn ledger(transcript: &Transcript, span: Span, kinds: Kinds<'_>) -> Ledger {
+    let mut reading = Reading::new(transcript, span.from, kinds);
+    reading.read_to(span.to);
     reading.done()
 }
 
-/// A ledger while it is read: by path and by command, with the number of the last touch.
-#[derive(Default)]
-struct Reading {
-    touches: usize,
-    files: BTreeMap<String, (usize, FileLine)>,
-    commands: BTreeMap<(String, Outcome), (usize, u32)>,
-    last_test: Option<(String, Outcome)>,
-    todos: Vec<String>,
+/// What to say of the calls that a record covers, and the one before it did not, whose arguments could not be read.
+pub fn unreadable(transcript: &Transcript, record: &Compaction, kinds: Kinds<'_>) -> Vec<String> {
+    let before = transcript.compactions().iter().find(|known| Some(&known.id) == record.previous.as_ref());
+    let from = before.map_or(Ordinal(0), Compaction::resume_at);
+    let Some(Span { to, .. }) = record.covers.filter(|span| span.to >= from) else { return Vec::new() };
+    let lines = ledger(transcript, Span { from, to }, kinds).unreadable;
+    let say = |line: UnreadableLine| {
+        let UnreadableLine { tool, times, .. } = line;
+        format!("the arguments of {times} calls of {tool} could not be read: the ledger names the tool alone")
+    };
+    lines.into_iter().map(say).collect()
 }
 
-impl Reading {
-    fn add(&mut self, call: &ToolCall, result: Option<&ToolResult>, tools: &[Tool]) {
-        let About { path, command, todos } = about(call);
-        let outcome = outcome(result);
-        let failed = matches!(outcome, Outcome::Error | Outcome::Unknown);
-        match kind_of(&call.name, tools) {
-            ToolKind::Read => path.into_iter().for_each(|path| self.touch(path, 0)),
-            ToolKind::Write => {
-                path.into_iter().for_each(|path| self.touch(path, u32::from(!failed)));
+/// A ledger while it is read: by path and by command, with the number of the last touch. It can be copied and read on,
+/// so what lies before every end that is tried is read once.
+#[derive(Clone)]
+pub struct Reading<'t> {
+    transcript: &'t Transcript,
+    kinds: Kinds<'t>,
+    /// The first message that was not read.
+    next: Ordinal,
+    touches: usize,
+    files: BTreeMap<String, Touched<FileLine>>,
+    commands: BTreeMap<String, BTreeMap<Outcome, Touched<u32>>>,
+    last_test: Option<(String, Outcome, Option<&'t ToolResult>)>,
+    todos: Vec<(String, String)>,
+    decisions: BTreeMap<(String, bool, Option<String>), Touched<u32>>,
+    cells: BTreeMap<(Option<String>, String), Touched<CellLine>>,
+    unreadable: BTreeMap<(String, Outcome), u32>,
+    images: Vec<ImageLine>,
+}
+
+/// Something with the number of its last touch.
+type Touched<T> = (usize, T);
+
+impl<'t> Reading<'t> {
+    /// Nothing read yet; it begins at `from`.
+    pub fn new(transcript: &'t Transcript, from: Ordinal, kinds: Kinds<'t>) -> Self {
+        Self {
+            transcript,
+            kinds,
+            next: from,
+            touches: 0,
+            files: BTreeMap::new(),
+            commands: BTreeMap::new(),
+            last_test: None,
+            todos: Vec::new(),
+            decisions: BTreeMap::new(),
+            cells: BTreeMap::new(),
+            unreadable: BTreeMap::new(),
+            images: Vec::new(),
+        }
+    }
+
+    /// Reads on to the message at `to`, with the results of the calls in it.
+    pub fn read_to(&mut self, to: Ordinal) {
+        let transcript = self.transcript;
+        let from = self.next;
+        self.next = Ordinal(to.0.saturating_add(1)).max(from);
+        let rounds = transcript.rounds().iter().skip(transcript.first_round_from(from));
+        for round in rounds.take_while(|round| round.assistant <= to) {
+            let Some(message) = transcript.message(round.assistant) else { continue };
+            let Body::Assistant { calls, .. } = &message.body else { continue };
+            for ((call, about), answer) in calls.iter().zip(message.about()).zip(&round.results) {
+                let result = answer.and_then(|ord| transcript.message(ord)).and_then(|m| match &m.body {
+                    Body::Tool(result) => Some(result),
+                    _ => None,
+                });
+                self.add(call, about, result);
             }
-            ToolKind::Run => {
-                if let Some(command) = command {
-                    paths_in(&command).for_each(|path| self.touch(path.to_owned(), 0));
-                    self.ran(&command, outcome);
-                }
-            }
+        }
+        for message in transcript.range(from, to).iter().filter(|message| message.visible_to_model) {
+            self.images.extend(images(message));
+        }
+    }
+
+    fn add(&mut self, call: &ToolCall, about: &'t About, result: Option<&'t ToolResult>) {
+        let outcome = Outcome::of(result);
+        let kind = self.kinds.of_call(&call.name, about);
+        let is_cell = runs_cells(&call.name);
+        let says_nothing = !about.is_readable || (is_cell && about.cell.is_none());
+        if says_nothing && matches!(kind, ToolKind::Write | ToolKind::Run) {
+            *self.unreadable.entry((call.name.to_string(), outcome)).or_default() += 1;
+        }
+        if let Some(verdict) = result.and_then(|result| result.verdict.as_ref()) {
+            self.decided(call, about, verdict);
+        }
+        let before = self.touches;
+        match kind {
+            ToolKind::Read => about.paths.iter().for_each(|path| self.touch(path, 0)),
+            ToolKind::Write => self.wrote(call, about, outcome),
+            ToolKind::Run => self.ran(about, outcome, result),
             ToolKind::Todo => {
-                let open =
-                    todos.into_iter().filter(|(_, status)| !matches!(status.as_str(), "completed" | "done"));
-                self.todos = open
-                    .map(|(text, status)| format!("{} ({status})", one_line(&text, TODO_BYTES)))
-                    .collect();
+                if let Some(todos) = &about.todos {
+                    let is_open = |(_, status): &&(String, String)| !DONE.contains(&status.as_str());
+                    self.todos = todos.iter().filter(is_open).cloned().collect();
+                }
             }
             ToolKind::Search | ToolKind::Ask | ToolKind::Other => {}
         }
         for effect in result.map_or(&[][..], |result| &result.effects) {
-            if !self.files.contains_key(&effect.path) {
-                self.touch(effect.path.clone(), 1);
+            let is_counted =
+                self.files.get(&effect.path).is_some_and(|(last, file)| *last > before && file.changed > 0);
+            if !is_counted {
+                self.touch(&effect.path, 1);
             }
             if let Some((_, file)) = self.files.get_mut(&effect.path) {
                 file.sha256 = Some(effect.sha256.clone());
@@ -196,10 +259,13 @@ impl Reading {
     }
 
     /// A change makes an older hash unknown.
-    fn touch(&mut self, path: String, changes: u32) {
+    fn touch(&mut self, path: &str, changes: u32) {
         self.touches += 1;
-        let fresh = || (0, FileLine { path: path.clone(), changed: 0, sha256: None });
-        let (last, file) = self.files.entry(path.clone()).or_insert_with(fresh);
+        let fresh = || (0, FileLine { path: path.to_owned(), changed: 0, sha256: None });
+        if !self.files.contains_key(path) {
+            self.files.insert(path.to_owned(), fresh());
+        }
+        let Some((last, file)) = self.files.get_mut(path) else { return };
         *last = self.touches;
         file.changed += changes;
         if changes > 0 {
@@ -207,67 +273,119 @@ impl Reading {
         }
     }
 
-    fn ran(&mut self, command: &str, outcome: Outcome) {
-        self.touches += 1;
-        let line = (one_line(command, COMMAND_BYTES), outcome);
-        if TEST_RUNNERS.iter().any(|runner| command.contains(runner)) {
-            self.last_test = Some(line.clone());
+    fn wrote(&mut self, call: &ToolCall, about: &About, outcome: Outcome) {
+        let is_done = outcome.is_good();
+        about.paths.iter().for_each(|path| self.touch(path, u32::from(is_done)));
+        if let ([path], Some(sha256)) = (about.paths.as_slice(), &about.content_sha256)
+            && is_done
+            && writes_whole(&call.name, about)
+            && let Some((_, file)) = self.files.get_mut(path)
+        {
+            file.sha256 = Some(sha256.clone());
         }
-        let (last, times) = self.commands.entry(line).or_default();
+    }
+
+    fn ran(&mut self, about: &'t About, outcome: Outcome, result: Option<&'t ToolResult>) {
+        if let Some(cell) = &about.cell {
+            return self.ran_cell(cell, about, outcome, result);
+        }
+        let Some(command) = &about.command else { return };
+        paths_in(command).for_each(|path| self.touch(path, 0));
+        // Some agents hand their patches to a shell.
+        patched(command).for_each(|path| self.touch(path, u32::from(outcome.is_good())));
+        self.touches += 1;
+        let line = one_line(command, COMMAND_BYTES);
+        if runs_tests(command) {
+            self.last_test = Some((line.clone(), outcome, result));
+        }
+        let (last, times) = self.commands.entry(line).or_default().entry(outcome).or_default();
         *last = self.touches;
         *times += 1;
     }
 
-    fn done(self) -> Ledger {
-        let line = |(command, outcome), times| CommandLine { command, outcome, times };
-        let mut files: Vec<(usize, FileLine)> = self.files.into_values().collect();
-        files.sort_by_key(|(last, _)| *last);
-        let mut commands: Vec<(usize, CommandLine)> =
-            self.commands.into_iter().map(|(ran, (last, times))| (last, line(ran, times))).collect();
-        commands.sort_by_key(|(last, _)| *last);
+    fn ran_cell(&mut self, cell: &str, about: &About, outcome: Outcome, result: Option<&ToolResult>) {
+        self.touches += 1;
+        let notebook = about.path().map(str::to_owned);
+        let output = output_kinds(result);
+        let known = self.cells.remove(&(notebook.clone(), cell.to_owned()));
+        let times = known.map_or(0, |(_, line)| line.times) + 1;
+        let line = CellLine { cell: cell.to_owned(), notebook: notebook.clone(), outcome, output, times };
+        self.cells.insert((notebook, cell.to_owned()), (self.touches, line));
+    }
+
+    fn decided(&mut self, call: &ToolCall, about: &About, verdict: &Verdict) {
+        self.touches += 1;
+        let with = about.command.as_deref().or(about.path()).or(about.cell.as_deref()).unwrap_or_default();
+        let call = one_line(&format!("{} {with}", call.name), COMMAND_BYTES);
+        let (last, times) = self.decisions.entry((call, verdict.approved, verdict.note.clone())).or_default();
+        *last = self.touches;
+        *times += 1;
+    }
+
+    /// What was read, each list in the order of the last touches.
+    pub fn done(self) -> Ledger {
+        let mut commands = Vec::new();
+        for (command, outcomes) in self.commands {
+            let newest = outcomes.values().map(|(last, _)| *last).max();
+            for (outcome, (last, times)) in outcomes {
+                let is_last_run = Some(last) == newest;
+                commands.push((last, CommandLine { command: command.clone(), outcome, times, is_last_run }));
+            }
+        }
+        let decisions = self.decisions.into_iter().map(|((call, approved, note), (last, times))| {
+            (last, DecisionLine { call, verdict: Verdict { approved, note }, times })
+        });
+        let unreadable = self.unreadable.into_iter();
         Ledger {
-            files: files.into_iter().map(|(_, file)| file).collect(),
-            commands: commands.into_iter().map(|(_, command)| command).collect(),
-            last_test: self.last_test.map(|ran| line(ran, 1)),
+            files: in_order(self.files.into_values()),
+            commands: in_order(commands.into_iter()),
+            last_test: self.last_test.map(|(command, outcome, result)| TestRun {
+                command,
+                outcome,
+                says: test_report(result),
+            }),
             todos: self.todos,
+            decisions: in_order(decisions),
+            cells: in_order(self.cells.into_values()),
+            unreadable: unreadable
+                .map(|((tool, outcome), times)| UnreadableLine { tool, outcome, times })
+                .collect(),
+            images: self.images,
         }
     }
 }
 
-/// The lines of a ledger that fit its space, newest first.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Shown {
-    /// Files, changed ones first.
-    pub files: Vec<FileLine>,
-    /// Commands.
-    pub commands: Vec<CommandLine>,
+fn in_order<T>(touched: impl Iterator<Item = Touched<T>>) -> Vec<T> {
+    let mut all: Vec<Touched<T>> = touched.collect();
+    all.sort_by_key(|(last, _)| *last);
+    all.into_iter().map(|(_, line)| line).collect()
 }
 
-impl Ledger {
-    /// As many lines as `tokens` allow, by the weight of each: files take four fifths at most, commands the rest.
-    pub fn shown(&self, tokens: u32, weigh: impl Fn(&str) -> u32) -> Shown {
-        let mut left = tokens / 5 * 4;
-        let changed = self.files.iter().rev().filter(|file| file.changed > 0);
-        let read = self.files.iter().rev().filter(|file| file.changed == 0);
-        let mut shown = Shown::default();
-        for file in changed.chain(read) {
-            let weight = weigh(&file_line(file)) + 1;
-            if weight <= left {
-                left -= weight;
-                shown.files.push(file.clone());
-            }
+fn images(message: &Message) -> impl Iterator<Item = ImageLine> + '_ {
+    let of = message.body.images().zip(message.image_hashes());
+    of.map(|(image, sha256)| ImageLine {
+        media_type: image.media_type.clone(),
+        sha256: sha256.clone(),
+        message: message.id.clone(),
+        ord: message.ord,
+    })
+}
+
+/// The kinds of what a call put out, each once.
+fn output_kinds(result: Option<&ToolResult>) -> Vec<&'static str> {
+    let mut kinds = Vec::new();
+    for part in result.map_or(&[][..], |result| &result.content) {
+        let kind = match part {
+            Content::Text(text) if text.trim().is_empty() => continue,
+            Content::Text(_) => "text",
+            Content::Image(_) => "image",
+            Content::Resource { .. } | Content::ContextFile { .. } | Content::Attachment(_) => "file",
+        };
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
         }
-        left += tokens - tokens / 5 * 4;
-        for command in self.commands.iter().rev().take(MOST_COMMANDS) {
-            let weight = weigh(&command_line(command)) + 1;
-            if weight > left {
-                break;
-            }
-            left -= weight;
-            shown.commands.push(command.clone());
-        }
-        shown
     }
+    kinds
 }
 
 #[cfg(test)]
@@ -289,7 +407,8 @@ mod tests {
                 transcript.append(NewMessage::new(Body::Tool(result)), &QuarterOfChars);
             }
         }
-        ledger(&transcript, Span { from: Ordinal(0), to: Ordinal(u32::MAX) }, &[])
+        let kinds = Kinds { named: &[], declared: &[] };
+        ledger(&transcript, Span { from: Ordinal(0), to: Ordinal(u32::MAX) }, kinds)
     }
 
     fn said(text: &str) -> Option<ToolResult> {
@@ -327,8 +446,9 @@ mod tests {
         );
         let outcomes: Vec<Outcome> = ledger.commands.iter().map(|line| line.outcome).collect();
         assert_eq!(outcomes, [Outcome::Exit(101), Outcome::Unknown, Outcome::Error]);
-        assert_eq!(ledger.last_test.map(|line| line.outcome), Some(Outcome::Exit(101)));
-        assert_eq!(ledger.todos, ["two (pending)"]);
+        let run = ledger.last_test.expect("a run");
+        assert_eq!((run.outcome, run.says), (Outcome::Exit(101), vec!["FAILED".to_owned()]));
+        assert_eq!(ledger.todos, [("two".to_owned(), "pending".to_owned())]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod text;
 pub use presets::{DEFAULT, FOUR_STAGE, LAST_TURNS, OFF, WORDS_AND_LEDGER};
 pub use text::{PolicyError, read, write};
 
+use super::known_tools::ToolKinds;
 use super::record::{ModeRequested, Placement};
 use crate::engine::prompt::order::Order;
 use crate::engine::settings::PerMille;
@@ -56,6 +57,8 @@ pub struct Policy {
     pub identifiers: PerMille,
     /// Bytes of head and of tail of a shortened tool result.
     pub shorten_to: (u32, u32),
+    /// What tools do, by their names, where nobody declared it or declared it wrong.
+    pub tool_kinds: ToolKinds,
 }
 
 /// Who decides about a compaction that nobody asked for.

@@ -258,6 +258,13 @@ impl Compaction {
         spans.chain(users.copied()).chain(self.actions.keys().copied()).chain(newer).max()
     }
 
+    /// Whether all that it speaks of is among so many messages.
+    pub fn is_within(&self, messages: usize) -> bool {
+        let mut spans = [self.covers, self.dropped].into_iter().flatten();
+        spans.all(|span| span.from <= span.to)
+            && self.newest_named().is_none_or(|newest| newest.index() < messages)
+    }
+
     /// Whether the message is one that it speaks of.
     pub fn speaks_of(&self, ord: Ordinal) -> bool {
         let spans = [self.covers, self.dropped];

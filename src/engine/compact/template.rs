@@ -2,7 +2,7 @@
 //! what goes into them is chosen elsewhere. No clock stands in any of them, so they are the same on every turn.
 
 use super::identifiers::Place;
-use super::ledger::{CommandLine, FileLine, Ledger, Shown};
+use super::ledger::lines::{List, ListName};
 use super::record::Placement;
 use crate::engine::message::cut::joined;
 use crate::engine::message::{AssistantPart, Body, Message};
@@ -48,6 +48,12 @@ const FRAME_OPEN_BELOW: &str = "It covers work that is already done for the newe
 /// Added where rounds were dropped.
 const FRAME_DROPPED: &str = "Older rounds were left out without a summary, because nothing else fitted.";
 
+/// Added where a tool gives back what the block stands for.
+const FRAME_RECALL: &str =
+    "What it stands for is not gone: where you need it word for word, ask for it with the tool recall.";
+/// The name of that tool.
+pub const RECALL: &str = "recall";
+
 /// The parts of a block, each already within its space.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct BlockParts {
@@ -65,6 +71,8 @@ pub struct BlockParts {
     pub covers_open_request: bool,
     /// Whether rounds were dropped.
     pub dropped: bool,
+    /// Whether a tool gives back what it stands for.
+    pub recalls: bool,
     /// User messages that did not fit.
     pub reported_users: Vec<String>,
 }
@@ -77,7 +85,9 @@ pub fn block(parts: &BlockParts) -> String {
         Placement::UserAtBoundary => FRAME_OPEN,
         Placement::SystemMessage | Placement::SystemPromptTail => FRAME_OPEN_BELOW,
     };
-    for (wanted, sentence) in [(parts.covers_open_request, open), (parts.dropped, FRAME_DROPPED)] {
+    for (wanted, sentence) in
+        [(parts.covers_open_request, open), (parts.dropped, FRAME_DROPPED), (parts.recalls, FRAME_RECALL)]
+    {
         if wanted {
             text.push(' ');
             text.push_str(sentence);
@@ -214,66 +224,44 @@ pub fn simple_request(
     )
 }
 
-/// The ledger as lines, with the names that came from each file behind its path. Newest first.
-pub fn ledger_text(ledger: &Ledger, shown: &Shown, names: &BTreeMap<Place, Vec<&str>>) -> String {
-    let with_names = |place: Place, line: String| match names.get(&place) {
-        Some(names) => format!("{line}: {}", names.join(" ")),
-        None => line,
+/// The ledger as lines, with the names that came from each file behind its path. What is left out is counted.
+pub fn ledger_text(lists: &[List], names: &BTreeMap<Place, Vec<&str>>) -> String {
+    let with_names = |place: &Place, line: &str| match names.get(place) {
+        Some(names) => format!("{line}: {}\n", names.join(" ")),
+        None => format!("{line}\n"),
     };
-    let files = |changed: bool| -> Vec<String> {
-        let of_kind = shown.files.iter().filter(|file| (file.changed > 0) == changed);
-        of_kind.map(|file| with_names(Place::File(file.path.clone()), file_line(file))).collect()
+    let is_headed = |place: &&Place| {
+        lists.iter().flat_map(|list| &list.lines).any(|line| line.place.as_ref() == Some(*place))
     };
-    let commands: Vec<String> = shown.commands.iter().map(command_line).collect();
-    let is_elsewhere =
-        |place: &&Place| !matches!(place, Place::File(path) if shown.files.iter().any(|f| f.path == *path));
-    let elsewhere: Vec<String> = names
+    let elsewhere: String = names
         .keys()
-        .filter(is_elsewhere)
-        .map(|place| with_names(place.clone(), format!("- {}", place.name())))
+        .filter(|place| !is_headed(place))
+        .map(|place| with_names(place, &format!("- {}", place.name())))
         .collect();
-    let left_out = |changed: bool| {
-        let of_kind = |files: &[FileLine]| files.iter().filter(|file| (file.changed > 0) == changed).count();
-        of_kind(&ledger.files) - of_kind(&shown.files)
-    };
     let mut text = String::new();
-    for (heading, left_out, lines) in [
-        ("# Open todos", 0, ledger.todos.iter().map(|todo| format!("- {todo}")).collect()),
-        ("# Files changed, newest first, with names from them", left_out(true), files(true)),
-        ("# Last test run", 0, ledger.last_test.iter().map(outcome_line).collect()),
-        ("# Files read or named, newest first, with names from them", left_out(false), files(false)),
-        ("# Names from elsewhere, and from results that are shown shortened", 0, elsewhere),
-        ("# Commands run, newest first", ledger.commands.len() - shown.commands.len(), commands),
-    ] {
-        if lines.is_empty() && left_out == 0 {
+    let mut unseen = Vec::new();
+    for name in ListName::ALL {
+        if name == ListName::Commands && !elsewhere.is_empty() {
+            text.push_str("# Names from elsewhere, and from results that are shown shortened\n");
+            text.push_str(&elsewhere);
+        }
+        let Some(list) = lists.iter().find(|list| list.name == name) else { continue };
+        if list.lines.is_empty() {
+            unseen.push(format!("{}: {}", name.what(), list.left_out));
             continue;
         }
-        text.push_str(heading);
-        if left_out > 0 {
-            text.push_str(&format!(" ({left_out} left out)"));
-        }
-        text.push('\n');
-        for line in lines {
-            text.push_str(&line);
-            text.push('\n');
+        let left_out =
+            if list.left_out > 0 { format!(" ({} left out)", list.left_out) } else { String::new() };
+        text.push_str(&format!("# {}{}{left_out}\n", name.what(), name.order()));
+        for line in &list.lines {
+            match &line.place {
+                Some(place) => text.push_str(&with_names(place, &line.text)),
+                None => text.push_str(&format!("{}\n", line.text)),
+            }
         }
     }
+    if !unseen.is_empty() {
+        text.push_str(&format!("# Left out whole\n{}\n", unseen.join(" · ")));
+    }
     text
-}
-
-/// A file as the ledger shows it.
-pub fn file_line(file: &FileLine) -> String {
-    let hash = file.sha256.as_ref().map_or(String::new(), |hash| format!(" sha256 {}", head(hash, 12)));
-    let times = if file.changed > 1 { format!(" ({} times)", file.changed) } else { String::new() };
-    format!("- {}{times}{hash}", file.path)
-}
-
-/// A command as the ledger shows it.
-pub fn command_line(line: &CommandLine) -> String {
-    let times = if line.times > 1 { format!(", {} times so", line.times) } else { String::new() };
-    format!("{}{times}", outcome_line(line))
-}
-
-fn outcome_line(line: &CommandLine) -> String {
-    format!("- `{}` → {}", line.command, line.outcome.words())
 }

@@ -29,6 +29,6 @@ impl Body {
 impl Message {
     /// SHA-256 of all that it says, in lower-case hexadecimal: what a recall of it gives, whole.
     pub fn said_sha256(&self) -> &str {
-        self.said_sha256.get_or_init(|| sha256_hex(self.body.said().as_bytes()).into())
+        self.found.said_sha256.get_or_init(|| sha256_hex(self.body.said().as_bytes()).into())
     }
 }

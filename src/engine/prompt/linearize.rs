@@ -5,13 +5,15 @@ use super::item::{Item, Role};
 use crate::engine::id::CallId;
 use std::collections::BTreeSet;
 
-/// Joins neighbouring user messages into one with separate parts, texts byte for byte (source: 001).
-pub fn join_users(items: &[Item]) -> Vec<Item> {
+/// Joins neighbouring messages of one role into one with separate parts, texts byte for byte (source: 001). Results stay
+/// by themselves, for each answers a call of its own.
+pub fn join_neighbours(items: &[Item]) -> Vec<Item> {
     let mut joined: Vec<Item> = Vec::new();
     for item in items {
         match joined.last_mut() {
-            Some(last) if last.role == Role::User && item.role == Role::User => {
+            Some(last) if last.role == item.role && item.role != Role::Tool => {
                 last.parts.extend(item.parts.iter().cloned());
+                last.calls.extend(item.calls.iter().cloned());
                 last.sources.extend(item.sources.iter().copied());
                 last.tokens += item.tokens;
             }
@@ -73,12 +75,29 @@ mod tests {
             Item::made(Role::Assistant, "answer", 7),
             Item::made(Role::User, "third", 8),
         ];
-        let joined = join_users(&items);
+        let joined = join_neighbours(&items);
         let roles: Vec<Role> = joined.iter().map(|item| item.role).collect();
         assert_eq!(roles, [Role::User, Role::Assistant, Role::User]);
         assert_eq!(joined[0].parts, [ItemPart::text("first\n"), ItemPart::text(" second")]);
         assert_eq!(joined[0].tokens, 11);
-        assert_eq!(join_users(&joined), joined, "a join is stable");
+        assert_eq!(join_neighbours(&joined), joined, "a join is stable");
+    }
+
+    /// rows: N3
+    #[test]
+    fn a_summary_of_its_own_joins_the_system_text_and_answers_join_each_other() {
+        let items = [
+            Item::made(Role::System, "You are an agent.", 5),
+            Item::made(Role::System, "summary", 6),
+            Item::made(Role::User, "go", 2),
+            Item::made(Role::Assistant, "one", 3),
+            Item::made(Role::Assistant, "two", 4),
+        ];
+        let joined = join_neighbours(&items);
+        let roles: Vec<Role> = joined.iter().map(|item| item.role).collect();
+        assert_eq!(roles, [Role::System, Role::User, Role::Assistant]);
+        assert_eq!(joined[0].parts, [ItemPart::text("You are an agent."), ItemPart::text("summary")]);
+        assert_eq!(joined[2].tokens, 7);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::order::{Named, Order, SystemText};
 use super::{Cut, CutReason, KEEP, Prompt, Section};
 use crate::engine::compact::record::{Compaction, Placement};
 use crate::engine::message::Text;
-use crate::engine::text::{head, tail};
+use crate::engine::text::{head, sha256_hex, tail};
 use crate::engine::tokens::{PER_MESSAGE, TokenCount};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -58,6 +58,8 @@ pub struct Fixed {
     /// Sorted by name; shared with every prompt.
     pub tools: Arc<[Tool]>,
     tool_tokens: u32,
+    tools_hash: String,
+    sections_hash: String,
     sections: Vec<FixedSection>,
     cuts: Vec<Cut>,
 }
@@ -102,6 +104,13 @@ impl Fixed {
         }
         callers(Place::Memory).for_each(|own| fixed.add_callers(own, counter));
         fixed.tool_tokens = tools.iter().map(|tool| tool.tokens(counter)).sum();
+        fixed.tools_hash = hash(
+            tools
+                .iter()
+                .map(|tool| [tool.name.clone(), tool.description.clone(), tool.input_schema.to_string()]),
+        );
+        let text = |section: &FixedSection| [format!("{:?}", section.place), section.text.to_string()];
+        fixed.sections_hash = hash(fixed.sections.iter().map(text));
         fixed.tools = tools.into();
         fixed
     }
@@ -157,6 +166,16 @@ impl Fixed {
     pub fn memory_tokens(&self) -> u32 {
         let memories = self.sections.iter().filter(|section| section.place == Place::Memory);
         memories.map(|section| section.tokens + PER_MESSAGE).sum()
+    }
+
+    /// Hash of the tool definitions as a model is told of them.
+    pub fn tools_hash(&self) -> &str {
+        &self.tools_hash
+    }
+
+    /// Hash of system text and sections.
+    pub fn sections_hash(&self) -> &str {
+        &self.sections_hash
     }
 
     /// Tokens of the tool definitions.
@@ -218,6 +237,12 @@ impl Fixed {
         }
         prompt.cuts.extend(self.cuts.iter().cloned());
     }
+}
+
+/// Hash of groups of texts, each text behind its length.
+fn hash<const N: usize>(groups: impl Iterator<Item = [String; N]>) -> String {
+    let fields = groups.flatten().map(|text| format!("{}:{text}", text.len()));
+    sha256_hex(fields.collect::<String>().as_bytes())
 }
 
 /// Head and tail of a text in at most `most` tokens, with a line that says what is missing.

@@ -1,13 +1,17 @@
 //! An overflow as a state: the ladder is begun, a model is waited for where it asks one, and what follows the
 //! compaction goes on from there. The rungs themselves are in `compact::ladder`.
 
-use super::Step;
+use super::breaks::BreakCause;
 use super::effect::{Answer, AskModel, Effect, Purpose, Refusal};
 use super::event::{CompactionUpdate, EventBody, Phase};
 use super::input::{ReplyTo, Timer};
 use super::state::{Compacting, Job, Rest, State, Then};
+use super::usage::read_sizes;
+use super::{Session, Step};
 use crate::engine::compact::compose::Desk;
+use crate::engine::compact::known_tools::Kinds;
 use crate::engine::compact::ladder::{self, Ask, CannotFit, Outcome, Waiting};
+use crate::engine::compact::ledger;
 use crate::engine::compact::metadata::{SummaryMetadata, metadata};
 use crate::engine::compact::policy::{Policy, Stage};
 use crate::engine::compact::record::{Compaction, Mode, Trigger};
@@ -38,6 +42,14 @@ enum End {
     CannotFit(CannotFit),
 }
 
+impl Session {
+    /// What to say of calls under a new record that the ledger could not read.
+    pub(super) fn unreadable(&self, record: &Compaction) -> Vec<String> {
+        let kinds = Kinds { named: &self.settings.policy.tool_kinds, declared: &self.fixed.tools };
+        ledger::unreadable(&self.transcript, record, kinds)
+    }
+}
+
 impl Step<'_> {
     /// Somebody asks for a compaction.
     pub(super) fn compact(&mut self, reply: ReplyTo, focus: Option<String>) {
@@ -66,10 +78,13 @@ impl Step<'_> {
 
     /// Budget and policy of a job: a render may bring its own.
     fn terms(&self, job: &Job) -> Result<(Budget, Policy), SettingsError> {
-        let budget = match &job.then {
-            Then::Render(rendering) => self.budget_of(&rendering.render)?,
-            Then::Generate | Then::Report(_) => self.session.settings.budget()?,
+        // What was reported is of the prompt that goes: only what is known of the model holds for the one that comes.
+        let (model, ceiling) = match &job.then {
+            Then::Render(rendering) => (self.model_of(&rendering.render), rendering.render.ceiling),
+            Then::Generate | Then::Report(_) => (&self.session.settings.model, None),
         };
+        let scale = self.session.head.carried.usage.unanchored(model.key());
+        let budget = self.session.budget_in(scale, model, ceiling)?;
         let mut policy = self.session.settings.policy.clone();
         if job.exceeded.is_none() {
             // Asked for, and not needed: then it is a summary that is wanted.
@@ -87,10 +102,7 @@ impl Step<'_> {
     ) -> Result<ladder::Step, SettingsError> {
         let (budget, policy) = self.terms(job)?;
         let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
-        let tokens_before = match &job.exceeded {
-            Some(exceeded) => exceeded.needed,
-            None => prompt::draft(source, self.session.transcript.in_force()).tokens,
-        };
+        let tokens_before = prompt::draft(source, self.session.transcript.in_force()).tokens;
         let desk = Desk {
             source,
             policy: &policy,
@@ -109,6 +121,8 @@ impl Step<'_> {
             Ok(ladder::Step::Accepted(record)) => self.accept(*record, job),
             Ok(ladder::Step::Off) => self.finish(job, End::Nothing("compaction is off".into())),
             Ok(ladder::Step::CannotFit(sizes)) => {
+                let scale = self.session.head.carried.usage.unanchored(self.session.settings.model.key());
+                let sizes = read_sizes(sizes, scale);
                 self.tell(Phase::CannotFit, &job, Some(Mode::Dropped), Some(sizes.to_string()));
                 self.finish(job, End::CannotFit(sizes));
             }
@@ -136,6 +150,7 @@ impl Step<'_> {
         }
         let tools = if request.tools.is_empty() { 0 } else { self.session.fixed.tool_tokens() };
         let tokens = tools + request.items.iter().map(|item| item.tokens).sum::<u32>();
+        let tokens = self.session.head.carried.usage.unanchored(model.key()).read(tokens);
         let turn = self.turn_id();
         self.tell(Phase::Summarizing, &job, Some(mode), None);
         let was = self.session.state.name();
@@ -198,6 +213,10 @@ impl Step<'_> {
         record.trigger = job.trigger;
         record.created_at = Some(self.around.now);
         record.duration_ms = Some(self.around.now.0.saturating_sub(job.since.0));
+        self.announce(BreakCause::Compaction);
+        for message in self.session.unreadable(&record) {
+            self.trace(message);
+        }
         self.session.transcript.record(record.clone());
         self.write(super::stored::Write::Compaction(Box::new(record.clone())));
         if let Ok((budget, _)) = self.terms(&job) {

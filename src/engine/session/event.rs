@@ -1,6 +1,7 @@
 //! What a session tells whoever follows it: numbered events and the ring that keeps the newest of them for a follower
 //! that missed some (source: 001). Their form on a wire is the protocol's.
 
+use super::breaks::Announced;
 use super::effect::{Reason, Refusal};
 use super::queue::QueueItem;
 use super::reconcile::Report;
@@ -98,6 +99,17 @@ pub enum EventBody {
         limit: u32,
         /// Its sections, each with the channel that it comes through.
         sections: Vec<(Channel, SectionSize)>,
+        /// Who counted.
+        estimator: String,
+    },
+    /// A prompt goes out that does not begin with the one before it (promise P9).
+    PrefixBroken {
+        /// Why.
+        causes: Announced,
+        /// Raw tokens from the start on that both share.
+        reused: u32,
+        /// Raw tokens that both could have shared, and that are read anew.
+        lost: u32,
     },
     /// What became of a history that an editor brought.
     RestoreReported(Box<Report>),

@@ -53,6 +53,8 @@ pub enum Input {
     Background(Box<Background>),
     /// What background sessions share changed, or was read for the first time.
     Scope(Arc<Scope>),
+    /// Instruction files of the workspace were read: the path of each, and what it holds where there is one.
+    Instructions(Vec<(String, Option<Text>)>),
     /// Something is so from now on that the next request is to tell, such as a changed instruction file.
     Attach(Vec<Attachment>),
     /// What was approved once and for all in this workspace.

@@ -1,9 +1,10 @@
 //! What stands before the messages: when it is counted and frozen, and what of it may change meanwhile. What it is made
 //! of is `prompt::system`'s.
 
+use super::breaks::BreakCause;
 use super::event::{CompactionUpdate, EventBody, Phase};
 use super::stored::Write;
-use super::{Session, Step};
+use super::{Session, Step, instructions};
 use crate::engine::compact::metadata::metadata;
 use crate::engine::compact::placing;
 use crate::engine::compact::record::Compaction;
@@ -35,7 +36,9 @@ impl Session {
             background.key_reminder = Some(remembered.reminder.clone());
         }
         let text = SystemText { background, ..self.settings.system.clone() };
-        self.fixed = Fixed::new(&text, &self.settings.policy.order, &prefix.sections, tools, counter);
+        let sections: Vec<_> =
+            instructions::section(prefix).into_iter().chain(prefix.sections.clone()).collect();
+        self.fixed = Fixed::new(&text, &self.settings.policy.order, &sections, tools, counter);
     }
 }
 
@@ -51,9 +54,15 @@ impl Step<'_> {
     /// A turn begins: the first one, and where the setting says so each, shows what was read last.
     pub(super) fn background_of_turn(&mut self) {
         let is_first = self.session.transcript.turns().is_empty();
-        if is_first || self.session.settings.system_prompt == SystemPrompt::PerTurn {
+        let is_made_anew = self.session.settings.system_prompt == SystemPrompt::PerTurn;
+        if is_made_anew && self.session.read.shown != self.session.read.newest {
+            self.announce(BreakCause::PerTurn);
+        }
+        if is_first || is_made_anew {
             self.show_background();
-            self.read_memories();
+            if self.read_memories() && is_made_anew {
+                self.announce(BreakCause::PerTurn);
+            }
         }
     }
 
@@ -83,6 +92,7 @@ impl Step<'_> {
         let source = Source { transcript, fixed, budget };
         let mut record = placing::replaced(source, settings.policy.placement, self.around.counter)?;
         record.created_at = Some(self.around.now);
+        self.announce(BreakCause::Compaction);
         self.session.transcript.record(record.clone());
         self.write(Write::Compaction(Box::new(record.clone())));
         let metadata = metadata(&self.session.transcript, &record);

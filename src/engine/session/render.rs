@@ -2,16 +2,18 @@
 //! compacted. One render at a time; tools never run here, and results that came in stay whatever becomes of it.
 
 use super::Step;
+use super::breaks::BreakCause;
 use super::compaction::Begin;
 use super::effect::{Answer, Diagnostic, Refusal, Rendered};
 use super::event::EventBody;
 use super::history_turn::HistoryTurn;
 use super::input::{Render, ReplyTo, Summarize};
 use super::reconcile::{self, Reach, Report};
-use super::settings::most_result;
+use super::settings::{ModelFacts, most_result};
 use super::state::{Rendering, Rest, State, Then};
 use super::stored::{TurnRow, TurnStatus, Write};
 use super::turn::summary_failed;
+use super::usage::{read_exceeded, read_prompt};
 use crate::engine::compact::metadata::metadata;
 use crate::engine::compact::record::{Compaction, Trigger};
 use crate::engine::compact::restore::{Restoring, Verdict, restore};
@@ -54,7 +56,9 @@ impl Step<'_> {
         let moved = self.settle_placement(budget);
         let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
         let may = self.session.settings.policy.enabled;
-        match (prompt::render(source), rendering.render.summarize) {
+        let scale = self.session.scale(self.model_of(&rendering.render));
+        let rendered = prompt::render(source).map_err(|exceeded| read_exceeded(exceeded, scale));
+        match (rendered, rendering.render.summarize) {
             (Ok(_), Summarize::Auto | Summarize::Never) => self.rendered(rendering, moved, None),
             (Err(exceeded), Summarize::Never) => self.reply(reply, Err(exceeded.into())),
             (Err(exceeded), Summarize::Auto) if !may => self.reply(reply, Err(exceeded.into())),
@@ -81,13 +85,13 @@ impl Step<'_> {
 
     /// The budget of a render: its own model, under its own ceiling.
     pub(super) fn budget_of(&self, render: &Render) -> Result<Budget, SettingsError> {
-        let settings = &self.session.settings;
-        let window = render.model.as_ref().unwrap_or(&settings.model).window;
-        let budget = settings.budget.budget(window)?;
-        Ok(Budget {
-            limit: render.ceiling.map_or(budget.limit, |ceiling| ceiling.min(budget.limit)),
-            ..budget
-        })
+        let model = self.model_of(render);
+        self.session.budget_in(self.session.scale(model), model, render.ceiling)
+    }
+
+    /// The model that a render is for.
+    pub(super) fn model_of<'r>(&'r self, render: &'r Render) -> &'r ModelFacts {
+        render.model.as_ref().unwrap_or(&self.session.settings.model)
     }
 
     /// Answers a render. `made` is the compaction that was made for it, `nothing` why there was none to make.
@@ -103,12 +107,18 @@ impl Step<'_> {
             Err(error) => return self.reply(reply, Err(error.into())),
         };
         let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
-        let prompt = match prompt::render(source) {
+        let model = self.model_of(&render).clone();
+        let scale = self.session.scale(&model);
+        let prompt = match prompt::render(source).map_err(|exceeded| read_exceeded(exceeded, scale)) {
             Ok(prompt) => prompt,
             Err(exceeded) => return self.reply(reply, Err(exceeded.into())),
         };
+        self.goes_out(&prompt, model.name.as_deref());
+        let prompt = read_prompt(prompt, scale);
         diagnostics.extend(nothing.map(|why| Diagnostic { kind: "nothingToSummarize", message: why }));
         let breakpoints = render.breakpoints && !summary_failed(made.as_ref());
+        let unreadable = made.iter().flat_map(|record| self.session.unreadable(record));
+        diagnostics.extend(unreadable.map(|message| Diagnostic { kind: "unreadableArguments", message }));
         let made = made.map(|record| {
             let metadata = metadata(&self.session.transcript, &record);
             (record, metadata)
@@ -117,8 +127,8 @@ impl Step<'_> {
         let rendered = Rendered {
             prompt,
             window: budget.window,
-            model: render.model.unwrap_or_else(|| self.session.settings.model.clone()),
-            estimator: self.around.counter.name().to_owned(),
+            estimator: scale.named(self.around.counter.name(), model.key()),
+            model,
             breakpoints,
             made,
             fork,
@@ -220,6 +230,7 @@ impl Step<'_> {
         }
         let (void, appended) = reconcile::apply(&mut self.session.transcript, &merge, self.around.counter);
         if let (Some(from), Some(fork)) = (merge.cut, report.fork.clone()) {
+            self.announce(BreakCause::History);
             self.cut_off(from, &fork, &void);
         }
         report.given = u32::try_from(theirs.len()).unwrap_or(u32::MAX);
@@ -290,12 +301,17 @@ impl Step<'_> {
         let user_budget = self.session.settings.policy.user_messages.of(limit);
         let with = Restoring { counter: self.around.counter, user_budget };
         report.summaries = restore(&mut self.session.transcript, &entries, with);
+        let mut came_back = false;
         for restored in &report.summaries {
             let Verdict::Restored(id) = &restored.verdict else { continue };
+            came_back = true;
             let record = self.session.transcript.compactions().iter().find(|record| record.id == *id);
             if let Some(record) = record.cloned() {
                 self.effects.push(super::effect::Effect::Write(Write::Compaction(Box::new(record))));
             }
+        }
+        if came_back {
+            self.announce(BreakCause::Restore);
         }
     }
 }

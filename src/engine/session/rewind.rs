@@ -1,16 +1,17 @@
-//! What changes a session's past: other words for a message, its removal, a cut, an answer once more, a new chat, a
-//! branch (source: 001, 004). Nothing that a user typed or saw is lost by it: the session as it stood stays as a fork.
+//! What changes a session's past: other words for a message, its removal, a cut, an answer once more, a new chat
+//! (source: 001, 004). Nothing that a user typed or saw is lost by it: the session as it stood stays as a fork.
 
+use super::breaks::BreakCause;
 use super::effect::{Answer, Effect, Made, Refusal};
 use super::event::{CompactionUpdate, EventBody, Phase};
 use super::input::{At, ReplyTo, Timer};
 use super::queue::{Accepted, Done, Work};
 use super::state::{Rest, State};
-use super::stored::{Head, Origin, TitleFrom, TurnRow, TurnStatus, Write};
+use super::stored::{Carried, Head, Origin, TitleFrom, TurnRow, TurnStatus, Write};
 use super::{Session, Step};
 use crate::engine::compact::metadata::metadata;
 use crate::engine::compact::record::Status;
-use crate::engine::id::{CompactionId, MessageId, Ordinal, RoundId, SessionId, Time, TurnId};
+use crate::engine::id::{CompactionId, MessageId, Ordinal, SessionId};
 use crate::engine::message::attachment::{Attachment, apart, put};
 use crate::engine::message::{AssistantPart, Beside, Body, Content, Message, NewMessage};
 use crate::engine::scope::ScopePatch;
@@ -35,7 +36,7 @@ impl Session {
     }
 
     /// A message that a client sees. The newest are asked for most.
-    fn find(&self, id: &MessageId) -> Result<&Arc<Message>, Refusal> {
+    pub(super) fn find(&self, id: &MessageId) -> Result<&Arc<Message>, Refusal> {
         let mut newest_first = self.transcript.messages().iter().rev();
         newest_first
             .find(|message| message.id == *id && !message.is_removed())
@@ -130,8 +131,13 @@ impl Step<'_> {
             long if long.len() > LONGEST_ROOT => format!("{:.32}{made}", sha256_hex(long.as_bytes())),
             short => format!("{short}{made}"),
         });
-        let head =
-            Head { id: to.clone(), parent: Some(head.id.clone()), origin: Origin::Rewind, ..head.clone() };
+        let head = Head {
+            id: to.clone(),
+            parent: Some(head.id.clone()),
+            origin: Origin::Rewind,
+            carried: Carried::default(),
+            ..head.clone()
+        };
         let transcript = &self.session.transcript;
         let in_force = transcript.in_force();
         let made = Made {
@@ -163,6 +169,10 @@ impl Step<'_> {
             row.decided.clear();
             let row = row.clone();
             self.write(Write::Turn(row));
+        }
+        if let Some(sent) = &mut self.session.head.carried.sent {
+            // Their places may be other messages' soon.
+            sent.messages = sent.messages.min(from.0);
         }
         let turns = u32::try_from(stay).unwrap_or(u32::MAX);
         self.write(Write::Truncate { from, turns });
@@ -202,6 +212,7 @@ impl Step<'_> {
         let message = self.session.find(from)?.clone();
         let ord = self.session.cut_at(message.ord);
         let fork = self.fork();
+        self.announce(BreakCause::Retry);
         self.cut(ord, &fork);
         let (external_id, content) = match (&message.body, content) {
             (Body::User(same), None) => (message.external_id.clone(), Some(same.clone())),
@@ -239,6 +250,7 @@ impl Step<'_> {
             return Ok(self.runs_again(Accepted::default()));
         }
         let fork = self.fork();
+        self.announce(BreakCause::Retry);
         self.cut(from, &fork);
         Ok(self.runs_again(Accepted { session: Some(fork), ..Accepted::default() }))
     }
@@ -247,6 +259,7 @@ impl Step<'_> {
         let ord = self.session.find(from)?.ord;
         let ord = self.session.cut_at(ord);
         let fork = self.fork();
+        self.announce(BreakCause::Truncate);
         self.cut(ord, &fork);
         self.rest_after_rewind();
         Ok(Done::of(Accepted { session: Some(fork), ..Accepted::default() }))
@@ -283,6 +296,7 @@ impl Step<'_> {
             Body::Event { .. } => return Err(Refusal::Empty("a notice cannot be changed")),
         };
         let fork = self.fork();
+        self.announce(BreakCause::Edit);
         let message = Some(id.clone());
         self.revise(self.session.find(id)?.ord, Some(body));
         if !regenerate {
@@ -299,6 +313,7 @@ impl Step<'_> {
     pub(super) fn remove(&mut self, id: &MessageId) -> Result<Done, Refusal> {
         let ord = self.session.find(id)?.ord;
         let fork = self.fork();
+        self.announce(BreakCause::Remove);
         // Results first: no call ever stands there without them.
         for ord in self.session.goes_with(ord).into_iter().rev() {
             self.revise(ord, None);
@@ -352,8 +367,10 @@ impl Step<'_> {
         }
         let is_empty = self.session.transcript.messages().is_empty();
         let fork = (!is_empty).then(|| self.fork());
+        self.announce(BreakCause::Reset);
         let void = self.session.transcript.reset();
         self.session.head.generation = self.session.transcript.generation();
+        self.renew_instructions();
         self.show_background();
         if self.session.head.title_from != Some(TitleFrom::Client) {
             self.session.head.title = None;
@@ -377,116 +394,8 @@ impl Step<'_> {
         self.remember_key(key, &accepted);
         self.reply(reply, Ok(Answer::Reset(accepted, gone)));
     }
-
-    /// Another session goes on from here, with ids of its own.
-    pub(super) fn branch(
-        &mut self,
-        reply: ReplyTo,
-        to: SessionId,
-        up_to: Option<At>,
-        title: Option<String>,
-        key: Option<String>,
-    ) {
-        if self.answered_before(reply, key.as_deref()) {
-            return;
-        }
-        let last = up_to.map(|at| {
-            let id = self.session.resolve(&at)?;
-            self.session.find(&id).map(|message| message.ord)
-        });
-        let end = match last.transpose() {
-            Ok(Some(ord)) => ord.next(),
-            Ok(None) => Ordinal(u32::try_from(self.session.transcript.messages().len()).unwrap_or(u32::MAX)),
-            Err(refusal) => return self.reply(reply, Err(refusal)),
-        };
-        let writes = self.session.branch(&to, end, title, self.around.now);
-        let made = made_by(&writes);
-        self.write(Write::Branch { to: to.clone(), writes });
-        self.effects.extend(made.map(|made| Effect::Made(Box::new(made))));
-        let accepted = Accepted { session: Some(to), ..Accepted::default() };
-        self.accept_command(reply, key, accepted);
-    }
 }
 
-fn count(n: usize) -> u32 {
+pub(super) fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
-}
-
-/// What a session is that begins with these writes.
-fn made_by(writes: &[Write]) -> Option<Made> {
-    let Some(Write::Head(head)) = writes.first() else { return None };
-    let messages = writes.iter().filter(|write| matches!(write, Write::Message { .. }));
-    let turns = writes.iter().filter(|write| matches!(write, Write::Turn(_)));
-    let mut newest_first = writes.iter().rev();
-    let in_force = newest_first.find_map(|write| match write {
-        Write::Compaction(record) if record.status == Status::InForce => Some(record),
-        _ => None,
-    });
-    Some(Made {
-        head: (**head).clone(),
-        messages: count(messages.count()),
-        turns: count(turns.count()),
-        summary: in_force.map(|record| record.block.clone()),
-        summarized: in_force.map_or(0, |record| record.resume_at().0),
-    })
-}
-
-impl Session {
-    /// Everything before `end` as a session of another id.
-    fn branch(&self, to: &SessionId, end: Ordinal, title: Option<String>, now: Time) -> Vec<Write> {
-        let own = format!("{}/", self.head.id);
-        let id =
-            |known: &str| known.strip_prefix(&own).map_or(known.to_owned(), |rest| format!("{to}/{rest}"));
-        let is_named = title.is_some();
-        let head = Head {
-            id: to.clone(),
-            title: title.or_else(|| self.head.title.clone()),
-            title_from: if is_named { Some(TitleFrom::Client) } else { self.head.title_from },
-            origin: Origin::Branch,
-            parent: Some(self.head.id.clone()),
-            cuts: self.transcript.cuts(),
-            created_at: now,
-            updated_at: now,
-            ..self.head.clone()
-        };
-        let mut writes = vec![Write::Head(Box::new(head))];
-        let kept = self.transcript.range(Ordinal(0), end).iter().filter(|message| message.ord < end);
-        let mut newest = None;
-        for message in kept {
-            let turn = self.transcript.turn_at(message.ord).unwrap_or_default();
-            let at = u32::try_from(turn).unwrap_or(u32::MAX);
-            if newest != Some(turn) {
-                newest = Some(turn);
-                let row = self.turns.get(turn).cloned();
-                writes.extend(row.map(|row| {
-                    let status = match row.status {
-                        TurnStatus::Running => TurnStatus::Cancelled,
-                        ended => ended,
-                    };
-                    Write::Turn(TurnRow {
-                        id: TurnId::new(id(row.id.as_str())),
-                        status,
-                        decided: Vec::new(),
-                        ..row
-                    })
-                }));
-            }
-            let message = Arc::new(Message {
-                id: MessageId::new(id(message.id.as_str())),
-                turn: TurnId::new(id(message.turn.as_str())),
-                ..(**message).clone()
-            });
-            writes.push(Write::Message { turn: at, message });
-        }
-        let whole = self.transcript.compactions().iter().filter(|record| record.newest_named() < Some(end));
-        for record in whole {
-            let mut copy = record.clone();
-            copy.id = CompactionId::new(id(record.id.as_str()));
-            copy.anchor.round_id = RoundId::new(id(record.anchor.round_id.as_str()));
-            copy.previous = record.previous.as_ref().map(|known| CompactionId::new(id(known.as_str())));
-            copy.turn = record.turn.as_ref().map(|known| TurnId::new(id(known.as_str())));
-            writes.push(Write::Compaction(Box::new(copy)));
-        }
-        writes
-    }
 }

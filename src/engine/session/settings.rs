@@ -37,6 +37,12 @@ pub struct Settings {
     pub titles: Titles,
     /// What memories may do in it.
     pub memory: MemorySettings,
+    /// Instruction files of the workspace, by their paths below its folder, where somebody said which.
+    pub instruction_files: Option<Vec<String>>,
+    /// The model that writes summaries, where it is not the one that answers (source: 002). Nobody asks it yet.
+    pub summary_model: Option<String>,
+    /// Where that model is asked, without a secret (source: 002). For whoever asks models by themselves.
+    pub summary_base_url: Option<String>,
     /// What the client can be asked for.
     pub client: Client,
 }
@@ -112,6 +118,9 @@ impl Default for Settings {
             titles: Titles::Request,
             own_tools: Vec::new(),
             memory: MemorySettings::default(),
+            instruction_files: None,
+            summary_model: None,
+            summary_base_url: None,
             client: Client::default(),
         }
     }

@@ -8,6 +8,7 @@ use super::queue::QueueItem;
 use super::settings::Settings;
 use super::state::{Pause, State, StateName, Then};
 use super::stored::{Head, TurnStatus};
+use super::usage::{Estimate, read_prompt};
 use crate::engine::compact::metadata::{SummaryMetadata, metadata};
 use crate::engine::compact::record::{Compaction, Mode, Status};
 use crate::engine::delta::Draft;
@@ -80,6 +81,8 @@ pub struct Inspection {
     pub window: u32,
     /// Who counted.
     pub estimator: String,
+    /// How well that is known.
+    pub estimate: Estimate,
     /// Channel, name and tokens of its sections.
     pub sections: Vec<(Channel, String, u32)>,
     /// What became of each message.
@@ -188,19 +191,23 @@ impl Session {
     }
 
     /// The context as figures, over its limit or not.
-    pub(super) fn inspect(&self, estimator: &str) -> Option<Inspection> {
-        let budget = self.settings.budget().ok()?;
+    pub(super) fn inspect(&self, counter: &str) -> Option<Inspection> {
+        let scale = self.scale(&self.settings.model);
+        let budget = self.budget_in(scale, &self.settings.model, None).ok()?;
         let source = prompt::Source { transcript: &self.transcript, fixed: &self.fixed, budget };
         let in_force = self.transcript.in_force();
         let drafted = prompt::draft(source, in_force);
+        let coverage = coverage(&self.transcript, in_force, &drafted);
+        let drafted = read_prompt(drafted, scale);
         let sections = drafted.plan.sections.iter();
         Some(Inspection {
             tokens: drafted.tokens,
             limit: drafted.limit,
             window: budget.window,
-            estimator: estimator.to_owned(),
+            estimator: scale.named(counter, self.settings.model.key()),
+            estimate: self.estimate(),
             sections: sections.map(|s| (s.channel, s.name.clone(), s.tokens)).collect(),
-            coverage: coverage(&self.transcript, in_force, &drafted),
+            coverage,
             cuts: drafted.cuts,
             compactions: self.compactions(),
         })

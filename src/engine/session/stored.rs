@@ -1,13 +1,16 @@
 //! What a session leaves behind: the writes that a store commits, and what it gives back when the session is opened
 //! again. Values only; tables, files and leases are the store's.
 
+use super::breaks::Announced;
 use super::queue::{Accepted, QueueItem};
 use crate::engine::compact::record::{Compaction, Status};
+use crate::engine::estimate::Learned;
 use crate::engine::id::{CallId, CompactionId, Generation, ItemId, Ordinal, SessionId, Time, TurnId};
 use crate::engine::memory::Remembered;
 use crate::engine::message::attachment::Attachment;
 use crate::engine::message::{Message, Text};
 use crate::engine::prompt::item::Tool;
+use crate::engine::prompt::sent::Sent;
 use crate::engine::prompt::system::CallerSection;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -133,6 +136,23 @@ pub struct Carried {
     /// What waits to be told with the next request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
+    /// The prompt that was sent last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sent: Option<Sent>,
+    /// Why the next one will not begin with it.
+    #[serde(skip_serializing_if = "Announced::is_empty")]
+    pub breaks: Announced,
+    /// What reports of usage taught.
+    pub usage: Learned,
+}
+
+impl Carried {
+    /// What a branch takes along: what is known of the models. It has sent nothing yet.
+    pub(super) fn branched(&self) -> Self {
+        let mut usage = self.usage.clone();
+        usage.forget_baseline();
+        Self { usage, ..Self::default() }
+    }
 }
 
 /// Who gave a session its title.
@@ -181,9 +201,25 @@ pub struct Prefix {
     pub sections: Vec<CallerSection>,
     /// The tools that the model is told of.
     pub tools: Vec<Tool>,
+    /// Instruction files of the workspace, as they were when the chat began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instructions: Vec<Instructions>,
     /// What its prompts show of the workspace's memories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remembered: Option<Remembered>,
+}
+
+/// An instruction file of the workspace.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Instructions {
+    /// Its path below the folder.
+    pub name: String,
+    /// What stands in the system text; empty where there was no file.
+    pub text: Text,
+    /// What the model was told since, where it is another one; empty where the file is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newer: Option<Text>,
 }
 
 /// A turn, beside its messages.
@@ -199,7 +235,7 @@ pub struct TurnRow {
     /// The assistant message whose calls were started last: what was started is never started again by itself.
     #[serde(default)]
     pub started: Option<Ordinal>,
-    /// What was decided about calls of a pause that goes on.
+    /// What was decided about calls of the newest round that have no result yet.
     #[serde(default)]
     pub decided: Vec<Decision>,
 }

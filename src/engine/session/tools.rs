@@ -10,7 +10,7 @@ use super::{Session, Step};
 use crate::engine::approval::{self, Approval};
 use crate::engine::id::CallId;
 use crate::engine::message::{
-    Body, Content, NewMessage, QUESTION, ROUND_LIMIT, Text, ToolResult, argument_values,
+    Body, Content, NewMessage, QUESTION, ROUND_LIMIT, Text, ToolResult, Verdict, argument_values,
 };
 use crate::engine::prompt::item::{EndsTurn, Tool, ToolKind};
 use serde_json::Value;
@@ -97,6 +97,13 @@ impl Session {
 }
 
 impl Session {
+    /// What the user decided about a call of the running turn, where the user was asked.
+    fn verdict(&self, call: &CallId) -> Option<Verdict> {
+        let decided = &self.turns.last()?.decided;
+        let decision = decided.iter().rfind(|decision| decision.call == *call)?;
+        Some(Verdict { approved: decision.approved, note: decision.note.clone() })
+    }
+
     /// The tool by which the newest round ended its turn, where one did.
     pub fn ended_by(&self) -> Option<String> {
         let (_, name, _) = self.ending_call()?;
@@ -178,9 +185,11 @@ impl Step<'_> {
     /// Remembers that the calls of the newest round were started.
     fn calls_started(&mut self) {
         let newest = self.session.transcript.rounds().last().map(|round| round.assistant);
+        let calls = self.session.unanswered();
         self.write_turn(|row| {
             row.started = newest;
-            row.decided.clear();
+            // What was approved is said again with its result.
+            row.decided.retain(|decision| calls.contains(&decision.call));
         });
     }
 
@@ -233,6 +242,7 @@ impl Step<'_> {
     fn answer(&mut self, call: &CallId, mut result: ToolResult) {
         // Our own id: the model may have given two calls of a round the same one.
         result.call = call.as_str().to_owned();
+        result.verdict = self.session.verdict(call);
         let new = self.stamped(Body::Tool(result));
         self.append(new);
     }
@@ -333,9 +343,12 @@ impl Step<'_> {
         let goes_on = !pause.open.is_empty();
         let decided = if goes_on { BTreeMap::new() } else { std::mem::take(&mut pause.decided) };
         self.remember_always(decisions);
+        if let Some(row) = self.session.turns.last_mut() {
+            row.decided.extend_from_slice(decisions);
+        }
         if goes_on {
             // What is acknowledged is stored, also where the rest is not decided.
-            self.write_turn(|row| row.decided.extend_from_slice(decisions));
+            self.write_turn(|_| {});
             let reasons = self.session.asked(&open);
             self.emit(EventBody::PauseRequired(reasons));
             return Ok(());

@@ -6,8 +6,10 @@ use super::effect::{Answer, AskModel, Effect, Purpose, Refusal};
 use super::event::EventBody;
 use super::input::{ReplyTo, StartTurn, Timer};
 use super::queue::{Accepted, Done};
+use super::settings::ModelFacts;
 use super::state::{Rest, State, Streaming, Then};
 use super::stored::{Driver, TurnStatus};
+use super::usage::{read_exceeded, read_prompt};
 use crate::engine::compact::record::{Compaction, Mode, Trigger};
 use crate::engine::delta::Draft;
 use crate::engine::id::{MessageId, Ordinal, TurnId};
@@ -83,7 +85,9 @@ impl Step<'_> {
 
     /// Asks the model to go on, after a compaction where the prompt is too large. `made` is one that was just made.
     pub(super) fn generate(&mut self, made: Option<&Compaction>) {
-        let budget = match self.session.settings.budget() {
+        let model = self.session.settings.model.clone();
+        let scale = self.session.scale(&model);
+        let budget = match self.session.budget_in(scale, &model, None) {
             Ok(budget) => budget,
             Err(error) => return self.fail(error),
         };
@@ -92,10 +96,16 @@ impl Step<'_> {
                 "no model can be asked: the client did not say that it answers model/complete".to_owned(),
             );
         }
-        self.settle_placement(budget);
+        if self.settle_placement(budget).is_some() {
+            // What was known of the last prompt is not known of this one.
+            return self.generate(made);
+        }
         let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
-        match prompt::render(source) {
-            Ok(prompt) => self.ask_for_answer(&prompt, !summary_failed(made)),
+        match prompt::render(source).map_err(|exceeded| read_exceeded(exceeded, scale)) {
+            Ok(prompt) => {
+                self.goes_out(&prompt, model.name.as_deref());
+                self.ask_for_answer(&read_prompt(prompt, scale), !summary_failed(made));
+            }
             Err(exceeded) if !self.session.settings.policy.enabled || made.is_some() => {
                 self.fail(exceeded);
             }
@@ -137,13 +147,24 @@ impl Step<'_> {
         self.effects.push(Effect::Start(Timer::Model(call), deadline));
     }
 
-    /// Says what a prompt weighs.
+    /// Who counts the next prompt of this model.
+    pub(super) fn estimator(&self, model: &ModelFacts) -> String {
+        self.session.scale(model).named(self.around.counter.name(), model.key())
+    }
+
+    /// Says what a prompt weighs, in tokens as they are read.
     pub(super) fn tell_context(&mut self, prompt: &Prompt) {
         let sections = prompt.plan.sections.iter().map(|section| {
             (section.channel, SectionSize { name: section.name.clone(), tokens: section.tokens })
         });
         let sections = sections.collect();
-        self.emit(EventBody::ContextUpdated { tokens: prompt.tokens, limit: prompt.limit, sections });
+        let estimator = self.estimator(&self.session.settings.model);
+        self.emit(EventBody::ContextUpdated {
+            tokens: prompt.tokens,
+            limit: prompt.limit,
+            sections,
+            estimator,
+        });
     }
 
     /// Somebody stops a turn (source: 001). What the user saw is kept, open calls are answered. One that waits is taken

@@ -7,7 +7,7 @@ use crate::engine::id::{CompactionId, Generation, Ordinal};
 use crate::engine::message::cut;
 use crate::engine::message::{Body, Message, REMOVED};
 use crate::engine::tokens::TokenCount;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 impl Transcript {
     /// Takes everything from `from` on out of the session. Records that speak of what goes are void from now on; their
@@ -50,8 +50,7 @@ impl Transcript {
             shown,
             hash: body.hash(),
             body,
-            said_sha256: OnceLock::new(),
-            mentions: OnceLock::new(),
+            found: Default::default(),
             ..(*old).clone()
         });
         let with_new =

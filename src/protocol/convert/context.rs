@@ -5,8 +5,9 @@ use crate::engine::compact::metadata;
 use crate::engine::compact::record::Compaction;
 use crate::engine::prompt::coverage::{self as ours, Fate};
 use crate::engine::search::Hit;
+use crate::engine::session::usage::Estimate;
 use crate::engine::transcript::Transcript;
-use crate::protocol::context::{CompactionView, Coverage, Fallback, SearchHit};
+use crate::protocol::context::{self, CompactionView, Coverage, Fallback, SearchHit};
 use crate::protocol::restore::{SummaryMetadata, TurnMetadata};
 
 /// A record, with what a client persists of it.
@@ -85,5 +86,18 @@ pub fn coverage(coverage: &ours::Coverage) -> Coverage {
         covered: coverage.covered,
         dropped: coverage.dropped,
         hidden: coverage.hidden,
+    }
+}
+
+/// How well a session's counts are known.
+pub fn estimate(estimate: Estimate) -> context::Estimate {
+    context::Estimate {
+        factor: f64::from(estimate.factor) / 1000.0,
+        margin: f64::from(estimate.margin) / 1000.0,
+        last_report: estimate.last.map(|report| context::UsageReport {
+            model: report.model,
+            reported_tokens: report.reported,
+            counted_tokens: report.raw,
+        }),
     }
 }

@@ -134,6 +134,7 @@ impl Reading {
                     is_error: is_error.unwrap_or(false),
                     exit_code: *exit_code,
                     effects: our_effects(effects.as_deref()),
+                    verdict: None,
                 })))
             }
             Part::Raw { .. } | Part::Unknown(_) => {

@@ -33,6 +33,7 @@ impl Reading {
             is_error: result.is_error.unwrap_or(false),
             exit_code: result.exit_code,
             effects: our_effects(result.effects.as_deref()),
+            verdict: None,
         })
     }
 
@@ -44,6 +45,7 @@ impl Reading {
             is_error: params.is_error.unwrap_or(false),
             exit_code: params.exit_code,
             effects: our_effects(params.effects.as_deref()),
+            verdict: None,
         })
     }
 
@@ -60,6 +62,7 @@ impl Reading {
                 is_error: result.is_error.unwrap_or(false),
                 exit_code: result.exit_code,
                 effects: our_effects(result.effects.as_deref()),
+                verdict: None,
             })),
             None if result.pending == Some(true) => Ok(None),
             None => {

@@ -1,12 +1,13 @@
 //! Words that mean the same on both sides. A new word on either side does not compile before it has its partner.
 
+use crate::engine::compact::policy;
 use crate::engine::compact::record as ours;
 use crate::engine::message;
 use crate::engine::prompt as prompts;
 use crate::engine::prompt::{coverage, item, request, system};
 use crate::engine::scope;
 use crate::engine::search;
-use crate::engine::session::{effect, event, settings as settings_of_session, state, stored};
+use crate::engine::session::{breaks, effect, event, settings as settings_of_session, state, stored};
 use crate::protocol::{
     context, event as wire_event, message as wire_message, model, prompt, scope as wire_scope, session,
     settings, tool, turn,
@@ -31,6 +32,8 @@ macro_rules! same {
 same! {
     ours::Mode = context::CompactionMode: LimitHistory Full Simple Ledger Dropped Excluded Edited;
     ours::ModeRequested = settings::SummaryMode: Auto Full Simple;
+    policy::Consent = settings::Consent: Auto Ask Off;
+    policy::Stage = settings::LimitHistory: Off FoldRepeats ShortenResults LimitHistory;
     ours::Trigger = context::CompactionTrigger:
         BudgetExceeded ProviderOverflow PreTurnTokens Background ModelChanged UserTurns Messages Idle Manual Restored Recorded;
     ours::Placement = context::Placement: UserAtBoundary SystemMessage SystemPromptTail;
@@ -52,6 +55,9 @@ same! {
     effect::Purpose = model::ModelPurpose: Turn Summary Title;
     event::Phase = wire_event::CompactionPhase:
         Started Summarizing FellBack Accepted Refused Cancelled CannotFit Voided;
+    breaks::BreakCause = wire_event::PrefixBreak:
+        Compaction Undo Redo Pin Unpin Exclude Edit Remove Truncate Retry Reset History Restore LateResult Model Tools
+        System PerTurn StripCompletedTurns Unknown;
     scope::TodoStatus = wire_scope::TodoStatus: Pending InProgress Completed;
     settings_of_session::Titles = settings::Titles: Request Model;
     state::StateName = session::State:

@@ -144,6 +144,12 @@ fn of_type(name: &str, schema: &Value) -> String {
                 _ => format!("{item}[]"),
             }
         }
+        "object" if properties(schema).is_some() => {
+            let fields = fields(schema);
+            let fields: Vec<String> =
+                fields.iter().map(|field| format!("{}: {}", field.short(), field.expression)).collect();
+            format!("{{ {} }}", fields.join("; "))
+        }
         "object" => "{ [key: string]: unknown }".to_owned(),
         other => other.to_owned(),
     }

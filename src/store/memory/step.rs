@@ -5,7 +5,7 @@ use crate::engine::compact::record::{Compaction, Status};
 use crate::engine::id::{Ordinal, SessionId};
 use crate::engine::message::{Message, Text};
 use crate::engine::session::queue::{Accepted, QueueItem};
-use crate::engine::session::stored::{Head, KEPT_KEYS, Origin, Stored, TurnRow, Write};
+use crate::engine::session::stored::{Carried, Head, KEPT_KEYS, Origin, Stored, TurnRow, Write};
 use crate::store::error::StoreError;
 use crate::store::list::SessionRow;
 use crate::store::request_of;
@@ -223,6 +223,7 @@ impl<'a> Step<'a> {
                 fork.head.id = to.clone();
                 fork.head.parent = Some(session.clone());
                 fork.head.origin = Origin::Rewind;
+                fork.head.carried = Carried::default();
                 (fork.queue, fork.keys, fork.draft) = (Vec::new(), Vec::new(), None);
                 self.changed.insert(to.clone(), fork);
                 Ok(())
@@ -246,10 +247,6 @@ fn refused(session: &SessionId, reason: impl Into<String>) -> StoreError {
 
 /// Whether both say the same, whatever was found in them since.
 fn is_same(one: &Message, other: &Message) -> bool {
-    let forget = |message: &Message| Message {
-        mentions: Default::default(),
-        said_sha256: Default::default(),
-        ..message.clone()
-    };
+    let forget = |message: &Message| Message { found: Default::default(), ..message.clone() };
     forget(one) == forget(other)
 }

@@ -15,7 +15,7 @@ use rusqlite::{ErrorCode, OptionalExtension, Row, Transaction, params};
 use serde::de::DeserializeOwned;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 pub(super) const HEAD: &str = "SELECT s.workspace, s.title, s.driver, s.kind, s.parent, s.work_scope, s.generation, s.cuts, s.settings, s.prefix,
             s.created_at, a.updated_at, s.title_from, s.origin, a.accepted, a.carried
@@ -233,8 +233,7 @@ pub(super) fn message(tx: &Transaction<'_>, row: &Row<'_>) -> Found {
         shown: row.cut()?,
         tokens: row.tokens,
         hash: row.hash.to_owned(),
-        said_sha256: OnceLock::new(),
-        mentions: OnceLock::new(),
+        found: Default::default(),
     };
     Ok((row.turn, Arc::new(message)))
 }

@@ -5,6 +5,7 @@ use super::generate::{Case, HIDDEN, REFUSED};
 use super::rules;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use threadhold::engine::compact::policy::Retention;
 use threadhold::engine::compact::record::{Compaction, Mode, Status};
 use threadhold::engine::id::Ordinal;
 use threadhold::engine::message::{Body, Message};
@@ -174,6 +175,7 @@ impl Watcher<'_> {
         rules::pairs(prompt);
         rules::sections_and_order(transcript, record, prompt);
         rules::the_block(transcript, record, prompt);
+        rules::alternates(prompt);
         rules::user_words(transcript, record, prompt);
         rules::the_request(transcript, prompt);
         rules::every_message_once(transcript, record, prompt);
@@ -303,7 +305,8 @@ impl Watcher<'_> {
         assert!(record.tokens_after <= budget.limit && record.tokens_after < record.tokens_before);
         assert!(transcript.compactions().iter().all(|older| older.id != record.id));
         assert_eq!(record.previous.as_ref(), transcript.in_force().map(|older| &older.id));
-        if record.mode != Mode::Dropped {
+        // What another retention keeps cannot be given up either, and is no part of this sum.
+        if record.mode != Mode::Dropped && self.case.policy.retention == Retention::Rounds {
             let users: u32 = new.items.iter().filter(|i| i.role == Role::User).map(|i| i.tokens).sum();
             let newest: u32 = new.items[new_round(&new)..].iter().map(|item| item.tokens).sum();
             let fixed = before.fixed.tokens() + users - record.block_tokens + newest;

@@ -6,7 +6,10 @@ use proptest::sample::select;
 use serde_json::{Map, json};
 use std::fmt;
 use std::sync::Arc;
-use threadhold::engine::compact::policy::{DEFAULT, FOUR_STAGE, Policy, Stage, WORDS_AND_LEDGER};
+use threadhold::engine::compact::policy::presets::{
+    DEFAULT, FOUR_STAGE, LAST_MESSAGES, LAST_TURNS, ROUNDS, SYSTEM_TAIL, WORDS_AND_LEDGER,
+};
+use threadhold::engine::compact::policy::{Policy, Retention, Stage};
 use threadhold::engine::compact::record::ModeRequested;
 use threadhold::engine::id::CallId;
 use threadhold::engine::message::{
@@ -199,7 +202,7 @@ fn call() -> impl Strategy<Value = Call> {
                 _ => Vec::new(),
             };
             let exit_code = (exit == 0).then_some(1);
-            ToolResult { call: String::new(), content: content(text, kind), is_error, exit_code, effects }
+            ToolResult { content: content(text, kind), is_error, exit_code, effects, ..ToolResult::default() }
         });
     (id, tool, answer, result).prop_map(|(id, tool, answer, result)| Call { id, tool, answer, result })
 }
@@ -366,6 +369,10 @@ pub fn policies() -> Vec<Policy> {
         Policy { summary_mode: ModeRequested::Full, ..no_limiter.clone() },
         Policy { summary_mode: ModeRequested::Simple, ..no_limiter },
         Policy { limit_history: Stage::FoldRepeats, ..DEFAULT },
+        ROUNDS,
+        Policy { retention: Retention::UserTurns(2), ..LAST_TURNS },
+        Policy { retention: Retention::Messages(5), ..LAST_MESSAGES },
+        SYSTEM_TAIL,
     ]
 }
 

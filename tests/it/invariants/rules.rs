@@ -3,12 +3,13 @@
 use super::expect::{self, Said};
 use super::generate::HIDDEN;
 use std::collections::{BTreeMap, BTreeSet};
-use threadhold::engine::compact::record::{Action, Compaction, Mode, Status};
+use threadhold::engine::compact::record::{Action, Compaction, Mode, Placement, Status};
 use threadhold::engine::id::Ordinal;
-use threadhold::engine::message::Body;
+use threadhold::engine::message::{Body, Text};
 use threadhold::engine::prompt::coverage::coverage;
-use threadhold::engine::prompt::item::{Channel, ItemPart, Role, Shown};
-use threadhold::engine::prompt::{CutReason, Prompt};
+use threadhold::engine::prompt::item::{Channel, Item, ItemPart, Role, Shown};
+use threadhold::engine::prompt::linearize::join_neighbours;
+use threadhold::engine::prompt::{CutReason, Prompt, Section};
 use threadhold::engine::transcript::Transcript;
 
 /// Stands around every summary, on every turn the same.
@@ -50,7 +51,8 @@ pub fn pairs(prompt: &Prompt) {
 /// recorded action says; the newest round raw unless the ladder came to its fourth rung.
 pub fn sections_and_order(transcript: &Transcript, record: Option<&Compaction>, prompt: &Prompt) {
     let mut next = 0;
-    for section in prompt.plan.sections.iter().filter(|section| section.channel != Channel::System) {
+    let in_system = |section: &&Section| section.channel == Channel::System || section.items == (0..1);
+    for section in prompt.plan.sections.iter().filter(|section| !in_system(section)) {
         assert_eq!(section.items.start, next.max(1), "sections cover the items in their order");
         next = section.items.end;
         let tokens: u32 = prompt.items[section.items.clone()].iter().map(|item| item.tokens).sum();
@@ -64,10 +66,15 @@ pub fn sections_and_order(transcript: &Transcript, record: Option<&Compaction>, 
     };
     let mut wanted = Vec::new();
     if let Some(record) = record {
+        let parts = vec![ItemPart::text(record.block.clone())];
+        let block = |role| Said { role, parts: parts.clone(), calls: vec![], call_id: None };
+        let has_block = !record.block.is_empty();
+        if has_block && record.placement == Placement::SystemMessage {
+            wanted.push(block(Role::System));
+        }
         wanted.extend(users(&record.kept_users));
-        if !record.block.is_empty() {
-            let parts = vec![ItemPart::text(record.block.clone())];
-            wanted.push(Said { role: Role::User, parts, calls: vec![], call_id: None });
+        if has_block && record.placement == Placement::UserAtBoundary {
+            wanted.push(block(Role::User));
         }
         wanted.extend(users(&record.open_requests));
         assert!(record.kept_users.is_sorted() && record.open_requests.is_sorted(), "in their order");
@@ -98,24 +105,46 @@ pub fn the_block(transcript: &Transcript, record: Option<&Compaction>, prompt: &
     let made: Vec<_> = prompt
         .items
         .iter()
-        .filter(|item| item.sources.is_empty() && !matches!(item.role, Role::System | Role::Tool))
+        .skip(1)
+        .filter(|item| item.sources.is_empty() && item.role != Role::Tool)
         .collect();
     let block = record.map(|record| &record.block).filter(|block| !block.is_empty());
-    assert_eq!(made.len(), usize::from(block.is_some()), "V10: one block, or none");
+    let placement = record.map(|record| record.placement).unwrap_or_default();
+    let is_own = block.is_some() && placement != Placement::SystemPromptTail;
+    assert_eq!(made.len(), usize::from(is_own), "V10: one block, or none");
+    let blocks = prompt.plan.sections.iter().filter(|section| section.channel == Channel::Summary);
+    assert_eq!(blocks.count(), usize::from(block.is_some()), "C29: the plan has it once");
     assert_eq!(prompt.compaction.as_ref(), record.map(|record| &record.id));
     let all: String =
         prompt.items.iter().flat_map(|item| item.texts()).map(|text| format!("{text}\n")).collect();
     assert!(!all.contains(HIDDEN), "hidden text reached the model");
-    if let (Some(record), Some(block), [item]) = (record, block, &made[..]) {
-        assert_eq!((item.role, &item.parts), (Role::User, &vec![ItemPart::text(block.clone())]), "C16");
+    if let (Some(record), Some(block)) = (record, block) {
+        let part = ItemPart::text(block.clone());
         let stands_for_something = record.covers.or(record.dropped).is_some();
         let frame = if stands_for_something { FRAME } else { FRAME_OF_NAMES };
-        assert!(block.starts_with(frame), "C26: {block}");
-        assert!(block.ends_with("</conversation-summary>"));
+        let tags = match (placement, &made[..]) {
+            (Placement::SystemPromptTail, []) => {
+                assert_eq!(prompt.items[0].parts.last(), Some(&part), "N1: it ends the system text");
+                let (heading, content) = block.split_once("\nLast active: 2026-11-21T").expect("a heading");
+                assert_eq!(heading, "[Archived Context Summary]", "N1");
+                let content = content.split_once('\n').map(|(_, content)| content);
+                let bare = frame.trim_start_matches("<conversation-summary>\n");
+                assert!(content.is_some_and(|content| content.starts_with(bare)), "C26: {block}");
+                0
+            }
+            (_, [item]) => {
+                let role = if placement == Placement::SystemMessage { Role::System } else { Role::User };
+                assert_eq!((item.role, &item.parts), (role, &vec![part]), "C16");
+                assert!(block.starts_with(frame), "C26: {block}");
+                assert!(block.ends_with("</conversation-summary>"));
+                assert!(!block.contains("2026-11-21"), "C26: no clock");
+                1
+            }
+            (_, other) => panic!("{} blocks", other.len()),
+        };
         for tag in ["<conversation-summary", "</conversation-summary"] {
-            assert_eq!(block.matches(tag).count(), 1, "nothing quoted closes the block");
+            assert_eq!(block.matches(tag).count(), tags, "nothing quoted closes the block");
         }
-        assert!(!block.contains("2026-11-21"), "C26: no clock");
         for mark in record.narrative.iter().flat_map(|text| text.split("sentinel_of_answer_").skip(1)) {
             let mark = format!("sentinel_of_answer_{};", mark.split(';').next().unwrap_or_default());
             assert_eq!(all.matches(&mark).count(), 1, "C29: a summary is seen once");
@@ -125,6 +154,18 @@ pub fn the_block(transcript: &Transcript, record: Option<&Compaction>, prompt: &
     let own = narrative.matches("sentinel_of_answer_").count();
     assert_eq!(all.matches("sentinel_of_answer_").count(), own, "V10: only the newest summary is seen");
     assert!(transcript.compactions().iter().all(|r| r.status == Status::InForce || r.block.contains(HIDDEN)));
+}
+
+/// N3: no two messages of one role in a row reach a strict wire, and nothing is lost by it.
+pub fn alternates(prompt: &Prompt) {
+    let joined = join_neighbours(&prompt.items);
+    for pair in joined.windows(2) {
+        assert!(pair[0].role != pair[1].role || pair[0].role == Role::Tool, "N3: {} {}", pair[0], pair[1]);
+    }
+    let texts = |items: &[Item]| -> Vec<Text> {
+        items.iter().flat_map(|item| &item.parts).filter_map(ItemPart::as_text).cloned().collect()
+    };
+    assert_eq!(texts(&joined), texts(&prompt.items), "N3: every text whole");
 }
 
 /// Invariant 10: what users said is there byte for byte, or it is reported.

@@ -10,7 +10,7 @@ use threadhold::engine::message::{Body, Content, ToolCall};
 use threadhold::engine::transcript::Transcript;
 use threadhold::transcript_io::{Import, import};
 
-const FILES: [&str; 6] = [
+pub const FILES: [&str; 6] = [
     "claude-code-session-four.jsonl",
     "vscode-claude-session.jsonl",
     "pi-large-session.jsonl",

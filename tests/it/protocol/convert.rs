@@ -77,7 +77,8 @@ fn body() -> impl Strategy<Value = Body> {
                 content,
                 is_error,
                 exit_code,
-                effects
+                effects,
+                verdict: None
             })
         ),
         any::<(String, String)>().prop_map(|(kind, text)| Body::Event { kind, text: text.into() }),

@@ -49,6 +49,10 @@ pub struct Bench {
     pub approvals: Vec<Always>,
     /// Whether that ever was another than nothing.
     pub was_approved: bool,
+    /// How much later than usual it is, in milliseconds.
+    pub later: u64,
+    /// What time a message bears; all of them the same.
+    pub stamp: &'static str,
     fence: Fence,
     /// The number of the last command.
     next: u64,
@@ -139,6 +143,8 @@ impl Bench {
             is_stored: true,
             approvals: Vec::new(),
             was_approved: false,
+            later: 0,
+            stamp: "2026-01-01T00:00:00.000Z",
             fence,
             next: 0,
             process: 1,
@@ -163,7 +169,7 @@ impl Bench {
 
     fn take(&mut self, input: Input) {
         let around =
-            Around { now: Time(self.next), stamp: "2026-01-01T00:00:00.000Z", counter: &QuarterOfChars };
+            Around { now: Time(self.next + self.later), stamp: self.stamp, counter: &QuarterOfChars };
         let effects = self.session.step(input, around);
         let writes: Vec<_> = effects
             .iter()

@@ -41,7 +41,7 @@ fn editors_tools(all: bool) -> Vec<Tool> {
     tools
 }
 
-fn base() -> Settings {
+pub fn base() -> Settings {
     let ends = |name, ends_turn| Tool { ends_turn: Some(ends_turn), ..tool(name, Approval::Allow) };
     Settings {
         model: ModelFacts { window: 3000, ..settings().model },

@@ -159,7 +159,9 @@ impl Mirror {
                     }
                 }
             }
-            EventBody::ContextUpdated { .. } | EventBody::RestoreReported(_) => {}
+            EventBody::ContextUpdated { .. }
+            | EventBody::PrefixBroken { .. }
+            | EventBody::RestoreReported(_) => {}
         }
     }
 

@@ -7,6 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use threadhold::engine::compact::record::Status;
 use threadhold::engine::id::{CompactionId, ItemId, MessageId, Ordinal, SessionId};
 use threadhold::engine::message::{Body, Message};
+use threadhold::engine::prompt::item::Item;
+use threadhold::engine::prompt::request::Request;
+use threadhold::engine::session::breaks::{Announced, BreakCause};
 use threadhold::engine::session::effect::{Answer, Effect, Purpose, Refusal};
 use threadhold::engine::session::event::EventBody;
 use threadhold::engine::session::input::{Command, Input, ModelCallId, Timer};
@@ -36,6 +39,9 @@ pub struct Model {
     ids: BTreeMap<MessageId, Ordinal>,
     /// What each compaction in force was made from.
     sources: BTreeMap<CompactionId, Vec<(Ordinal, String)>>,
+    /// The prompt that was sent last, and the causes of a break that was told since.
+    sent: Option<Request>,
+    told: Option<Announced>,
     /// What was seen: state changes, events, answers.
     pub seen: BTreeSet<String>,
 }
@@ -54,6 +60,8 @@ impl Model {
             left: BTreeSet::new(),
             ids: BTreeMap::new(),
             sources: BTreeMap::new(),
+            sent: None,
+            told: None,
             seen: BTreeSet::new(),
         }
     }
@@ -143,6 +151,7 @@ impl Model {
             self.ids = stored.iter().map(|message| (message.id.clone(), message.ord)).collect();
             self.left.clear();
             self.sources.clear();
+            self.sent = None;
         }
         self.watched(Command::Open(Box::default()));
         assert!(self.bench.asked.is_empty(), "no model is asked by itself");
@@ -224,10 +233,53 @@ impl Model {
         if !matches!(command, Some(Command::Reset { .. })) {
             assert_eq!(before.head.generation, after.head.generation);
         }
+        self.what_is_sent();
         self.what_runs();
         self.what_is_summed_up(&after);
         if self.bench.unwritten.is_empty() {
             self.is_stored(before, &after);
+        }
+    }
+
+    /// Each prompt begins with the one before it, or says why not and what that costs (promise P9).
+    fn what_is_sent(&mut self) {
+        for effect in std::mem::take(&mut self.bench.effects) {
+            let request = match &effect {
+                Effect::Emit(event) => {
+                    if let EventBody::PrefixBroken { causes, reused, lost } = &event.body {
+                        assert!(!causes.contains(&BreakCause::Unknown), "nobody said why: {causes:?}");
+                        self.seen.extend(causes.iter().map(|cause| format!("broken by {cause:?}")));
+                        assert!(reused + lost > 0);
+                        self.told = Some(causes.clone());
+                    }
+                    None
+                }
+                Effect::AskModel(ask) if ask.purpose == Purpose::Turn => Some(ask.request.clone()),
+                Effect::Reply(_, answer) => match &**answer {
+                    Ok(Answer::Rendered(rendered)) => Some(Request {
+                        items: rendered.prompt.items.clone(),
+                        tools: rendered.prompt.tools.clone(),
+                        cache_breakpoints: rendered.prompt.plan.breakpoints().collect(),
+                        ..Request::default()
+                    }),
+                    _ => None,
+                },
+                _ => None,
+            };
+            self.bench.effects.push(effect);
+            let Some(request) = request else { continue };
+            assert!(request.cache_breakpoints.len() <= 4);
+            let told = self.told.take();
+            if let Some(before) = &self.sent {
+                let is_same = |(a, b): (&Item, &Item)| {
+                    (a.role, &a.parts, &a.calls, &a.call_id) == (b.role, &b.parts, &b.calls, &b.call_id)
+                };
+                let shared = before.items.iter().zip(&request.items).take_while(|pair| is_same(*pair));
+                let extends = before.tools == request.tools && shared.count() == before.items.len();
+                assert!(extends || told.is_some(), "a prefix broke in silence");
+                assert!(!extends || told.is_none(), "no prefix broke, and {told:?} was told");
+            }
+            self.sent = Some(request);
         }
     }
 

@@ -14,6 +14,7 @@ use threadhold::engine::id::{
 use threadhold::engine::message::cut::Cut;
 use threadhold::engine::message::{
     AssistantPart, Beside, Body, Content, Effect, Image, Message, NewMessage, ToolCall, ToolResult, Usage,
+    Verdict,
 };
 use threadhold::engine::session::input::StartTurn;
 use threadhold::engine::session::queue::{Accepted, QueueItem, Work};
@@ -359,6 +360,7 @@ pub fn bodies() -> Vec<Body> {
             is_error: true,
             exit_code: Some(-1),
             effects: vec![Effect { path: text.clone(), sha256: text.clone() }],
+            verdict: Some(Verdict { approved: true, note: Some(text.clone()) }),
         }));
         bodies.push(Body::Event { kind: "notice".into(), text: text.as_str().into() });
     }

@@ -49,6 +49,7 @@ pub const DEFAULT: Policy = Policy {
     ledger: PerMille::new(150),
     identifiers: PerMille::new(250),
     shorten_to: (200, 200),
+    tool_kinds: Cow::Borrowed(&[]),
 };
 
 /// No trigger but an overflow, a smaller window and a word of the user.

@@ -3,9 +3,13 @@
 
 use super::presets::known;
 use super::{Consent, DEFAULT, Policy, Retention, Stage};
+use crate::engine::compact::known_tools::ToolKinds;
 use crate::engine::compact::record::{ModeRequested, Placement};
+use crate::engine::prompt::item::ToolKind;
 use crate::engine::prompt::order::Named;
 use crate::engine::settings::PerMille;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use thiserror::Error;
 use toml::{Table, Value};
@@ -210,6 +214,16 @@ const KEYS: &[Key] = &[
         set: |policy, value| set(&mut policy.identifiers, share(value)?),
     },
     Key {
+        path: "toolKinds",
+        about: "what tools do, by patterns of their names; the longest that fits counts",
+        possible: "a table such as { \"mcp__fs__*\" = \"read\" } of read, write, run, search, todo, ask and other",
+        get: |policy| {
+            let kinds: BTreeMap<_, _> = policy.tool_kinds.iter().cloned().collect();
+            Value::try_from(kinds).unwrap_or(Value::Table(Table::new()))
+        },
+        set: |policy, value| set(&mut policy.tool_kinds, tool_kinds(value)?),
+    },
+    Key {
         path: "shortenTo.headBytes",
         about: "bytes of a shortened result's beginning",
         possible: BYTES,
@@ -392,6 +406,11 @@ fn named<T: Copy>(table: &[(&str, T)], value: &Value) -> Option<T> {
     table.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
 }
 
+fn tool_kinds(value: &Value) -> Option<ToolKinds> {
+    let kinds: BTreeMap<String, ToolKind> = value.clone().try_into().ok()?;
+    Some(Cow::Owned(kinds.into_iter().collect()))
+}
+
 fn share(value: &Value) -> Option<PerMille> {
     let ratio = value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))?;
     PerMille::from_ratio(ratio)
@@ -468,4 +487,101 @@ fn names(sections: &[Named]) -> Value {
 fn sections(value: &Value) -> Option<Vec<Named>> {
     let named = |name: &Value| Named::ALL.into_iter().find(|named| Some(named.name()) == name.as_str());
     value.as_array()?.iter().map(named).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::presets::ALL;
+    use super::super::{Triggers, presets};
+    use super::*;
+    use crate::engine::prompt::order::Order;
+
+    #[test]
+    fn every_preset_reads_back_as_it_was() {
+        for preset in ALL {
+            assert_eq!(read(&write(&preset.policy)).as_ref(), Ok(&preset.policy), "{}", preset.policy.name);
+            for name in preset.aliases.iter().copied().chain([&*preset.policy.name]) {
+                assert_eq!(Policy::named(name).as_ref(), Ok(&preset.policy), "{name}");
+            }
+        }
+    }
+
+    /// A field that the table of keys does not know would come back as the default has it.
+    #[test]
+    fn every_field_reads_back() {
+        let other = Policy {
+            name: "other \"quoted\"".into(),
+            retention: Retention::TokenTail(PerMille::new(123)),
+            placement: Placement::SystemMessage,
+            order: Order::MEMORY_IN_SYSTEM,
+            consent: Consent::Ask,
+            triggers: Triggers {
+                provider_overflow: false,
+                pre_turn: None,
+                background: Some(PerMille::new(1)),
+                model_changed: false,
+                user_turns: Some(7),
+                messages: Some(8),
+                idle_secs: Some(9),
+            },
+            min_new_tokens: Some(10),
+            most_failures: 11,
+            budget_exit: Some(PerMille::new(999)),
+            enabled: false,
+            summary_mode: ModeRequested::Simple,
+            summary_breakpoints: false,
+            target_ratio: PerMille::new(12),
+            user_messages: PerMille::new(13),
+            limit_history: Stage::FoldRepeats,
+            raw_tail: PerMille::new(14),
+            short_tail: PerMille::new(15),
+            ledger: PerMille::new(16),
+            identifiers: PerMille::new(17),
+            shorten_to: (18, 19),
+        };
+        assert_eq!(read(&write(&other)), Ok(other));
+    }
+
+    /// rows: M15, M16
+    #[test]
+    fn what_a_file_does_not_say_is_as_in_its_base() {
+        let policy =
+            read("base = \"manifold\"\nname = \"mine\"\n[triggers]\nmessages = 60").expect("a policy");
+        let triggers = Triggers { messages: Some(60), ..presets::LAST_MESSAGES.triggers };
+        assert_eq!(policy, Policy { name: "mine".into(), triggers, ..presets::LAST_MESSAGES });
+        assert_eq!(presets::LAST_MESSAGES.triggers.messages, Some(40));
+        assert_eq!(presets::LAST_MESSAGES.retention, Retention::Messages(12));
+        assert_eq!(read(""), Ok(Policy { name: "custom".into(), ..DEFAULT }));
+    }
+
+    #[test]
+    fn what_cannot_be_is_named_with_what_could() {
+        let error = |text: &str| read(text).expect_err(text).to_string();
+        for (text, wanted) in [
+            ("targetRatoi = 0.5", "there is no key \"targetRatoi\"; known: name, enabled, "),
+            ("[triggers]\nidle = 5", "there is no key \"triggers.idle\"; known: triggers.providerOverflow, "),
+            ("[trigger]\nidleSecs = 5", "there is no key \"trigger\"; known: "),
+            ("targetRatio = 1.5", "targetRatio = 1.5 cannot be used; possible: a share from 0 to 1"),
+            ("ledger = 0.12345", "ledger = 0.12345 cannot be used; possible: a share from 0 to 1 in steps"),
+            ("ledger = nan", "ledger = nan cannot be used; possible: a share"),
+            ("enabled = \"yes\"", "enabled = \"yes\" cannot be used; possible: true or false"),
+            ("retention = { userTurns = 0 }", "possible: \"rounds\", { userTurns = a number from 1 on }"),
+            ("retention = { userTurns = 3, messages = 4 }", "possible: \"rounds\""),
+            (
+                "placement = \"top\"",
+                "possible: \"userAtBoundary\", \"systemMessage\" or \"systemPromptTail\"",
+            ),
+            ("mostFailures = -1", "mostFailures = -1 cannot be used; possible: a number from 1 on"),
+            ("base = \"best\"", "base = \"best\" cannot be used; possible: default, rounds (copilot), "),
+            ("[order]\nmemory = []", "possible: names of sections, each of them once"),
+            ("[order]\nmemory = [\"mood\"]", "order.memory = [\"mood\"] cannot be used; possible: names"),
+            (
+                "base = \"manifold\"\n[triggers]\nmessages = 12",
+                "triggers.messages = 12 cannot be used; possible: more than the 12",
+            ),
+            ("a = 1\nb = = 2", "line 2: "),
+        ] {
+            assert!(error(text).contains(wanted), "{text}: {}", error(text));
+        }
+    }
 }

@@ -1,0 +1,373 @@
+//! What a provider's reports teach about our counts (promise P10): a factor for each model, what it counts beside what
+//! we send, the last report as a baseline, and how large the error was. Pure: a report goes in, a scale comes out. Raw
+//! counts stay as they are; a scale is put on them when they are read.
+//!
+//! A factor is learned from what two reports of one thread differ by: what both have in common, known or not, falls out.
+//! What is left between a whole report and its counts is what the provider counts beside them: its own frame around
+//! tools and messages, or, for a transcript from elsewhere, a system text that the file does not hold.
+
+use super::settings::PerMille;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What was learned so far in a session.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Learned {
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    models: BTreeMap<String, Calibration>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline: Option<Report>,
+}
+
+/// What was learned of one model, the newest last.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Calibration {
+    /// What reports of one thread differ by, in thousandths of the raw tokens that are new, and those.
+    ratios: Vec<(u32, u32)>,
+    /// Reported and raw tokens of whole prompts.
+    levels: Vec<(u32, u32)>,
+    /// How far estimates were off, in thousandths of what was reported.
+    errors: Vec<u32>,
+}
+
+/// A prompt of which its provider said what it weighs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// The model.
+    pub model: String,
+    /// Tokens that it read, those from a cache included.
+    pub reported: u32,
+    /// Our own count, raw.
+    pub raw: u32,
+}
+
+/// A report that cannot be of this prompt: more than two and a half times what was estimated, or less than two fifths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{reported} tokens were reported where {estimated} were estimated; the report is not learned from")]
+pub struct Implausible {
+    /// What was reported.
+    pub reported: u32,
+    /// What was estimated.
+    pub estimated: u32,
+}
+
+/// How raw counts are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scale {
+    /// Thousandths.
+    factor: u32,
+    /// Tokens beside it.
+    beside: i64,
+    /// Whether the last report is in it, and only what is newer is estimated.
+    is_anchored: bool,
+}
+
+/// Raw counts as they are.
+pub const RAW: Scale = Scale { factor: 1000, beside: 0, is_anchored: false };
+
+/// Models of which a session keeps what it learned.
+const MOST_MODELS: usize = 8;
+/// Newest values of each kind that are kept.
+const MOST_RATIOS: usize = 31;
+const MOST_LEVELS: usize = 9;
+const MOST_ERRORS: usize = 16;
+/// New tokens between two reports below which their difference teaches nothing.
+const LEAST_NEW: u32 = 100;
+/// Ratios and new tokens behind them before a factor is taken from them.
+const LEAST_RATIOS: usize = 3;
+const LEAST_WEIGHT: u64 = 1000;
+/// A factor is taken within these, in thousandths.
+const FACTORS: (u32, u32) = (500, 2000);
+/// Errors before the margin follows them.
+const LEAST_ERRORS: usize = 3;
+/// The margin stays within these.
+const MARGINS: (u32, u32) = (10, 100);
+
+impl Learned {
+    /// The next prompt does not begin with the last one: only what is known of the model holds for it.
+    pub fn forget_baseline(&mut self) {
+        self.baseline = None;
+    }
+
+    /// The last report, while it holds.
+    pub fn baseline(&self) -> Option<&Report> {
+        self.baseline.as_ref()
+    }
+
+    /// Learns from a report; how far the estimate was off, in thousandths, where there was one. `knows_all` says whether
+    /// the prompt is known whole: where it is not, the first report of a model says what it has beside.
+    pub fn take(&mut self, report: Report, knows_all: bool) -> Result<Option<u32>, Implausible> {
+        if report.reported == 0 || report.raw == 0 {
+            return Ok(None);
+        }
+        let is_new = !self.models.contains_key(&report.model);
+        let is_first = self.known(&report.model).is_none();
+        let estimated = self.scale(&report.model).read(report.raw);
+        let is_odd = u64::from(report.reported) * 2 > u64::from(estimated) * 5
+            || u64::from(report.reported) * 5 < u64::from(estimated) * 2;
+        if is_odd && (knows_all || !is_first) {
+            return Err(Implausible { reported: report.reported, estimated });
+        }
+        if is_new && self.models.len() >= MOST_MODELS {
+            self.models.pop_first();
+        }
+        let known = self.models.entry(report.model.clone()).or_default();
+        let before = self.baseline.take().filter(|before| before.model == report.model);
+        if let Some(before) = before {
+            let new = report.raw.saturating_sub(before.raw);
+            let more = u64::from(report.reported.saturating_sub(before.reported));
+            let ratio = u32::try_from(more * 1000 / u64::from(new.max(1))).unwrap_or(u32::MAX);
+            if new >= LEAST_NEW && (400..=2500).contains(&ratio) {
+                push(&mut known.ratios, (ratio, new), MOST_RATIOS);
+            }
+        }
+        push(&mut known.levels, (report.reported, report.raw), MOST_LEVELS);
+        let error = off_by(estimated, report.reported);
+        if !is_first {
+            push(&mut known.errors, error, MOST_ERRORS);
+        }
+        self.baseline = Some(report);
+        Ok((!is_first).then_some(error))
+    }
+
+    /// How counts of the next prompt of this model are read, where it begins with the last one.
+    pub fn scale(&self, model: &str) -> Scale {
+        let unanchored = self.unanchored(model);
+        match self.baseline.as_ref().filter(|baseline| baseline.model == model) {
+            Some(Report { reported, raw, .. }) => {
+                let counted = i64::from(*raw) * i64::from(unanchored.factor) / 1000;
+                Scale { beside: i64::from(*reported) - counted, is_anchored: true, ..unanchored }
+            }
+            None => unanchored,
+        }
+    }
+
+    /// What is known of a model. Where nothing is, one of the same family counts alike: the one with most reports.
+    fn known(&self, model: &str) -> Option<&Calibration> {
+        let alike = || {
+            let of_family = self.models.iter().filter(|(name, _)| family(name) == family(model));
+            of_family.map(|(_, known)| known).max_by_key(|known| (known.ratios.len(), known.levels.len()))
+        };
+        self.models.get(model).or_else(alike)
+    }
+
+    /// Whether reports of this model, or of its family, taught a factor.
+    pub fn is_taught(&self, model: &str) -> bool {
+        self.known(model).is_some_and(|known| known.is_taught())
+    }
+
+    /// How counts of any prompt of this model are read.
+    pub fn unanchored(&self, model: &str) -> Scale {
+        let Some(known) = self.known(model) else { return RAW };
+        let factor = known.factor();
+        let beside = |(reported, raw): &(u32, u32)| {
+            (i64::from(*reported) - i64::from(*raw) * i64::from(factor) / 1000, 1)
+        };
+        let beside = median(known.levels.iter().map(beside).collect());
+        Scale { factor, beside: beside.unwrap_or_default(), is_anchored: false }
+    }
+
+    /// What is kept back of this model's window for the error: as much as nine of ten estimates were off by.
+    pub fn margin(&self, model: &str, unmeasured: PerMille) -> PerMille {
+        let Some(known) = self.known(model).filter(|known| known.errors.len() >= LEAST_ERRORS) else {
+            return unmeasured;
+        };
+        let mut errors = known.errors.clone();
+        errors.sort_unstable();
+        let at = (errors.len() * 9).div_ceil(10).saturating_sub(1);
+        let most = errors.get(at).copied().unwrap_or_default();
+        PerMille::new(most.clamp(MARGINS.0, MARGINS.1))
+    }
+}
+
+/// By how much an estimate was off, in thousandths of what was reported.
+pub fn off_by(estimated: u32, reported: u32) -> u32 {
+    let off = u64::from(estimated.abs_diff(reported)) * 1000;
+    u32::try_from(off / u64::from(reported.max(1))).unwrap_or(u32::MAX)
+}
+
+/// The part of a model's name that its relatives share.
+fn family(model: &str) -> &str {
+    model.split(['-', '/', ':', '@']).next().unwrap_or(model)
+}
+
+impl Calibration {
+    fn is_taught(&self) -> bool {
+        let weight: u64 = self.ratios.iter().map(|(_, new)| u64::from(*new)).sum();
+        self.ratios.len() >= LEAST_RATIOS && weight >= LEAST_WEIGHT
+    }
+
+    fn factor(&self) -> u32 {
+        if !self.is_taught() {
+            return RAW.factor;
+        }
+        let ratios = self.ratios.iter().map(|(ratio, new)| (i64::from(*ratio), u64::from(*new)));
+        let factor = median(ratios.collect()).and_then(|median| u32::try_from(median).ok());
+        factor.unwrap_or(RAW.factor).clamp(FACTORS.0, FACTORS.1)
+    }
+}
+
+/// The value that has half of the weight below it.
+fn median(mut weighted: Vec<(i64, u64)>) -> Option<i64> {
+    weighted.sort_unstable();
+    let half = weighted.iter().map(|(_, weight)| weight).sum::<u64>().div_ceil(2);
+    let mut below = 0;
+    weighted.into_iter().find_map(|(value, weight)| {
+        below += weight;
+        (below >= half).then_some(value)
+    })
+}
+
+fn push<T>(to: &mut Vec<T>, value: T, most: usize) {
+    to.push(value);
+    if to.len() > most {
+        to.remove(0);
+    }
+}
+
+impl Scale {
+    /// The factor, in thousandths.
+    pub fn factor(self) -> u32 {
+        self.factor
+    }
+
+    /// Tokens that a provider counts beside ours.
+    pub fn beside(self) -> i64 {
+        self.beside
+    }
+
+    /// What a whole prompt of this many raw tokens weighs.
+    pub fn read(self, raw: u32) -> u32 {
+        let tokens = i64::from(raw) * i64::from(self.factor) / 1000 + self.beside;
+        u32::try_from(tokens.max(0)).unwrap_or(u32::MAX)
+    }
+
+    /// What a part of a prompt weighs, or what is added to one.
+    pub fn read_part(self, raw: u32) -> u32 {
+        Scale { beside: 0, ..self }.read(raw)
+    }
+
+    /// The most raw tokens that weigh no more than this.
+    pub fn raw_limit(self, limit: u32) -> u32 {
+        if self == RAW {
+            return limit;
+        }
+        let raw = (i64::from(limit) - self.beside).max(0) * 1000 / i64::from(self.factor.max(1));
+        u32::try_from(raw).unwrap_or(u32::MAX)
+    }
+
+    /// The same counts as parts of what the whole weighs: they add up to it.
+    pub fn read_parts(self, raw: &[u32]) -> Vec<u32> {
+        let whole: u64 = raw.iter().map(|part| u64::from(*part)).sum();
+        let total = u64::from(self.read(u32::try_from(whole).unwrap_or(u32::MAX)));
+        let (mut before, mut told) = (0, 0);
+        let part = |part: &u32| {
+            before += u64::from(*part);
+            let up_to = before * total / whole.max(1);
+            let own = up_to - told;
+            told = up_to;
+            u32::try_from(own).unwrap_or(u32::MAX)
+        };
+        raw.iter().map(part).collect()
+    }
+
+    /// The estimator's name with what is put on its counts.
+    pub fn named(self, counter: &str, model: &str) -> String {
+        let counted = match self.factor {
+            1000 => counter.to_owned(),
+            factor => format!("{counter}×{}.{:02} {model}", factor / 1000, factor % 1000 / 10),
+        };
+        if self.is_anchored { format!("reported+{counted}") } else { counted }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn report(reported: u32, raw: u32) -> Report {
+        Report { model: "m".into(), reported, raw }
+    }
+
+    /// A provider that counts 1.2 times as many, and 400 beside.
+    fn taught(reports: u32) -> Learned {
+        let mut learned = Learned::default();
+        for n in 1..=reports {
+            let raw = 1000 * n;
+            learned.take(report(raw * 12 / 10 + 400, raw), true).unwrap();
+        }
+        learned
+    }
+
+    #[test]
+    fn p10_a_factor_is_learned_from_differences_and_the_rest_stands_beside_it() {
+        let learned = taught(12);
+        let scale = learned.unanchored("m");
+        assert_eq!((scale.factor(), scale.read(50_000)), (1200, 60_400));
+        assert_eq!(scale.named("o200k", "claude"), "o200k×1.20 claude");
+        assert_eq!(learned.unanchored("other"), RAW);
+        assert_eq!(RAW.named("o200k", "claude"), "o200k");
+    }
+
+    #[test]
+    fn p10_only_what_is_newer_than_the_last_report_is_estimated() {
+        let mut learned = taught(12);
+        learned.take(report(15_000, 13_000), true).unwrap();
+        let scale = learned.scale("m");
+        assert_eq!((scale.read(13_000), scale.read(13_500)), (15_000, 15_600));
+        assert_eq!(scale.named("o200k", "m"), "reported+o200k×1.20 m");
+        learned.forget_baseline();
+        assert_eq!(learned.scale("m"), learned.unanchored("m"));
+        assert_eq!(learned.scale("m").factor(), 1200, "the factor stays");
+    }
+
+    #[test]
+    fn p10_what_cannot_be_is_not_learned_from() {
+        let mut learned = taught(5);
+        let before = learned.clone();
+        assert!(learned.take(report(100_000, 6000), true).is_err());
+        assert!(learned.take(report(200, 6000), true).is_err());
+        assert_eq!(learned, before);
+        // Of a prompt that is not known whole the first report says what stands beside it.
+        let mut learned = Learned::default();
+        assert!(learned.take(report(10_000, 50), true).is_err());
+        assert_eq!(learned.take(report(10_000, 50), false), Ok(None));
+        assert_eq!(learned.unanchored("m").read(150), 10_100);
+    }
+
+    #[test]
+    fn p10_the_margin_follows_the_error() {
+        let unmeasured = PerMille::new(30);
+        assert_eq!(Learned::default().margin("m", unmeasured), unmeasured);
+        assert_eq!(taught(30).margin("m", unmeasured), PerMille::new(10));
+        let mut learned = taught(12);
+        let mut raw = 12_000;
+        for n in 0..16_u32 {
+            raw += 1000;
+            let reported = raw * 12 / 10 + 400;
+            let off = if n % 2 == 0 { reported * 5 / 100 } else { 0 };
+            learned.take(report(reported + off, raw), true).unwrap();
+        }
+        assert!(learned.margin("m", unmeasured) > PerMille::new(30));
+    }
+
+    proptest! {
+        #[test]
+        fn p10_a_limit_is_kept_by_the_figures_that_are_shown(
+            factor in 500u32..2000, beside in -5000i64..20_000, limit in 1u32..1_000_000,
+            parts in prop::collection::vec(0u32..50_000, 1..12),
+        ) {
+            let scale = Scale { factor, beside, is_anchored: false };
+            let raw = scale.raw_limit(limit);
+            prop_assert!(raw == 0 || scale.read(raw) <= limit);
+            let whole: u32 = parts.iter().sum();
+            let read = scale.read_parts(&parts);
+            if whole > 0 {
+                prop_assert_eq!(read.iter().sum::<u32>(), scale.read(whole));
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Byte extension (promise P9): each request's items begin with those of the one before it. Whatever breaks that says
+//! so when it happens, and what it costs is told with the next request. A break that nobody announced is a defect.
+
+use super::Step;
+use super::event::EventBody;
+use crate::engine::id::Ordinal;
+use crate::engine::message::Body;
+use crate::engine::prompt::Prompt;
+use crate::engine::prompt::sent::Sent;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// Why a prompt does not begin with the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum BreakCause {
+    /// A compaction came into force.
+    Compaction,
+    /// One went out of force.
+    Undo,
+    /// One was made again, or came back.
+    Redo,
+    /// Something was pinned.
+    Pin,
+    /// Something is pinned no longer.
+    Unpin,
+    /// Messages were taken out of sight.
+    Exclude,
+    /// A message has other words.
+    Edit,
+    /// A message left.
+    Remove,
+    /// The end was cut off.
+    Truncate,
+    /// An answer is given again.
+    Retry,
+    /// A new chat began.
+    Reset,
+    /// The editor's history is another one.
+    History,
+    /// Summaries that the editor kept came into force.
+    Restore,
+    /// A result came for a call that stood in a prompt without one.
+    LateResult,
+    /// Another model is asked.
+    Model,
+    /// The tools are others.
+    Tools,
+    /// System text or sections are others.
+    System,
+    /// The system text is made anew in each turn, by a setting (source: 000).
+    PerTurn,
+    /// Completed turns are shown without their tool rounds, by a setting.
+    StripCompletedTurns,
+    /// Nobody announced it: a defect.
+    Unknown,
+}
+
+impl Step<'_> {
+    /// What was sent is no longer a prefix of what is sent next. It is told with that.
+    pub(super) fn announce(&mut self, cause: BreakCause) {
+        let carried = &mut self.session.head.carried;
+        if carried.sent.is_none() {
+            return;
+        }
+        carried.usage.forget_baseline();
+        if carried.breaks.insert(cause) && self.session.is_stored {
+            self.write_head_as_it_was_used();
+        }
+    }
+
+    /// A result came. Where its call stood in a prompt, something stood there for it.
+    pub(super) fn announce_late_result(&mut self, ord: Ordinal) {
+        let transcript = &self.session.transcript;
+        let Some(sent) = &self.session.head.carried.sent else { return };
+        let is_result = matches!(transcript.message(ord).map(|message| &message.body), Some(Body::Tool(_)));
+        if !is_result || transcript.is_stray(ord) {
+            return;
+        }
+        let asked = transcript.rounds().last().map(|round| round.assistant);
+        if asked.is_some_and(|asked| asked.0 < sent.messages) {
+            self.announce(BreakCause::LateResult);
+        }
+    }
+
+    /// A prompt goes out: tells how it follows the one before it, and keeps its marks.
+    pub(super) fn goes_out(&mut self, prompt: &Prompt, model: Option<&str>) {
+        let messages = self.session.transcript.messages().len();
+        let next = Sent::of(prompt, &self.session.fixed, model, messages);
+        let carried = &mut self.session.head.carried;
+        let mut causes = std::mem::take(&mut carried.breaks);
+        let had_causes = !causes.is_empty();
+        let Some(before) = carried.sent.replace(next) else {
+            return self.write_head();
+        };
+        let Some(next) = &carried.sent else { return };
+        let follows = before.followed_by(next);
+        if follows.extends {
+            if had_causes || before != *next {
+                self.write_head();
+            }
+            return;
+        }
+        let is_other = [
+            (BreakCause::Model, before.model != next.model),
+            (BreakCause::Tools, before.tools != next.tools),
+            (BreakCause::System, before.sections != next.sections),
+        ];
+        causes.extend(is_other.into_iter().filter(|(_, is_other)| *is_other).map(|(cause, _)| cause));
+        carried.usage.forget_baseline();
+        if causes.is_empty() {
+            causes.insert(BreakCause::Unknown);
+            self.trace("a prompt does not begin with the one before it, and nobody announced why");
+        }
+        self.write_head();
+        let lost = follows.possible.saturating_sub(follows.reused);
+        self.emit(EventBody::PrefixBroken { causes, reused: follows.reused, lost });
+    }
+}
+
+/// Causes that wait to be told.
+pub type Announced = BTreeSet<BreakCause>;

@@ -1,0 +1,117 @@
+//! How the session reads its counts: what reports of usage taught, the budget that follows, and the figures that are
+//! shown. Inside, everything is weighed raw against a limit that is turned into raw tokens; what leaves is turned back.
+
+use super::settings::ModelFacts;
+use super::{Session, Step};
+use crate::engine::compact::ladder::CannotFit;
+use crate::engine::estimate::{Report, Scale};
+use crate::engine::id::Ordinal;
+use crate::engine::message::Body;
+use crate::engine::prompt::{BudgetExceeded, Prompt};
+use crate::engine::settings::{Budget, BudgetSettings, SettingsError};
+
+/// How well the session's counts are known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Estimate {
+    /// Thousandths that raw counts are taken times.
+    pub factor: u32,
+    /// Thousandths of the window that are kept back for the error.
+    pub margin: u32,
+    /// The last report that still holds.
+    pub last: Option<Report>,
+}
+
+impl ModelFacts {
+    /// The name under which is kept what was learned of it.
+    pub fn key(&self) -> &str {
+        self.name.as_deref().unwrap_or("unnamed")
+    }
+}
+
+impl Session {
+    /// How counts of the next prompt for this model are read.
+    pub(super) fn scale(&self, model: &ModelFacts) -> Scale {
+        self.head.carried.usage.scale(model.key())
+    }
+
+    /// The budget of a prompt for this model in raw tokens, under a ceiling in tokens as they are read.
+    pub(super) fn budget_in(
+        &self,
+        scale: Scale,
+        model: &ModelFacts,
+        ceiling: Option<u32>,
+    ) -> Result<Budget, SettingsError> {
+        let settings = &self.settings.budget;
+        let margin = self.head.carried.usage.margin(model.key(), settings.margin);
+        let budget = BudgetSettings { margin, ..settings.clone() }.budget(model.window)?;
+        let limit = ceiling.map_or(budget.limit, |ceiling| ceiling.min(budget.limit));
+        Ok(Budget { limit: scale.raw_limit(limit), ..budget })
+    }
+
+    /// How well counts for the model in force are known.
+    pub(super) fn estimate(&self) -> Estimate {
+        let (usage, model) = (&self.head.carried.usage, &self.settings.model);
+        let key = model.key();
+        let is_of_it = |report: &&Report| report.model == key;
+        Estimate {
+            factor: usage.scale(key).factor(),
+            margin: usage.margin(key, self.settings.budget.margin).thousandths(),
+            last: usage.baseline().filter(is_of_it).cloned(),
+        }
+    }
+}
+
+impl Step<'_> {
+    /// An answer was taken in. What its provider reported is about the prompt that went out last, where it follows that.
+    pub(super) fn learn_usage(&mut self, ord: Ordinal) {
+        let Some(sent) = &self.session.head.carried.sent else { return };
+        let answer = self.session.transcript.message(ord).map(|message| &message.body);
+        let Some(Body::Assistant { beside, .. }) = answer else { return };
+        let Some(reported) = beside.usage.and_then(|usage| usage.input_tokens) else { return };
+        if sent.messages != ord.0 {
+            return;
+        }
+        let model = sent.model.clone().unwrap_or_else(|| "unnamed".to_owned());
+        let report = Report { model, reported, raw: sent.tokens };
+        match self.session.head.carried.usage.take(report, true) {
+            Ok(_) => self.write_head_as_it_was_used(),
+            Err(implausible) => self.trace(implausible.to_string()),
+        }
+    }
+}
+
+/// A prompt with its figures as they are read. Its items stay raw.
+pub(super) fn read_prompt(mut prompt: Prompt, scale: Scale) -> Prompt {
+    let raw: Vec<u32> = prompt.plan.sections.iter().map(|section| section.tokens).collect();
+    for (section, tokens) in prompt.plan.sections.iter_mut().zip(scale.read_parts(&raw)) {
+        section.tokens = tokens;
+    }
+    prompt.tokens = scale.read(prompt.tokens);
+    prompt.limit = scale.read(prompt.limit);
+    prompt
+}
+
+/// An overflow with its figures as they are read.
+pub(super) fn read_exceeded(mut exceeded: BudgetExceeded, scale: Scale) -> BudgetExceeded {
+    let raw: Vec<u32> = exceeded.sections.iter().map(|section| section.tokens).collect();
+    for (section, tokens) in exceeded.sections.iter_mut().zip(scale.read_parts(&raw)) {
+        section.tokens = tokens;
+    }
+    exceeded.needed = scale.read(exceeded.needed);
+    exceeded.limit = scale.read(exceeded.limit);
+    exceeded
+}
+
+/// The sizes of what cannot be given up, as they are read.
+pub(super) fn read_sizes(sizes: CannotFit, scale: Scale) -> CannotFit {
+    CannotFit {
+        window: sizes.window,
+        limit: scale.read(sizes.limit),
+        needed: scale.read(sizes.needed),
+        tools: scale.read_part(sizes.tools),
+        system: scale.read_part(sizes.system),
+        pins: scale.read_part(sizes.pins),
+        current_message: scale.read_part(sizes.current_message),
+        newest_round: scale.read_part(sizes.newest_round),
+    }
+}

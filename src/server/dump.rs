@@ -1,0 +1,51 @@
+//! Requests as files, for people who want to see what a model reads: `serve --dump-prompts`. The form is the one of
+//! `replay`. A file that cannot be written is no reason not to serve.
+
+use crate::engine::id::SessionId;
+use crate::engine::prompt::Prompt;
+use crate::engine::prompt::request::Request;
+use crate::protocol::model::ModelPurpose;
+use crate::replay::dump::{dump, dump_read};
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// Where requests are written; nowhere unless somebody wants it.
+#[derive(Debug, Default)]
+pub(super) struct Dump {
+    folder: Option<PathBuf>,
+    count: u64,
+}
+
+impl Dump {
+    /// Requests are written into this folder, which is there.
+    pub fn into_folder(folder: Option<PathBuf>) -> Self {
+        Self { folder, count: 0 }
+    }
+
+    /// A request to a model of the client's.
+    pub fn request(&mut self, session: &SessionId, purpose: ModelPurpose, request: &Request, tokens: u32) {
+        let purpose = match purpose {
+            ModelPurpose::Turn => "turn",
+            ModelPurpose::Summary => "summary",
+            ModelPurpose::Title => "title",
+        };
+        self.write(session, purpose, || dump_read(&request.items, &request.tools, tokens));
+    }
+
+    /// A prompt that the client sends by itself.
+    pub fn prompt(&mut self, session: &SessionId, prompt: &Prompt) {
+        self.write(session, "render", || dump(prompt));
+    }
+
+    fn write(&mut self, session: &SessionId, purpose: &str, value: impl FnOnce() -> Value) {
+        let Some(folder) = &self.folder else { return };
+        self.count += 1;
+        // An id may hold what a file's name may not.
+        let session: String =
+            session.as_str().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        let file = folder.join(format!("{:05}-{session}-{purpose}.json", self.count));
+        if let Err(error) = std::fs::write(&file, value().to_string()) {
+            tracing::warn!(file = %file.display(), %error, "a request could not be written down");
+        }
+    }
+}

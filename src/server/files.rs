@@ -1,0 +1,261 @@
+//! Files that matter to sessions: settings of the user and of workspaces, and instruction files of workspaces. They are
+//! read when they are first needed and followed from then on; what cannot be taken of one is said to the client, and
+//! what it said before stays.
+
+use super::inbox::Event;
+use super::main_loop::{MainLoop, Slot};
+use super::outside::{self, Flags};
+use super::settings::{Fault, Layer, Layers};
+use super::watch::{Found, Look, Watch};
+use crate::engine::id::SessionId;
+use crate::engine::message::Text;
+use crate::engine::session::Session;
+use crate::engine::session::input::Input;
+use crate::engine::session::stored::Driver;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// The files that are followed.
+#[derive(Default)]
+pub(super) struct Files {
+    /// The user's, where the environment has a place for it.
+    user: Option<PathBuf>,
+    /// Folders whose files are known.
+    folders: BTreeSet<String>,
+    /// What of the environment could not be taken: said once there is a client to say it to.
+    faults: Vec<Fault>,
+    /// Whether files are read at all.
+    is_on: bool,
+    /// Instruction files that are watched, by their folders and paths.
+    instructions: BTreeSet<(String, String)>,
+    watch: Option<Watch<Which>>,
+}
+
+/// A file that matters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Which {
+    /// The user's settings.
+    User,
+    /// The settings of the workspace in this folder.
+    Workspace(String),
+    /// An instruction file of the workspace in this folder, by its path below that.
+    Instructions(String, String),
+}
+
+/// Bytes of a settings file that are read at most.
+const MOST: u64 = 1 << 20;
+/// Bytes of an instruction file that are read at most: it stands in each prompt.
+const MOST_INSTRUCTIONS: u64 = 32 << 10;
+/// The instruction file that is read where nobody says which: the one that all agents agree on. Others of a workspace
+/// are as a rule links to it, or say the same again.
+const USUAL: &str = "AGENTS.md";
+
+impl Files {
+    /// Files are read from now on, this one for the user's settings.
+    pub fn with_user(user: Option<PathBuf>) -> Self {
+        Self { user, is_on: true, ..Self::default() }
+    }
+}
+
+/// The instruction files of a session.
+fn instruction_files(session: &Session) -> Vec<String> {
+    let usual = match session.head().driver {
+        Driver::Sidecar => vec![USUAL.to_owned()],
+        // It brings its own.
+        Driver::Editor => Vec::new(),
+    };
+    session.settings().instruction_files.clone().unwrap_or(usual)
+}
+
+fn of_instructions(folder: &str, name: &str) -> Option<Look> {
+    let base = PathBuf::from(folder);
+    let file = base.join(name);
+    base.is_absolute().then_some(Look { file, base, may_leave: false, most: MOST_INSTRUCTIONS })
+}
+
+/// The settings file of the workspace in this folder. What is at another place than this machine's files has none.
+fn of_workspace(folder: &str) -> Option<Look> {
+    let base = PathBuf::from(folder);
+    let file = base.join(".threadhold").join("config.toml");
+    base.is_absolute().then_some(Look { file, base, may_leave: false, most: MOST })
+}
+
+/// The user's file. It may be a link: people keep their settings elsewhere.
+fn of_user(file: &Path) -> Look {
+    let above = file.parent().unwrap_or(file);
+    // In our own folder of the platform's, which may not be there yet.
+    let base = if above.ends_with("threadhold") { above.parent().unwrap_or(above) } else { above };
+    Look { file: file.to_owned(), base: base.to_owned(), may_leave: true, most: MOST }
+}
+
+impl MainLoop {
+    /// Reads the user's settings, and follows them.
+    pub fn read_users_file(&mut self) {
+        for fault in std::mem::take(&mut self.files.faults) {
+            self.warn(format!("the environment: {fault}; it is left out"));
+        }
+        if let Some(look) = self.files.user.as_deref().map(of_user) {
+            self.follow_file(Which::User, look);
+        }
+    }
+
+    /// Reads what a folder says of its sessions when it is first named, and follows that.
+    pub fn enter_folder(&mut self, folder: &str) {
+        if self.files.is_on
+            && self.files.folders.insert(folder.to_owned())
+            && let Some(look) = of_workspace(folder)
+        {
+            self.follow_file(Which::Workspace(folder.to_owned()), look);
+        }
+    }
+
+    /// Reads the instruction files of a session that is here now, and follows them.
+    pub fn read_instructions(&mut self, id: &SessionId) {
+        let Some(Slot::Live(live)) = self.sessions.get(id).filter(|_| self.files.is_on) else { return };
+        let folder = live.session.head().workspace.clone();
+        let mut files = Vec::new();
+        for name in instruction_files(&live.session) {
+            let Some(look) = of_instructions(&folder, &name) else { return };
+            let found = look.now();
+            if self.files.instructions.insert((folder.clone(), name.clone())) {
+                self.watch_file(Which::Instructions(folder.clone(), name.clone()), look, found.clone());
+            }
+            if let Some(text) = self.instructions(&folder, &name, found) {
+                // Two names of one file, or a copy of it, say the same.
+                if text.is_none() || !files.iter().any(|(_, known)| *known == text) {
+                    files.push((name, text));
+                }
+            }
+        }
+        if !files.is_empty() {
+            self.run_input(id, Input::Instructions(files));
+        }
+    }
+
+    /// What an instruction file says, where it can be read; nothing in it where there is none.
+    fn instructions(&mut self, folder: &str, name: &str, found: Found) -> Option<Option<Text>> {
+        let place = Path::new(folder).join(name);
+        match found {
+            Found::Missing => Some(None),
+            Found::Unusable(why) => {
+                self.warn(format!("the instruction file {} is left out: {why}", place.display()));
+                None
+            }
+            Found::Text { text, bytes } if bytes > text.len() as u64 => {
+                let kept = text.len();
+                self.warn(format!(
+                    "the instruction file {} has {bytes} bytes; the first {kept} are shown",
+                    place.display()
+                ));
+                Some(Some(format!("{text}\n[{kept} of {bytes} bytes; the rest is left out]").into()))
+            }
+            Found::Text { text, .. } => Some((!text.trim().is_empty()).then(|| text.into())),
+        }
+    }
+
+    fn instructions_are(&mut self, folder: &str, name: &str, found: Found) {
+        let Some(text) = self.instructions(folder, name, found) else { return };
+        let concerned = self.sessions.iter().filter_map(|(id, slot)| match slot {
+            Slot::Live(live) if live.session.head().workspace == folder => {
+                instruction_files(&live.session).iter().any(|known| known == name).then(|| id.clone())
+            }
+            Slot::Live(_) | Slot::Opening(_) => None,
+        });
+        for id in concerned.collect::<Vec<_>>() {
+            self.run_input(&id, Input::Instructions(vec![(name.to_owned(), text.clone())]));
+        }
+    }
+
+    fn follow_file(&mut self, which: Which, look: Look) {
+        let known = look.now();
+        self.file_is(which.clone(), known.clone());
+        self.watch_file(which, look, known);
+    }
+
+    fn watch_file(&mut self, which: Which, look: Look, known: Found) {
+        if self.files.watch.is_none() {
+            let inbox = self.inbox.clone();
+            let tell = move |which, found| drop(inbox.send(Event::File(which, found)));
+            match Watch::start(tell) {
+                Ok(watch) => self.files.watch = Some(watch),
+                Err(error) => {
+                    tracing::warn!(%error, "files cannot be watched; changes are seen at the next start")
+                }
+            }
+        }
+        if let Some(watch) = &self.files.watch {
+            watch.add(which, look, known);
+        }
+    }
+
+    /// A file is this now.
+    pub fn file_is(&mut self, which: Which, found: Found) {
+        let look = match &which {
+            Which::User => self.files.user.as_deref().map(of_user),
+            Which::Workspace(folder) => of_workspace(folder),
+            Which::Instructions(folder, name) => return self.instructions_are(folder, name, found),
+        };
+        let Some(look) = look else { return };
+        let place = look.file.display().to_string();
+        let (layer, faults) = match read(&which, found, &place) {
+            Ok(read) => read,
+            Err(why) => return self.warn(format!("{place}: {why}; what it said before stays")),
+        };
+        for fault in &faults {
+            let what = if fault.reason.is_some() { "what it was before stays" } else { "it is left out" };
+            self.warn(format!("{place}: {fault}; {what}"));
+        }
+        let mut layers = self.layers.clone();
+        let slot = match which {
+            Which::User => &mut layers.user,
+            Which::Workspace(folder) => layers.workspaces.entry(folder).or_default(),
+            Which::Instructions(..) => return,
+        };
+        let before = std::mem::replace(slot, layer);
+        slot.keep(&before, &faults);
+        if *slot == before {
+            return;
+        }
+        if let Err(error) = self.adopt(layers) {
+            self.warn(format!(
+                "{place}: it cannot be used with what else is set, and what it said before stays: {error}"
+            ));
+        }
+    }
+
+    fn warn(&mut self, message: String) {
+        tracing::warn!("{message}");
+        self.log(message);
+    }
+
+    /// Takes what is said before a client says anything.
+    pub fn take_outside(&mut self, flags: &Flags) {
+        let variables = std::env::vars_os();
+        let text =
+            variables.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        let (environment, faults) = outside::environment(text);
+        self.layers = Layers { environment, flags: flags.0.clone(), ..Layers::default() };
+        self.files.faults = faults;
+    }
+}
+
+fn read(which: &Which, found: Found, place: &str) -> Result<(Layer, Vec<Fault>), String> {
+    let (text, bytes) = match found {
+        Found::Missing => return Ok(Default::default()),
+        Found::Unusable(why) => return Err(why),
+        Found::Text { text, bytes } => (text, bytes),
+    };
+    if bytes > MOST {
+        return Err(format!("it has {bytes} bytes, and at most {MOST} are read"));
+    }
+    let (layer, mut faults) = outside::file(&text, place)?;
+    let layer = match which {
+        Which::User | Which::Instructions(..) => layer,
+        Which::Workspace(_) => {
+            let (layer, forbidden) = layer.of_workspace();
+            faults.extend(forbidden);
+            layer
+        }
+    };
+    Ok((layer, faults))
+}

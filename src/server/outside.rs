@@ -1,0 +1,340 @@
+//! Settings that come neither over the wire nor from a policy: flags, the environment, files. Where they stand and how
+//! they are written; what they mean is said in `settings`.
+
+use super::settings::{Fault, Layer, names};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use toml::de::Error as NoToml;
+
+/// Settings of the command line.
+#[derive(Debug, Clone, Default)]
+pub struct Flags(pub(super) Layer);
+
+/// A flag that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FlagError {
+    /// It is no name with a value.
+    #[error("--set takes name=value, such as --set triggers.messages=40")]
+    NoPair,
+    /// The setting cannot be used.
+    #[error("{0}")]
+    Setting(String),
+}
+
+impl Flags {
+    /// Reads `--policy` and each `--set`.
+    ///
+    /// # Errors
+    /// The first that cannot be used.
+    pub fn read(policy: Option<&str>, set: &[String]) -> Result<Self, FlagError> {
+        let mut given: Vec<Given> = Vec::new();
+        let policy = policy.map(|policy| ("policy", policy, "--policy"));
+        let pairs = set.iter().map(|pair| pair.split_once('=').ok_or(FlagError::NoPair));
+        let pairs: Vec<(&str, &str)> = pairs.collect::<Result<_, _>>()?;
+        // The last one of a name counts, as it does elsewhere on a command line.
+        for (name, text, place) in policy.into_iter().chain(pairs.into_iter().map(|(n, v)| (n, v, "--set"))) {
+            let (name, text) = (name.trim().to_owned(), text.to_owned());
+            given.retain(|earlier| earlier.name != name);
+            given.push(Given { name, text, place: place.to_owned() });
+        }
+        let (layer, faults) = layer(given);
+        match faults.first() {
+            Some(fault) => Err(FlagError::Setting(fault.to_string())),
+            None => Ok(Self(layer)),
+        }
+    }
+}
+
+/// A setting as a line of text.
+struct Given {
+    name: String,
+    text: String,
+    place: String,
+}
+
+/// What variables are called that are not named after a setting (source: 002).
+const OTHER_NAMES: &[(&str, &str)] =
+    &[("OPENAI_SUMMARY_MODEL", "summaryModel"), ("OPENAI_SUMMARY_URL", "summaryBaseUrl")];
+
+const PREFIX: &str = "THREADHOLD_";
+
+/// The settings in these variables. A variable without a value is none.
+pub(super) fn environment(variables: impl Iterator<Item = (String, String)>) -> (Layer, Vec<Fault>) {
+    let is_ours =
+        |name: &str| name.starts_with(PREFIX) || OTHER_NAMES.iter().any(|(other, _)| *other == name);
+    let ours: BTreeMap<String, String> =
+        variables.filter(|(name, value)| is_ours(name) && !value.is_empty()).collect();
+    if ours.is_empty() {
+        return (Layer::default(), Vec::new());
+    }
+    let others = OTHER_NAMES.iter().map(|(variable, name)| ((*variable).to_owned(), (*name).to_owned()));
+    let named = names().map(|name| (variable(&name), name));
+    // Ours last: they win.
+    let mut given: Vec<Given> = Vec::new();
+    for (variable, name) in others.chain(named) {
+        if let Some(text) = ours.get(&variable) {
+            given.retain(|earlier| earlier.name != name);
+            given.push(Given { name, text: text.clone(), place: variable });
+        }
+    }
+    layer(given)
+}
+
+/// The variable of a setting: `triggers.preTurnTokens` is `THREADHOLD_TRIGGERS_PRE_TURN_TOKENS`.
+pub(super) fn variable(name: &str) -> String {
+    let mut variable = PREFIX.to_owned();
+    for c in name.chars() {
+        if c.is_ascii_uppercase() {
+            variable.push('_');
+        }
+        variable.push(if c == '.' { '_' } else { c.to_ascii_uppercase() });
+    }
+    variable
+}
+
+/// Lines of text as settings. Parts of one setting are read together.
+fn layer(given: Vec<Given>) -> (Layer, Vec<Fault>) {
+    let (mut layer, mut faults) = (Layer::default(), Vec::new());
+    let mut parts: BTreeMap<String, (Map<String, Value>, String)> = BTreeMap::new();
+    for Given { name, text, place } in given {
+        let whole =
+            name.split_once('.').map(|(whole, _)| whole).filter(|whole| names().any(|name| name == *whole));
+        if let Some(whole) = whole {
+            let (all, _) = parts.entry(whole.to_owned()).or_insert_with(|| (Map::new(), place));
+            all.insert(name, values(&text).remove(0));
+            continue;
+        }
+        let tried = values(&text)
+            .into_iter()
+            .map(|value| Layer::written([(name.clone(), value)].into_iter().collect(), &place));
+        let tried: Vec<(Layer, Vec<Fault>)> = tried.collect();
+        let good = tried.iter().position(|(_, faults)| faults.is_empty()).unwrap_or(0);
+        if let Some((one, found)) = tried.into_iter().nth(good) {
+            layer = layer.under(one);
+            faults.extend(found);
+        }
+    }
+    for (all, place) in parts.into_values() {
+        let (one, found) = Layer::written(all, &place);
+        layer = layer.under(one);
+        faults.extend(found);
+    }
+    (layer, faults)
+}
+
+/// What a line of text may mean, the likeliest first: a number or the like, a text, a list of texts.
+fn values(text: &str) -> Vec<Value> {
+    let items = text.split(',').map(|item| Value::from(item.trim()));
+    let list = Value::Array(items.filter(|item| item != "").collect());
+    let literal = serde_json::from_str::<Value>(text).ok().filter(|value| !value.is_null());
+    literal.into_iter().chain([Value::from(text), list]).collect()
+}
+
+/// The user's file: the one that `THREADHOLD_CONFIG` names, none where that is empty, else the one in the platform's
+/// folder for configuration.
+pub(super) fn user_file(variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    if let Some(named) = variable("THREADHOLD_CONFIG") {
+        return (!named.is_empty()).then(|| PathBuf::from(named));
+    }
+    let set = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = if cfg!(windows) {
+        set("APPDATA")
+    } else {
+        set("XDG_CONFIG_HOME").or_else(|| set("HOME").map(|home| home.join(".config")))
+    };
+    Some(base?.join("threadhold").join("config.toml"))
+}
+
+/// The settings in a file's text. Text that is no TOML is an error that says where, and nothing of what stands there.
+pub(super) fn file(text: &str, place: &str) -> Result<(Layer, Vec<Fault>), String> {
+    let read = toml::from_str::<Map<String, Value>>(text);
+    read.map(|raw| Layer::written(raw, place)).map_err(|error: NoToml| {
+        let at = error.span().map_or(0, |span| span.start).min(text.len());
+        let before = text.as_bytes().get(..at).unwrap_or_default();
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        format!("it is not TOML at line {line}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::settings::Settings;
+    use crate::server::settings::Layers;
+    use serde_json::json;
+
+    /// A value for a setting that is not the one that holds where nothing is set.
+    fn other(name: &str) -> Value {
+        match name {
+            "model" => json!({ "window": 9000, "name": "m" }),
+            "model.window" => json!(9000),
+            "model.roles" => json!(["user"]),
+            "model.toolChoiceNone" | "model.usage" | "model.countTokens" | "model.images" => json!(false),
+            "model.maxOutput" => json!(500),
+            "policy" => json!("limiter"),
+            "threshold" => json!(20_000),
+            "summaryMode" => json!("simple"),
+            "summaryBreakpoints" => json!("strip"),
+            "summarize" | "compaction" | "limitHistory" => json!("off"),
+            "summaryEnabled" | "triggers.providerOverflow" | "triggers.modelChanged" => json!(false),
+            "triggers" => json!({ "messages": 7 }),
+            "retention" => json!({ "messages": 7 }),
+            "placement" => json!("systemMessage"),
+            "titles" => json!("model"),
+            "synchronous" => json!("normal"),
+            "ownTools" => json!(["recall"]),
+            "instructionFiles" => json!(["CLAUDE.md"]),
+            "model.name" | "summaryModel" => json!("m"),
+            "summaryBaseUrl" => json!("https://models.example/v1"),
+            share if share.ends_with("Share") || share.ends_with("Budget") || share.ends_with("Ratio") => {
+                json!(0.31)
+            }
+            "autoSummarizeThreshold" => json!(31),
+            "budgetExit" | "triggers.preTurnTokens" | "triggers.background" => json!(0.31),
+            _ => json!(77),
+        }
+    }
+
+    fn in_force(layers: &Layers) -> Settings {
+        layers.merged("/w", &Settings::default()).unwrap()
+    }
+
+    /// rows: M19
+    #[test]
+    fn every_setting_can_be_set_from_each_place_with_the_same_meaning() {
+        for name in names() {
+            let value = other(&name);
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let raw: Map<String, Value> = match name.split_once('.') {
+                Some(("model", part)) => {
+                    let mut model = json!({ "window": 9000 });
+                    model[part] = value;
+                    [("model".to_owned(), model)].into_iter().collect()
+                }
+                Some((group, part)) => [(group.to_owned(), json!({ part: value }))].into_iter().collect(),
+                None => [(name.clone(), value)].into_iter().collect(),
+            };
+            let wire: Settings = serde_json::from_value(Value::Object(raw.clone())).unwrap();
+            let wire = in_force(&Layers { initialize: Layer::of(&wire).unwrap(), ..Layers::default() });
+            assert_ne!(wire, in_force(&Layers::default()), "{name}");
+
+            let toml = toml_of(&raw);
+            let (user, faults) = file(&toml, "config.toml").unwrap();
+            assert_eq!(faults, [], "{name}: {toml}");
+            assert_eq!(in_force(&Layers { user, ..Layers::default() }), wire, "{name} in a file");
+
+            let mut variables = vec![(variable(&name), text.clone())];
+            let mut set = vec![format!("{name}={text}")];
+            if name.starts_with("model.") {
+                variables.push(("THREADHOLD_MODEL_WINDOW".into(), "9000".into()));
+                set.insert(0, "model.window=9000".into());
+            }
+            let (environment, faults) = environment(variables.into_iter());
+            assert_eq!(faults, [], "{name}");
+            assert_eq!(in_force(&Layers { environment, ..Layers::default() }), wire, "{name} in a variable");
+            let Flags(flags) = Flags::read(None, &set).unwrap();
+            assert_eq!(in_force(&Layers { flags, ..Layers::default() }), wire, "{name} as a flag");
+        }
+    }
+
+    /// As a person writes it: a table in its short form.
+    fn toml_of(raw: &Map<String, Value>) -> String {
+        fn value(of: &Value) -> String {
+            match of {
+                Value::Object(parts) => {
+                    let parts: Vec<_> = parts.iter().map(|(k, v)| format!("{k} = {}", value(v))).collect();
+                    format!("{{ {} }}", parts.join(", "))
+                }
+                other => other.to_string(),
+            }
+        }
+        raw.iter().map(|(name, of)| format!("{name} = {}\n", value(of))).collect()
+    }
+
+    #[test]
+    fn what_is_no_toml_says_where_and_nothing_of_what_stands_there() {
+        let error = file("roundLimit = 7\nkey = sk-planted-0x5ec2e7 = 1\n", "config.toml").unwrap_err();
+        assert_eq!(error, "it is not TOML at line 2");
+    }
+
+    #[test]
+    fn a_fault_names_the_setting_and_what_is_possible_and_the_rest_is_taken() {
+        let text = "roundLimit = 7\nthreshold = 50\nroundlimit = 3\ntitles = \"sk-planted-0x5ec2e7\"\n\
+                    [triggers]\nmessages = -1\nmesages = 3\nbackground = false\n[summarization]\nenabled = false\non = 1\n\
+                    [model]\nwindow = 9000\nwidth = 3\n";
+        let (layer, faults) = file(text, "config.toml").unwrap();
+        let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        expect_test::expect![[r#"
+            [
+                "there is no setting model.width",
+                "there is no setting roundlimit",
+                "there is no setting summarization.on",
+                "threshold: threshold 50 is neither a ratio above 0 and up to 1 nor a count of at least 100 tokens",
+                "titles: must be \"request\" or \"model\"",
+                "there is no setting triggers.mesages",
+                "triggers.messages: must be at least 0",
+            ]
+        "#]]
+        .assert_debug_eq(&faults);
+        assert_eq!(
+            layer.together(),
+            json!({
+                "model": { "window": 9000 }, "roundLimit": 7, "summarize": "off", "triggers": { "background": false }
+            })
+        );
+    }
+
+    #[test]
+    fn a_flag_that_cannot_be_used_is_an_error_and_the_last_of_a_name_counts() {
+        let read = |set: &[&str]| {
+            let set: Vec<String> = set.iter().map(|pair| (*pair).to_owned()).collect();
+            Flags::read(Some("limiter"), &set).map_err(|error| error.to_string())
+        };
+        assert_eq!(
+            read(&["roundLimit=7", "policy=off", "ownTools=recall,todo", "roundLimit=8"])
+                .unwrap()
+                .0
+                .together(),
+            json!({ "ownTools": ["recall", "todo"], "policy": "off", "roundLimit": 8 })
+        );
+        assert_eq!(read(&["roundLimit"]).unwrap_err(), FlagError::NoPair.to_string());
+        assert_eq!(read(&["rounds=7"]).unwrap_err(), "there is no setting rounds");
+        assert_eq!(
+            read(&["roundLimit=much"]).unwrap_err(),
+            "roundLimit: must be a whole number, and is a string"
+        );
+    }
+
+    /// rows: M19
+    #[test]
+    fn the_documents_variables_are_read_and_ours_win() {
+        let read = |variables: &[(&str, &str)]| {
+            let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            environment(variables).0.together()
+        };
+        let documents =
+            [("OPENAI_SUMMARY_MODEL", "small"), ("OPENAI_SUMMARY_URL", "https://models.example/v1")];
+        assert_eq!(
+            read(&documents),
+            json!({ "summaryBaseUrl": "https://models.example/v1", "summaryModel": "small" })
+        );
+        let ours = [documents[0], ("THREADHOLD_SUMMARY_MODEL", "4"), ("THREADHOLD_POLICY", "")];
+        assert_eq!(read(&ours), json!({ "summaryModel": "4" }));
+    }
+
+    #[test]
+    fn the_users_file_is_where_the_platform_keeps_configuration() {
+        let at = |set: &[(&str, &str)]| {
+            user_file(|name| set.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned()))
+        };
+        if !cfg!(windows) {
+            let file = |path: &str| Some(PathBuf::from(path));
+            assert_eq!(at(&[("HOME", "/h")]), file("/h/.config/threadhold/config.toml"));
+            assert_eq!(at(&[("HOME", "/h"), ("XDG_CONFIG_HOME", "/c")]), file("/c/threadhold/config.toml"));
+            assert_eq!(at(&[("HOME", "/h"), ("THREADHOLD_CONFIG", "/x.toml")]), file("/x.toml"));
+            assert_eq!(at(&[("HOME", "/h"), ("THREADHOLD_CONFIG", "")]), None);
+            assert_eq!(at(&[]), None);
+        }
+    }
+}

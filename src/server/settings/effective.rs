@@ -1,0 +1,363 @@
+//! Settings as they are written become settings that a session runs under, and back. A value that cannot be used is an
+//! error that names it and says what could be.
+
+use crate::engine::compact::policy::{self, Policy, Triggers};
+use crate::engine::prompt::item::Tool;
+use crate::engine::session::memories::MemorySettings;
+use crate::engine::session::settings::{Client, ModelFacts, Settings as Effective};
+use crate::engine::settings::{PerMille, SettingsError, Threshold};
+use crate::protocol::error::ProtocolError;
+use crate::protocol::settings::{
+    self as wire, CountOrOff, Retention, Settings, ShareOrOff, SummaryBreakpoints,
+};
+use crate::protocol::settings::{Model, Summarize};
+use crate::tool::OwnTool;
+use std::collections::BTreeSet;
+use std::path::{Component, Path};
+
+type Read<T> = Result<T, ProtocolError>;
+
+/// Whether each of these values could be used, whatever the others are.
+pub(super) fn possible(settings: &Settings) -> Read<()> {
+    validated(settings, Client::default()).map(drop)
+}
+
+/// What a session runs under.
+pub(super) fn validated(settings: &Settings, client: Client) -> Read<Effective> {
+    let mut effective = Effective { client, ..Effective::default() };
+    if let Some(model) = &settings.model {
+        effective.model = model_facts(model);
+    }
+    if let Some(name) = &settings.policy {
+        effective.policy = Policy::named(name).map_err(|error| unusable("settings.policy", &error))?;
+    }
+    if let Some(threshold) = settings.threshold {
+        let threshold = Threshold::from_number(threshold);
+        effective.budget.threshold = Some(threshold.map_err(|error| unusable("settings.threshold", &error))?);
+    }
+    set(&mut effective.budget.reserved_output, settings.reserved_output);
+    set(&mut effective.budget.max_summary_tokens, settings.max_summary_tokens);
+    compaction(settings, &mut effective.policy)?;
+    effective.summary_model.clone_from(&settings.summary_model);
+    effective.summary_base_url = settings.summary_base_url.as_deref().map(address).transpose()?;
+    if let Some(names) = &settings.instruction_files {
+        effective.instruction_files = Some(instruction_files(names)?);
+    }
+    if let Some(rounds) = settings.round_limit {
+        effective.round_limit = rounds.max(1);
+    }
+    if let Some(tokens) = settings.max_tool_result_tokens {
+        effective.max_tool_result_tokens = result_tokens("settings.maxToolResultTokens", tokens)?;
+    }
+    if let Some(names) = &settings.own_tools {
+        effective.own_tools = own_tools(names)?;
+    }
+    for (field, ms, deadline) in [
+        ("settings.modelDeadlineMs", settings.model_deadline_ms, &mut effective.model_deadline_ms),
+        ("settings.toolDeadlineMs", settings.tool_deadline_ms, &mut effective.tool_deadline_ms),
+    ] {
+        match ms {
+            Some(0) => return Err(ProtocolError::invalid(field, "a deadline of 0 would be over at once")),
+            Some(ms) => *deadline = ms,
+            None => {}
+        }
+    }
+    set(&mut effective.delta_interval_ms, settings.delta_interval_ms);
+    set(&mut effective.titles, settings.titles.map(Into::into));
+    effective.memory = memory(settings)?;
+    effective.budget().map_err(|error| unusable("settings.model.window", &error))?;
+    Ok(effective)
+}
+
+/// Tokens of memories where nobody says how many.
+const MEMORY_TOKENS: u32 = 500;
+
+/// What memories may do.
+fn memory(settings: &Settings) -> Read<MemorySettings> {
+    let tokens = |field: &str, is_on: Option<bool>, tokens: Option<u32>| match tokens {
+        Some(0) => Err(ProtocolError::invalid(field, "0 tokens would show nothing; switch it off instead")),
+        tokens => Ok(is_on.unwrap_or_default().then(|| tokens.unwrap_or(MEMORY_TOKENS))),
+    };
+    Ok(MemorySettings {
+        core: tokens("settings.coreMemoryTokens", settings.core_memories, settings.core_memory_tokens)?,
+        knowledge: tokens("settings.knowledgeTokens", settings.knowledge, settings.knowledge_tokens)?,
+        summaries: settings.session_summary_to_memory.unwrap_or_default(),
+    })
+}
+
+fn set<T>(value: &mut T, given: Option<T>) {
+    if let Some(given) = given {
+        *value = given;
+    }
+}
+
+/// What is set of a policy by itself.
+fn compaction(settings: &Settings, policy: &mut Policy) -> Read<()> {
+    set(&mut policy.summary_mode, settings.summary_mode.map(Into::into));
+    set(
+        &mut policy.summary_breakpoints,
+        settings.summary_breakpoints.map(|breakpoints| breakpoints == SummaryBreakpoints::Keep),
+    );
+    set(&mut policy.enabled, settings.summarize.map(|summarize| summarize == Summarize::Auto));
+    set(&mut policy.consent, settings.compaction.map(Into::into));
+    set(&mut policy.placement, settings.placement.map(Into::into));
+    set(&mut policy.limit_history, settings.limit_history.map(Into::into));
+    set(&mut policy.retention, settings.retention.map(retention).transpose()?);
+    if settings.min_new_tokens.is_some() {
+        policy.min_new_tokens = settings.min_new_tokens;
+    }
+    if let Some(failures) = settings.most_failures {
+        policy.most_failures = at_least_one("settings.mostFailures", failures)?;
+    }
+    for (field, given, share) in [
+        ("settings.userMessageBudget", settings.user_message_budget, &mut policy.user_messages),
+        ("settings.rawTailShare", settings.raw_tail_share, &mut policy.raw_tail),
+        ("settings.shortTailShare", settings.short_tail_share, &mut policy.short_tail),
+        ("settings.ledgerShare", settings.ledger_share, &mut policy.ledger),
+        ("settings.identifierShare", settings.identifier_share, &mut policy.identifiers),
+    ] {
+        match given {
+            Some(given) if (0.0..=1.0).contains(&given) => *share = per_mille(given),
+            Some(_) => return Err(ProtocolError::invalid(field, "must be a share from 0 to 1")),
+            None => {}
+        }
+    }
+    if let Some(given) = settings.target_ratio {
+        policy.target_ratio = share("settings.targetRatio", given)?;
+    }
+    if let Some(given) = settings.budget_exit {
+        policy.budget_exit = share_or_off("settings.budgetExit", given, policy.budget_exit, BUDGET_EXIT)?;
+    }
+    triggers(&settings.triggers.unwrap_or_default(), &mut policy.triggers)
+}
+
+/// Where a switch is on and the policy does not say how far: as the document has it that the switch is from.
+const BUDGET_EXIT: PerMille = PerMille::new(850);
+const USER_TURNS: u32 = 32;
+const MESSAGES: u32 = 40;
+const IDLE_SECONDS: u32 = 15 * 60;
+
+fn triggers(given: &wire::Triggers, triggers: &mut Triggers) -> Read<()> {
+    set(&mut triggers.provider_overflow, given.provider_overflow);
+    set(&mut triggers.model_changed, given.model_changed);
+    let default = policy::DEFAULT.triggers;
+    for (field, given, share, usual) in [
+        ("settings.triggers.preTurnTokens", given.pre_turn_tokens, &mut triggers.pre_turn, default.pre_turn),
+        ("settings.triggers.background", given.background, &mut triggers.background, default.background),
+    ] {
+        if let (Some(given), Some(usual)) = (given, usual) {
+            *share = share_or_off(field, given, *share, usual)?;
+        }
+    }
+    for (field, given, count, usual) in [
+        ("settings.triggers.userTurns", given.user_turns, &mut triggers.user_turns, USER_TURNS),
+        ("settings.triggers.messages", given.messages, &mut triggers.messages, MESSAGES),
+        ("settings.triggers.idleSeconds", given.idle_seconds, &mut triggers.idle_secs, IDLE_SECONDS),
+    ] {
+        match given {
+            Some(CountOrOff::Switch(true)) => *count = count.or(Some(usual)),
+            Some(CountOrOff::Switch(false)) => *count = None,
+            Some(CountOrOff::Count(given)) => *count = Some(at_least_one(field, given)?),
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+fn share_or_off(
+    field: &str,
+    given: ShareOrOff,
+    now: Option<PerMille>,
+    usual: PerMille,
+) -> Read<Option<PerMille>> {
+    match given {
+        ShareOrOff::Switch(true) => Ok(now.or(Some(usual))),
+        ShareOrOff::Switch(false) => Ok(None),
+        ShareOrOff::Share(given) => share(field, given).map(Some),
+    }
+}
+
+fn share(field: &str, given: f64) -> Read<PerMille> {
+    match per_mille(given) {
+        share if given <= 1.0 && share > PerMille::new(0) => Ok(share),
+        _ => Err(ProtocolError::invalid(field, "must be a share above 0 and up to 1")),
+    }
+}
+
+fn per_mille(share: f64) -> PerMille {
+    PerMille::new((share.clamp(0.0, 1.0) * 1000.0).round() as u32)
+}
+
+fn as_share(share: PerMille) -> f64 {
+    f64::from(share.of(1000)) / 1000.0
+}
+
+fn at_least_one(field: &str, count: u32) -> Read<u32> {
+    match count {
+        0 => Err(ProtocolError::invalid(field, "must be at least 1")),
+        count => Ok(count),
+    }
+}
+
+fn retention(given: Retention) -> Read<policy::Retention> {
+    let count = |count| at_least_one("settings.retention", count).map(|count| count as usize);
+    Ok(match given {
+        Retention::Rounds => policy::Retention::Rounds,
+        Retention::UserTurns(turns) => policy::Retention::UserTurns(count(turns)?),
+        Retention::Messages(messages) => policy::Retention::Messages(count(messages)?),
+        Retention::TokenTail(given) => {
+            policy::Retention::TokenTail(share("settings.retention.tokenTail", given)?)
+        }
+    })
+}
+
+/// An address that can be shown and stored: what would give somebody else a key is no part of it.
+fn address(url: &str) -> Read<String> {
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
+    let is_plain = !host.is_empty() && !host.contains('@') && !url.contains(char::is_whitespace);
+    let reason = "must be an http or https address without a user and a password";
+    if is_plain { Ok(url.to_owned()) } else { Err(ProtocolError::invalid("settings.summaryBaseUrl", reason)) }
+}
+
+/// Files that may be read at every opening of a session.
+const MOST_INSTRUCTION_FILES: usize = 16;
+
+/// Paths that stay below a folder, each once.
+fn instruction_files(names: &[String]) -> Read<Vec<String>> {
+    let invalid = |reason: &str| ProtocolError::invalid("settings.instructionFiles", reason);
+    if names.len() > MOST_INSTRUCTION_FILES {
+        return Err(invalid("must be at most 16 files"));
+    }
+    let is_below = |name: &str| {
+        let mut parts = Path::new(name).components();
+        !name.is_empty() && parts.all(|part| matches!(part, Component::Normal(_)))
+    };
+    if names.iter().any(|name| !is_below(name)) {
+        return Err(invalid("must be paths below the workspace's folder, such as AGENTS.md"));
+    }
+    let mut each: Vec<String> = Vec::new();
+    names.iter().for_each(|name| {
+        if !each.contains(name) {
+            each.push(name.clone())
+        }
+    });
+    Ok(each)
+}
+
+/// Definitions of the sidecar's tools of these names, each once, in one order however they are named.
+fn own_tools(names: &[String]) -> Read<Vec<Tool>> {
+    let known = || OwnTool::ALL.map(OwnTool::name).join(", ");
+    let named = names.iter().map(|name| {
+        let unknown = || format!("the sidecar has no tool {name:?}; known: {}", known());
+        OwnTool::named(name).ok_or_else(|| ProtocolError::invalid("settings.ownTools", unknown()))
+    });
+    let tools: BTreeSet<OwnTool> = named.collect::<Result<_, _>>()?;
+    Ok(tools.into_iter().map(OwnTool::definition).collect())
+}
+
+/// A limit for results that can be kept.
+pub(in crate::server) fn result_tokens(field: &str, tokens: u32) -> Read<u32> {
+    match tokens {
+        0 => Err(ProtocolError::invalid(field, "a limit of 0 tokens would show nothing of any result")),
+        tokens => Ok(tokens),
+    }
+}
+
+fn unusable(field: &str, error: &SettingsError) -> ProtocolError {
+    ProtocolError::invalid(field, error.to_string())
+}
+
+/// What is known of a model that a client names.
+pub(in crate::server) fn model_facts(model: &Model) -> ModelFacts {
+    ModelFacts {
+        name: model.name.clone(),
+        window: model.window,
+        max_output: model.max_output,
+        tool_choice_none: model.tool_choice_none.unwrap_or(true),
+        system_role: has_role(model, "system"),
+        tool_role: has_role(model, "tool"),
+        images: model.images.unwrap_or(true),
+        counts_tokens: model.count_tokens == Some(true) && model.usage != Some(true),
+    }
+}
+
+fn has_role(model: &Model, role: &str) -> bool {
+    model.roles.as_ref().is_none_or(|roles| roles.iter().any(|known| known == role))
+}
+
+/// Settings in force, as a client reads them: each under one name.
+pub(in crate::server) fn shown(effective: &Effective) -> Settings {
+    let Effective { model, budget, policy, .. } = effective;
+    let Policy { triggers, .. } = policy;
+    let share_or_off = |share: Option<PerMille>| {
+        Some(share.map_or(ShareOrOff::Switch(false), |share| ShareOrOff::Share(as_share(share))))
+    };
+    let count_or_off = |count: Option<u32>| Some(count.map_or(CountOrOff::Switch(false), CountOrOff::Count));
+    Settings {
+        model: Some(Model {
+            name: model.name.clone(),
+            window: model.window,
+            max_output: model.max_output,
+            tool_choice_none: Some(model.tool_choice_none),
+            ..Model::default()
+        }),
+        policy: Some(policy.name.clone().into_owned()),
+        threshold: budget.threshold.map(Threshold::as_number),
+        reserved_output: Some(budget.reserved_output),
+        max_summary_tokens: Some(budget.max_summary_tokens),
+        summary_mode: Some(policy.summary_mode.into()),
+        summary_breakpoints: Some(match policy.summary_breakpoints {
+            true => SummaryBreakpoints::Keep,
+            false => SummaryBreakpoints::Strip,
+        }),
+        summarize: Some(if policy.enabled { Summarize::Auto } else { Summarize::Off }),
+        compaction: Some(policy.consent.into()),
+        triggers: Some(wire::Triggers {
+            provider_overflow: Some(triggers.provider_overflow),
+            pre_turn_tokens: share_or_off(triggers.pre_turn),
+            background: share_or_off(triggers.background),
+            model_changed: Some(triggers.model_changed),
+            user_turns: count_or_off(triggers.user_turns),
+            messages: count_or_off(triggers.messages),
+            idle_seconds: count_or_off(triggers.idle_secs),
+        }),
+        retention: Some(match policy.retention {
+            policy::Retention::Rounds => Retention::Rounds,
+            policy::Retention::UserTurns(turns) => Retention::UserTurns(narrow(turns)),
+            policy::Retention::Messages(messages) => Retention::Messages(narrow(messages)),
+            policy::Retention::TokenTail(share) => Retention::TokenTail(as_share(share)),
+        }),
+        placement: Some(policy.placement.into()),
+        min_new_tokens: policy.min_new_tokens,
+        most_failures: Some(policy.most_failures),
+        user_message_budget: Some(as_share(policy.user_messages)),
+        target_ratio: Some(as_share(policy.target_ratio)),
+        budget_exit: share_or_off(policy.budget_exit),
+        limit_history: Some(policy.limit_history.into()),
+        raw_tail_share: Some(as_share(policy.raw_tail)),
+        short_tail_share: Some(as_share(policy.short_tail)),
+        ledger_share: Some(as_share(policy.ledger)),
+        identifier_share: Some(as_share(policy.identifiers)),
+        instruction_files: effective.instruction_files.clone(),
+        summary_model: effective.summary_model.clone(),
+        summary_base_url: effective.summary_base_url.clone(),
+        round_limit: Some(effective.round_limit),
+        max_tool_result_tokens: Some(effective.max_tool_result_tokens),
+        own_tools: Some(effective.own_tools.iter().map(|tool| tool.name.clone()).collect()),
+        model_deadline_ms: Some(effective.model_deadline_ms),
+        tool_deadline_ms: Some(effective.tool_deadline_ms),
+        delta_interval_ms: Some(effective.delta_interval_ms),
+        titles: Some(effective.titles.into()),
+        core_memories: Some(effective.memory.core.is_some()),
+        core_memory_tokens: effective.memory.core,
+        knowledge: Some(effective.memory.knowledge.is_some()),
+        knowledge_tokens: effective.memory.knowledge,
+        session_summary_to_memory: Some(effective.memory.summaries),
+        ..Settings::default()
+    }
+}
+
+fn narrow(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,276 @@
+//! What happens while a summary is made, and what changes what one was made from: the answer that comes then is for
+//! nobody, what is said meanwhile stays uncovered, and a summary is obeyed only as long as its source stands.
+
+use super::chat::{Chat, numbered, summary, words};
+use super::failures::BY_MODEL;
+use crate::session::bench::{id, result, text};
+use threadhold::engine::compact::record::Status;
+use threadhold::engine::delta::Delta;
+use threadhold::engine::id::SessionId;
+use threadhold::engine::message::{Body, Content};
+use threadhold::engine::prompt::item::Role;
+use threadhold::engine::prompt::linearize::join_users;
+use threadhold::engine::prompt::request::{Answer, StopReason};
+use threadhold::engine::session::input::{At, Command, Input, ModelCallId, StartTurn, Timer, ToolOutcome};
+use threadhold::engine::session::state::State;
+use threadhold::store::Store;
+
+/// A chat in which a summary is being made, and the call that makes it.
+fn in_flight() -> (Chat, ModelCallId) {
+    let mut chat = Chat::new(4000, BY_MODEL, numbered);
+    chat.is_held = true;
+    for n in 0..60 {
+        chat.asks(&format!("request number {n};"));
+        if let Some(call) = chat.held() {
+            return (chat, call);
+        }
+        chat.round(1, 1800);
+        if let Some(call) = chat.held() {
+            return (chat, call);
+        }
+        chat.says("It is done.");
+    }
+    panic!("nothing was summed up")
+}
+
+/// The summary that was asked for comes, whoever waits for it.
+fn comes(chat: &mut Chat, call: ModelCallId) {
+    chat.bench.asked.retain(|(asked, ..)| *asked != call);
+    chat.bench.step(Input::ModelDelta(call, Delta::AppendContent(summary("made of what was there before;"))));
+    let answer = Answer { parts: None, calls: Some(Vec::new()), stop: StopReason::End, usage: None };
+    chat.bench.step(Input::ModelDone(call, Ok(answer)));
+    chat.go_on();
+}
+
+/// Every record that is obeyed was made from what stands there now.
+fn is_sound(chat: &Chat, name: &str) {
+    let transcript = chat.bench.session.transcript();
+    for record in transcript.compactions().iter().filter(|record| record.status == Status::InForce) {
+        let Some(span) = record.dropped.or(record.covers) else { continue };
+        assert_eq!(
+            record.source_hash,
+            transcript.source_hash(span.from, span.to),
+            "{name}: its source changed"
+        );
+        assert!(span.to.index() < transcript.messages().len(), "{name}: it covers what is not there");
+    }
+}
+
+type Case = (&'static str, fn() -> Command);
+
+const REWINDS: [Case; 7] = [
+    ("a new chat", || Command::Reset { keep_queue: false, key: None }),
+    ("a cut", || Command::Truncate { from: At::Index(2), key: None }),
+    ("an edit", || Command::Update {
+        message: At::Index(0),
+        content: vec![Content::Text("other words".into())],
+        regenerate: false,
+        key: None,
+    }),
+    ("an edit that asks again", || Command::Update {
+        message: At::Index(0),
+        content: vec![Content::Text("other words".into())],
+        regenerate: true,
+        key: None,
+    }),
+    ("a removal", || Command::Remove { message: At::Index(1), key: None }),
+    ("a retry", || Command::Retry { from: At::Index(4), content: None, key: None }),
+    ("a stop", || Command::CancelTurn { turn: None, queued: true }),
+];
+
+/// failure: 12. A new chat, a cut, an edit, a removal, a retry or a stop while a summary is made: whatever the answer
+/// says when it comes, nothing of it is obeyed that is made from what is not there any more.
+///
+/// rows: N10 R33
+#[test]
+fn what_changes_the_past_while_a_summary_is_made_makes_it_nobodys() {
+    for (name, command) in REWINDS {
+        let (mut chat, call) = in_flight();
+        chat.bench.command(command());
+        chat.is_held = false;
+        comes(&mut chat, call);
+        is_sound(&chat, name);
+        // The turn comes to its end, and what waited for that is done.
+        for _ in 0..10 {
+            chat.says("It is done.");
+        }
+        assert!(chat.bench.session.is_at_rest(), "{name}");
+        chat.asks("What now?");
+        is_sound(&chat, name);
+        assert_eq!(chat.places("What now?").len(), 1, "{name}");
+        assert_eq!(chat.times("made of what was there before;"), 0, "{name}: it is shown");
+        let mut records = chat.bench.session.transcript().compactions().iter();
+        let is_obeyed = records.any(|record| {
+            let narrative = record.narrative.as_deref().unwrap_or_default();
+            narrative.contains("made of what was there before;") && record.status == Status::InForce
+        });
+        assert!(!is_obeyed, "{name}: it is obeyed");
+        chat.restarts();
+        is_sound(&chat, name);
+    }
+}
+
+/// failure: 12. A branch that is made while a summary is made has none, and its parent gets its own.
+#[test]
+fn a_branch_made_while_a_summary_is_made_takes_nothing_of_it_along() {
+    let (mut chat, call) = in_flight();
+    let to = SessionId::new("branch");
+    chat.bench.command(Command::Branch { to: to.clone(), up_to: None, title: None, key: None });
+    chat.is_held = false;
+    comes(&mut chat, call);
+    let branch = chat.bench.store.load(&to).unwrap().expect("a branch");
+    assert!(branch.compactions.is_empty() && !branch.messages.is_empty());
+    is_sound(&chat, "the parent");
+    assert!(chat.bench.session.transcript().in_force().is_some(), "the parent goes on with its summary");
+    assert_eq!(chat.times("made of what was there before;"), 1);
+}
+
+/// failure: 12. What is said while a summary is made stays uncovered, and is sent.
+#[test]
+fn what_is_said_while_a_summary_is_made_stays_uncovered() {
+    for priority in [true, false] {
+        let (mut chat, call) = in_flight();
+        let content = vec![Content::Text("Mind the tests.".into())];
+        chat.bench.command(Command::StartTurn(Box::new(StartTurn {
+            content,
+            priority,
+            ..StartTurn::default()
+        })));
+        chat.is_held = false;
+        comes(&mut chat, call);
+        if !priority {
+            chat.says("It is done.");
+        }
+        assert_eq!(chat.places("Mind the tests.").len(), 1, "priority {priority}");
+        let transcript = chat.bench.session.transcript();
+        let is_it = |body: &Body| matches!(body, Body::User(parts) if parts[0].text().is_some_and(|t| &**t == "Mind the tests."));
+        let said = transcript.messages().iter().find(|message| is_it(&message.body)).expect("it was said");
+        let record = transcript.in_force().expect("a summary");
+        assert!(record.resume_at() <= said.ord, "priority {priority}");
+        is_sound(&chat, "a word");
+    }
+}
+
+/// failure: 15. A summary that does not come in time is not waited for, one that is not wanted any more neither; what
+/// either says later is for nobody.
+///
+/// rows: V28
+#[test]
+fn a_summary_that_does_not_come_holds_nobody_up_and_is_nobodys_when_it_comes() {
+    let (mut chat, mut call) = in_flight();
+    let mut expired = Vec::new();
+    while matches!(chat.bench.session.state(), State::Compacting(_)) {
+        assert!(chat.bench.timers.contains(&Timer::Model(call)), "it has a deadline");
+        chat.bench.asked.retain(|(asked, ..)| *asked != call);
+        chat.bench.step(Input::Expired(Timer::Model(call)));
+        expired.push(call);
+        call = chat.held().unwrap_or(call);
+        assert!(expired.len() < 10, "it ends");
+    }
+    chat.go_on();
+    assert!(chat.answering().is_some(), "the turn goes on");
+    let snapshot = chat.bench.session.snapshot();
+    for late in expired {
+        comes(&mut chat, late);
+    }
+    assert_eq!(chat.bench.session.snapshot(), snapshot, "what comes late changes nothing");
+    let (mut chat, call) = in_flight();
+    chat.bench.command(Command::CancelTurn { turn: None, queued: true });
+    assert!(chat.bench.session.is_at_rest() && chat.held().is_none());
+    let snapshot = chat.bench.session.snapshot();
+    comes(&mut chat, call);
+    assert_eq!(chat.bench.session.snapshot(), snapshot);
+}
+
+/// failure: 19. A removal inside what a summary stands for takes it out of force, one behind it does not; with each
+/// message of a session.
+///
+/// rows: R33
+#[test]
+fn a_removal_voids_the_summary_that_speaks_of_it_and_no_other() {
+    let compacted = || {
+        let mut chat = Chat::new(4000, BY_MODEL, numbered);
+        for n in 0..9 {
+            chat.turn(&format!("request number {n};"), 1800);
+        }
+        chat
+    };
+    let all = compacted().bench.session.transcript().messages().len();
+    let (mut inside, mut behind) = (0, 0);
+    for at in 0..all {
+        let mut chat = compacted();
+        let transcript = chat.bench.session.transcript();
+        let records = transcript.compactions().to_vec();
+        let message = transcript.messages()[at].clone();
+        if matches!(message.body, Body::Tool(_)) {
+            continue;
+        }
+        let is_request = matches!(message.body, Body::User(_));
+        // A request leaves with its turn, a call with its results.
+        let gone: Vec<_> = match is_request {
+            true => transcript.messages().iter().filter(|other| other.turn == message.turn).collect(),
+            false => {
+                let round = transcript.rounds().iter().find(|round| round.assistant == message.ord);
+                round.map_or_else(Vec::new, |round| {
+                    transcript.range(round.assistant, round.last).iter().collect()
+                })
+            }
+        };
+        let gone: Vec<_> = gone.into_iter().map(|message| message.ord).collect();
+        chat.bench.command(Command::Remove { message: At::Id(message.id.clone()), key: None });
+        for before in &records {
+            let speaks = gone.iter().any(|ord| before.speaks_of(*ord));
+            let now = chat.bench.session.transcript().compactions().iter().find(|now| now.id == before.id);
+            let expected = if speaks { Status::Void } else { before.status };
+            assert_eq!(now.map(|now| now.status), Some(expected), "message {at}");
+            *(if speaks { &mut inside } else { &mut behind }) += 1;
+        }
+        is_sound(&chat, "a removal");
+        chat.asks("What now?");
+        for ord in gone {
+            let is_shown =
+                chat.newest().iter().any(|item| item.sources.iter().any(|source| source.ord == ord));
+            assert!(!is_shown, "message {at}: {ord} is gone and shown");
+        }
+    }
+    assert!(inside > 3 && behind > 3, "{inside} inside, {behind} behind");
+}
+
+/// failure: 23. Two requests that a strict wire gets as one: the calls that answer them are stored at once, with both
+/// requests as they were said.
+///
+/// rows: R17 R25
+#[test]
+fn the_calls_that_answer_two_requests_joined_into_one_are_stored() {
+    let mut chat = Chat::new(8000, BY_MODEL, numbered);
+    chat.talk("Hello.", "Hello to you.");
+    chat.asks("Make it work.");
+    let content = vec![Content::Text("And mind the tests.".into())];
+    chat.bench.command(Command::StartTurn(Box::new(StartTurn {
+        content,
+        priority: true,
+        ..StartTurn::default()
+    })));
+    chat.go_on();
+    let joined = join_users(chat.newest());
+    let last = joined.last().expect("a request");
+    assert_eq!((last.role, words(last).as_str()), (Role::User, "Make it work.\nAnd mind the tests."));
+    assert_eq!(last.parts.len(), 2, "each in a part of its own");
+    let call = chat.answering().expect("it is asked");
+    chat.bench.asked.clear();
+    let calls = vec![threadhold::engine::message::ToolCall::new("first", "read", "{}")];
+    chat.bench.answer(call, calls);
+    let stored = chat.bench.store.load(&id()).unwrap().expect("it is stored");
+    let last = stored.messages.last().map(|(_, message)| message.body.clone());
+    assert!(matches!(&last, Some(Body::Assistant { calls, .. }) if calls.len() == 1), "{last:?}");
+    chat.restarts();
+    let State::Calling(calling) = chat.bench.session.state() else { panic!("the call is waited for") };
+    let call = calling.editors.first().expect("a call").clone();
+    let done = ToolOutcome::Answered(result(call.as_str(), &text(20)));
+    chat.bench.step(Input::ToolDone(call, done));
+    chat.go_on();
+    for said in ["Make it work.", "And mind the tests."] {
+        assert_eq!(chat.places(said).len(), 1, "{said}");
+    }
+    assert_eq!(chat.newest().last().map(|item| item.role), Some(Role::Tool));
+}

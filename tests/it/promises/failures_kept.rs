@@ -1,0 +1,274 @@
+//! What goes wrong between two processes: an order that changes, a summary that comes back once or not at all, half of
+//! a step on disk, a stored record that cannot be true. The built binary over a crash is in `wire::restore`.
+
+use super::chat::{Chat, numbered};
+use super::failures::BY_MODEL;
+use crate::desk::{SUMMARY, Session, answered};
+use crate::session::bench::{SUMMARY as SHORT, id};
+use crate::store::cases::Folder;
+use serde_json::{Value, json};
+use std::fs;
+use std::sync::Arc;
+use threadhold::engine::compact::metadata::{SummaryEntry, metadata};
+use threadhold::engine::compact::plan;
+use threadhold::engine::compact::record::{Compaction, Span};
+use threadhold::engine::compact::restore::{Restoring, Verdict, restore};
+use threadhold::engine::id::{Ordinal, RoundId, SessionId, Time};
+use threadhold::engine::message::{Body, NewMessage};
+use threadhold::engine::prompt::item::Item;
+use threadhold::engine::scope::Scope;
+use threadhold::engine::session::effect::Answer;
+use threadhold::engine::session::input::Command;
+use threadhold::engine::session::stored::{TurnStatus, Write};
+use threadhold::engine::session::{Opening, Session as Machine};
+use threadhold::engine::tokens::QuarterOfChars;
+use threadhold::engine::transcript::Transcript;
+use threadhold::store::{Fence, Store};
+
+/// What the model is sent in a chat of 24 turns whose process ends after these.
+fn lived(ends_after: impl Fn(usize) -> bool) -> Vec<Vec<Item>> {
+    let mut chat = Chat::new(4000, BY_MODEL, numbered);
+    for n in 0..24 {
+        chat.turn(&format!("request number {n};"), 1800);
+        if ends_after(n) {
+            chat.restarts();
+        }
+    }
+    assert!(chat.bench.session.transcript().compactions().len() > 2);
+    chat.sent.into_iter().map(|sent| sent.items).collect()
+}
+
+/// failure: 2 13. All messages bear one time stamp. Whether no process ends, or one after every turn, every prompt is
+/// the same to the byte, with its summary on every turn.
+///
+/// rows: C13 N5 N6
+#[test]
+fn no_end_of_a_process_changes_order_or_bytes_of_any_later_prompt() {
+    let through = lived(|_| false);
+    assert!(through == lived(|_| true), "a new process for every turn");
+    for at in 0..24 {
+        assert!(through == lived(|n| n == at), "a new process after turn {at}");
+    }
+}
+
+/// A session as a store gives it back, with its records changed.
+fn reopened(chat: &mut Chat, change: impl Fn(&mut Compaction)) {
+    let mut stored = chat.bench.store.load(&id()).unwrap().expect("it is stored");
+    stored.compactions.iter_mut().for_each(change);
+    let opening = Opening {
+        head: stored.head.clone(),
+        settings: chat.bench.session.settings().clone(),
+        stored: Some(stored),
+        stream: "another".into(),
+        scope: Scope::default(),
+        approvals: Vec::new(),
+    };
+    chat.bench.session = Machine::new(opening, &QuarterOfChars);
+    chat.bench.asked.clear();
+    chat.bench.timers.clear();
+}
+
+/// What it says, and whether nothing like it may be obeyed.
+type Damage = (&'static str, bool, fn(&mut Compaction));
+
+/// What a stored record can say that cannot be true.
+const DAMAGES: [Damage; 7] = [
+    ("it covers more than was said", true, |record| {
+        record.covers = Some(Span { from: Ordinal(0), to: Ordinal(9000) });
+    }),
+    ("it drops more than was said", true, |record| {
+        record.dropped = Some(Span { from: Ordinal(0), to: Ordinal(u32::MAX) });
+    }),
+    ("its range is upside down", true, |record| {
+        record.covers = Some(Span { from: Ordinal(7), to: Ordinal(2) });
+    }),
+    ("nothing is the round that it hangs at", false, |record| {
+        record.anchor.round_id = RoundId::new("nowhere");
+        record.anchor.ord = Ordinal(9000);
+    }),
+    ("it keeps words that nobody said", true, |record| {
+        record.kept_users = vec![Ordinal(8000), Ordinal(3)];
+        record.open_requests = vec![Ordinal(9000)];
+    }),
+    ("it was made before the beginning and after the end of time", false, |record| {
+        record.created_at = Some(Time(u64::MAX));
+        record.duration_ms = Some(u64::MAX);
+    }),
+    ("it was made from something else", false, |record| record.source_hash = "00".into()),
+];
+
+/// failure: 14. Whatever stored records say, the next turn goes on with its request and with what was said last.
+#[test]
+fn no_stored_record_keeps_a_turn_from_going_on_or_hides_what_is_said_now() {
+    for (what, is_reported, damage) in DAMAGES {
+        let mut chat = Chat::new(4000, BY_MODEL, numbered);
+        for n in 0..9 {
+            chat.turn(&format!("request number {n};"), 1800);
+        }
+        assert!(chat.bench.session.transcript().in_force().is_some());
+        reopened(&mut chat, damage);
+        let opened = chat.bench.command(Command::Open(Box::default()));
+        let Some(Ok(Answer::Opened(opened))) = chat.bench.reply(opened) else { panic!("{what}: it opens") };
+        assert_eq!(opened.1.unreadable.is_empty(), !is_reported, "{what}: {:?}", opened.1.unreadable);
+        chat.asks("What now?");
+        assert_eq!(chat.places("What now?").len(), 1, "{what}");
+        chat.round(1, 100);
+        assert_eq!(chat.places("What now?").len(), 1, "{what}");
+        chat.says("This.");
+        assert_eq!(chat.ended().status, TurnStatus::Completed, "{what}");
+        chat.asks("And then?");
+        assert!(chat.times("This.") == 1, "{what}: what was said a moment ago is shown");
+    }
+}
+
+/// failure: 14. What an editor kept, spoilt in each of its fields: it is reported, and nothing of it is obeyed that does
+/// not fit what was said.
+#[test]
+fn a_summary_of_an_editor_that_cannot_be_true_is_reported_and_not_obeyed() {
+    let mut session = crate::desk::overflowing();
+    let record = session.compact(Some(answered(SUMMARY)));
+    let good = metadata(&session.transcript, &record);
+    let spoil = |change: &dyn Fn(&mut Value)| {
+        let mut own: Value = serde_json::from_str(&good.threadhold).unwrap();
+        change(&mut own);
+        own.to_string()
+    };
+    let cases = [
+        ("out of range", spoil(&|own| own["record"]["covers"]["to"] = json!(9000))),
+        ("out of all range", spoil(&|own| own["record"]["covers"]["to"] = json!(u32::MAX))),
+        ("a negative range", spoil(&|own| own["record"]["covers"]["to"] = json!(-1))),
+        ("upside down", spoil(&|own| own["record"]["covers"] = json!({ "from": 9, "to": 1 }))),
+        ("another source", spoil(&|own| own["record"]["sourceHash"] = json!("00"))),
+        (
+            "an unknown round",
+            spoil(&|own| {
+                own["record"]["anchor"] = json!({ "roundId": "nowhere", "ord": 9000, "hash": "00" });
+            }),
+        ),
+        ("a bad time", spoil(&|own| own["record"]["createdAt"] = json!("yesterday"))),
+        ("words of nobody", spoil(&|own| own["record"]["keptUsers"] = json!([9000]))),
+        ("an unknown status", spoil(&|own| own["record"]["status"] = json!("maybe"))),
+        ("cut off", good.threadhold[..good.threadhold.len() / 2].to_owned()),
+        ("nothing", String::new()),
+    ];
+    for (what, own) in cases {
+        let mut fresh = crate::desk::overflowing();
+        let entry = SummaryEntry {
+            round_id: good.tool_call_round_id.as_str().to_owned(),
+            text: good.text.clone(),
+            own: Some(own),
+        };
+        let with = Restoring { counter: &QuarterOfChars, user_budget: 1000 };
+        let restored = restore(&mut fresh.transcript, &[(1, entry)], with);
+        let is_said =
+            matches!(restored[0].verdict, Verdict::Stale(_) | Verdict::Failure(_) | Verdict::Orphan);
+        assert!(is_said, "{what}: {:?}", restored[0].verdict);
+        assert!(fresh.transcript.in_force().is_none(), "{what}");
+    }
+}
+
+/// A turn without rounds has no round to hang a summary at. Under another session's and another turn's id it is found by
+/// its place and its words; a summary that names no more than the old id is reported.
+///
+/// rows: V9 V24
+#[test]
+fn a_summary_at_a_turn_without_rounds_survives_another_id_of_the_turn() {
+    let talked = |session: &str| {
+        let mut transcript = Transcript::new(SessionId::new(session));
+        for n in 0..12 {
+            let request = format!("{session}-{n}");
+            let said = NewMessage::user(&format!("request number {n};"));
+            transcript.append(NewMessage { external_id: Some(request), ..said }, &QuarterOfChars);
+            let mut aside = NewMessage::new(Body::Event { kind: "notice".into(), text: "so".into() });
+            aside.visible_to_model = false;
+            transcript.append(aside, &QuarterOfChars);
+        }
+        transcript
+    };
+    let mut session = Session::new(8000);
+    session.transcript = talked("before");
+    let through = session.transcript.last_of_turn(7).expect("a turn");
+    let covers = Span { from: Ordinal(0), to: through };
+    let made = crate::desk::overflowing().compact(Some(answered(SUMMARY)));
+    let record = Compaction {
+        anchor: plan::anchor(&session.transcript, through),
+        source_hash: session.transcript.source_hash(covers.from, covers.to),
+        covers: Some(covers),
+        kept_users: vec![Ordinal(0)],
+        ..made
+    };
+    session.transcript.record(record.clone());
+    let good = metadata(&session.transcript, &record);
+    assert!(session.transcript.rounds().is_empty(), "no turn has a round");
+    let own = SummaryEntry {
+        round_id: good.tool_call_round_id.as_str().to_owned(),
+        text: good.text.clone(),
+        own: Some(good.threadhold.clone()),
+    };
+    let bare = SummaryEntry { own: None, ..own.clone() };
+    let with = Restoring { counter: &QuarterOfChars, user_budget: 1000 };
+    let mut rebuilt = talked("after");
+    let verdicts = restore(&mut rebuilt, &[(8, own)], with);
+    assert!(matches!(verdicts[0].verdict, Verdict::Restored(_)), "{:?}", verdicts[0].verdict);
+    assert_eq!(
+        rebuilt.in_force().map(|found| (&found.block, found.covers)),
+        Some((&record.block, record.covers))
+    );
+    let mut rebuilt = talked("after");
+    assert_eq!(restore(&mut rebuilt, &[(8, bare)], with)[0].verdict, Verdict::Orphan);
+}
+
+/// The files of a store, as a kill leaves them.
+fn left(from: &Folder, wal: &[u8]) -> Folder {
+    let to = Folder::new();
+    fs::create_dir_all(&to.0).unwrap();
+    fs::copy(from.file(), to.file()).unwrap();
+    fs::write(to.0.join("threadhold.db-wal"), wal).unwrap();
+    to
+}
+
+/// failure: 11. A kill at any byte of what a compaction writes: another process finds the old state, or the new one
+/// whole. What is cut is the log of the database, in which every statement of the step stands.
+///
+/// rows: M10 R25
+#[test]
+fn a_kill_at_any_byte_of_a_step_leaves_the_old_state_or_the_new_one() {
+    let mut chat = Chat::new(4000, BY_MODEL, numbered);
+    for n in 0..9 {
+        chat.turn(&format!("request number {n};"), 1800);
+    }
+    let stored = chat.bench.store.load(&id()).unwrap().expect("it is stored");
+    let folder = Folder::new();
+    let mut store = folder.open();
+    let fence = store.acquire(&id(), Time(1)).unwrap();
+    let mut writes = vec![Write::Head(Box::new(stored.head.clone()))];
+    writes.extend(stored.turns.iter().cloned().map(Write::Turn));
+    writes.extend(
+        stored
+            .messages
+            .iter()
+            .map(|(turn, message)| Write::Message { turn: *turn, message: Arc::clone(message) }),
+    );
+    store.commit(&id(), fence, &writes).unwrap();
+    let old = store.load(&id()).unwrap();
+    let wal = || fs::read(folder.0.join("threadhold.db-wal")).unwrap();
+    let before = wal().len();
+    let record = Compaction { narrative: Some(SHORT.repeat(300).into()), ..stored.compactions[0].clone() };
+    let head =
+        threadhold::engine::session::stored::Head { title: Some("after".into()), ..stored.head.clone() };
+    let step = [Write::Head(Box::new(head)), Write::Compaction(Box::new(record))];
+    store.commit(&id(), Fence(fence.0), &step).unwrap();
+    let new = store.load(&id()).unwrap();
+    let whole = wal();
+    assert!(whole.len() > before + 4096, "it was written behind what was there");
+    assert_ne!(old, new);
+    let mut found = [0, 0];
+    let cuts = (before..whole.len()).step_by(509).chain([whole.len() - 1, whole.len()]);
+    for cut in cuts {
+        let killed = left(&folder, &whole[..cut]);
+        let state = killed.open().load(&id()).unwrap();
+        let at = [&old, &new].iter().position(|known| **known == state);
+        found[at.unwrap_or_else(|| panic!("neither old nor new, cut at {cut} of {}", whole.len()))] += 1;
+    }
+    assert!(found[0] > 5 && found[1] > 0, "{found:?}");
+}

@@ -1,0 +1,148 @@
+//! What goes wrong over many compactions: a model asked on every turn, facts lost from summary to summary, one failure
+//! that takes the summary before it along, a turn that no user's word divides. A single prompt is in `failures`.
+
+use super::chat::{Chat, Sent, numbered, summary, words};
+use super::failures::BY_MODEL;
+use std::cell::Cell;
+use std::rc::Rc;
+use threadhold::engine::compact::policy::Policy;
+use threadhold::engine::compact::record::{Mode, ModeRequested};
+use threadhold::engine::prompt::item::Item;
+use threadhold::engine::session::stored::TurnStatus;
+
+/// failure: 5. The first summary fails, or the nth: nothing that was said is lost, and the summary before stays.
+///
+/// rows: M20 V28
+#[test]
+fn whichever_summary_fails_the_one_before_it_stays_and_nothing_is_lost() {
+    for failing in 0..5 {
+        let answers = move |made: usize, items: &[Item]| match made == failing {
+            true => None,
+            false => numbered(made, items),
+        };
+        let mut chat = Chat::new(6000, BY_MODEL, answers);
+        for n in 0..200 {
+            chat.turn(&format!("request number {n};"), 900);
+            assert_eq!(chat.ended().status, TurnStatus::Completed, "the user gets an answer");
+            assert_eq!(chat.unaccounted(), [""; 0], "failing {failing}, turn {n}");
+            let records = chat.bench.session.transcript().compactions();
+            if let Some(failed) = records.get(failing) {
+                let before = failing.checked_sub(1).and_then(|at| records[at].narrative.clone());
+                assert_eq!((failed.mode, &failed.narrative), (Mode::Ledger, &before), "failing {failing}");
+                assert!(!failed.fallbacks.is_empty());
+                if records.len() == failing + 1 && before.is_some() {
+                    assert_eq!(chat.times(&format!("summary number {};", failing - 1)), 1, "turn {n}");
+                }
+            }
+            if records.len() > failing + 1 {
+                break;
+            }
+        }
+        assert!(chat.bench.session.transcript().compactions().len() > failing + 1, "it went on");
+    }
+}
+
+/// failure: 6. A hundred turns: models are asked for summaries now and then, each time room was made for many turns,
+/// and what was sent before is sent again as it was.
+///
+/// rows: N2 N8
+#[test]
+fn over_a_hundred_turns_few_summaries_are_made_and_between_them_every_prompt_extends_the_last() {
+    let mut chat = Chat::new(8000, BY_MODEL, numbered);
+    for n in 0..100 {
+        chat.turn(&format!("request number {n};"), 900);
+    }
+    let transcript = chat.bench.session.transcript();
+    let records = transcript.compactions();
+    assert!(records.len() > 4, "there was much to sum up");
+    let said: u32 = transcript.messages().iter().map(|message| message.tokens).sum();
+    let limit = chat.sent[0].limit;
+    let room = records.iter().map(|record| limit - record.tokens_after).min().expect("records");
+    assert!(room > limit / 5, "{room} of {limit} tokens are free behind each");
+    assert!(records.len() as u32 <= said / room + 1, "{} for {said} tokens", records.len());
+    assert_eq!(chat.summed_up.len(), records.len(), "one request for each");
+    for pair in chat.sent.windows(2) {
+        let [before, after] = pair else { continue };
+        if before.compactions == after.compactions {
+            assert!(extends(before, after), "{} items, then {}", before.items.len(), after.items.len());
+        }
+    }
+}
+
+/// Whether a prompt is the one before it with something behind.
+fn extends(before: &Sent, after: &Sent) -> bool {
+    let is_same = |a: &Item, b: &Item| {
+        (a.role, &a.parts, &a.calls, &a.call_id) == (b.role, &b.parts, &b.calls, &b.call_id)
+    };
+    before.items.len() <= after.items.len()
+        && before.items.iter().zip(&after.items).all(|(before, after)| is_same(before, after))
+}
+
+/// failure: 7. One request, then nothing but rounds, some of many calls: no policy waits for a user's word.
+#[test]
+fn a_long_turn_of_many_calls_at_once_does_not_stall_under_any_policy() {
+    for name in Policy::names() {
+        let policy = Policy::named(name).expect("a built-in policy");
+        if !policy.enabled {
+            continue;
+        }
+        let mut chat = Chat::new(6000, policy, numbered);
+        chat.asks("Read all of it.");
+        for round in 0..90 {
+            assert!(chat.answering().is_some(), "{name}: it stalls at round {round}");
+            chat.round(1 + round % 4, 500 + 300 * (round as u16 % 3));
+            let sent = chat.sent.last().expect("a request");
+            assert!(sent.tokens <= sent.limit, "{name}, round {round}");
+            assert_eq!(chat.places("Read all of it.").len(), 1, "{name}, round {round}");
+        }
+        chat.says("All of it is read.");
+        assert_eq!(chat.ended().status, TurnStatus::Completed, "{name}");
+        let made = chat.bench.session.transcript().compactions().len();
+        assert!((3..60).contains(&made), "{name}: {made} compactions");
+    }
+}
+
+/// What a summary says so often that a cut of a few thousand bytes would take its middle.
+fn long(fact: &str) -> String {
+    let around = "What was said around it is said here at some length. ".repeat(8);
+    summary(&format!("{around}{fact}{around}"))
+}
+
+/// failure: 9. The summary before stands whole in what the next summary is made from, in both kinds of request, and a
+/// fact that only summaries carry is there after five of them.
+///
+/// rows: M9
+#[test]
+fn each_summary_is_made_from_the_whole_one_before_it_and_no_fact_is_lost() {
+    const FACT: &str = "The fifth door opens inwards.";
+    for mode in [ModeRequested::Full, ModeRequested::Simple] {
+        let missed = Rc::new(Cell::new(0));
+        let count = missed.clone();
+        // It carries on what it was shown, and knows nothing else.
+        let echo = move |_: usize, items: &[Item]| {
+            let is_shown = items.iter().any(|item| words(item).contains(FACT));
+            count.set(count.get() + usize::from(!is_shown));
+            Some(long(if is_shown { FACT } else { "Nothing." }))
+        };
+        let mut chat = Chat::new(8000, Policy { summary_mode: mode, ..BY_MODEL }, echo);
+        chat.talk("Look around.", FACT);
+        for n in 0..200 {
+            chat.turn(&format!("request number {n};"), 900);
+            if chat.bench.session.transcript().compactions().len() > 5 {
+                break;
+            }
+        }
+        let records = chat.bench.session.transcript().compactions().to_vec();
+        assert!(records.len() > 5, "{mode:?}: {} compactions", records.len());
+        assert_eq!((missed.get(), chat.times(FACT)), (0, 1), "{mode:?}");
+        let mut asked = chat
+            .summed_up
+            .iter()
+            .skip_while(|items| !items.iter().any(|item| words(item).contains("at some length")));
+        for record in &records[..5] {
+            let narrative = record.narrative.as_deref().expect("a summary by a model");
+            let whole = asked.by_ref().any(|items| items.iter().any(|item| words(item).contains(narrative)));
+            assert!(whole, "{mode:?}: it is cut");
+        }
+    }
+}

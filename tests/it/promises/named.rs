@@ -1,0 +1,230 @@
+//! Promises P1 and P5 over the real transcripts: every window, every built-in policy, every prompt on the way. What is
+//! expected is read from the transcripts here, not asked of the engine.
+
+use super::enact::messages;
+use super::sentinel::FILES;
+use crate::corpus::transcripts;
+use std::collections::BTreeSet;
+use threadhold::engine::compact::policy::Policy;
+use threadhold::engine::compact::record::{Compaction, Mode};
+use threadhold::engine::id::Ordinal;
+use threadhold::engine::message::Body;
+use threadhold::engine::prompt::item::{Item, Role};
+use threadhold::engine::prompt::linearize::join_users;
+use threadhold::engine::prompt::{self, Prompt, Source};
+use threadhold::engine::settings::BudgetSettings;
+use threadhold::engine::tokens::QuarterOfChars;
+use threadhold::model::Model;
+use threadhold::model::scripted::Scripted;
+use threadhold::replay::{Options, Render, Watch, replay};
+use threadhold::transcript_io::{Import, import};
+
+const WINDOWS: [u32; 3] = [8_000, 16_000, 32_000];
+
+/// Looks at every prompt of a transcript.
+struct Looks<'a> {
+    name: String,
+    /// The words of the user messages, in order.
+    said: Vec<String>,
+    policy: &'a Policy,
+    look: fn(&Looks<'_>, &Render<'_>, &Prompt),
+    seen: usize,
+}
+
+impl Watch for Looks<'_> {
+    fn rendered(&mut self, render: &Render<'_>) {
+        if let Ok(prompt) = render.outcome {
+            self.seen += 1;
+            (self.look)(self, render, prompt);
+        }
+    }
+
+    fn compacted(&mut self, before: Source<'_>, record: &Compaction) {
+        no_room_is_wasted(self, before, record);
+    }
+}
+
+/// Looks at every prompt of every transcript, in every window, under every policy.
+fn everywhere(look: fn(&Looks<'_>, &Render<'_>, &Prompt)) {
+    let Some(folder) = transcripts() else { return };
+    for file in FILES {
+        let bytes = std::fs::read(folder.join(file)).unwrap();
+        let whole = import(&bytes, None).unwrap();
+        // The chat replay's tools alone would fill a small window.
+        let without_tools = Import { tools: Vec::new(), ..whole };
+        for window in WINDOWS {
+            for name in Policy::names() {
+                let policy = Policy::named(name).unwrap();
+                let name = format!("{file}, {window}, {name}");
+                let mut looks = Looks { name, said: said(&without_tools), policy: &policy, look, seen: 0 };
+                let options = Options {
+                    window,
+                    policy: policy.clone(),
+                    budget: BudgetSettings::default(),
+                    max_result: Some(16_000),
+                };
+                let mut model: Option<Box<dyn Model>> = Some(Box::new(Scripted::echo()));
+                if window == WINDOWS[0] {
+                    model = None;
+                }
+                let replayed =
+                    replay(&without_tools, &options, &QuarterOfChars, &mut model, &mut looks).unwrap();
+                let all = replayed.renders as usize;
+                assert!(looks.seen + replayed.unfit.len() == all, "{}", looks.name);
+                assert!(!policy.enabled || looks.seen == all, "{}: {:?}", looks.name, replayed.unfit);
+            }
+        }
+    }
+}
+
+fn said(import: &Import) -> Vec<String> {
+    let users = messages(import).filter(|body| matches!(body, Body::User(_)) && !body.is_empty());
+    users.map(text_of).collect()
+}
+
+fn text_of(body: &Body) -> String {
+    body.texts().iter().map(|text| text.to_string()).collect::<Vec<_>>().join("\n")
+}
+
+fn words(item: &Item) -> String {
+    item.texts().map(|text| text.to_string()).collect::<Vec<_>>().join("\n")
+}
+
+/// promise: P1. Every user message stands byte for byte in every prompt, in its order, or the loss ledger names it, and
+/// then the newest that it names had no room in the stated budget. The running request stands there always, once.
+#[test]
+fn p1_every_user_message_stays_byte_for_byte_or_is_named_for_want_of_its_stated_room() {
+    everywhere(|looks, render, prompt| {
+        let name = format!("{}, render {}", looks.name, render.index);
+        let transcript = render.transcript;
+        let users: Vec<_> = transcript
+            .messages()
+            .iter()
+            .filter(|m| matches!(m.body, Body::User(_)) && m.visible_to_model && !m.body.is_empty())
+            .collect();
+        // What was imported is what the source says, so that the words are compared with the source.
+        let texts: Vec<String> = users.iter().map(|message| text_of(&message.body)).collect();
+        assert_eq!(texts, looks.said[..texts.len()], "{name}");
+        let cut: BTreeSet<u32> = prompt.cuts.iter().filter_map(|cut| cut.ord).map(|ord| ord.0).collect();
+        let mut shown = Vec::new();
+        for (message, text) in users.iter().zip(&texts) {
+            let places: Vec<usize> = prompt
+                .items
+                .iter()
+                .enumerate()
+                .filter(|(_, item)| {
+                    item.role == Role::User && item.sources.iter().any(|s| s.ord == message.ord)
+                })
+                .map(|(at, _)| at)
+                .collect();
+            match places[..] {
+                [] => assert!(cut.contains(&message.ord.0), "{name}: {} is gone without a word", message.ord),
+                [at] => {
+                    assert_eq!(words(&prompt.items[at]), *text, "{name}: {}", message.ord);
+                    shown.push(at);
+                }
+                _ => panic!("{name}: {} stands there {} times", message.ord, places.len()),
+            }
+        }
+        assert!(shown.is_sorted(), "{name}: in their order");
+        let newest = users.last().expect("a request");
+        let last = prompt.items.iter().rposition(|item| item.sources.iter().any(|s| s.ord == newest.ord));
+        let last = last.unwrap_or_else(|| panic!("{name}: the running request is not there"));
+        let follows = &prompt.items[last + 1..];
+        assert!(
+            follows.iter().all(|item| item.role != Role::User),
+            "{name}: nothing but its rounds follows it"
+        );
+    });
+}
+
+/// The stated room for words of the covered span: a share of the limit, and never more than half of what system, request
+/// and rounds leave; the session's first request has its own. Of the words that are named and not shown the newest has
+/// no room in it beside those that are newer. Where rounds had to be dropped to the last, the running request alone stays.
+fn no_room_is_wasted(looks: &Looks<'_>, before: Source<'_>, record: &Compaction) {
+    let Some(newest) = record.reported_users.iter().max() else { return };
+    if record.mode == Mode::Dropped {
+        return;
+    }
+    let transcript = before.transcript;
+    let tokens = |ord: &Ordinal| transcript.message(*ord).expect("a message").tokens;
+    let prompt = prompt::draft(before, Some(record));
+    let stays = prompt.items.iter().filter(|item| {
+        item.role == Role::System
+            || item.call_id.is_some()
+            || item
+                .sources
+                .iter()
+                .any(|s| s.ord >= record.resume_at() || record.open_requests.contains(&s.ord))
+    });
+    let limit = before.budget.limit;
+    let free = limit.saturating_sub(stays.map(|item| item.tokens).sum()) / 2;
+    let first: u32 = transcript.turns()[0].requests.iter().map(tokens).sum();
+    let stated = looks.policy.user_messages.of(limit).min(free).saturating_sub(first);
+    let running = transcript.turns().len() - 1;
+    let newer =
+        transcript.turns()[..running].iter().flat_map(|turn| &turn.requests).filter(|ord| *ord > newest);
+    let newer: u32 = newer.map(tokens).sum();
+    let name = &looks.name;
+    assert!(
+        newer + tokens(newest) > stated,
+        "{name}: {newest} is named, and {newer} of {stated} tokens are taken"
+    );
+}
+
+/// promise: P5. No prompt holds an unanswered call or an orphan result, in the forms that providers take: as it is, with
+/// neighbouring users joined, without a role for the system, without one for results.
+///
+/// rows: N3 R17 R42
+#[test]
+fn p5_no_prompt_holds_a_broken_pair_for_any_provider() {
+    everywhere(|looks, render, prompt| {
+        let name = format!("{}, render {}", looks.name, render.index);
+        answered_at_once(&prompt.items, &name);
+        let joined = join_users(&prompt.items);
+        answered_at_once(&joined, &name);
+        let texts = |items: &[Item]| -> Vec<String> {
+            items.iter().flat_map(|item| item.texts()).map(|text| text.to_string()).collect()
+        };
+        assert_eq!(texts(&joined), texts(&prompt.items), "{name}: a join loses nothing");
+        // With the system's text in front of the first user, and results in the user's name, roles take turns.
+        let in_two_roles: Vec<Item> = prompt
+            .items
+            .iter()
+            .map(|item| match item.role {
+                Role::System | Role::Tool => Item { role: Role::User, ..item.clone() },
+                Role::User | Role::Assistant => item.clone(),
+            })
+            .collect();
+        for (items, first) in [(joined, Role::System), (join_users(&in_two_roles), Role::User)] {
+            assert_eq!(items[0].role, first, "{name}");
+            for pair in items.windows(2) {
+                let [one, next] = pair else { continue };
+                assert!(one.role != Role::User || next.role == Role::Assistant, "{name}: two users in a row");
+                let is_between = next.role == Role::Assistant && one.role == Role::Assistant;
+                assert!(!is_between || one.calls.is_empty(), "{name}: a call and no result behind it");
+            }
+        }
+        let calls: usize = prompt.items.iter().map(|item| item.calls.len()).sum();
+        let of_joined = join_users(&in_two_roles).iter().map(|item| item.calls.len()).sum::<usize>();
+        assert_eq!(calls, of_joined, "{name}");
+    });
+}
+
+/// Every call has its one result directly behind it, and no result stands anywhere else.
+fn answered_at_once(items: &[Item], name: &str) {
+    let mut seen = BTreeSet::new();
+    let mut items = items.iter().peekable();
+    while let Some(item) = items.next() {
+        assert!(item.role != Role::Tool, "{name}: a result of nothing");
+        for call in &item.calls {
+            assert!(seen.insert(call.id.clone()), "{name}: an id twice");
+        }
+        let mut open: BTreeSet<_> = item.calls.iter().map(|call| call.id.clone()).collect();
+        while let Some(answer) = items.next_if(|next| next.role == Role::Tool) {
+            let is_of_it = answer.call_id.as_ref().is_some_and(|call| open.remove(call));
+            assert!(is_of_it, "{name}: an orphan");
+        }
+        assert!(open.is_empty(), "{name}: {open:?} is not answered");
+    }
+}

@@ -1,0 +1,133 @@
+//! What a provider reports of a session's prompts, and the figures that follow from it.
+
+use super::drive;
+use super::model::Model;
+use threadhold::engine::message::Usage;
+use threadhold::engine::prompt::request::{Answer as Said, StopReason};
+use threadhold::engine::session::effect::{Answer, Effect, Purpose};
+use threadhold::engine::session::event::EventBody;
+use threadhold::engine::session::input::{Command, Input};
+use threadhold::engine::session::settings::{ModelFacts, Settings};
+use threadhold::engine::session::snapshot::Inspection;
+use threadhold::engine::session::stored::Driver;
+
+/// A provider that counts 1.3 times as many tokens as we do, and 20 beside.
+fn provider(raw: u32) -> u32 {
+    raw * 13 / 10 + 20
+}
+
+/// A session with a large window, whose model has a name.
+fn named() -> Model {
+    let mut model = drive::model(Driver::Sidecar);
+    let facts = ModelFacts { name: Some("claude-x".into()), window: 100_000, ..drive::base().model };
+    let settings = Settings { model: facts, ..model.bench.session.settings().clone() };
+    model.input(Input::Settings(Box::new(settings)));
+    model
+}
+
+/// Raw tokens of the prompt that was sent last.
+fn raw(model: &Model) -> u32 {
+    model.bench.session.head().carried.sent.as_ref().map(|sent| sent.tokens).expect("a prompt was sent")
+}
+
+/// Asks, and answers with this report; what was asked was estimated to weigh.
+fn turn(model: &mut Model, words: usize, reported: impl FnOnce(u32) -> u32) -> u32 {
+    model.asks(&"some more words ".repeat(words));
+    let estimated = model.bench.effects.iter().find_map(|effect| match effect {
+        Effect::AskModel(ask) if ask.purpose == Purpose::Turn => Some(ask.tokens),
+        _ => None,
+    });
+    let usage = Usage { input_tokens: Some(reported(raw(model))), ..Usage::default() };
+    let call = model.bench.asked.last().expect("a model was asked").0;
+    let said = Said { parts: None, calls: Some(Vec::new()), stop: StopReason::End, usage: Some(usage) };
+    model.done(call, Ok(said));
+    estimated.expect("a model was asked")
+}
+
+fn inspect(model: &mut Model) -> Inspection {
+    match model.command(Command::Inspect) {
+        Some(Ok(Answer::Inspected(inspection))) => *inspection,
+        other => panic!("an inspection: {other:?}"),
+    }
+}
+
+/// rows: N8 V1
+#[test]
+fn p10_figures_follow_what_the_provider_reports_also_after_a_restart() {
+    let mut model = named();
+    let before = inspect_after_first(&mut model);
+    assert_eq!((before.estimate.factor, before.estimate.margin), (1000, 30));
+    for _ in 0..8 {
+        turn(&mut model, 100, provider);
+    }
+    model.another_process(true);
+    let settings = model.bench.session.settings().clone();
+    model.input(Input::Settings(Box::new(settings)));
+    let estimated = turn(&mut model, 100, provider);
+    let exact = provider(raw(&model));
+    assert!(estimated.abs_diff(exact) * 50 <= exact, "{estimated} was {exact}");
+    let now = inspect(&mut model);
+    assert!((1280..=1320).contains(&now.estimate.factor), "{:?}", now.estimate);
+    assert!(now.estimate.margin < 30 && now.estimate.margin >= 10, "{:?}", now.estimate);
+    assert_eq!(now.estimator, "reported+chars/4×1.30 claude-x".replace("1.30", &factor(now.estimate.factor)));
+    assert_eq!(now.estimate.last.as_ref().map(|last| last.reported), Some(exact));
+    let sections: u32 = now.sections.iter().map(|(_, _, tokens)| tokens).sum();
+    assert_eq!(sections, now.tokens, "the sections add up to the whole");
+    let told = model.bench.events.iter().rev().find_map(|(_, body)| match body {
+        EventBody::ContextUpdated { estimator, .. } => Some(estimator.clone()),
+        _ => None,
+    });
+    assert!(told.is_some_and(|name| name.starts_with("reported+chars/4×")));
+}
+
+fn factor(thousandths: u32) -> String {
+    format!("{}.{:02}", thousandths / 1000, thousandths % 1000 / 10)
+}
+
+fn inspect_after_first(model: &mut Model) -> Inspection {
+    turn(model, 100, provider);
+    inspect(model)
+}
+
+#[test]
+fn p10_a_compaction_and_another_model_end_the_baseline_and_keep_the_factor() {
+    let mut model = named();
+    for _ in 0..8 {
+        turn(&mut model, 100, provider);
+    }
+    let learned = inspect(&mut model).estimate;
+    assert!(learned.last.is_some());
+    model.command(Command::Compact { focus: None });
+    model.answers(&[]);
+    assert!(model.bench.session.transcript().in_force().is_some(), "it was compacted");
+    let compacted = inspect(&mut model).estimate;
+    assert_eq!((compacted.factor, compacted.last), (learned.factor, None));
+    // An estimate without a baseline still comes near.
+    let estimated = turn(&mut model, 100, provider);
+    let exact = provider(raw(&model));
+    assert!(estimated.abs_diff(exact) * 10 <= exact, "{estimated} was {exact}");
+}
+
+/// rows: V1
+#[test]
+fn p10_the_limit_is_kept_by_calibrated_figures_and_nonsense_is_not_learned() {
+    let mut model = named();
+    for _ in 0..8 {
+        turn(&mut model, 100, provider);
+    }
+    let learned = inspect(&mut model).estimate;
+    turn(&mut model, 100, |raw| raw * 10);
+    let traced = model.bench.effects.iter().any(|effect| matches!(effect, Effect::Trace(_)));
+    assert!(traced, "a report that cannot be is in the log");
+    assert_eq!(inspect(&mut model).estimate.factor, learned.factor);
+    // What fits by raw counts, and not by what the provider would say, is compacted.
+    let facts = ModelFacts { window: 6000, ..model.bench.session.settings().model.clone() };
+    let settings = Settings { model: facts, ..model.bench.session.settings().clone() };
+    model.input(Input::Settings(Box::new(settings)));
+    for _ in 0..12 {
+        let estimated = turn(&mut model, 100, provider);
+        let exact = provider(raw(&model));
+        assert!(exact <= 6000 && estimated <= 6000, "{exact} of a window of 6000");
+    }
+    assert!(model.bench.session.transcript().in_force().is_some());
+}
