@@ -30,6 +30,7 @@ mod parent;
 mod perform;
 mod queued;
 pub mod record;
+mod refused;
 mod settings;
 mod shared;
 mod stdio;

@@ -2,8 +2,10 @@
 
 use super::files::{colour, formats, policy, print, read, summarizer};
 use super::{Failure, SUCCESS, UNFIT};
+use crate::engine::compact::policy::presets::ALL;
+use crate::engine::compact::policy::{Policy, WORDS_AND_LEDGER};
 use crate::engine::settings::BudgetSettings;
-use crate::replay::measure::Measure;
+use crate::replay::measure::{Measure, rows};
 use crate::replay::table::{Style, measure_table};
 use crate::replay::{Options, replay};
 use crate::tokenizer::O200k;
@@ -22,9 +24,12 @@ pub(super) struct MeasureCommand {
     /// The model's window in tokens; may be given several times
     #[arg(long, value_name = "TOKENS", default_values_t = [16_000, 32_000, 64_000])]
     window: Vec<u32>,
-    /// How to compact: a built-in policy, or a policy file
+    /// How to compact: a built-in policy, or a policy file; may be given several times
     #[arg(long, default_value = "default", value_name = "NAME|FILE")]
-    policy: String,
+    policy: Vec<String>,
+    /// Compare all built-in policies that compact
+    #[arg(long, conflicts_with = "policy")]
+    all_policies: bool,
     /// Who writes summaries: scripted, scripted:FILE or none
     #[arg(long, default_value = "none", value_name = "NAME")]
     summarizer: String,
@@ -35,41 +40,55 @@ pub(super) struct MeasureCommand {
 
 impl MeasureCommand {
     pub(super) fn run(&self) -> Result<u8, Failure> {
-        let policy = policy(&self.policy)?;
+        let policies = self.policies()?;
         let mut code = SUCCESS;
         for file in &self.files {
             let name = file.display().to_string();
             let import = read(file, &self.format)?;
             for window in &self.window {
-                let options = Options {
-                    window: *window,
-                    policy: policy.clone(),
-                    budget: BudgetSettings::default(),
-                    max_result: None,
-                };
-                let mut model = summarizer(&self.summarizer)?;
-                let mut measure = Measure::new(&import, &policy, &O200k);
-                let replayed = replay(&import, &options, &O200k, &mut model, &mut measure)?;
-                if !replayed.unfit.is_empty() {
+                let mut measures = Vec::new();
+                let mut unfit = 0;
+                for policy in &policies {
+                    let options = Options {
+                        window: *window,
+                        policy: policy.clone(),
+                        budget: BudgetSettings::default(),
+                        max_result: None,
+                    };
+                    let mut model = summarizer(&self.summarizer)?;
+                    let mut measure = Measure::new(&import, policy, &O200k);
+                    let replayed = replay(&import, &options, &O200k, &mut model, &mut measure)?;
+                    unfit += replayed.unfit.len();
+                    measures.push(measure);
+                }
+                if unfit > 0 {
                     code = UNFIT;
                 }
-                let unfit = replayed.unfit.len();
                 if self.json {
-                    print(&line(&name, *window, &measure, unfit))?;
+                    print(&line(&name, *window, &measures, unfit))?;
                 } else {
-                    let table = measure_table(&name, *window, &measure, unfit, Style { colour: colour() });
+                    let table = measure_table(&name, *window, &measures, unfit, Style { colour: colour() });
                     print(&format!("{table}\n"))?;
                 }
             }
         }
         Ok(code)
     }
+
+    fn policies(&self) -> Result<Vec<Policy>, Failure> {
+        if !self.all_policies {
+            return self.policy.iter().map(|name| policy(name)).collect();
+        }
+        // What is there for comparison has a row in any case.
+        let is_compared = |policy: &Policy| policy.enabled && *policy != WORDS_AND_LEDGER;
+        Ok(ALL.iter().map(|preset| preset.policy.clone()).filter(is_compared).collect())
+    }
 }
 
-fn line(file: &str, window: u32, measure: &Measure<'_>, unfit: usize) -> String {
+fn line(file: &str, window: u32, measures: &[Measure<'_>], unfit: usize) -> String {
     let rows: Vec<_> =
-        measure.rows().iter().map(|row| json!({ "recall": row.recall(), "of": row })).collect();
-    let line =
-        json!({ "file": file, "window": window, "rows": rows, "skipped": measure.skipped, "unfit": unfit });
-    line.to_string() + "\n"
+        rows(measures).into_iter().map(|row| json!({ "recall": row.recall(), "of": row })).collect();
+    let skipped = measures.first().map_or(0, |measure| measure.skipped);
+    json!({ "file": file, "window": window, "rows": rows, "skipped": skipped, "unfit": unfit }).to_string()
+        + "\n"
 }

@@ -14,8 +14,8 @@ pub(super) struct Serve {
     /// Write each request that goes to a model into DIR, as JSON. They will hold everything that is said
     #[arg(long, value_name = "DIR")]
     dump_prompts: Option<PathBuf>,
-    /// The policy of all sessions: a name
-    #[arg(long, value_name = "NAME")]
+    /// The policy of all sessions: a built-in one by its name, or that of a file
+    #[arg(long, value_name = "NAME|FILE")]
     policy: Option<String>,
     /// Set a setting for all sessions, such as triggers.messages=40; it wins over files, environment and client
     #[arg(long, value_name = "NAME=VALUE")]

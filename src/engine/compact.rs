@@ -4,6 +4,7 @@
 //! No clock, no call, no storage: whoever runs the ladder does that.
 
 pub mod accept;
+pub mod by_hand;
 pub mod compose;
 pub mod identifiers;
 pub mod known_tools;

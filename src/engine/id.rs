@@ -38,6 +38,8 @@ text_id! {
     CallId;
     /// A compaction record.
     CompactionId;
+    /// A pin of the user's.
+    PinId;
     /// A command that waits in a session's queue.
     ItemId;
 }

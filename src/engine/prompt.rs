@@ -8,6 +8,7 @@ pub mod layout;
 pub mod limit;
 pub mod linearize;
 pub mod order;
+pub mod pins;
 pub mod request;
 pub mod segment;
 pub mod sent;
@@ -107,6 +108,8 @@ pub enum CutReason {
     Repeated,
     /// A round that was dropped without being put into a summary.
     Dropped,
+    /// The user left it out.
+    Excluded,
     /// A user message over the budget for kept user messages.
     UserMessage,
     /// A call that no result answers; a stated stand-in answers it.
@@ -157,6 +160,7 @@ pub fn draft(source: Source<'_>, compaction: Option<&Compaction>) -> Prompt {
         compaction: compaction.map(|record| record.id.clone()),
     };
     source.fixed.put(&mut prompt, compaction);
+    source.fixed.pins.put(source.transcript, compaction, &mut prompt);
     History::new(source.transcript, compaction).put(&mut prompt);
     prompt.plan.mark_breakpoints();
     prompt.tokens = prompt.plan.sections.iter().map(|section| section.tokens).sum();

@@ -15,6 +15,7 @@
 //! | `prefix` | what stands before the messages |
 //! | `tools` | calls, decisions, results |
 //! | `compaction` | an overflow as a state that waits for a model |
+//! | `pins`, `undo` | the user's hand on the context: pinned, left out, undone, made again, edited |
 //! | `breaks` | what breaks the prompt's beginning, and what that costs |
 //! | `usage` | what reports of usage taught, and the budget that follows |
 //! | `instructions` | instruction files of the workspace: frozen, and what changes told once |
@@ -38,6 +39,7 @@ pub mod history_turn;
 pub mod input;
 mod instructions;
 pub mod memories;
+pub mod pins;
 mod prefix;
 pub mod queue;
 pub mod recall;
@@ -53,6 +55,7 @@ mod stream;
 mod title;
 mod tools;
 mod turn;
+pub mod undo;
 pub mod usage;
 
 use super::compact::record::Status;
@@ -95,6 +98,8 @@ pub struct Session {
     queue: Queue,
     /// What the user typed and did not send.
     draft: Option<Text>,
+    /// Where the next message stood when a compaction was undone last; after a restart, where it stands.
+    undone_at: Option<Ordinal>,
     /// What it shares with other sessions.
     scope: Arc<Scope>,
     /// What was approved once and for all in its workspace.
@@ -196,6 +201,7 @@ impl Session {
             asked: 0,
             queue,
             draft,
+            undone_at: None,
             scope: Arc::new(scope),
             approvals: approvals.into(),
             memories: memories.into(),
@@ -208,6 +214,7 @@ impl Session {
             unreadable,
         };
         session.freeze(counter);
+        session.undone_at = session.is_last_undone().then(|| session.next_ord());
         session.state = session.state_found();
         session
     }

@@ -122,6 +122,11 @@ impl Transcript {
         self.messages.get(ord.index())
     }
 
+    /// The message of this id. The newest are asked for most.
+    pub fn by_id(&self, id: &MessageId) -> Option<&Arc<Message>> {
+        self.messages.iter().rev().find(|message| message.id == *id)
+    }
+
     /// Messages of the inclusive range; empty where the range is.
     pub fn range(&self, from: Ordinal, to: Ordinal) -> &[Arc<Message>] {
         let end = to.index().saturating_add(1).min(self.messages.len());
@@ -181,6 +186,11 @@ impl Transcript {
     /// The compaction that rendering obeys: the newest one in force hides all older ones (source: 003).
     pub fn in_force(&self) -> Option<&Compaction> {
         self.compactions.iter().rev().find(|record| record.status == Status::InForce)
+    }
+
+    /// Whether the user left this message out, by the record in force.
+    pub fn is_excluded(&self, ord: Ordinal) -> bool {
+        self.in_force().is_some_and(|record| record.excluded.contains(&ord))
     }
 
     /// `round.summary` of document 003: the block of the newest compaction in force that is anchored at this round. An

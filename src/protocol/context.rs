@@ -1,6 +1,7 @@
 //! What a session's prompt is made of and how far it is from a compaction, and compactions as clients see them.
 
 use super::message::Role;
+use super::model::Usage;
 use super::prompt::{Channel, Cut};
 use super::restore::{SummaryMetadata, TurnMetadata};
 use super::server::ProgressToken;
@@ -149,6 +150,12 @@ pub struct CompactionView {
     /// The model that wrote the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Messages that the user left out, by id. Newer compactions carry them on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub excluded_ids: Vec<String>,
+    /// The compaction that this one was put in the place of; undoing this one brings it back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<String>,
     /// Ways that did not serve, in their order.
     pub fallbacks: Vec<Fallback>,
     /// How far the deterministic steps went.
@@ -194,6 +201,52 @@ pub struct Coverage {
     pub hidden: u32,
 }
 
+/// Something that every prompt shows, byte for byte, because the user wants it. A message that the prompt shows whole in its
+/// place is not shown twice.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Pin {
+    /// Its id.
+    pub pin_id: String,
+    /// The message, where it is one. The pin goes with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<String>,
+    /// The words, where it is no message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Its size in tokens.
+    pub tokens: u32,
+}
+
+/// Something that starts a compaction, and how near it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TriggerState {
+    /// What.
+    pub trigger: CompactionTrigger,
+    /// What is counted.
+    pub measure: TriggerMeasure,
+    /// How much there is now.
+    pub now: u64,
+    /// How much it starts at; missing where it is switched off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<u64>,
+}
+
+/// What a trigger counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum TriggerMeasure {
+    /// Tokens of the prompt.
+    Tokens,
+    /// Turns of the user that are shown.
+    Turns,
+    /// Messages that are shown.
+    Messages,
+    /// Seconds since something was said.
+    Seconds,
+}
+
 /// Parameters of `context/inspect`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -227,6 +280,13 @@ pub struct ContextInspectResult {
     pub coverage: Coverage,
     /// What is not in the prompt as it was said.
     pub cuts: Vec<Cut>,
+    /// What the user pinned, in the order in which it was.
+    pub pins: Vec<Pin>,
+    /// What starts a compaction, and how near it is.
+    pub triggers: Vec<TriggerState>,
+    /// What the model reported for its last answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
     /// Each setting with its value and who set it.
     pub settings: Vec<SettingInForce>,
 }
@@ -371,12 +431,22 @@ pub struct ContextCompactParams {
     /// What the summary should not lose, in the user's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub focus: Option<String>,
+    /// The newest compaction in force, to be made again from the originals. It goes out of force when the new one is made,
+    /// and stays where none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redo: Option<String>,
+    /// Messages that the new one must not hide: they are pinned with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keep: Vec<String>,
+    /// Only says what would be done, without asking a model; nothing changes. Default: false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub preview: bool,
     /// Reports progress with `$/progress`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_done_token: Option<ProgressToken>,
 }
 
-/// Result of `context/compact`.
+/// Result of `context/compact`, `context/exclude` and `context/edit`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextCompactResult {
@@ -386,7 +456,123 @@ pub struct ContextCompactResult {
     /// The metadata that is new: persist it with the turn and hand it back unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<TurnMetadata>,
+    /// What would be done, where only that was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<CompactionPreview>,
     /// Why nothing was compacted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+/// A compaction that was not made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CompactionPreview {
+    /// How it would be made if no model could be asked.
+    pub mode: CompactionMode,
+    /// Whether a model would be asked for a summary, whose words would stand in the block too.
+    pub asks_model: bool,
+    /// The text that would stand in the prompt.
+    pub block: String,
+    /// The first message that it would stand for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub covers_from_ord: Option<u32>,
+    /// The last message that it would stand for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub covers_to_ord: Option<u32>,
+    /// Rounds that it would stand for.
+    pub num_rounds: u32,
+    /// User messages of them that would stay, byte for byte, by id.
+    pub kept_user_ids: Vec<String>,
+    /// What else the prompt would not show as it was said.
+    pub cuts: Vec<Cut>,
+    /// Tokens of the prompt now.
+    pub tokens_before: u32,
+    /// Tokens of the same prompt afterwards.
+    pub tokens_after: u32,
+    /// Who counted.
+    pub estimator: String,
+}
+
+/// Parameters of `context/undo`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextUndoParams {
+    /// The session.
+    pub session_id: String,
+    /// The newest compaction in force. Default: that one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compaction_id: Option<String>,
+}
+
+/// Result of `context/undo`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextUndoResult {
+    /// The compaction that the prompt obeys no longer.
+    pub compaction_id: String,
+    /// The one that it obeys now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_force_id: Option<String>,
+    /// The turn whose metadata the compaction was part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<String>,
+    /// All of that turn's metadata as it is now: put it in the place of what was persisted.
+    pub metadata: TurnMetadata,
+}
+
+/// Parameters of `context/edit`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextEditParams {
+    /// The session.
+    pub session_id: String,
+    /// The newest compaction in force.
+    pub compaction_id: String,
+    /// What stands in the place of the model's words. Everything else of the block stays.
+    pub narrative: String,
+}
+
+/// Parameters of `context/exclude`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextExcludeParams {
+    /// The session.
+    pub session_id: String,
+    /// Messages that no prompt shows from now on; calls and their results go together.
+    pub message_ids: Vec<String>,
+}
+
+/// Parameters of `context/pin`: a message or a text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextPinParams {
+    /// The session.
+    pub session_id: String,
+    /// The message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<String>,
+    /// The text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// Result of `context/pin`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextPinResult {
+    /// The pin, new or known.
+    pub pin_id: String,
+    /// All pins.
+    pub pins: Vec<Pin>,
+}
+
+/// Parameters of `context/unpin`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextUnpinParams {
+    /// The session.
+    pub session_id: String,
+    /// The pin.
+    pub pin_id: String,
 }

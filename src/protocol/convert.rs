@@ -15,7 +15,10 @@ mod turn;
 mod words;
 
 pub use answer::{complete_params, delta, delta_op, streaming};
-pub use context::{compaction_view, coverage, estimate, search_hit, summary_metadata, turn_metadata};
+pub use context::{
+    cannot_undo, compaction_view, coverage, estimate, pin, preview, search_hit, summary_metadata,
+    trigger_state, turn_metadata,
+};
 pub use memory::memory;
 pub use message::{attachments, body_parts, content_parts, message};
 pub use prompt::{breakpoints, cuts, plan, prompt_messages, section, section_tokens};

@@ -173,11 +173,53 @@ errors! {
         /// Its size in bytes.
         actual: u64,
     }
+    /// A compaction cannot be undone as things are: a newer one hides it, or the prompt would not fit without it. Nothing
+    /// changed.
+    CannotUndo = -33014 {
+        /// The compaction.
+        compaction_id: String,
+        /// The most that a prompt may weigh, in tokens; 0 where size is not the reason.
+        limit: u32,
+        /// What it would weigh without the compaction, in tokens; 0 where size is not the reason.
+        needed: u32,
+        /// What it would be made of.
+        sections: Vec<SectionSize>,
+        /// What can be done, the least change first.
+        ways: Vec<WayOn>,
+    }
     /// Too many requests have no answer yet. Send it again when one of them has.
     Overloaded = -33013 {
         /// The most that there may be.
         limit: u32,
     }
+}
+
+/// Something that can be done in the place of an undo.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "way", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum WayOn {
+    /// `context/undo` of this one first.
+    UndoFirst {
+        /// The newer compaction.
+        compaction_id: String,
+    },
+    /// `context/compact` with `redo`, and perhaps with `focus` and `keep`.
+    Redo {
+        /// The compaction.
+        compaction_id: String,
+    },
+    /// `context/pin` for messages that it hides.
+    Pin {
+        /// Those that would fit together, the newest first, by id.
+        message_ids: Vec<String>,
+        /// What new pins may weigh together, in tokens.
+        most_tokens: u32,
+    },
+    /// A model with this window, and then the undo.
+    Window {
+        /// The smallest window that serves, in tokens.
+        tokens: u32,
+    },
 }
 
 /// Why a store cannot be used.

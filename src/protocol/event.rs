@@ -1,6 +1,6 @@
 //! Events: what a client is told about a session while it goes on.
 
-use super::context::{CompactionMode, CompactionTrigger, CompactionView, SectionTokens};
+use super::context::{CompactionMode, CompactionTrigger, CompactionView, Pin, SectionTokens};
 use super::error::ErrorData;
 use super::message::Message;
 use super::model::{DeltaOp, StopReason};
@@ -106,7 +106,7 @@ pub enum Event {
         /// The session that keeps them.
         fork: String,
     },
-    /// Title, draft, settings or what is shared changed: all of it as it is from now on.
+    /// Title, draft, pins, settings or what is shared changed: all of it as it is from now on.
     ThreadUpdated {
         /// The title.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -118,6 +118,9 @@ pub enum Event {
         draft: Option<String>,
         /// What it shares.
         scope: Scope,
+        /// What the user pinned.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pins: Vec<Pin>,
         /// The settings in force.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         settings: Option<Settings>,
@@ -156,6 +159,8 @@ pub enum Event {
     PauseCleared {},
     /// A compaction goes on.
     CompactionUpdated {
+        /// The compaction that it is about, or that it is to be: the same from `started` on.
+        compaction_id: String,
         /// How far it is.
         phase: CompactionPhase,
         /// The way that is tried, or that served.
@@ -167,10 +172,17 @@ pub enum Event {
         /// Why the way did not serve, for people.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+        /// Tokens of the prompt before, where they are known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tokens_before: Option<u32>,
+        /// Tokens of the same prompt afterwards, once it is accepted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tokens_after: Option<u32>,
         /// The compaction, once it is accepted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         compaction: Option<Box<CompactionView>>,
-        /// What is new to persist, once it is accepted.
+        /// What is new to persist, once it is accepted. Of one that was undone: all that its turn still has, to be put in
+        /// the place of what was persisted with it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         metadata: Option<TurnMetadata>,
     },
@@ -279,6 +291,8 @@ pub enum CompactionPhase {
     CannotFit,
     /// What it stands for was changed or cut off: the prompt obeys it no longer.
     Voided,
+    /// The user took it out of force, or put another one in its place.
+    Undone,
 }
 
 /// A command that waited and could not be carried out.

@@ -3,8 +3,10 @@
 
 use super::check::fault;
 use super::context::{
-    ContextCompactParams, ContextCompactResult, ContextInspectParams, ContextInspectResult,
-    ContextRecallParams, ContextRecallResult, ContextSearchParams, ContextSearchResult,
+    ContextCompactParams, ContextCompactResult, ContextEditParams, ContextExcludeParams,
+    ContextInspectParams, ContextInspectResult, ContextPinParams, ContextPinResult, ContextRecallParams,
+    ContextRecallResult, ContextSearchParams, ContextSearchResult, ContextUndoParams, ContextUndoResult,
+    ContextUnpinParams,
 };
 use super::edit::{
     DraftClearParams, DraftResult, DraftSetParams, EditResult, MessageRemoveParams, MessageTruncateParams,
@@ -195,8 +197,23 @@ methods! {
         "Shows what the prompt is made of, how near a compaction is, and who set each setting.",
         ContextInspectParams => ContextInspectResult;
     ContextCompact = "context/compact", ToSidecar, Context,
-        "Compacts now.",
+        "Compacts now, again, or only says what that would do.",
         ContextCompactParams => ContextCompactResult;
+    ContextUndo = "context/undo", ToSidecar, Context,
+        "Takes a compaction out of force: the prompt is again what it would be without it.",
+        ContextUndoParams => ContextUndoResult;
+    ContextEdit = "context/edit", ToSidecar, Context,
+        "Gives an accepted compaction another narrative.",
+        ContextEditParams => ContextCompactResult;
+    ContextExclude = "context/exclude", ToSidecar, Context,
+        "Leaves messages out of every prompt, until it is undone.",
+        ContextExcludeParams => ContextCompactResult;
+    ContextPin = "context/pin", ToSidecar, Context,
+        "Has every prompt show a message or a text, byte for byte.",
+        ContextPinParams => ContextPinResult;
+    ContextUnpin = "context/unpin", ToSidecar, Context,
+        "Takes a pin back.",
+        ContextUnpinParams => ContextPinResult;
     ContextRecall = "context/recall", ToSidecar, Context,
         "Gives what a message said, byte for byte and in parts, also where a prompt shows it cut or not at all.",
         ContextRecallParams => ContextRecallResult;

@@ -319,6 +319,8 @@ pub enum CutReason {
     Repeated,
     /// A round that was dropped without a summary.
     Dropped,
+    /// The user left it out.
+    Excluded,
     /// A user message over the budget for user messages.
     UserMessage,
     /// A call without a result; a stand-in that says so answers it.

@@ -191,6 +191,9 @@ pub struct Snapshot {
     pub pending_calls: Vec<PendingCall>,
     /// All compactions, oldest first.
     pub compactions: Vec<CompactionView>,
+    /// What the user pinned, in the order in which it was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pins: Vec<super::context::Pin>,
     /// The text of the compaction in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,

@@ -105,12 +105,21 @@ pub enum Consent {
 pub enum Retention {
     /// The newest round.
     Rounds,
-    /// The newest requests of the user, this many, with all that follows each.
-    UserTurns(u32),
-    /// The newest messages, this many.
-    Messages(u32),
-    /// The newest messages that weigh this share of the limit together.
-    TokenTail(f64),
+    /// The newest requests of the user, with all that follows each.
+    UserTurns(
+        /// How many, at least 1.
+        u32,
+    ),
+    /// The newest messages.
+    Messages(
+        /// How many, at least 1.
+        u32,
+    ),
+    /// The newest messages that weigh a share of the limit together.
+    TokenTail(
+        /// The share, above 0 and up to 1.
+        f64,
+    ),
 }
 
 /// A share of the limit, above 0 and up to 1, or whether there is one.
@@ -161,6 +170,16 @@ pub struct Triggers {
     pub idle_seconds: Option<CountOrOff>,
 }
 
+/// When texts that are read from elsewhere, such as memories and instruction files, go into a session's prompts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum SystemPrompt {
+    /// Where the prompt's beginning changes anyway: at its start, at a compaction, at a reset.
+    Frozen,
+    /// With each turn; where they changed, the prefix breaks.
+    PerTurn,
+}
+
 /// How far history is made shorter before a model is asked, each step with all before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -184,7 +203,9 @@ pub struct Settings {
     /// The model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
-    /// How sessions are compacted: the name of a built-in policy. What stands below of it wins over it.
+    /// How sessions are compacted: the name of a built-in policy, or the path of a policy file (`threadhold policy`
+    /// prints one): absolute, or in a settings file as seen from there. What else is set wins over it. Only such a file
+    /// can say in which order sections stand and how far a shortened result is cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
     /// The most that a prompt may weigh: a ratio of the window above 0 and up to 1, or a count of at least 100 tokens.
@@ -287,6 +308,27 @@ pub struct Settings {
     /// Another name of `triggers.idleSeconds`, in minutes; 0 is off. `sessionTtlMinutes` is taken as its name too.
     #[serde(default, alias = "sessionTtlMinutes", skip_serializing_if = "Option::is_none")]
     pub idle_compact_after_minutes: Option<u32>,
+    /// Who the model is: a section of the system text. What is set of it is taken at once, and breaks the prefix.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<String>,
+    /// What it does in this session: a section of the system text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// How tools are used: a section of the system text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_rules: Option<String>,
+    /// Tools that are there for the asking: a section of the system text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub toolkit_hints: Option<String>,
+    /// The project that is worked on: a section of the system text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// Whether a section of the system text says how many rounds a turn may have. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iteration_budget: Option<bool>,
+    /// When texts that are read from elsewhere go into prompts. Default: `frozen`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<SystemPrompt>,
     /// Instruction files of the workspace that stand in the system text, by their paths below the folder; an empty list
     /// is none. Of a file that changes, the next request of the user tells. Default: `AGENTS.md` where the sidecar runs
     /// the loop, none where the client does, for then it brings its own.

@@ -20,6 +20,9 @@ pub const HORIZON: usize = 60;
 /// A point at which fewer names were needed says nothing.
 pub const LEAST_NEEDED: usize = 5;
 
+/// Messages that a search gives back.
+const HITS: usize = 10;
+
 /// What a policy kept over all points of a replay.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -48,11 +51,12 @@ impl Row {
         (self.needed > 0).then(|| self.held as f64 / self.needed as f64)
     }
 
-    fn add(&mut self, needed: &BTreeSet<String>, kept: &str, tokens: u32) {
+    /// A name counts as held where the kept text shows it, or `found` gives it back.
+    fn add(&mut self, needed: &BTreeSet<String>, kept: &str, tokens: u32, found: impl Fn(&str) -> bool) {
         let ids: BTreeSet<&str> = identifiers(kept).collect();
         self.needed += needed.len();
         let (held, missing): (Vec<&String>, Vec<&String>) =
-            needed.iter().partition(|id| ids.contains(id.as_str()) || kept.contains(*id));
+            needed.iter().partition(|id| ids.contains(id.as_str()) || kept.contains(*id) || found(id));
         self.held += held.len();
         self.missing.extend(missing.into_iter().map(|id| (self.points, id.clone())));
         self.points += 1;
@@ -70,6 +74,8 @@ pub struct Measure<'a> {
     pub raw_tail: Row,
     /// User words, ledger and the newest rounds, as a policy of the same engine.
     pub words_and_ledger: Row,
+    /// What the policy of the replay kept, with one search of the session for each name that it did not keep.
+    pub with_search: Row,
     /// Compactions that are not counted, because too few names were needed after them.
     pub skipped: usize,
 }
@@ -95,13 +101,22 @@ impl<'a> Measure<'a> {
             own: Row::named(&policy.name),
             raw_tail: Row::named("raw tail of the same size"),
             words_and_ledger: Row::named("user words and ledger"),
+            with_search: Row::named(&format!("{} and a search", policy.name)),
             skipped: 0,
         }
     }
 
-    /// The rows, the simplest first.
-    pub fn rows(&self) -> [&Row; 3] {
-        [&self.raw_tail, &self.words_and_ledger, &self.own]
+    /// Whether a search for this name in what was said before `at` shows it: in the newest messages that hold it, in
+    /// any case, in the part of each that a search shows.
+    fn finds(&self, at: usize, name: &str) -> bool {
+        let wanted = name.to_ascii_lowercase();
+        let shows = |text: &str| {
+            let first = text.to_ascii_lowercase().find(&wanted)?;
+            Some(text.get(first..).is_some_and(|text| text.starts_with(name)))
+        };
+        let hits = self.messages.iter().take(at).rev();
+        let hits = hits.filter_map(|message| shows(&message.said).or_else(|| shows(&message.arguments)));
+        hits.take(HITS).any(|is_shown| is_shown)
     }
 
     /// Names in the arguments of the next calls that stood before `at` and that nothing showed again before that use.
@@ -182,9 +197,12 @@ impl Watch for Measure<'_> {
             return;
         }
         let (kept, tokens) = shown(before, record);
-        self.own.add(&needed, &kept, tokens);
+        self.own.add(&needed, &kept, tokens, |_| false);
+        let mut with_search = std::mem::take(&mut self.with_search);
+        with_search.add(&needed, &kept, tokens, |name| self.finds(at, name));
+        self.with_search = with_search;
         let (tail, tail_tokens) = self.tail(at, tokens);
-        self.raw_tail.add(&needed, &tail, tail_tokens);
+        self.raw_tail.add(&needed, &tail, tail_tokens, |_| false);
         let desk = Desk {
             source: before,
             policy: &WORDS_AND_LEDGER,
@@ -195,6 +213,16 @@ impl Watch for Measure<'_> {
         let slice = slice::slice(before, desk.policy).ok();
         let other = slice.and_then(|slice| desk.with_block(Mode::Ledger, slice, &Ingredients::default()));
         let (kept, tokens) = shown(before, other.as_ref().unwrap_or(record));
-        self.words_and_ledger.add(&needed, &kept, tokens);
+        self.words_and_ledger.add(&needed, &kept, tokens, |_| false);
     }
+}
+
+/// The rows of several policies over one source and window, the simplest first; what is compared with them is taken
+/// where the first of them compacted.
+pub fn rows<'m>(measures: &'m [Measure<'_>]) -> Vec<&'m Row> {
+    let first = measures.first();
+    let compared = first.map(|measure| [&measure.raw_tail, &measure.words_and_ledger]);
+    let own = measures.iter().map(|measure| &measure.own);
+    let searched = first.map(|measure| &measure.with_search);
+    compared.into_iter().flatten().chain(own).chain(searched).collect()
 }

@@ -1,6 +1,6 @@
 //! A replay as people read it: a row per turn, compactions marked, totals. Not for programs; they take `--json`.
 
-use super::measure::{LEAST_NEEDED, Measure};
+use super::measure::{LEAST_NEEDED, Measure, Row, rows};
 use super::report::Counts;
 use super::{Render, Replayed, Unfit, Watch};
 use crate::engine::compact::record::Compaction;
@@ -161,24 +161,30 @@ fn padded(text: &str, width: usize) -> String {
     format!("{cut:<width$}")
 }
 
-/// The rows of `measure` for one file and window.
-pub fn measure_table(file: &str, window: u32, measure: &Measure<'_>, unfit: usize, style: Style) -> String {
+/// The rows of `measure` for one file and window; `unfit` prompts could not be made to fit under any of the policies.
+pub fn measure_table(
+    file: &str,
+    window: u32,
+    measures: &[Measure<'_>],
+    unfit: usize,
+    style: Style,
+) -> String {
     let mut out = String::new();
-    let points = measure.own.points;
+    let (points, skipped) = measures.first().map_or((0, 0), |measure| (measure.own.points, measure.skipped));
     let _ = writeln!(
         out,
-        "{}, window {window}: {points} compactions measured, {} after which fewer than {LEAST_NEEDED} names were needed",
+        "{}, window {window}: {points} compactions measured, {skipped} after which fewer than {LEAST_NEEDED} names were needed",
         style.paint("1", file),
-        measure.skipped
     );
     if unfit > 0 {
         let _ = writeln!(out, "{}", style.paint("31", &format!("{unfit} prompts could not be made to fit")));
     }
-    let _ = writeln!(out, "{:>8}  {:>9}  policy", "recall", "tokens");
-    for row in measure.rows() {
+    let _ = writeln!(out, "{:>8}  {:>9}  {:>11}  policy", "recall", "tokens", "compactions");
+    for row in rows(measures) {
         let tokens = row.retained_tokens / (row.points.max(1) as u64);
         let recall = row.recall().map_or_else(|| "–".to_owned(), |recall| format!("{recall:.3}"));
-        let _ = writeln!(out, "{recall:>8}  {tokens:>9}  {}  [{} of {}]", row.policy, row.held, row.needed);
+        let Row { policy, held, needed, points, .. } = row;
+        let _ = writeln!(out, "{recall:>8}  {tokens:>9}  {points:>11}  {policy}  [{held} of {needed}]");
     }
     out
 }

@@ -5,9 +5,10 @@ use super::asking::command;
 use super::inbox::{Context, Event};
 use super::main_loop::{MainLoop, Slot, wire};
 use super::stores;
-use crate::engine::id::{Ordinal, SessionId};
+use crate::engine::id::{CompactionId, MessageId, Ordinal, PinId, SessionId};
+use crate::engine::prompt::pins::Pinned;
 use crate::engine::search::{self, Found, Hit, Query, Words};
-use crate::engine::session::input::{Command, ReplyTo};
+use crate::engine::session::input::{Command, Compact, ReplyTo};
 use crate::engine::session::recall::Recall;
 use crate::protocol::context::{ContextRecallParams, ContextSearchParams, ContextSearchResult};
 use crate::protocol::convert;
@@ -22,7 +23,42 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Context) -> Result<(), 
             if let Some(waiting) = main.waiting.get_mut(&to) {
                 waiting.progress = params.work_done_token.map(|token| (token, false));
             }
-            command(main, to, &params.session_id, Command::Compact { focus: params.focus })
+            let compact = Compact {
+                focus: params.focus,
+                redo: params.redo.map(CompactionId::new),
+                keep: params.keep.iter().map(MessageId::new).collect(),
+                preview: params.preview,
+            };
+            command(main, to, &params.session_id, Command::Compact(compact))
+        }
+        Context::Undo(params) => {
+            let id = params.compaction_id.map(CompactionId::new);
+            command(main, to, &params.session_id, Command::Undo(id))
+        }
+        Context::Edit(params) => {
+            let compaction = CompactionId::new(&params.compaction_id);
+            let edit = Command::Edit { compaction, narrative: params.narrative };
+            command(main, to, &params.session_id, edit)
+        }
+        Context::Exclude(params) => {
+            let messages = params.message_ids.iter().map(MessageId::new).collect();
+            command(main, to, &params.session_id, Command::Exclude(messages))
+        }
+        Context::Pin(params) => {
+            let what = match (params.message_id, params.text) {
+                (Some(id), None) => Pinned::Message(MessageId::new(id)),
+                (None, Some(text)) => Pinned::Text(text.into()),
+                _ => {
+                    return Err(ProtocolError::invalid(
+                        "messageId",
+                        "a pin is a messageId or a text, one of both",
+                    ));
+                }
+            };
+            command(main, to, &params.session_id, Command::Pin(what))
+        }
+        Context::Unpin(params) => {
+            command(main, to, &params.session_id, Command::Unpin(PinId::new(&params.pin_id)))
         }
         Context::Recall(params) => {
             let id = params.session_id.clone();

@@ -154,6 +154,7 @@ impl MainLoop {
     }
 
     fn instructions_are(&mut self, folder: &str, name: &str, found: Found) {
+        tracing::info!(folder, name, "an instruction file changed");
         let Some(text) = self.instructions(folder, name, found) else { return };
         let concerned = self.sessions.iter().filter_map(|(id, slot)| match slot {
             Slot::Live(live) if live.session.head().workspace == folder => {

@@ -160,6 +160,11 @@ asks! {
     Context {
         ContextInspect => Inspect,
         ContextCompact => Compact,
+        ContextUndo => Undo,
+        ContextEdit => Edit,
+        ContextExclude => Exclude,
+        ContextPin => Pin,
+        ContextUnpin => Unpin,
         ContextRecall => Recall,
         ContextSearch => Search,
     }

@@ -1,10 +1,10 @@
 //! Settings that come neither over the wire nor from a policy: flags, the environment, files. Where they stand and how
 //! they are written; what they mean is said in `settings`.
 
-use super::settings::{Fault, Layer, names};
+use super::settings::{Fault, Layer, is_policy_file, names};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use toml::de::Error as NoToml;
 
 /// Settings of the command line.
@@ -149,12 +149,22 @@ pub(super) fn user_file(variable: impl Fn(&str) -> Option<String>) -> Option<Pat
 /// The settings in a file's text. Text that is no TOML is an error that says where, and nothing of what stands there.
 pub(super) fn file(text: &str, place: &str) -> Result<(Layer, Vec<Fault>), String> {
     let read = toml::from_str::<Map<String, Value>>(text);
-    read.map(|raw| Layer::written(raw, place)).map_err(|error: NoToml| {
+    read.map(|raw| Layer::written(seen_from(place, raw), place)).map_err(|error: NoToml| {
         let at = error.span().map_or(0, |span| span.start).min(text.len());
         let before = text.as_bytes().get(..at).unwrap_or_default();
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
         format!("it is not TOML at line {line}")
     })
+}
+
+/// Paths in a file are seen from where that is.
+fn seen_from(place: &str, mut raw: Map<String, Value>) -> Map<String, Value> {
+    if let (Some(Value::String(policy)), Some(folder)) = (raw.get_mut("policy"), Path::new(place).parent())
+        && is_policy_file(policy)
+    {
+        *policy = folder.join(&*policy).display().to_string();
+    }
+    raw
 }
 
 #[cfg(test)]
@@ -182,6 +192,9 @@ mod tests {
             "retention" => json!({ "messages": 7 }),
             "placement" => json!("systemMessage"),
             "titles" => json!("model"),
+            "systemPrompt" => json!("perTurn"),
+            "iterationBudget" => json!(true),
+            "identity" | "role" | "toolRules" | "toolkitHints" | "project" => json!("To be careful."),
             "synchronous" => json!("normal"),
             "ownTools" => json!(["recall"]),
             "instructionFiles" => json!(["CLAUDE.md"]),

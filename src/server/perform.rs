@@ -245,7 +245,12 @@ impl MainLoop {
             Phase::Started => "the conversation is too long, making room",
             Phase::Summarizing => "summing up the conversation",
             Phase::FellBack => "the summary failed, trying another way",
-            Phase::Accepted | Phase::Refused | Phase::Cancelled | Phase::CannotFit | Phase::Voided => return,
+            Phase::Accepted
+            | Phase::Refused
+            | Phase::Cancelled
+            | Phase::CannotFit
+            | Phase::Voided
+            | Phase::Undone => return,
         };
         let told = self.waiting.values_mut().filter(|waiting| waiting.session.as_ref() == Some(id));
         let mut values = Vec::new();

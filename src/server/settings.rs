@@ -4,7 +4,7 @@
 mod effective;
 mod layer;
 
-pub(super) use effective::{model_facts, result_tokens, shown};
+pub(super) use effective::{is_policy_file, model_facts, result_tokens, shown};
 pub(super) use layer::{Fault, Layer, names};
 
 use crate::engine::session::settings::{Client, Settings as Effective};

@@ -1,6 +1,7 @@
 //! Events as a client reads them. What happens when is the session's.
 
-use super::wire_session::{metadata, queue, reasons, refused, restored, view};
+use super::refused::refused;
+use super::wire_session::{metadata, pins, queue, reasons, restored, view};
 use crate::engine::session::Session;
 use crate::engine::session::effect::Refusal;
 use crate::engine::session::event::{self, EventBody};
@@ -53,6 +54,7 @@ fn body(session: &Session, body: &EventBody) -> Event {
             generation: thread.generation.0,
             draft: thread.draft.as_ref().map(ToString::to_string),
             scope: convert::scope(&thread.scope),
+            pins: pins(session, &thread.pins),
             settings: Some(super::settings::shown(session.settings())),
         },
         EventBody::RuntimeUpdated { state: now, turn, ended } => Event::RuntimeUpdated {
@@ -65,15 +67,22 @@ fn body(session: &Session, body: &EventBody) -> Event {
         EventBody::PauseRequired(calls) => Event::PauseRequired { reasons: reasons(calls) },
         EventBody::PauseCleared => Event::PauseCleared {},
         EventBody::CompactionUpdated(update) => Event::CompactionUpdated {
+            compaction_id: update.id.as_str().to_owned(),
             phase: update.phase.into(),
             mode: update.mode.map(Into::into),
             trigger: Some(update.trigger.into()),
             reason: update.reason.clone(),
+            tokens_before: update.tokens_before,
+            tokens_after: update.record.as_ref().map(|(record, _)| record.tokens_after),
             compaction: update
                 .record
                 .as_ref()
                 .map(|(record, _)| Box::new(view(session.transcript(), record))),
-            metadata: update.record.as_ref().and_then(|(_, summary)| metadata(std::slice::from_ref(summary))),
+            metadata: match (&update.left, &update.record) {
+                (Some(left), _) => Some(convert::turn_metadata(left)),
+                (None, Some((_, summary))) => metadata(std::slice::from_ref(summary)),
+                (None, None) => None,
+            },
         },
         EventBody::PrefixBroken { causes, reused, lost } => Event::PrefixBroken {
             causes: causes.iter().map(|cause| (*cause).into()).collect(),

@@ -3,30 +3,31 @@
 
 use super::listed;
 use super::main_loop::wire;
+use super::refused::refused;
 use super::settings::{Layers, shown};
 use crate::engine::compact::metadata::SummaryMetadata;
 use crate::engine::compact::record::Compaction;
 use crate::engine::compact::restore::Verdict;
 use crate::engine::id::CallId;
+use crate::engine::prompt::pins::Pin;
 use crate::engine::session::Session;
-use crate::engine::session::acceptance;
 use crate::engine::session::effect::{Answer, Diagnostic, Reason, Refusal, Rendered};
 use crate::engine::session::input;
 use crate::engine::session::queue::{Accepted, QueueItem};
 use crate::engine::session::reconcile::Report;
 use crate::engine::session::settings::{ModelFacts, Settings};
 use crate::engine::session::snapshot::{Inspection, Snapshot, TurnSnapshot};
-use crate::engine::session::state::StateName;
 use crate::engine::session::stored::Always;
 use crate::engine::transcript::Transcript;
 use crate::protocol::context::{
-    CompactionView, ContextCompactResult, ContextInspectResult, ContextRecallResult, SectionTokens,
+    self, CompactionView, ContextCompactResult, ContextInspectResult, ContextPinResult, ContextRecallResult,
+    ContextUndoResult, SectionTokens,
 };
 use crate::protocol::convert;
 use crate::protocol::edit::{
     EditResult, QueueRemoveResult, SessionForkResult, SessionImportResult, SessionResetResult,
 };
-use crate::protocol::error::{ErrorData, ProtocolError};
+use crate::protocol::error::ProtocolError;
 use crate::protocol::event::CompactionPhase;
 use crate::protocol::message::{Arguments, Part};
 use crate::protocol::prompt::{PromptMessage, PromptRenderResult, PromptRole};
@@ -107,8 +108,21 @@ pub(super) fn answer(
         Answer::Compacted(Ok(made)) => wire(&ContextCompactResult {
             compaction: Some(view(session.transcript(), &made.0)),
             metadata: Some(convert::turn_metadata(std::slice::from_ref(&made.1))),
-            reason: None,
+            ..ContextCompactResult::default()
         }),
+        Answer::Previewed(preview) => wire(&ContextCompactResult {
+            preview: Some(convert::preview(session.transcript(), &preview)),
+            ..ContextCompactResult::default()
+        }),
+        Answer::Undone(undone) => wire(&ContextUndoResult {
+            compaction_id: undone.id.as_str().to_owned(),
+            in_force_id: session.transcript().in_force().map(|record| record.id.as_str().to_owned()),
+            turn_id: undone.turn.map(|turn| turn.as_str().to_owned()),
+            metadata: convert::turn_metadata(&undone.left),
+        }),
+        Answer::Pinned(pin) => {
+            wire(&ContextPinResult { pin_id: pin.as_str().to_owned(), pins: pins(session, session.pins()) })
+        }
         Answer::Compacted(Err(reason)) => {
             wire(&ContextCompactResult { reason: Some(reason), ..ContextCompactResult::default() })
         }
@@ -128,59 +142,6 @@ pub(super) fn answer(
         }),
         Answer::Inspected(inspection) => wire(&inspected(session, layers, *inspection)),
     }
-}
-
-/// Why a session did not do it.
-pub(super) fn refused(session: &Session, refusal: &Refusal) -> ProtocolError {
-    // What the other driver's sessions take is no way on.
-    let accepts = |now: StateName| -> Vec<String> {
-        acceptance::accepts(now, session.head().driver).into_iter().map(str::to_owned).collect()
-    };
-    let taken = |now: StateName| ErrorData::InvalidState { state: now.into(), accepts: accepts(now) };
-    let data = match refusal {
-        Refusal::InvalidState { state: now, .. } => taken(*now),
-        Refusal::OtherDriver(_) => taken(session.state().name()),
-        Refusal::Empty(_) => {
-            return ProtocolError::new(
-                ErrorData::InvalidParams { field: String::new(), reason: refusal.to_string() },
-                format!("{refusal}; nothing was done"),
-            );
-        }
-        Refusal::QueueFull { limit } => ErrorData::QueueFull { limit: *limit },
-        Refusal::NotEmpty => taken(session.state().name()),
-        Refusal::Unknown { what, id } | Refusal::Settled { what, id } => {
-            let field = if *what == "tool call" { "toolCallId" } else { what };
-            ErrorData::StaleReference { field: field.to_owned(), id: id.clone() }
-        }
-        Refusal::BudgetExceeded(exceeded) => exceeded.into(),
-        Refusal::CannotFit(sizes) => sizes.into(),
-        Refusal::Settings(error) => {
-            ErrorData::InvalidParams { field: "settings".into(), reason: error.to_string() }
-        }
-        Refusal::Cancelled => ErrorData::Cancelled {},
-        Refusal::Provider { cause, .. } => ErrorData::ProviderError {
-            provider: "editor".into(),
-            status: None,
-            cause: (*cause).to_owned(),
-            retry_after_ms: None,
-            excerpt: None,
-        },
-    };
-    let message = match refusal {
-        Refusal::InvalidState { state: now, .. } => {
-            let particular = acceptance::particular(*now, session.head().driver).join(", ");
-            format!("the session is {}; beside what it always takes, it takes {particular} now", now.name())
-        }
-        Refusal::BudgetExceeded(exceeded) => format!(
-            "{exceeded}. Nothing was sent and nothing is lost. Allow summarize, or choose a model with a larger window"
-        ),
-        Refusal::CannotFit(sizes) => format!(
-            "{sizes}. Nothing was sent and nothing is lost. Offer fewer tools, shorten the system text or the request, \
-             or choose a model with a larger window"
-        ),
-        other => other.to_string(),
-    };
-    ProtocolError::new(data, message)
 }
 
 /// What became of a command that is carried out at once or waits.
@@ -222,6 +183,11 @@ pub(super) fn queue(items: &[QueueItem]) -> Vec<session::QueueItem> {
 /// A record with its metadata.
 pub(super) fn view(transcript: &Transcript, record: &Compaction) -> CompactionView {
     convert::compaction_view(transcript, record)
+}
+
+/// Pins with their sizes.
+pub(super) fn pins(session: &Session, pins: &[Pin]) -> Vec<context::Pin> {
+    pins.iter().map(|pin| convert::pin(pin, session.pin_tokens(&pin.id))).collect()
 }
 
 /// Calls that wait for the user.
@@ -283,6 +249,7 @@ pub(super) fn whole(session: &Session, snapshot: Snapshot) -> session::Snapshot 
         pause: (!snapshot.pause.is_empty()).then(|| Pause { reasons: reasons(&snapshot.pause) }),
         pending_calls: snapshot.pending.iter().map(|call| pending(call, &turn_id)).collect(),
         compactions: snapshot.compactions.iter().map(|(record, _)| view(transcript, record)).collect(),
+        pins: pins(session, &snapshot.thread.pins),
         summary: in_force.map(|record| record.block.to_string()).filter(|block| !block.is_empty()),
         summarized_count: in_force.map_or(0, |record| record.resume_at().0),
         settings: shown(&snapshot.settings),
@@ -445,6 +412,9 @@ fn inspected(session: &Session, layers: &Layers, inspection: Inspection) -> Cont
             .collect(),
         coverage: convert::coverage(&inspection.coverage),
         cuts: convert::cuts(session, &inspection.cuts),
+        pins: pins(session, session.pins()),
+        triggers: inspection.triggers.iter().map(convert::trigger_state).collect(),
+        usage: inspection.usage.map(Into::into),
         settings: layers.sources(&session.head().workspace, &own, settings),
     }
 }

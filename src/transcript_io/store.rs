@@ -10,7 +10,7 @@ use crate::engine::message::{Body, Message, NewMessage};
 use crate::engine::prompt::item::Tool;
 use crate::engine::tokens::{PER_MESSAGE, TokenCount};
 use crate::engine::transcript::Transcript;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Import {
     /// Writes everything into a new session. Recorded compactions become records that no rendering obeys.
@@ -125,6 +125,7 @@ fn compaction(
         kept_users: Vec::new(),
         reported_users: Vec::new(),
         open_requests: Vec::new(),
+        excluded: BTreeSet::new(),
         // 0 where the source does not say; it never says how large the prompt was afterwards.
         tokens_before: recorded.tokens_before.unwrap_or(0),
         tokens_after: 0,
@@ -140,6 +141,7 @@ fn compaction(
         input_truncated: false,
         num_rounds: to.map_or(0, |to| as_count(transcript.first_round_from(to.next()))),
         previous: None,
+        replaces: None,
         turn: None,
         created_at: None,
         duration_ms: None,

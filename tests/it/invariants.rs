@@ -7,6 +7,7 @@ mod drive;
 mod expect;
 mod generate;
 mod rules;
+mod undo;
 
 use check::{Seen, hold};
 use drive::{Whole, hold_at_every_length, hold_with_injections};
@@ -15,11 +16,12 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngSeed, TestRunner};
 use threadhold::engine::compact::policy::OFF;
-use threadhold::engine::compact::record::Mode;
+use threadhold::engine::compact::record::{Mode, Placement};
 use threadhold::engine::settings::BudgetSettings;
 use threadhold::engine::tokens::QuarterOfChars;
 use threadhold::replay::{Options, Unfit, replay};
 use threadhold::tokenizer::O200k;
+use undo::hold_undone;
 
 /// The same cases in every run; nothing is written to disk. `PROPTEST_CASES` and `PROPTEST_RNG_SEED` ask for others.
 fn config(cases: u32) -> ProptestConfig {
@@ -134,6 +136,17 @@ fn the_ladder_ends_whatever_the_model_does() {
             }
         }
     }
+}
+
+/// rows: V10
+#[test]
+fn p6_undo_is_the_earlier_bytes_and_what_was_said_since() {
+    let placements = [Placement::UserAtBoundary, Placement::SystemMessage, Placement::SystemPromptTail];
+    let mut undone = 0;
+    for (case, placement) in fixed(21, case()).take(90).zip(placements.into_iter().cycle()) {
+        undone += hold_undone(&case, placement, &QuarterOfChars);
+    }
+    assert!(undone > 200, "{undone} are not enough to tell");
 }
 
 /// rows: M14, V5

@@ -8,6 +8,7 @@ mod delta;
 mod desk;
 mod import;
 mod invariants;
+mod ledger;
 mod policies;
 mod promises;
 mod protocol;

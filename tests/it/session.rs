@@ -4,6 +4,7 @@
 mod attached;
 pub(crate) mod bench;
 mod breaks;
+mod by_hand;
 mod drive;
 mod edges;
 mod estimates;
@@ -15,6 +16,7 @@ mod model;
 mod prefix;
 mod rewinding;
 mod settled;
+mod shown;
 mod table;
 mod waiting;
 
@@ -69,6 +71,20 @@ const SEEN: &[&str] = &[
     "Render Cancelled",
     "Compact done",
     "Compact later",
+    "Compact Unusable",
+    "Undo done",
+    "Undo Unusable",
+    "Undo CannotUndo",
+    "undone to the earlier bytes",
+    "EditCompaction done",
+    "EditCompaction NoRoom",
+    "Exclude done",
+    "Exclude Unusable",
+    "Pin done",
+    "Pin NoRoom",
+    "Unpin done",
+    "Unpin Unknown",
+    "Undone",
     "Inspect done",
     "Recall done",
     "Search done",

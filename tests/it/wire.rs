@@ -3,6 +3,7 @@
 
 mod alike;
 mod bad_input;
+mod by_hand;
 #[allow(dead_code, reason = "the tests of the methods use the rest")]
 pub mod client;
 mod conversation;
@@ -17,6 +18,7 @@ mod follow;
 mod frames;
 mod ground;
 mod histories;
+mod instructions;
 mod load;
 mod loops;
 mod losses;
@@ -27,6 +29,7 @@ mod review;
 mod script;
 mod search;
 mod secrets;
+mod settings;
 mod stores;
 mod summaries;
 mod waiting;

@@ -122,7 +122,8 @@ pub fn rank(transcript: &Transcript, through: Ordinal) -> Vec<Ranked<'_>> {
     let places = places(transcript, from, through);
     let mut uses: BTreeMap<&str, Use<'_>> = BTreeMap::new();
     let messages = transcript.range(from, through);
-    for (message, here) in messages.iter().zip(&places).filter(|(message, _)| message.visible_to_model) {
+    let is_for_model = |message: &Message| message.visible_to_model && !transcript.is_excluded(message.ord);
+    for (message, here) in messages.iter().zip(&places).filter(|(message, _)| is_for_model(message)) {
         for mention in mentions(message) {
             let entry = uses.entry(&mention.id).or_default();
             entry.weight += u32::from(mention.weight);

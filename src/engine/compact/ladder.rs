@@ -167,7 +167,8 @@ fn limit_history(desk: Desk<'_>, slice: Slice) -> Option<Compaction> {
 fn ask_full(desk: Desk<'_>, slice: Slice, mut fallbacks: Vec<Fallback>) -> Step {
     let live = prompt::draft(desk.source, desk.source.transcript.in_force());
     let is_later = |item: &Item| {
-        item.sources.iter().any(|source| source.shown != Shown::Kept && source.ord > slice.through)
+        let in_place = |shown| !matches!(shown, Shown::Kept | Shown::Pinned);
+        item.sources.iter().any(|source| in_place(source.shown) && source.ord > slice.through)
     };
     let end = live.items.iter().position(is_later).unwrap_or(live.items.len());
     let mut items: Vec<Item> = live.items.into_iter().take(end).collect();
@@ -212,9 +213,8 @@ fn ask_simple(desk: Desk<'_>, slice: Slice, fallbacks: Vec<Fallback>) -> Step {
     let from = previous.map_or(Ordinal(0), Compaction::resume_at);
     let mut truncated = false;
     for message in transcript.range(from, slice.through) {
-        let Some(entry) = template::transcript_entry(message).filter(|_| message.visible_to_model) else {
-            continue;
-        };
+        let is_for_model = message.visible_to_model && !transcript.is_excluded(message.ord);
+        let Some(entry) = template::transcript_entry(message).filter(|_| is_for_model) else { continue };
         truncated |= shortens(&message.body, &entry);
         for part in parts_within(&entry, most, desk.counter) {
             let size = desk.counter.count(part) + 2;
@@ -421,7 +421,8 @@ fn shortened_newest(desk: Desk<'_>, slice: Option<Slice>, to_half: bool) -> BTre
     let from = slice.map_or(resume, |slice| slice.through.next());
     let rest = segments(transcript, from, Ordinal(u32::MAX));
     let request = plan::running_requests(transcript, Ordinal(u32::MAX));
-    let free = desk.source.budget.limit.saturating_sub(desk.source.fixed.tokens() + request);
+    let before = desk.source.fixed.tokens_through(newest.assistant);
+    let free = desk.source.budget.limit.saturating_sub(before + request);
     limit::level(transcript, &results, LEAST_RESULT, desk.counter, |actions| {
         let rounds = rest.iter().filter(|segment| !segment.is_user);
         to_half && rounds.map(|segment| segment.tokens(transcript, actions)).sum::<u32>() <= free / 2
@@ -442,13 +443,16 @@ fn cannot_fit(desk: Desk<'_>, newest: &BTreeMap<Ordinal, Action>) -> CannotFit {
     });
     let current_message = plan::running_requests(transcript, Ordinal(u32::MAX));
     let fixed = desk.source.fixed;
-    let (tools, pins) = (fixed.tool_tokens(), fixed.memory_tokens());
+    let newest = round.map_or(Ordinal(u32::MAX), |round| round.assistant);
+    let shown_in_place = fixed.pins.tokens_after(newest);
+    let (tools, pins) = (fixed.tool_tokens(), fixed.memory_tokens() - shown_in_place);
+    let system = fixed.tokens() - fixed.tool_tokens() - fixed.memory_tokens();
     CannotFit {
         window: desk.source.budget.window,
         limit: desk.source.budget.limit,
-        needed: fixed.tokens() + current_message + newest_round,
+        needed: tools + system + pins + current_message + newest_round,
         tools,
-        system: fixed.tokens() - tools - pins,
+        system,
         pins,
         current_message,
         newest_round,

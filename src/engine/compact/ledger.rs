@@ -206,7 +206,9 @@ impl<'t> Reading<'t> {
         let from = self.next;
         self.next = Ordinal(to.0.saturating_add(1)).max(from);
         let rounds = transcript.rounds().iter().skip(transcript.first_round_from(from));
-        for round in rounds.take_while(|round| round.assistant <= to) {
+        let is_shown = |ord: Ordinal| !transcript.is_excluded(ord);
+        let rounds = rounds.take_while(|round| round.assistant <= to);
+        for round in rounds.filter(|round| is_shown(round.assistant)) {
             let Some(message) = transcript.message(round.assistant) else { continue };
             let Body::Assistant { calls, .. } = &message.body else { continue };
             for ((call, about), answer) in calls.iter().zip(message.about()).zip(&round.results) {
@@ -217,7 +219,8 @@ impl<'t> Reading<'t> {
                 self.add(call, about, result);
             }
         }
-        for message in transcript.range(from, to).iter().filter(|message| message.visible_to_model) {
+        let messages = transcript.range(from, to).iter();
+        for message in messages.filter(|message| message.visible_to_model && is_shown(message.ord)) {
             self.images.extend(images(message));
         }
     }

@@ -15,6 +15,7 @@ pub fn replaced(source: Source<'_>, to: Placement, counter: &dyn TokenCount) -> 
     let mut moved = Compaction {
         id: transcript.next_compaction_id(),
         previous: Some(record.id.clone()),
+        replaces: Some(record.id.clone()),
         generation: transcript.generation(),
         placement: to,
         block_tokens: counter.count(&block) + PER_MESSAGE,

@@ -88,7 +88,7 @@ fn first_request(transcript: &Transcript, through: Ordinal) -> u32 {
     }
 }
 
-/// The requests of a turn up to `through`, hidden ones left out.
+/// The requests of a turn up to `through`, without hidden ones and those that the user left out.
 fn requests<'t>(
     transcript: &'t Transcript,
     turn: &'t Turn,
@@ -97,7 +97,7 @@ fn requests<'t>(
     let ords = turn.requests.iter().filter(move |ord| **ord <= through);
     ords.filter_map(|ord| transcript.message(*ord))
         .map(|message| &**message)
-        .filter(|message| !message.is_hidden())
+        .filter(|message| !message.is_hidden() && !transcript.is_excluded(message.ord))
 }
 
 /// How much room a compaction has.
@@ -120,14 +120,17 @@ pub fn room(source: Source<'_>, policy: &Policy, through: Ordinal, after: u32, k
     let limit = source.budget.limit;
     // Older user words never take more than half of what tools, the request and the newest round leave.
     let request = running_requests(source.transcript, through);
-    let half = limit.checked_sub(source.fixed.tokens() + after + request)? / 2;
+    let before = source.fixed.tokens_through(through);
+    let half = limit.checked_sub(before + after + request)? / 2;
     let budget = policy.user_messages.of(limit).min(half);
     let first: u32 = match keep {
         Keep::Words => first_request(source.transcript, through),
         Keep::CurrentOnly => 0,
     };
-    let words = user_words(source.transcript, through, budget.saturating_sub(first), keep);
-    let fixed = source.fixed.tokens() + words.tokens + after;
+    let mut words = user_words(source.transcript, through, budget.saturating_sub(first), keep);
+    // A pin shows what its message says, so that is not out of sight.
+    words.reported.retain(|ord| !source.fixed.pins.holds(*ord));
+    let fixed = before + words.tokens + after;
     let free = limit.checked_sub(fixed)?;
     let space = policy.target_ratio.of(free);
     Some(Room { through, words, fixed, target: fixed + space, space })

@@ -5,7 +5,7 @@
 use crate::engine::id::{CompactionId, Generation, Ordinal, RoundId, Time, TurnId};
 use crate::engine::message::Text;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A span of a session as a prompt shows it from now on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,6 +40,9 @@ pub struct Compaction {
     pub reported_users: Vec<Ordinal>,
     /// The requests of the turn that was cut in its middle; they stand after the block, before the turn's rounds.
     pub open_requests: Vec<Ordinal>,
+    /// Messages that the user left out, calls with their results. Newer records carry them on.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub excluded: BTreeSet<Ordinal>,
     /// Tokens of the prompt that was too large.
     pub tokens_before: u32,
     /// Tokens of the same prompt under this record.
@@ -70,6 +73,9 @@ pub struct Compaction {
     pub num_rounds: u32,
     /// The record that was in force before.
     pub previous: Option<CompactionId>,
+    /// The record that the user put this one in the place of; it comes back where this one is undone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<CompactionId>,
     /// The turn that ran when it was made; its metadata belongs to that turn (source: 003).
     #[serde(default)]
     pub turn: Option<TurnId>,
@@ -255,7 +261,8 @@ impl Compaction {
             Action::Repeat { newer, .. } => Some(*newer),
             Action::Shorten { .. } => None,
         });
-        spans.chain(users.copied()).chain(self.actions.keys().copied()).chain(newer).max()
+        let named = spans.chain(users.copied()).chain(self.excluded.iter().copied());
+        named.chain(self.actions.keys().copied()).chain(newer).max()
     }
 
     /// Whether all that it speaks of is among so many messages.
@@ -271,6 +278,7 @@ impl Compaction {
         let mut users = [&self.kept_users, &self.reported_users, &self.open_requests].into_iter().flatten();
         spans.into_iter().flatten().any(|span| span.holds(ord))
             || users.any(|user| *user == ord)
+            || self.excluded.contains(&ord)
             || self.actions.contains_key(&ord)
             || self
                 .actions

@@ -173,6 +173,7 @@ fn move_by(record: &mut Compaction, by: i64) -> Option<()> {
     record.kept_users = all(&record.kept_users)?;
     record.reported_users = all(&record.reported_users)?;
     record.open_requests = all(&record.open_requests)?;
+    record.excluded = record.excluded.iter().map(|ord| moved(*ord)).collect::<Option<_>>()?;
     let mut actions = BTreeMap::new();
     for (ord, action) in &record.actions {
         let action = match *action {
@@ -221,6 +222,7 @@ fn of_others(
         kept_users: cutting.kept_users,
         reported_users: cutting.reported_users,
         open_requests: cutting.open_requests,
+        excluded: BTreeSet::new(),
         tokens_before: 0,
         tokens_after: 0,
         estimator: with.counter.name().to_owned(),
@@ -235,6 +237,7 @@ fn of_others(
         input_truncated: false,
         num_rounds: u32::try_from(rounds).unwrap_or(u32::MAX),
         previous: transcript.in_force().map(|previous| previous.id.clone()),
+        replaces: None,
         turn: transcript.turns().get(turn).map(|turn| turn.id.clone()),
         created_at: None,
         duration_ms: None,

@@ -146,6 +146,25 @@ pub fn moved(block: &str, to: Placement, last_active: Option<&str>) -> String {
     placed(content.trim_end(), to, last_active)
 }
 
+/// The same block with another narrative; all else in it stays byte for byte. One that somebody else wrote is nothing
+/// but its narrative, and is made anew.
+pub fn renarrated(block_text: &str, old: Option<&str>, new: &str) -> String {
+    let part = |narrative: &str| format!("\n{}\n", escape(narrative.trim_end()));
+    let fresh =
+        || block(&BlockParts { narrative: Some(new.to_owned()), covers: true, ..BlockParts::default() });
+    match old {
+        Some(old) => match block_text.split_once(&part(old)) {
+            Some((before, after)) if before.contains(FRAME) => format!("{before}{}{after}", part(new)),
+            _ => fresh(),
+        },
+        // It stands behind the frame, before ledger and names.
+        None => {
+            let frame = block_text.match_indices('\n').nth(1).map(|(at, _)| block_text.split_at(at + 1));
+            frame.map_or_else(fresh, |(before, after)| format!("{before}{}{after}", part(new)))
+        }
+    }
+}
+
 /// Takes the meaning out of tags that only this module may write.
 pub fn escape(text: &str) -> String {
     let mut out = text.to_owned();

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Coverage {
     /// Messages of the session.
     pub messages: u32,
-    /// Shown whole; kept user messages are among them.
+    /// Shown whole; kept user messages and pins are among them.
     pub raw: u32,
     /// Shown by head and tail, or folded into a newer copy.
     pub shortened: u32,
@@ -68,14 +68,17 @@ pub fn fates(
 ) -> impl Iterator<Item = Option<Fate>> {
     let mut shown: BTreeMap<Ordinal, Shown> = BTreeMap::new();
     for source in prompt.items.iter().flat_map(|item| &item.sources) {
-        shown.insert(source.ord, source.shown);
+        // A pin stands before what is shown shortened, and shows it whole.
+        shown.entry(source.ord).or_insert(source.shown);
     }
     let cut: BTreeSet<Ordinal> = prompt.cuts.iter().filter_map(|cut| cut.ord).collect();
     transcript.messages().iter().map(move |message| match shown.get(&message.ord) {
-        Some(Shown::Raw | Shown::Kept) => Some(Fate::Raw),
+        Some(Shown::Raw | Shown::Kept | Shown::Pinned) => Some(Fate::Raw),
         Some(Shown::Shortened) => Some(Fate::Shortened),
         None if message.is_hidden() => Some(Fate::Hidden),
-        None if record.is_some_and(|r| r.covers(message.ord)) => Some(Fate::Covered),
+        None if record.is_some_and(|r| r.covers(message.ord) && !r.excluded.contains(&message.ord)) => {
+            Some(Fate::Covered)
+        }
         None if cut.contains(&message.ord) => Some(Fate::Dropped),
         None => None,
     })

@@ -8,6 +8,7 @@ use crate::engine::id::Ordinal;
 use crate::engine::message::cut::{head_and_tail, joined};
 use crate::engine::message::{Body, Content, Message, SYSTEM_IN_HISTORY};
 use crate::engine::transcript::{Round, Transcript};
+use std::collections::BTreeSet;
 
 /// Answers a call whose result was never recorded: after an abort, a crash, an import.
 pub const NO_RESULT: &str = "[no result was recorded: the call was interrupted]";
@@ -96,22 +97,37 @@ impl<'a> History<'a> {
     /// The loss ledger of a record: what it dropped, and the user messages that did not fit.
     fn report(&self, record: &Compaction, prompt: &mut Prompt) {
         let dropped = record.dropped.map_or(&[][..], |span| self.transcript.range(span.from, span.to));
-        let kept = |ord: &Ordinal| record.kept_users.contains(ord) || record.open_requests.contains(ord);
-        for message in dropped.iter().filter(|message| message.visible_to_model && !kept(&message.ord)) {
+        let sources = prompt.items.iter().flat_map(|item| &item.sources);
+        let pinned: BTreeSet<Ordinal> =
+            sources.filter(|source| source.shown == Shown::Pinned).map(|source| source.ord).collect();
+        let is_told = |ord: &Ordinal| {
+            let kept = record.kept_users.contains(ord) || record.open_requests.contains(ord);
+            kept || record.excluded.contains(ord) || pinned.contains(ord)
+        };
+        for message in dropped.iter().filter(|message| message.visible_to_model && !is_told(&message.ord)) {
             prompt.cuts.push(cut(message, CutReason::Dropped, 0));
         }
-        for message in record.reported_users.iter().filter_map(|ord| self.transcript.message(*ord)) {
+        let reported = record.reported_users.iter().filter(|ord| !pinned.contains(ord));
+        for message in reported.filter_map(|ord| self.transcript.message(*ord)) {
             prompt.cuts.push(cut(message, CutReason::UserMessage, 0));
+        }
+        for message in record.excluded.iter().filter_map(|ord| self.transcript.message(*ord)) {
+            prompt.cuts.push(cut(message, CutReason::Excluded, 0));
         }
     }
 
     /// Items of the inclusive range. A round's results follow its calls in the calls' order, whatever order they came
-    /// in, and nothing stands between.
+    /// in, and nothing stands between. What the user left out is reported with its record.
     fn span(&self, from: Ordinal, to: Ordinal, cuts: &mut Vec<Cut>) -> Vec<Item> {
         let mut items = Vec::new();
         let mut rounds =
             self.transcript.rounds().iter().skip(self.transcript.first_round_from(from)).peekable();
+        let excluded = self.compaction.map(|record| &record.excluded);
         for message in self.transcript.range(from, to) {
+            if excluded.is_some_and(|excluded| excluded.contains(&message.ord)) {
+                rounds.next_if(|round| round.assistant == message.ord);
+                continue;
+            }
             match &message.body {
                 Body::Event { kind, .. } if kind == SYSTEM_IN_HISTORY => {
                     cuts.push(cut(message, CutReason::SystemInHistory, 0));

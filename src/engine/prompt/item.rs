@@ -102,6 +102,8 @@ pub enum Shown {
     Shortened,
     /// All of it, a user message taken out of the covered span.
     Kept,
+    /// All of it, as a pin.
+    Pinned,
 }
 
 /// A section's name and size, for people who must find what is too large.

@@ -79,6 +79,7 @@ impl Shown {
             Shown::Raw => "raw",
             Shown::Shortened => "shortened",
             Shown::Kept => "kept",
+            Shown::Pinned => "pinned",
         }
     }
 
@@ -87,6 +88,7 @@ impl Shown {
             Shown::Raw => "",
             Shown::Shortened => "~",
             Shown::Kept => "=",
+            Shown::Pinned => "!",
         }
     }
 }

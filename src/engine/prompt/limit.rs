@@ -25,7 +25,8 @@ pub fn fold_repeats(
 ) -> BTreeMap<Ordinal, Action> {
     let mut newest: BTreeMap<String, Ordinal> = BTreeMap::new();
     let mut actions = BTreeMap::new();
-    for message in transcript.range(from, Ordinal(u32::MAX)).iter().rev() {
+    let range = transcript.range(from, Ordinal(u32::MAX)).iter().rev();
+    for message in range.filter(|message| !transcript.is_excluded(message.ord)) {
         let texts: Vec<String> = match &message.body {
             Body::Tool(result) if !transcript.is_stray(message.ord) => vec![joined(&result.content)],
             Body::User(parts) => {

@@ -203,6 +203,8 @@ pub struct SystemText {
     pub toolkit_hints: Option<Text>,
     /// The project that is worked on.
     pub project: Option<Text>,
+    /// Instruction files of the workspace.
+    pub instruction_files: Option<Text>,
     /// What is read from elsewhere.
     pub background: Background,
 }
@@ -210,8 +212,6 @@ pub struct SystemText {
 /// Texts that are no settings: they are read, and change without anybody's word.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Background {
-    /// Instruction files of the workspace.
-    pub instruction_files: Option<Text>,
     /// What is remembered from other sessions, within its budget.
     pub core_memories: Option<Text>,
     /// The few memories that matter most.
@@ -248,7 +248,7 @@ impl SystemText {
             Named::ToolRules => self.tool_rules.clone(),
             Named::ToolkitHints => self.toolkit_hints.clone(),
             Named::Project => self.project.clone(),
-            Named::InstructionFiles => self.background.instruction_files.clone(),
+            Named::InstructionFiles => self.instruction_files.clone(),
             Named::CoreMemories => self.background.core_memories.clone(),
             Named::KeyReminder => self.background.key_reminder.clone(),
             Named::ToolGuidelines | Named::Callers => None,

@@ -18,15 +18,18 @@ pub struct Segment {
     pub is_user: bool,
 }
 
-/// The segments of the inclusive range, in order.
+/// The segments of the inclusive range, in order, without what the user left out.
 pub fn segments(transcript: &Transcript, from: Ordinal, to: Ordinal) -> Vec<Segment> {
     let mut segments = Vec::new();
     let mut round = transcript.first_round_from(from);
     for message in transcript.range(from, to) {
+        let is_out = transcript.is_excluded(message.ord);
         if transcript.rounds().get(round).is_some_and(|r| r.assistant == message.ord) {
-            segments.push(Segment { first: message.ord, round: Some(round), is_user: false });
+            if !is_out {
+                segments.push(Segment { first: message.ord, round: Some(round), is_user: false });
+            }
             round += 1;
-        } else if matches!(message.body, Body::User(_)) && !message.is_hidden() {
+        } else if matches!(message.body, Body::User(_)) && !message.is_hidden() && !is_out {
             segments.push(Segment { first: message.ord, round: None, is_user: true });
         }
     }

@@ -4,8 +4,10 @@
 use super::history::{COMPACTION, PRIORITY_BLOCK};
 use super::item::{Channel, Item, ItemPart, Role, Tool};
 use super::order::{Named, Order, SystemText};
+use super::pins::Pins;
 use super::{Cut, CutReason, KEEP, Prompt, Section};
 use crate::engine::compact::record::{Compaction, Placement};
+use crate::engine::id::Ordinal;
 use crate::engine::message::Text;
 use crate::engine::text::{head, sha256_hex, tail};
 use crate::engine::tokens::{PER_MESSAGE, TokenCount};
@@ -57,6 +59,8 @@ pub enum OnOverflow {
 pub struct Fixed {
     /// Sorted by name; shared with every prompt.
     pub tools: Arc<[Tool]>,
+    /// What the user pinned.
+    pub pins: Pins,
     tool_tokens: u32,
     tools_hash: String,
     sections_hash: String,
@@ -155,7 +159,7 @@ impl Fixed {
         self.add(section.place, &section.name, &text, section.priority, counter);
     }
 
-    /// Tokens of tools, system block and memories.
+    /// Tokens of tools, system block, memories and pins.
     pub fn tokens(&self) -> u32 {
         let overhead = u32::from(self.has(Place::System)) * PER_MESSAGE;
         let system = self.sections.iter().filter(|section| section.place == Place::System);
@@ -165,7 +169,12 @@ impl Fixed {
     /// Tokens of memories and pins.
     pub fn memory_tokens(&self) -> u32 {
         let memories = self.sections.iter().filter(|section| section.place == Place::Memory);
-        memories.map(|section| section.tokens + PER_MESSAGE).sum()
+        memories.map(|section| section.tokens + PER_MESSAGE).sum::<u32>() + self.pins.tokens()
+    }
+
+    /// The same where messages after this one are shown in their place, and need no pin.
+    pub fn tokens_through(&self, through: Ordinal) -> u32 {
+        self.tokens() - self.pins.tokens_after(through)
     }
 
     /// Hash of the tool definitions as a model is told of them.

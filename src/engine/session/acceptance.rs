@@ -113,6 +113,16 @@ commands! {
     Render = "prompt/render", EDITORS, ALWAYS;
     /// Somebody wants a compaction.
     Compact = "context/compact", None, AT_REST;
+    /// A compaction goes out of force.
+    Undo = "context/undo", None, AT_REST;
+    /// A compaction says something else.
+    EditCompaction = "context/edit", None, AT_REST;
+    /// Messages are left out of the context.
+    Exclude = "context/exclude", None, AT_REST;
+    /// Something stays in every prompt.
+    Pin = "context/pin", None, ALWAYS;
+    /// It need not stay any more.
+    Unpin = "context/unpin", None, ALWAYS;
     /// What the context is made of.
     Inspect = "context/inspect", None, ALWAYS;
     /// What a message said, byte for byte.
@@ -193,7 +203,12 @@ impl Command {
             Command::EndTurn(_) => CommandName::EndTurn,
             Command::AppendRound(_) => CommandName::AppendRound,
             Command::Render(_) => CommandName::Render,
-            Command::Compact { .. } => CommandName::Compact,
+            Command::Compact(_) => CommandName::Compact,
+            Command::Undo(_) => CommandName::Undo,
+            Command::Edit { .. } => CommandName::EditCompaction,
+            Command::Exclude(_) => CommandName::Exclude,
+            Command::Pin(_) => CommandName::Pin,
+            Command::Unpin(_) => CommandName::Unpin,
             Command::Inspect => CommandName::Inspect,
             Command::Recall(_) => CommandName::Recall,
             Command::Search(_) => CommandName::Search,

@@ -5,11 +5,12 @@ use super::effect::{Effect, Made};
 use super::input::{At, ReplyTo};
 use super::queue::Accepted;
 use super::rewind::count;
-use super::stored::{Head, Origin, TitleFrom, TurnRow, TurnStatus, Write};
+use super::stored::{Head, Origin, Prefix, TitleFrom, TurnRow, TurnStatus, Write};
 use super::{Session, Step};
 use crate::engine::compact::record::Status;
-use crate::engine::id::{CompactionId, MessageId, Ordinal, RoundId, SessionId, Time, TurnId};
+use crate::engine::id::{CompactionId, MessageId, Ordinal, PinId, RoundId, SessionId, Time, TurnId};
 use crate::engine::message::Message;
+use crate::engine::prompt::pins::{Pin, Pinned};
 use std::sync::Arc;
 
 impl Step<'_> {
@@ -69,7 +70,19 @@ impl Session {
         let id =
             |known: &str| known.strip_prefix(&own).map_or(known.to_owned(), |rest| format!("{to}/{rest}"));
         let is_named = title.is_some();
+        let stays = |what: &Pinned| match what {
+            Pinned::Message(known) => {
+                let message = self.transcript.by_id(known).filter(|message| message.ord < end)?;
+                Some(Pinned::Message(MessageId::new(id(message.id.as_str()))))
+            }
+            Pinned::Text(text) => Some(Pinned::Text(text.clone())),
+        };
+        let pins = self
+            .pins()
+            .iter()
+            .filter_map(|pin| Some(Pin { id: PinId::new(id(pin.id.as_str())), what: stays(&pin.what)? }));
         let head = Head {
+            prefix: Prefix { pins: pins.collect(), ..self.head.prefix.clone() },
             id: to.clone(),
             title: title.or_else(|| self.head.title.clone()),
             title_from: if is_named { Some(TitleFrom::Client) } else { self.head.title_from },
@@ -116,6 +129,7 @@ impl Session {
             copy.id = CompactionId::new(id(record.id.as_str()));
             copy.anchor.round_id = RoundId::new(id(record.anchor.round_id.as_str()));
             copy.previous = record.previous.as_ref().map(|known| CompactionId::new(id(known.as_str())));
+            copy.replaces = record.replaces.as_ref().map(|known| CompactionId::new(id(known.as_str())));
             copy.turn = record.turn.as_ref().map(|known| TurnId::new(id(known.as_str())));
             writes.push(Write::Compaction(Box::new(copy)));
         }

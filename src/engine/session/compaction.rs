@@ -2,10 +2,11 @@
 //! compaction goes on from there. The rungs themselves are in `compact::ladder`.
 
 use super::breaks::BreakCause;
-use super::effect::{Answer, AskModel, Effect, Purpose, Refusal};
+use super::effect::{Answer, AskModel, Effect, Preview, Purpose, Refusal};
 use super::event::{CompactionUpdate, EventBody, Phase};
-use super::input::{ReplyTo, Timer};
+use super::input::{Compact, ReplyTo, Timer};
 use super::state::{Compacting, Job, Rest, State, Then};
+use super::undo::Again;
 use super::usage::read_sizes;
 use super::{Session, Step};
 use crate::engine::compact::compose::Desk;
@@ -26,11 +27,16 @@ pub(super) struct Begin {
     pub trigger: Trigger,
     /// What the summary is to keep in view.
     pub focus: Option<String>,
+    /// What changes with it.
+    pub again: Again,
     /// The prompt that is too large, where one is.
     pub exceeded: Option<BudgetExceeded>,
     /// What follows.
     pub then: Then,
 }
+
+/// Why a compaction that nobody needs is not made.
+const NOTHING_GAINED: &str = "nothing would be gained: the prompt is small, or all of it must stay";
 
 /// How a compaction came out.
 enum End {
@@ -51,29 +57,58 @@ impl Session {
 }
 
 impl Step<'_> {
-    /// Somebody asks for a compaction.
-    pub(super) fn compact(&mut self, reply: ReplyTo, focus: Option<String>) {
-        if let Err(error) = self.session.settings.budget() {
-            return self.reply(reply, Err(error.into()));
+    /// Somebody asks for a compaction, or what it would do.
+    pub(super) fn compact(&mut self, reply: ReplyTo, compact: Compact) {
+        let Compact { focus, redo, keep, preview } = compact;
+        let budget = self.session.settings.budget().map_err(Refusal::from);
+        let again = budget.and_then(|_| self.session.again(redo, keep, self.around.counter));
+        let again = match again {
+            Ok(again) => again,
+            Err(refusal) => return self.reply(reply, Err(refusal)),
+        };
+        let begin =
+            Begin { trigger: Trigger::Manual, focus, again, exceeded: None, then: Then::Report(reply) };
+        if preview {
+            return self.preview(reply, begin);
         }
-        self.begin_compaction(Begin {
-            trigger: Trigger::Manual,
-            focus,
-            exceeded: None,
-            then: Then::Report(reply),
-        });
+        self.begin_compaction(begin);
+    }
+
+    /// Says what would be done; nothing is.
+    fn preview(&mut self, reply: ReplyTo, begin: Begin) {
+        let job = self.job(begin);
+        let asks = |desk: Desk<'_>, completes: bool| {
+            let asks_model = matches!(ladder::start(desk, completes), ladder::Step::Ask(_));
+            let record = match ladder::start(desk, false) {
+                ladder::Step::Accepted(record) => *record,
+                other => return Err(other),
+            };
+            let cuts = prompt::draft(desk.source, Some(&record)).cuts;
+            Ok(Preview { record, cuts, asks_model })
+        };
+        let answer = match self.at_desk(&job, asks) {
+            Err(error) => Err(error.into()),
+            Ok(Err(ladder::Step::CannotFit(sizes))) => Err(sizes.into()),
+            Ok(Ok(preview)) if job.gains(&preview.record) => Ok(Answer::Previewed(Box::new(preview))),
+            Ok(_) => Ok(Answer::Compacted(Err(NOTHING_GAINED.into()))),
+        };
+        self.reply(reply, answer);
     }
 
     pub(super) fn begin_compaction(&mut self, begin: Begin) {
-        let Begin { trigger, focus, exceeded, then } = begin;
+        let job = self.job(begin);
+        self.tell(Phase::Started, &job, None, Some(job.reason()));
+        let step = self.at_desk(&job, ladder::start);
+        self.descend(step, job);
+    }
+
+    fn job(&self, begin: Begin) -> Job {
+        let Begin { trigger, focus, again, exceeded, then } = begin;
         let rest = match &self.session.state {
             State::Resting(rest) => rest.clone(),
             State::Streaming(_) | State::Compacting(_) | State::Paused(_) | State::Calling(_) => Rest::Idle,
         };
-        let job = Job { trigger, focus, since: self.around.now, exceeded, then, rest };
-        self.tell(Phase::Started, &job, None, Some(job.reason()));
-        let step = self.at_desk(&job, ladder::start);
-        self.descend(step, job);
+        Job { trigger, focus, again, since: self.around.now, exceeded, then, rest }
     }
 
     /// Budget and policy of a job: a render may bring its own.
@@ -95,14 +130,15 @@ impl Step<'_> {
     }
 
     /// Takes a step of the ladder.
-    fn at_desk(
-        &self,
-        job: &Job,
-        step: impl FnOnce(Desk<'_>, bool) -> ladder::Step,
-    ) -> Result<ladder::Step, SettingsError> {
+    fn at_desk<T>(&self, job: &Job, step: impl FnOnce(Desk<'_>, bool) -> T) -> Result<T, SettingsError> {
         let (budget, policy) = self.terms(job)?;
-        let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
-        let tokens_before = prompt::draft(source, self.session.transcript.in_force()).tokens;
+        let staged = job.again.staged(self.session, self.around.counter);
+        let (transcript, fixed) =
+            staged.as_ref().map_or((&self.session.transcript, &self.session.fixed), |(transcript, fixed)| {
+                (transcript, fixed)
+            });
+        let source = Source { transcript, fixed, budget };
+        let tokens_before = prompt::draft(source, transcript.in_force()).tokens;
         let desk = Desk {
             source,
             policy: &policy,
@@ -203,22 +239,25 @@ impl Step<'_> {
         self.descend(step, job);
     }
 
-    /// Takes a record in. Where the prompt was not too large, a record must make it smaller, and may drop nothing.
+    /// Takes a record in, with what changes beside it.
     fn accept(&mut self, mut record: Compaction, job: Job) {
-        let gains = record.tokens_after < record.tokens_before && record.mode != Mode::Dropped;
-        if job.exceeded.is_none() && !gains {
-            let why = "nothing would be gained: the prompt is small, or all of it must stay";
-            return self.finish(job, End::Nothing(why.into()));
+        if !job.gains(&record) {
+            return self.finish(job, End::Nothing(NOTHING_GAINED.into()));
         }
         record.trigger = job.trigger;
-        record.created_at = Some(self.around.now);
         record.duration_ms = Some(self.around.now.0.saturating_sub(job.since.0));
-        self.announce(BreakCause::Compaction);
+        record.replaces.clone_from(&job.again.replaces);
+        let pins = self.session.with_pins(&job.again.keep);
+        if pins.len() > self.session.pins().len() {
+            self.announce(BreakCause::Pin);
+            self.set_pins(pins);
+        }
+        let cause = if record.replaces.is_some() { BreakCause::Redo } else { BreakCause::Compaction };
+        self.announce(cause);
         for message in self.session.unreadable(&record) {
             self.trace(message);
         }
-        self.session.transcript.record(record.clone());
-        self.write(super::stored::Write::Compaction(Box::new(record.clone())));
+        let record = self.commit(record, None);
         if let Ok((budget, _)) = self.terms(&job) {
             self.show_background_within(budget);
             self.remember_compaction(&record, budget);
@@ -228,16 +267,7 @@ impl Step<'_> {
 
     /// What follows. Whoever waits next gets its turn.
     fn finish(&mut self, job: Job, end: End) {
-        if let End::Made(record) = &end {
-            let metadata = metadata(&self.session.transcript, record);
-            self.emit(EventBody::CompactionUpdated(Box::new(CompactionUpdate {
-                phase: Phase::Accepted,
-                mode: Some(record.mode),
-                trigger: record.trigger,
-                reason: None,
-                record: Some(((**record).clone(), metadata)),
-            })));
-        } else if let End::Nothing(why) = &end {
+        if let End::Nothing(why) = &end {
             self.tell(Phase::Refused, &job, None, Some(why.clone()));
         }
         let was_generating = matches!(job.then, Then::Generate);
@@ -311,7 +341,10 @@ impl Step<'_> {
 
     fn tell(&mut self, phase: Phase, job: &Job, mode: Option<Mode>, reason: Option<String>) {
         let trigger = job.trigger;
-        let update = CompactionUpdate { phase, mode, trigger, reason, record: None };
+        let id = self.session.transcript.next_compaction_id();
+        let tokens_before = job.exceeded.as_ref().map(|exceeded| exceeded.needed);
+        let update =
+            CompactionUpdate { id, phase, mode, trigger, reason, tokens_before, record: None, left: None };
         self.emit(EventBody::CompactionUpdated(Box::new(update)));
     }
 }

@@ -10,14 +10,16 @@ use super::settings::ModelFacts;
 use super::snapshot::{Inspection, Snapshot};
 use super::state::StateName;
 use super::stored::{Always, Driver, Head, Write};
+use super::undo::CannotUndo;
 use crate::engine::compact::ladder::CannotFit;
 use crate::engine::compact::metadata::SummaryMetadata;
 use crate::engine::compact::record::Compaction;
-use crate::engine::id::{CallId, MessageId, RoundId, SessionId, TurnId};
+use crate::engine::id::{CallId, CompactionId, MessageId, PinId, RoundId, SessionId, TurnId};
 use crate::engine::memory::MemoryPatch;
 use crate::engine::message::Text;
+use crate::engine::prompt::item::SectionSize;
 use crate::engine::prompt::request::Request;
-use crate::engine::prompt::{BudgetExceeded, Prompt};
+use crate::engine::prompt::{BudgetExceeded, Cut, Prompt};
 use crate::engine::scope::ScopePatch;
 use crate::engine::search::Query;
 use crate::engine::settings::SettingsError;
@@ -182,6 +184,12 @@ pub enum Answer {
     Rendered(Box<Rendered>),
     /// A compaction was made, or there was nothing to do and why.
     Compacted(Result<Box<(Compaction, SummaryMetadata)>, String>),
+    /// What a compaction would do.
+    Previewed(Box<Preview>),
+    /// A compaction went out of force.
+    Undone(Box<Undone>),
+    /// Something is pinned, or not any more.
+    Pinned(PinId),
     /// The settings hold from now on.
     Configured,
     /// Done; the state that follows.
@@ -190,6 +198,28 @@ pub enum Answer {
     Inspected(Box<Inspection>),
     /// A part of what was said.
     Recalled(Recalled),
+}
+
+/// A compaction that went out of force.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Undone {
+    /// It.
+    pub id: CompactionId,
+    /// The turn that it belonged to.
+    pub turn: Option<TurnId>,
+    /// The summaries that this turn still has, oldest first.
+    pub left: Vec<SummaryMetadata>,
+}
+
+/// What a compaction would do, as far as that can be said without a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Preview {
+    /// The record without the words of a model.
+    pub record: Compaction,
+    /// What the prompt would not show as it was said.
+    pub cuts: Vec<Cut>,
+    /// Whether a model would be asked for a narrative.
+    pub asks_model: bool,
 }
 
 /// What a render yields.
@@ -264,6 +294,29 @@ pub enum Refusal {
     /// There is nothing in what was given.
     #[error("{0}")]
     Empty(&'static str),
+    /// Something that is named cannot be used for this.
+    #[error("{field}: {why}")]
+    Unusable {
+        /// The field that names it.
+        field: &'static str,
+        /// What is wrong with it, in words.
+        why: &'static str,
+    },
+    /// There is no room for it.
+    #[error("{what} would weigh {needed} tokens, and at most {limit} are accepted")]
+    NoRoom {
+        /// What, in words.
+        what: &'static str,
+        /// The most, in tokens.
+        limit: u32,
+        /// What it would weigh, in tokens.
+        needed: u32,
+        /// What it is made of.
+        sections: Vec<SectionSize>,
+    },
+    /// A compaction stays in force.
+    #[error(transparent)]
+    CannotUndo(#[from] Box<CannotUndo>),
     /// The prompt is over its limit, and may not be compacted.
     #[error(transparent)]
     BudgetExceeded(#[from] BudgetExceeded),

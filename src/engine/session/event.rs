@@ -10,9 +10,10 @@ use super::stored::TurnStatus;
 use crate::engine::compact::metadata::SummaryMetadata;
 use crate::engine::compact::record::{Compaction, Mode, Trigger};
 use crate::engine::delta::Delta;
-use crate::engine::id::{Generation, ItemId, MessageId, Ordinal, SessionId, TurnId};
+use crate::engine::id::{CompactionId, Generation, ItemId, MessageId, Ordinal, SessionId, TurnId};
 use crate::engine::message::{Body, Message, Text};
 use crate::engine::prompt::item::{Channel, SectionSize};
+use crate::engine::prompt::pins::Pin;
 use crate::engine::prompt::request::StopReason;
 use crate::engine::scope::Scope;
 use std::collections::VecDeque;
@@ -126,6 +127,8 @@ pub struct Thread {
     pub draft: Option<Text>,
     /// What it shares.
     pub scope: Arc<Scope>,
+    /// What the user pinned.
+    pub pins: Vec<Pin>,
 }
 
 /// How a turn ended.
@@ -144,6 +147,8 @@ pub struct TurnEnd {
 /// A step of a compaction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompactionUpdate {
+    /// The record that it is about, or that it is to be.
+    pub id: CompactionId,
     /// Which.
     pub phase: Phase,
     /// The rung.
@@ -152,8 +157,12 @@ pub struct CompactionUpdate {
     pub trigger: Trigger,
     /// Why a rung did not serve.
     pub reason: Option<String>,
+    /// Tokens of the prompt before it, where they are known.
+    pub tokens_before: Option<u32>,
     /// The record, once there is one.
     pub record: Option<(Compaction, SummaryMetadata)>,
+    /// Where it was undone: the summaries that its turn still has, oldest first.
+    pub left: Option<Vec<SummaryMetadata>>,
 }
 
 /// Where a compaction is.
@@ -175,6 +184,8 @@ pub enum Phase {
     CannotFit,
     /// What a record stands for was changed or cut off: it is obeyed no more.
     Voided,
+    /// The user took it out of force, or put another one in its place.
+    Undone,
 }
 
 /// Events that are kept for followers.

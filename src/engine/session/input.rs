@@ -8,12 +8,13 @@ use super::settings::{ModelFacts, Settings};
 pub use super::stored::Decision;
 use super::stored::{Always, TurnStatus};
 use crate::engine::delta::Delta;
-use crate::engine::id::{CallId, ItemId, MessageId, SessionId, TurnId};
+use crate::engine::id::{CallId, CompactionId, ItemId, MessageId, PinId, SessionId, TurnId};
 use crate::engine::memory::Memory;
 use crate::engine::message::attachment::Attachment;
 use crate::engine::message::{Content, NewMessage, Text, ToolResult};
 use crate::engine::prompt::item::Tool;
 use crate::engine::prompt::order::Background;
+use crate::engine::prompt::pins::Pinned;
 use crate::engine::prompt::request::Answer;
 use crate::engine::prompt::system::CallerSection;
 use crate::engine::scope::Scope;
@@ -160,10 +161,22 @@ pub enum Command {
     /// The editor wants a prompt (source: 003).
     Render(Box<Render>),
     /// Somebody wants a compaction now.
-    Compact {
-        /// What the summary is to keep in view.
-        focus: Option<String>,
+    Compact(Compact),
+    /// A compaction goes out of force; the newest where nobody says which.
+    Undo(Option<CompactionId>),
+    /// A compaction gets another narrative.
+    Edit {
+        /// The compaction.
+        compaction: CompactionId,
+        /// What it says from now on.
+        narrative: String,
     },
+    /// Messages are left out of the context.
+    Exclude(Vec<MessageId>),
+    /// Something stays in every prompt.
+    Pin(Pinned),
+    /// It need not stay any more.
+    Unpin(PinId),
     /// Calls are approved or rejected (source: 001).
     Decide(Vec<Decision>),
     /// The editor hands in a tool's result (source: 001, IdeToolResult).
@@ -181,6 +194,19 @@ pub enum Command {
         /// The stream and the last event that is known.
         since: Option<(String, u64)>,
     },
+}
+
+/// See [`Command::Compact`].
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Compact {
+    /// What the summary is to keep in view.
+    pub focus: Option<String>,
+    /// The compaction that is made again, from the originals.
+    pub redo: Option<CompactionId>,
+    /// Messages that are pinned with it.
+    pub keep: Vec<MessageId>,
+    /// Whether it is only asked what would be done, as far as that can be said without a model.
+    pub preview: bool,
 }
 
 /// See [`Command::Open`].

@@ -5,29 +5,20 @@ use super::Step;
 use super::stored::{Instructions, Prefix};
 use crate::engine::message::Text;
 use crate::engine::message::attachment::Attachment;
-use crate::engine::prompt::KEEP;
-use crate::engine::prompt::system::{CallerSection, OnOverflow, Place};
 
-/// The name of the section in plans, and the beginning of the names of what is told later.
+/// How the names begin of what is told later.
 const SECTION: &str = "instructions";
 
 /// What stands above the files.
 const OPENING: &str = "# WORKSPACE INSTRUCTIONS\n\
                        The files below belong to the workspace. They say how to work in it; the user's requests go before them.";
 
-/// The files as a section of the system text.
-pub(super) fn section(prefix: &Prefix) -> Option<CallerSection> {
+/// What the files say, as the system text shows it.
+pub(super) fn text(prefix: &Prefix) -> Option<Text> {
     let files = prefix.instructions.iter().filter(|file| !file.text.is_empty());
-    let content =
+    let said =
         files.fold(String::new(), |all, file| format!("{all}\n\n## {}\n{}", file.name, file.text.trim_end()));
-    (!content.is_empty()).then(|| CallerSection {
-        place: Place::System,
-        name: SECTION.to_owned(),
-        content: format!("{OPENING}{content}"),
-        priority: KEEP,
-        max_tokens: None,
-        on_overflow: OnOverflow::Keep,
-    })
+    (!said.is_empty()).then(|| format!("{OPENING}{said}").into())
 }
 
 impl Instructions {
@@ -74,11 +65,11 @@ impl Step<'_> {
         }
     }
 
-    /// A new chat begins: what the files say now stands in its system text.
-    pub(super) fn renew_instructions(&mut self) {
+    /// The beginning of the prompt changes anyway: what the files say now stands there. Whether that is something else.
+    pub(super) fn renew_instructions(&mut self) -> bool {
         let files = &mut self.session.head.prefix.instructions;
         if files.iter().all(|file| file.newer.is_none()) {
-            return;
+            return false;
         }
         for file in files.iter_mut() {
             if let Some(newer) = file.newer.take() {
@@ -88,7 +79,7 @@ impl Step<'_> {
         files.retain(|file| !file.text.is_empty());
         let waiting = &mut self.session.head.carried.attachments;
         waiting.retain(|attachment| !attachment.name.starts_with(SECTION));
-        self.session.freeze(self.around.counter);
+        true
     }
 }
 

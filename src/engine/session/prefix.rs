@@ -2,10 +2,7 @@
 //! of is `prompt::system`'s.
 
 use super::breaks::BreakCause;
-use super::event::{CompactionUpdate, EventBody, Phase};
-use super::stored::Write;
 use super::{Session, Step, instructions};
-use crate::engine::compact::metadata::metadata;
 use crate::engine::compact::placing;
 use crate::engine::compact::record::Compaction;
 use crate::engine::prompt::item::Tool;
@@ -35,10 +32,13 @@ impl Session {
             background.core_memories = Some(remembered.core.clone());
             background.key_reminder = Some(remembered.reminder.clone());
         }
-        let text = SystemText { background, ..self.settings.system.clone() };
-        let sections: Vec<_> =
-            instructions::section(prefix).into_iter().chain(prefix.sections.clone()).collect();
-        self.fixed = Fixed::new(&text, &self.settings.policy.order, &sections, tools, counter);
+        let text = SystemText {
+            instruction_files: instructions::text(prefix),
+            background,
+            ..self.settings.system.clone()
+        };
+        self.fixed = Fixed::new(&text, &self.settings.policy.order, &prefix.sections, tools, counter);
+        self.count_pins(counter);
     }
 }
 
@@ -68,8 +68,9 @@ impl Step<'_> {
 
     /// Shows what was read last: here the beginning of the prompt changes anyway.
     pub(super) fn show_background(&mut self) {
+        let is_renewed = self.renew_instructions();
         let read = &mut self.session.read;
-        if read.shown != read.newest {
+        if read.shown != read.newest || is_renewed {
             read.shown = read.newest.clone();
             self.session.freeze(self.around.counter);
         }
@@ -77,12 +78,18 @@ impl Step<'_> {
 
     /// The same after a compaction, where the prompt still fits with it.
     pub(super) fn show_background_within(&mut self, budget: Budget) {
-        let before = (self.session.read.shown.clone(), self.session.fixed.clone());
+        let Session { head, read, fixed, .. } = &*self.session;
+        let before = (read.shown.clone(), fixed.clone());
+        let (instructions, waiting) = (head.prefix.instructions.clone(), head.carried.attachments.clone());
         self.show_background();
         let Session { transcript, fixed, .. } = &*self.session;
         let prompt = prompt::draft(Source { transcript, fixed, budget }, transcript.in_force());
+        let head = &mut self.session.head;
         if prompt.tokens > prompt.limit {
             (self.session.read.shown, self.session.fixed) = before;
+            (head.prefix.instructions, head.carried.attachments) = (instructions, waiting);
+        } else if head.prefix.instructions != instructions {
+            self.write_head_as_it_was_used();
         }
     }
 
@@ -90,19 +97,8 @@ impl Step<'_> {
     pub(super) fn settle_placement(&mut self, budget: Budget) -> Option<Compaction> {
         let Session { transcript, fixed, settings, .. } = &*self.session;
         let source = Source { transcript, fixed, budget };
-        let mut record = placing::replaced(source, settings.policy.placement, self.around.counter)?;
-        record.created_at = Some(self.around.now);
+        let record = placing::replaced(source, settings.policy.placement, self.around.counter)?;
         self.announce(BreakCause::Compaction);
-        self.session.transcript.record(record.clone());
-        self.write(Write::Compaction(Box::new(record.clone())));
-        let metadata = metadata(&self.session.transcript, &record);
-        self.emit(EventBody::CompactionUpdated(Box::new(CompactionUpdate {
-            phase: Phase::Accepted,
-            mode: Some(record.mode),
-            trigger: record.trigger,
-            reason: Some("its block stands in another place from now on".into()),
-            record: Some((record.clone(), metadata)),
-        })));
-        Some(record)
+        Some(self.commit(record, Some("its block stands in another place from now on")))
     }
 }

@@ -13,6 +13,7 @@ use super::settings::{ModelFacts, most_result};
 use super::state::{Rendering, Rest, State, Then};
 use super::stored::{TurnRow, TurnStatus, Write};
 use super::turn::summary_failed;
+use super::undo::Again;
 use super::usage::{read_exceeded, read_prompt};
 use crate::engine::compact::metadata::metadata;
 use crate::engine::compact::record::{Compaction, Trigger};
@@ -68,6 +69,7 @@ impl Step<'_> {
                 self.begin_compaction(Begin {
                     trigger,
                     focus: None,
+                    again: Again::default(),
                     exceeded,
                     then: Then::Render(Box::new(rendering)),
                 });

@@ -179,6 +179,7 @@ impl Step<'_> {
         self.write_head();
         self.emit(EventBody::MessagesTruncated { from, fork: Some(fork.clone()) });
         self.void(void);
+        self.pins_follow();
     }
 
     /// Records went out of force.
@@ -189,6 +190,9 @@ impl Step<'_> {
             let Some(record) = records.iter().find(|record| record.id == *id).cloned() else { continue };
             let metadata = metadata(&self.session.transcript, &record);
             self.emit(EventBody::CompactionUpdated(Box::new(CompactionUpdate {
+                id: id.clone(),
+                tokens_before: Some(record.tokens_before),
+                left: None,
                 phase: Phase::Voided,
                 mode: Some(record.mode),
                 trigger: record.trigger,
@@ -336,6 +340,7 @@ impl Step<'_> {
             false => EventBody::MessageUpdated(message),
         });
         self.void(&void);
+        self.pins_follow();
     }
 
     /// What was asked or what failed may be gone: the session rests with nothing to say.
@@ -369,8 +374,9 @@ impl Step<'_> {
         let fork = (!is_empty).then(|| self.fork());
         self.announce(BreakCause::Reset);
         let void = self.session.transcript.reset();
+        self.session.head.prefix.pins.clear();
+        self.session.count_pins(self.around.counter);
         self.session.head.generation = self.session.transcript.generation();
-        self.renew_instructions();
         self.show_background();
         if self.session.head.title_from != Some(TitleFrom::Client) {
             self.session.head.title = None;
@@ -396,6 +402,7 @@ impl Step<'_> {
     }
 }
 
+/// A number of things that are there.
 pub(super) fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }

@@ -10,14 +10,16 @@ use super::state::{Pause, State, StateName, Then};
 use super::stored::{Head, TurnStatus};
 use super::usage::{Estimate, read_prompt};
 use crate::engine::compact::metadata::{SummaryMetadata, metadata};
-use crate::engine::compact::record::{Compaction, Mode, Status};
+use crate::engine::compact::record::{Compaction, Mode, Status, Trigger};
 use crate::engine::delta::Draft;
-use crate::engine::id::{CallId, MessageId};
-use crate::engine::message::{Body, Message};
+use crate::engine::id::{CallId, MessageId, Time};
+use crate::engine::message::{Body, Message, Usage};
 use crate::engine::prompt::coverage::{Coverage, coverage};
 use crate::engine::prompt::item::Channel;
 use crate::engine::prompt::{self, Cut};
+use crate::engine::settings::PerMille;
 use crate::engine::transcript::Round;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A session as it is.
@@ -91,6 +93,36 @@ pub struct Inspection {
     pub cuts: Vec<Cut>,
     /// Its compaction records, oldest first.
     pub compactions: Vec<(Compaction, SummaryMetadata)>,
+    /// What starts a compaction.
+    pub triggers: Vec<Nearness>,
+    /// What the model reported for its last answer.
+    pub usage: Option<Usage>,
+}
+
+/// How near a trigger is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Nearness {
+    /// The trigger.
+    pub trigger: Trigger,
+    /// What it counts.
+    pub measure: Measure,
+    /// How much there is.
+    pub now: u64,
+    /// How much it starts at; nothing where it is switched off.
+    pub at: Option<u64>,
+}
+
+/// What a trigger counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// Tokens of the prompt.
+    Tokens,
+    /// User turns that are shown.
+    Turns,
+    /// Messages that are shown.
+    Messages,
+    /// Seconds since something was said.
+    Seconds,
 }
 
 impl Session {
@@ -191,7 +223,7 @@ impl Session {
     }
 
     /// The context as figures, over its limit or not.
-    pub(super) fn inspect(&self, counter: &str) -> Option<Inspection> {
+    pub(super) fn inspect(&self, counter: &str, now: Time) -> Option<Inspection> {
         let scale = self.scale(&self.settings.model);
         let budget = self.budget_in(scale, &self.settings.model, None).ok()?;
         let source = prompt::Source { transcript: &self.transcript, fixed: &self.fixed, budget };
@@ -210,7 +242,32 @@ impl Session {
             coverage,
             cuts: drafted.cuts,
             compactions: self.compactions(),
+            triggers: self.nearness(&drafted, now),
+            usage: self.transcript.messages().iter().rev().find_map(|message| match &message.body {
+                Body::Assistant { beside, .. } => beside.usage,
+                _ => None,
+            }),
         })
+    }
+
+    /// How near each trigger is for this prompt.
+    fn nearness(&self, prompt: &prompt::Prompt, now: Time) -> Vec<Nearness> {
+        let triggers = self.settings.policy.triggers;
+        let shown: BTreeSet<_> =
+            prompt.items.iter().flat_map(|item| &item.sources).map(|source| source.ord).collect();
+        let turns = self.transcript.turns().iter().filter(|turn| shown.contains(&turn.first)).count();
+        let idle = now.0.saturating_sub(self.head.updated_at.0) / 1000;
+        let share = |of: Option<PerMille>| of.map(|share| u64::from(share.of(prompt.limit)));
+        let tokens = u64::from(prompt.tokens);
+        let near = |trigger, measure, now, at| Nearness { trigger, measure, now, at };
+        vec![
+            near(Trigger::BudgetExceeded, Measure::Tokens, tokens, Some(u64::from(prompt.limit))),
+            near(Trigger::PreTurnTokens, Measure::Tokens, tokens, share(triggers.pre_turn)),
+            near(Trigger::Background, Measure::Tokens, tokens, share(triggers.background)),
+            near(Trigger::UserTurns, Measure::Turns, turns as u64, triggers.user_turns.map(u64::from)),
+            near(Trigger::Messages, Measure::Messages, shown.len() as u64, triggers.messages.map(u64::from)),
+            near(Trigger::Idle, Measure::Seconds, idle, triggers.idle_secs.map(u64::from)),
+        ]
     }
 
     /// Whether somebody waits for what this session is doing.

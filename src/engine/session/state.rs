@@ -5,8 +5,9 @@ use super::effect::Diagnostic;
 use super::input::{ModelCallId, Render, ReplyTo};
 use super::settings::ModelFacts;
 use super::stored::Decision;
+use super::undo::Again;
 use crate::engine::compact::ladder::Waiting;
-use crate::engine::compact::record::{Mode, Trigger};
+use crate::engine::compact::record::{Compaction, Mode, Trigger};
 use crate::engine::delta::{Delta, Draft};
 use crate::engine::id::{CallId, MessageId, SessionId, Time};
 use crate::engine::prompt::BudgetExceeded;
@@ -100,6 +101,8 @@ pub struct Job {
     pub trigger: Trigger,
     /// What the summary is to keep in view.
     pub focus: Option<String>,
+    /// What changes with it.
+    pub again: Again,
     /// When.
     pub since: Time,
     /// The prompt that was too large, where it was.
@@ -111,6 +114,12 @@ pub struct Job {
 }
 
 impl Job {
+    /// Whether it is worth its record: where the prompt was not too large, it must become smaller, and nothing be dropped.
+    pub(super) fn gains(&self, record: &Compaction) -> bool {
+        let is_smaller = record.tokens_after < record.tokens_before && record.mode != Mode::Dropped;
+        self.exceeded.is_some() || is_smaller
+    }
+
     /// Why it was begun, in words.
     pub(super) fn reason(&self) -> String {
         self.exceeded.as_ref().map_or_else(|| "somebody asked for it".to_owned(), ToString::to_string)

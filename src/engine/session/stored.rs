@@ -10,6 +10,7 @@ use crate::engine::memory::Remembered;
 use crate::engine::message::attachment::Attachment;
 use crate::engine::message::{Message, Text};
 use crate::engine::prompt::item::Tool;
+use crate::engine::prompt::pins::Pin;
 use crate::engine::prompt::sent::Sent;
 use crate::engine::prompt::system::CallerSection;
 use serde::{Deserialize, Serialize};
@@ -193,7 +194,7 @@ pub enum Driver {
     Editor,
 }
 
-/// What stands before the messages, as it was given.
+/// What stands before the messages, as it was given and pinned.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Prefix {
@@ -201,6 +202,12 @@ pub struct Prefix {
     pub sections: Vec<CallerSection>,
     /// The tools that the model is told of.
     pub tools: Vec<Tool>,
+    /// What the user pinned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pins: Vec<Pin>,
+    /// Pins that were made so far; ids are made of it.
+    #[serde(default)]
+    pub pinned: u32,
     /// Instruction files of the workspace, as they were when the chat began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instructions: Vec<Instructions>,

@@ -128,6 +128,7 @@ impl super::Session {
             generation: self.head.generation,
             draft: self.draft.clone(),
             scope: self.scope.clone(),
+            pins: self.pins().to_vec(),
         }
     }
 }

@@ -9,6 +9,7 @@ use super::queue::{Accepted, Done};
 use super::settings::ModelFacts;
 use super::state::{Rest, State, Streaming, Then};
 use super::stored::{Driver, TurnStatus};
+use super::undo::Again;
 use super::usage::{read_exceeded, read_prompt};
 use crate::engine::compact::record::{Compaction, Mode, Trigger};
 use crate::engine::delta::Draft;
@@ -112,6 +113,7 @@ impl Step<'_> {
             Err(exceeded) => self.begin_compaction(Begin {
                 trigger: Trigger::BudgetExceeded,
                 focus: None,
+                again: Again::default(),
                 exceeded: Some(exceeded),
                 then: Then::Generate,
             }),

@@ -3,11 +3,19 @@
 use super::iso;
 use crate::engine::compact::metadata;
 use crate::engine::compact::record::Compaction;
+use crate::engine::id::{CompactionId, Ordinal};
 use crate::engine::prompt::coverage::{self as ours, Fate};
+use crate::engine::prompt::pins::{self, Pinned};
 use crate::engine::search::Hit;
+use crate::engine::session::effect::Preview;
+use crate::engine::session::snapshot::Nearness;
+use crate::engine::session::undo::{CannotUndo, Way};
 use crate::engine::session::usage::Estimate;
 use crate::engine::transcript::Transcript;
-use crate::protocol::context::{self, CompactionView, Coverage, Fallback, SearchHit};
+use crate::protocol::context::{
+    self, CompactionPreview, CompactionView, Coverage, Fallback, Pin, SearchHit, TriggerState,
+};
+use crate::protocol::error::{ErrorData, WayOn};
 use crate::protocol::restore::{SummaryMetadata, TurnMetadata};
 
 /// A record, with what a client persists of it.
@@ -30,6 +38,8 @@ pub fn compaction_view(transcript: &Transcript, record: &Compaction) -> Compacti
         focus: record.focus.clone(),
         unreviewed: record.unreviewed,
         model: record.model.clone(),
+        excluded_ids: ids(transcript, record.excluded.iter()),
+        replaces: record.replaces.as_ref().map(|replaced| replaced.as_str().to_owned()),
         fallbacks: record
             .fallbacks
             .iter()
@@ -40,6 +50,69 @@ pub fn compaction_view(transcript: &Transcript, record: &Compaction) -> Compacti
         duration_ms: record.duration_ms,
         turn_id: record.turn.as_ref().map(|turn| turn.as_str().to_owned()),
         metadata: summary_metadata(&metadata::metadata(transcript, record)),
+    }
+}
+
+/// What a compaction would do.
+pub fn preview(transcript: &Transcript, preview: &Preview) -> CompactionPreview {
+    let Preview { record, cuts, asks_model } = preview;
+    CompactionPreview {
+        mode: record.mode.into(),
+        asks_model: *asks_model,
+        block: record.block.to_string(),
+        covers_from_ord: record.covers.map(|span| span.from.0),
+        covers_to_ord: record.covers.map(|span| span.to.0),
+        num_rounds: record.num_rounds,
+        kept_user_ids: ids(transcript, record.kept_users.iter()),
+        cuts: super::cuts(cuts),
+        tokens_before: record.tokens_before,
+        tokens_after: record.tokens_after,
+        estimator: record.estimator.clone(),
+    }
+}
+
+fn ids<'a>(transcript: &Transcript, ords: impl Iterator<Item = &'a Ordinal>) -> Vec<String> {
+    let messages = ords.filter_map(|ord| transcript.message(*ord));
+    messages.map(|message| message.id.as_str().to_owned()).collect()
+}
+
+/// A pin of this size.
+pub fn pin(pin: &pins::Pin, tokens: u32) -> Pin {
+    let (message_id, text) = match &pin.what {
+        Pinned::Message(id) => (Some(id.as_str().to_owned()), None),
+        Pinned::Text(text) => (None, Some(text.to_string())),
+    };
+    Pin { pin_id: pin.id.as_str().to_owned(), message_id, text, tokens }
+}
+
+/// Why a compaction is not undone.
+pub fn cannot_undo(error: &CannotUndo) -> ErrorData {
+    let id = |id: &CompactionId| id.as_str().to_owned();
+    let way = |way: &Way| match way {
+        Way::UndoFirst(newer) => WayOn::UndoFirst { compaction_id: id(newer) },
+        Way::Redo(same) => WayOn::Redo { compaction_id: id(same) },
+        Way::Pin { messages, most } => WayOn::Pin {
+            message_ids: messages.iter().map(|message| message.as_str().to_owned()).collect(),
+            most_tokens: *most,
+        },
+        Way::Window(tokens) => WayOn::Window { tokens: *tokens },
+    };
+    ErrorData::CannotUndo {
+        compaction_id: id(&error.compaction),
+        limit: error.limit,
+        needed: error.needed,
+        sections: super::error::sizes(&error.sections),
+        ways: error.ways.iter().map(way).collect(),
+    }
+}
+
+/// How near a trigger is.
+pub fn trigger_state(state: &Nearness) -> TriggerState {
+    TriggerState {
+        trigger: state.trigger.into(),
+        measure: state.measure.into(),
+        now: state.now,
+        at: state.at,
     }
 }
 

@@ -6,7 +6,8 @@ use crate::engine::prompt::item;
 use crate::protocol::error::{ErrorData, SectionSize};
 use crate::protocol::prompt::Channel;
 
-fn sizes(sections: &[item::SectionSize]) -> Vec<SectionSize> {
+/// Name and size of sections.
+pub(super) fn sizes(sections: &[item::SectionSize]) -> Vec<SectionSize> {
     let sections = sections.iter();
     sections
         .map(|section| SectionSize { channel: None, name: section.name.clone(), tokens: section.tokens })

@@ -4,10 +4,12 @@ use crate::engine::compact::policy;
 use crate::engine::compact::record as ours;
 use crate::engine::message;
 use crate::engine::prompt as prompts;
-use crate::engine::prompt::{coverage, item, request, system};
+use crate::engine::prompt::{coverage, item, order, request, system};
 use crate::engine::scope;
 use crate::engine::search;
-use crate::engine::session::{breaks, effect, event, settings as settings_of_session, state, stored};
+use crate::engine::session::{
+    breaks, effect, event, settings as settings_of_session, snapshot, state, stored,
+};
 use crate::protocol::{
     context, event as wire_event, message as wire_message, model, prompt, scope as wire_scope, session,
     settings, tool, turn,
@@ -33,6 +35,7 @@ same! {
     ours::Mode = context::CompactionMode: LimitHistory Full Simple Ledger Dropped Excluded Edited;
     ours::ModeRequested = settings::SummaryMode: Auto Full Simple;
     policy::Consent = settings::Consent: Auto Ask Off;
+    order::SystemPrompt = settings::SystemPrompt: Frozen PerTurn;
     policy::Stage = settings::LimitHistory: Off FoldRepeats ShortenResults LimitHistory;
     ours::Trigger = context::CompactionTrigger:
         BudgetExceeded ProviderOverflow PreTurnTokens Background ModelChanged UserTurns Messages Idle Manual Restored Recorded;
@@ -47,14 +50,15 @@ same! {
     item::Approval = tool::ToolPolicy: Allow Ask Deny;
     item::EndsTurn = tool::EndsTurn: Completed WaitingUserInput;
     prompts::CutReason = prompt::CutReason:
-        SystemInHistory StrayResult Shortened Repeated Dropped UserMessage UnansweredCall Section;
+        SystemInHistory StrayResult Shortened Repeated Dropped Excluded UserMessage UnansweredCall Section;
     request::ToolChoice = model::ToolChoice: Auto None;
     request::StopReason = model::StopReason: End Length ToolUse Refused Cancelled Failed;
     system::Place = prompt::SectionChannel: System Memory;
     system::OnOverflow = prompt::OnOverflow: Keep Shrink Drop;
     effect::Purpose = model::ModelPurpose: Turn Summary Title;
     event::Phase = wire_event::CompactionPhase:
-        Started Summarizing FellBack Accepted Refused Cancelled CannotFit Voided;
+        Started Summarizing FellBack Accepted Refused Cancelled CannotFit Voided Undone;
+    snapshot::Measure = context::TriggerMeasure: Tokens Turns Messages Seconds;
     breaks::BreakCause = wire_event::PrefixBreak:
         Compaction Undo Redo Pin Unpin Exclude Edit Remove Truncate Retry Reset History Restore LateResult Model Tools
         System PerTurn StripCompletedTurns Unknown;

@@ -286,6 +286,44 @@ says so with the tool `until` names, or all stages ran often enough. `loop/updat
 ```
 "#;
 
+pub(super) const SETTINGS: &str = r#"
+## Settings
+
+The same settings can be set in many places; the later one wins, setting by setting, and `context/inspect` names for each
+value who set it, with the file, the variable or the flag:
+
+| place | how |
+|---|---|
+| the policy | `policy`, by its name or as a file; what is set by itself wins over it, wherever it is set |
+| the user's file | `threadhold/config.toml` in the platform's folder for configuration (`XDG_CONFIG_HOME` or `~/.config`; `APPDATA` on Windows), or the file that `THREADHOLD_CONFIG` names; none where that is empty |
+| the workspace's file | `.threadhold/config.toml` in the folder of the session |
+| the environment | `THREADHOLD_` with the name in capitals: `THREADHOLD_ROUND_LIMIT`, `THREADHOLD_TRIGGERS_PRE_TURN_TOKENS` |
+| `initialize` | `initializationOptions.threadhold.settings` |
+| `workspace/didChangeConfiguration` | `settings.threadhold` |
+| the session | `session/open`, `session/configure` |
+| flags | `serve --policy NAME`, `serve --set name=value`, such as `--set triggers.messages=40` |
+| the request itself | such as `budget` of `prompt/render` |
+
+Files are TOML with the names of the type `Settings` below, and open sessions follow them: what changes is a
+`threadUpdated`. What cannot be used is left out, value by value, and a `window/logMessage` names file, setting and what
+would be possible; what it was before stays. A workspace's file comes with the code, so it cannot say where a model is
+asked.
+
+```toml
+policy = "lastTurns"
+roundLimit = 40
+retention = { userTurns = 10 }
+
+[triggers]
+preTurnTokens = 0.7
+background = false
+```
+
+Files with instructions for agents (`instructionFiles`) are read when a session is opened. What they say when a chat begins
+stands in its system text until the prompt's beginning changes anyway; where a file changes, the next request of the user
+brings it along, once. At most 32 KiB of each are shown.
+"#;
+
 pub(super) const STATES: &str = r#"
 ## States
 

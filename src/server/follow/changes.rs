@@ -2,7 +2,7 @@
 //! what is stored now, or nothing where only a snapshot says it all. No store and no wire in here.
 
 use crate::engine::compact::metadata::SummaryMetadata;
-use crate::engine::compact::record::Compaction;
+use crate::engine::compact::record::{Compaction, Status};
 use crate::engine::id::TurnId;
 use crate::engine::message::Message;
 use crate::engine::session::Session;
@@ -128,7 +128,10 @@ impl Shown {
 
 fn accepted((record, metadata): &(Compaction, SummaryMetadata)) -> EventBody {
     EventBody::CompactionUpdated(Box::new(CompactionUpdate {
-        phase: Phase::Accepted,
+        id: record.id.clone(),
+        tokens_before: Some(record.tokens_before),
+        left: None,
+        phase: if record.status == Status::Undone { Phase::Undone } else { Phase::Accepted },
         mode: Some(record.mode),
         trigger: record.trigger,
         reason: None,

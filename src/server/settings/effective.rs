@@ -1,8 +1,10 @@
 //! Settings as they are written become settings that a session runs under, and back. A value that cannot be used is an
 //! error that names it and says what could be.
 
-use crate::engine::compact::policy::{self, Policy, Triggers};
+use crate::engine::compact::policy::{self, Policy, PolicyError, Triggers};
+use crate::engine::message::Text;
 use crate::engine::prompt::item::Tool;
+use crate::engine::prompt::order::SystemText;
 use crate::engine::session::memories::MemorySettings;
 use crate::engine::session::settings::{Client, ModelFacts, Settings as Effective};
 use crate::engine::settings::{PerMille, SettingsError, Threshold};
@@ -11,9 +13,10 @@ use crate::protocol::settings::{
     self as wire, CountOrOff, Retention, Settings, ShareOrOff, SummaryBreakpoints,
 };
 use crate::protocol::settings::{Model, Summarize};
+use crate::server::watch::{Found, Look};
 use crate::tool::OwnTool;
 use std::collections::BTreeSet;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 type Read<T> = Result<T, ProtocolError>;
 
@@ -29,7 +32,7 @@ pub(super) fn validated(settings: &Settings, client: Client) -> Read<Effective> 
         effective.model = model_facts(model);
     }
     if let Some(name) = &settings.policy {
-        effective.policy = Policy::named(name).map_err(|error| unusable("settings.policy", &error))?;
+        effective.policy = policy_of(name)?;
     }
     if let Some(threshold) = settings.threshold {
         let threshold = Threshold::from_number(threshold);
@@ -62,6 +65,17 @@ pub(super) fn validated(settings: &Settings, client: Client) -> Read<Effective> 
             None => {}
         }
     }
+    let said = |text: &Option<String>| text.as_deref().filter(|text| !text.is_empty()).map(Into::into);
+    effective.system = SystemText {
+        identity: said(&settings.identity),
+        role: said(&settings.role),
+        tool_rules: said(&settings.tool_rules),
+        toolkit_hints: said(&settings.toolkit_hints),
+        project: said(&settings.project),
+        iteration_budget: (settings.iteration_budget == Some(true)).then_some(effective.round_limit),
+        ..SystemText::default()
+    };
+    set(&mut effective.system_prompt, settings.system_prompt.map(Into::into));
     set(&mut effective.delta_interval_ms, settings.delta_interval_ms);
     set(&mut effective.titles, settings.titles.map(Into::into));
     effective.memory = memory(settings)?;
@@ -83,6 +97,37 @@ fn memory(settings: &Settings) -> Read<MemorySettings> {
         knowledge: tokens("settings.knowledgeTokens", settings.knowledge, settings.knowledge_tokens)?,
         summaries: settings.session_summary_to_memory.unwrap_or_default(),
     })
+}
+
+/// Bytes of a policy file that are read at most.
+const MOST_POLICY: u64 = 1 << 20;
+
+/// Whether a policy is named by the path of its file.
+pub(in crate::server) fn is_policy_file(name: &str) -> bool {
+    name.ends_with(".toml") || name.contains(std::path::is_separator)
+}
+
+/// The policy of this name, or that of a file. What is wrong with a file is said without its values: it may be another
+/// one than was meant.
+fn policy_of(name: &str) -> Read<Policy> {
+    if !is_policy_file(name) {
+        return Policy::named(name).map_err(|error| unusable("settings.policy", &error));
+    }
+    let file = PathBuf::from(name);
+    let look = Look { base: file.clone(), file, may_leave: true, most: MOST_POLICY };
+    let unusable = |why: String| ProtocolError::invalid("settings.policy", format!("the file {name}: {why}"));
+    match look.now() {
+        Found::Missing => Err(unusable("there is none".to_owned())),
+        Found::Unusable(why) => Err(unusable(why)),
+        Found::Text { bytes, .. } if bytes > MOST_POLICY => Err(unusable("it is too large".to_owned())),
+        Found::Text { text, .. } => policy::read(&text).map_err(|error| {
+            unusable(match error {
+                PolicyError::Syntax { line, .. } => format!("it is not TOML at line {line}"),
+                PolicyError::Key { key, known } => format!("there is no key {key}; known: {known}"),
+                PolicyError::Value { key, possible, .. } => format!("{key} must be {possible}"),
+            })
+        }),
+    }
 }
 
 fn set<T>(value: &mut T, given: Option<T>) {
@@ -184,12 +229,9 @@ fn share(field: &str, given: f64) -> Read<PerMille> {
     }
 }
 
+/// A share in thousandths, the nearest one.
 fn per_mille(share: f64) -> PerMille {
     PerMille::new((share.clamp(0.0, 1.0) * 1000.0).round() as u32)
-}
-
-fn as_share(share: PerMille) -> f64 {
-    f64::from(share.of(1000)) / 1000.0
 }
 
 fn at_least_one(field: &str, count: u32) -> Read<u32> {
@@ -291,8 +333,9 @@ pub(in crate::server) fn shown(effective: &Effective) -> Settings {
     let Effective { model, budget, policy, .. } = effective;
     let Policy { triggers, .. } = policy;
     let share_or_off = |share: Option<PerMille>| {
-        Some(share.map_or(ShareOrOff::Switch(false), |share| ShareOrOff::Share(as_share(share))))
+        Some(share.map_or(ShareOrOff::Switch(false), |share| ShareOrOff::Share(share.as_ratio())))
     };
+    let said = |text: &Option<Text>| text.as_ref().map(ToString::to_string);
     let count_or_off = |count: Option<u32>| Some(count.map_or(CountOrOff::Switch(false), CountOrOff::Count));
     Settings {
         model: Some(Model {
@@ -326,19 +369,26 @@ pub(in crate::server) fn shown(effective: &Effective) -> Settings {
             policy::Retention::Rounds => Retention::Rounds,
             policy::Retention::UserTurns(turns) => Retention::UserTurns(narrow(turns)),
             policy::Retention::Messages(messages) => Retention::Messages(narrow(messages)),
-            policy::Retention::TokenTail(share) => Retention::TokenTail(as_share(share)),
+            policy::Retention::TokenTail(share) => Retention::TokenTail(share.as_ratio()),
         }),
         placement: Some(policy.placement.into()),
         min_new_tokens: policy.min_new_tokens,
         most_failures: Some(policy.most_failures),
-        user_message_budget: Some(as_share(policy.user_messages)),
-        target_ratio: Some(as_share(policy.target_ratio)),
+        user_message_budget: Some(policy.user_messages.as_ratio()),
+        target_ratio: Some(policy.target_ratio.as_ratio()),
         budget_exit: share_or_off(policy.budget_exit),
         limit_history: Some(policy.limit_history.into()),
-        raw_tail_share: Some(as_share(policy.raw_tail)),
-        short_tail_share: Some(as_share(policy.short_tail)),
-        ledger_share: Some(as_share(policy.ledger)),
-        identifier_share: Some(as_share(policy.identifiers)),
+        raw_tail_share: Some(policy.raw_tail.as_ratio()),
+        short_tail_share: Some(policy.short_tail.as_ratio()),
+        ledger_share: Some(policy.ledger.as_ratio()),
+        identifier_share: Some(policy.identifiers.as_ratio()),
+        identity: said(&effective.system.identity),
+        role: said(&effective.system.role),
+        tool_rules: said(&effective.system.tool_rules),
+        toolkit_hints: said(&effective.system.toolkit_hints),
+        project: said(&effective.system.project),
+        iteration_budget: Some(effective.system.iteration_budget.is_some()),
+        system_prompt: Some(effective.system_prompt.into()),
         instruction_files: effective.instruction_files.clone(),
         summary_model: effective.summary_model.clone(),
         summary_base_url: effective.summary_base_url.clone(),

@@ -9,21 +9,22 @@ use threadhold::engine::delta::Delta;
 use threadhold::engine::id::SessionId;
 use threadhold::engine::message::{Body, Content};
 use threadhold::engine::prompt::item::Role;
-use threadhold::engine::prompt::linearize::join_users;
+use threadhold::engine::prompt::linearize::join_neighbours;
 use threadhold::engine::prompt::request::{Answer, StopReason};
 use threadhold::engine::session::input::{At, Command, Input, ModelCallId, StartTurn, Timer, ToolOutcome};
 use threadhold::engine::session::state::State;
 use threadhold::store::Store;
 
-/// A chat in which a summary is being made, and the call that makes it.
-fn in_flight() -> (Chat, ModelCallId) {
+/// A chat in which a summary is being made, behind so many that were, and the call that makes it.
+fn in_flight(behind: usize) -> (Chat, ModelCallId) {
     let mut chat = Chat::new(4000, BY_MODEL, numbered);
-    chat.is_held = true;
     for n in 0..60 {
+        chat.is_held = chat.bench.session.transcript().compactions().len() >= behind;
         chat.asks(&format!("request number {n};"));
         if let Some(call) = chat.held() {
             return (chat, call);
         }
+        chat.is_held = chat.bench.session.transcript().compactions().len() >= behind;
         chat.round(1, 1800);
         if let Some(call) = chat.held() {
             return (chat, call);
@@ -84,8 +85,8 @@ const REWINDS: [Case; 7] = [
 /// rows: N10 R33
 #[test]
 fn what_changes_the_past_while_a_summary_is_made_makes_it_nobodys() {
-    for (name, command) in REWINDS {
-        let (mut chat, call) = in_flight();
+    for ((name, command), behind) in REWINDS.into_iter().flat_map(|case| [(case, 0), (case, 2)]) {
+        let (mut chat, call) = in_flight(behind);
         chat.bench.command(command());
         chat.is_held = false;
         comes(&mut chat, call);
@@ -113,7 +114,7 @@ fn what_changes_the_past_while_a_summary_is_made_makes_it_nobodys() {
 /// failure: 12. A branch that is made while a summary is made has none, and its parent gets its own.
 #[test]
 fn a_branch_made_while_a_summary_is_made_takes_nothing_of_it_along() {
-    let (mut chat, call) = in_flight();
+    let (mut chat, call) = in_flight(0);
     let to = SessionId::new("branch");
     chat.bench.command(Command::Branch { to: to.clone(), up_to: None, title: None, key: None });
     chat.is_held = false;
@@ -129,7 +130,7 @@ fn a_branch_made_while_a_summary_is_made_takes_nothing_of_it_along() {
 #[test]
 fn what_is_said_while_a_summary_is_made_stays_uncovered() {
     for priority in [true, false] {
-        let (mut chat, call) = in_flight();
+        let (mut chat, call) = in_flight(0);
         let content = vec![Content::Text("Mind the tests.".into())];
         chat.bench.command(Command::StartTurn(Box::new(StartTurn {
             content,
@@ -157,7 +158,7 @@ fn what_is_said_while_a_summary_is_made_stays_uncovered() {
 /// rows: V28
 #[test]
 fn a_summary_that_does_not_come_holds_nobody_up_and_is_nobodys_when_it_comes() {
-    let (mut chat, mut call) = in_flight();
+    let (mut chat, mut call) = in_flight(0);
     let mut expired = Vec::new();
     while matches!(chat.bench.session.state(), State::Compacting(_)) {
         assert!(chat.bench.timers.contains(&Timer::Model(call)), "it has a deadline");
@@ -174,7 +175,7 @@ fn a_summary_that_does_not_come_holds_nobody_up_and_is_nobodys_when_it_comes() {
         comes(&mut chat, late);
     }
     assert_eq!(chat.bench.session.snapshot(), snapshot, "what comes late changes nothing");
-    let (mut chat, call) = in_flight();
+    let (mut chat, call) = in_flight(0);
     chat.bench.command(Command::CancelTurn { turn: None, queued: true });
     assert!(chat.bench.session.is_at_rest() && chat.held().is_none());
     let snapshot = chat.bench.session.snapshot();
@@ -252,7 +253,7 @@ fn the_calls_that_answer_two_requests_joined_into_one_are_stored() {
         ..StartTurn::default()
     })));
     chat.go_on();
-    let joined = join_users(chat.newest());
+    let joined = join_neighbours(chat.newest());
     let last = joined.last().expect("a request");
     assert_eq!((last.role, words(last).as_str()), (Role::User, "Make it work.\nAnd mind the tests."));
     assert_eq!(last.parts.len(), 2, "each in a part of its own");

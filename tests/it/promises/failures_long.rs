@@ -5,9 +5,11 @@ use super::chat::{Chat, Sent, numbered, summary, words};
 use super::failures::BY_MODEL;
 use std::cell::Cell;
 use std::rc::Rc;
-use threadhold::engine::compact::policy::Policy;
-use threadhold::engine::compact::record::{Mode, ModeRequested};
+use threadhold::engine::compact::policy::{Policy, presets};
+use threadhold::engine::compact::record::{Mode, ModeRequested, Placement};
 use threadhold::engine::prompt::item::Item;
+use threadhold::engine::session::input::{Command, Configure};
+use threadhold::engine::session::settings::Settings;
 use threadhold::engine::session::stored::TurnStatus;
 
 /// failure: 5. The first summary fails, or the nth: nothing that was said is lost, and the summary before stays.
@@ -81,11 +83,8 @@ fn extends(before: &Sent, after: &Sent) -> bool {
 /// failure: 7. One request, then nothing but rounds, some of many calls: no policy waits for a user's word.
 #[test]
 fn a_long_turn_of_many_calls_at_once_does_not_stall_under_any_policy() {
-    for name in Policy::names() {
-        let policy = Policy::named(name).expect("a built-in policy");
-        if !policy.enabled {
-            continue;
-        }
+    for policy in presets::ALL.map(|preset| preset.policy).into_iter().filter(|policy| policy.enabled) {
+        let name = policy.name.clone();
         let mut chat = Chat::new(6000, policy, numbered);
         chat.asks("Read all of it.");
         for round in 0..90 {
@@ -143,6 +142,44 @@ fn each_summary_is_made_from_the_whole_one_before_it_and_no_fact_is_lost() {
             let narrative = record.narrative.as_deref().expect("a summary by a model");
             let whole = asked.by_ref().any(|items| items.iter().any(|item| words(item).contains(narrative)));
             assert!(whole, "{mode:?}: it is cut");
+        }
+    }
+}
+
+/// failure: 24. Another placement for a session that was compacted before: the block moves once, to the next prompt, and
+/// it is shown once all the time, in the marks of its place alone.
+///
+/// rows: N12
+#[test]
+fn a_block_moves_once_where_its_placement_changes_and_is_never_shown_twice() {
+    const PLACES: [Placement; 3] =
+        [Placement::UserAtBoundary, Placement::SystemMessage, Placement::SystemPromptTail];
+    for (from, to) in PLACES.iter().flat_map(|from| PLACES.iter().map(move |to| (*from, *to))) {
+        let name = format!("{from:?}, then {to:?}");
+        let mut chat = Chat::new(4000, Policy { placement: from, ..BY_MODEL }, numbered);
+        for n in 0..40 {
+            if n == 12 {
+                let settings = chat.bench.session.settings().clone();
+                let policy = Policy { placement: to, ..settings.policy.clone() };
+                let settings = Settings { policy, ..settings };
+                let own = serde_json::Value::Null;
+                chat.bench.command(Command::Configure(Box::new(Configure { settings, own, title: None })));
+            }
+            chat.turn(&format!("request number {n};"), 1800);
+            let made = chat.bench.session.transcript().compactions().len();
+            let shown: usize = (0..made).map(|sent| chat.times(&format!("summary number {sent};"))).sum();
+            assert_eq!(shown, usize::from(made > 0), "{name}, turn {n}");
+            let marks = chat.times("<conversation-summary>") + chat.times("[Archived Context Summary]");
+            assert_eq!(marks, usize::from(made > 0), "{name}, turn {n}");
+        }
+        let records = chat.bench.session.transcript().compactions();
+        assert_eq!(records.first().map(|record| record.placement), Some(from), "{name}");
+        assert_eq!(records.last().map(|record| record.placement), Some(to), "{name}");
+        let again = records.windows(2).filter(|pair| pair[0].narrative == pair[1].narrative);
+        assert_eq!(again.count(), usize::from(from != to), "{name}: moved once, as it is");
+        for pair in chat.sent.windows(2) {
+            let [before, after] = pair else { continue };
+            assert!(before.compactions != after.compactions || extends(before, after), "{name}");
         }
     }
 }

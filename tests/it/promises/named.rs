@@ -5,12 +5,14 @@ use super::enact::messages;
 use super::sentinel::FILES;
 use crate::corpus::transcripts;
 use std::collections::BTreeSet;
-use threadhold::engine::compact::policy::Policy;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+use threadhold::engine::compact::policy::{Policy, presets};
 use threadhold::engine::compact::record::{Compaction, Mode};
 use threadhold::engine::id::Ordinal;
 use threadhold::engine::message::Body;
 use threadhold::engine::prompt::item::{Item, Role};
-use threadhold::engine::prompt::linearize::join_users;
+use threadhold::engine::prompt::linearize::join_neighbours;
 use threadhold::engine::prompt::{self, Prompt, Source};
 use threadhold::engine::settings::BudgetSettings;
 use threadhold::engine::tokens::QuarterOfChars;
@@ -21,60 +23,89 @@ use threadhold::transcript_io::{Import, import};
 
 const WINDOWS: [u32; 3] = [8_000, 16_000, 32_000];
 
+/// What broke each promise first; nothing where it was held everywhere.
+#[derive(Default)]
+struct Faults {
+    p1: Option<String>,
+    p5: Option<String>,
+}
+
 /// Looks at every prompt of a transcript.
 struct Looks<'a> {
     name: String,
     /// The words of the user messages, in order.
     said: Vec<String>,
     policy: &'a Policy,
-    look: fn(&Looks<'_>, &Render<'_>, &Prompt),
+    faults: &'a mut Faults,
     seen: usize,
+}
+
+/// Notes the first thing that does not hold.
+fn holds(fault: &mut Option<String>, look: impl FnOnce()) {
+    if fault.is_some() {
+        return;
+    }
+    if let Err(cause) = catch_unwind(AssertUnwindSafe(look)) {
+        let said = cause.downcast_ref::<String>().cloned();
+        *fault = Some(said.unwrap_or_else(|| "it gave up".into()));
+    }
 }
 
 impl Watch for Looks<'_> {
     fn rendered(&mut self, render: &Render<'_>) {
-        if let Ok(prompt) = render.outcome {
-            self.seen += 1;
-            (self.look)(self, render, prompt);
-        }
+        let Ok(prompt) = render.outcome else { return };
+        self.seen += 1;
+        let name = format!("{}, render {}", self.name, render.index);
+        holds(&mut self.faults.p1, || words_stand(&self.said, render, prompt, &name));
+        holds(&mut self.faults.p5, || pairs_stand(prompt, &name));
     }
 
     fn compacted(&mut self, before: Source<'_>, record: &Compaction) {
-        no_room_is_wasted(self, before, record);
+        holds(&mut self.faults.p1, || no_room_is_wasted(self.policy, before, record, &self.name));
     }
 }
 
-/// Looks at every prompt of every transcript, in every window, under every policy.
-fn everywhere(look: fn(&Looks<'_>, &Render<'_>, &Prompt)) {
-    let Some(folder) = transcripts() else { return };
-    for file in FILES {
-        let bytes = std::fs::read(folder.join(file)).unwrap();
-        let whole = import(&bytes, None).unwrap();
-        // The chat replay's tools alone would fill a small window.
-        let without_tools = Import { tools: Vec::new(), ..whole };
-        for window in WINDOWS {
-            for name in Policy::names() {
-                let policy = Policy::named(name).unwrap();
-                let name = format!("{file}, {window}, {name}");
-                let mut looks = Looks { name, said: said(&without_tools), policy: &policy, look, seen: 0 };
-                let options = Options {
-                    window,
-                    policy: policy.clone(),
-                    budget: BudgetSettings::default(),
-                    max_result: Some(16_000),
-                };
-                let mut model: Option<Box<dyn Model>> = Some(Box::new(Scripted::echo()));
-                if window == WINDOWS[0] {
-                    model = None;
+/// Looks at every prompt of every transcript, in every window, under every policy, once for both promises.
+fn everywhere() -> &'static Faults {
+    static FAULTS: OnceLock<Faults> = OnceLock::new();
+    FAULTS.get_or_init(|| {
+        let mut faults = Faults::default();
+        let Some(folder) = transcripts() else { return faults };
+        for file in FILES {
+            let import = import(&std::fs::read(folder.join(file)).unwrap(), None).unwrap();
+            // The chat replay's tools alone would fill a small window.
+            let import = Import { tools: Vec::new(), ..import };
+            for window in WINDOWS {
+                for policy in presets::ALL.map(|preset| preset.policy) {
+                    lived(
+                        &import,
+                        window,
+                        &policy,
+                        format!("{file}, {window}, {}", policy.name),
+                        &mut faults,
+                    );
                 }
-                let replayed =
-                    replay(&without_tools, &options, &QuarterOfChars, &mut model, &mut looks).unwrap();
-                let all = replayed.renders as usize;
-                assert!(looks.seen + replayed.unfit.len() == all, "{}", looks.name);
-                assert!(!policy.enabled || looks.seen == all, "{}: {:?}", looks.name, replayed.unfit);
             }
         }
-    }
+        faults
+    })
+}
+
+/// One replay. In the smallest window there is no model that sums up.
+fn lived(import: &Import, window: u32, policy: &Policy, name: String, faults: &mut Faults) {
+    let options = Options {
+        window,
+        policy: policy.clone(),
+        budget: BudgetSettings::default(),
+        max_result: Some(16_000),
+    };
+    let echo = || -> Box<dyn Model> { Box::new(Scripted::echo()) };
+    let mut model = (window > WINDOWS[0]).then(echo);
+    let mut looks = Looks { name, said: said(import), policy, faults, seen: 0 };
+    let replayed = replay(import, &options, &QuarterOfChars, &mut model, &mut looks).unwrap();
+    let all = replayed.renders as usize;
+    assert_eq!(looks.seen + replayed.unfit.len(), all, "{}", looks.name);
+    assert!(!policy.enabled || looks.seen == all, "{}: {:?}", looks.name, replayed.unfit);
 }
 
 fn said(import: &Import) -> Vec<String> {
@@ -94,54 +125,50 @@ fn words(item: &Item) -> String {
 /// then the newest that it names had no room in the stated budget. The running request stands there always, once.
 #[test]
 fn p1_every_user_message_stays_byte_for_byte_or_is_named_for_want_of_its_stated_room() {
-    everywhere(|looks, render, prompt| {
-        let name = format!("{}, render {}", looks.name, render.index);
-        let transcript = render.transcript;
-        let users: Vec<_> = transcript
-            .messages()
+    assert_eq!(everywhere().p1, None);
+}
+
+fn words_stand(said: &[String], render: &Render<'_>, prompt: &Prompt, name: &str) {
+    let transcript = render.transcript;
+    let users: Vec<_> = transcript
+        .messages()
+        .iter()
+        .filter(|m| matches!(m.body, Body::User(_)) && m.visible_to_model && !m.body.is_empty())
+        .collect();
+    // What was imported is what the source says, so that the words are compared with the source.
+    let texts: Vec<String> = users.iter().map(|message| text_of(&message.body)).collect();
+    assert_eq!(texts, said[..texts.len()], "{name}");
+    let cut: BTreeSet<u32> = prompt.cuts.iter().filter_map(|cut| cut.ord).map(|ord| ord.0).collect();
+    let mut shown = Vec::new();
+    for (message, text) in users.iter().zip(&texts) {
+        let places: Vec<usize> = prompt
+            .items
             .iter()
-            .filter(|m| matches!(m.body, Body::User(_)) && m.visible_to_model && !m.body.is_empty())
+            .enumerate()
+            .filter(|(_, item)| item.role == Role::User && item.sources.iter().any(|s| s.ord == message.ord))
+            .map(|(at, _)| at)
             .collect();
-        // What was imported is what the source says, so that the words are compared with the source.
-        let texts: Vec<String> = users.iter().map(|message| text_of(&message.body)).collect();
-        assert_eq!(texts, looks.said[..texts.len()], "{name}");
-        let cut: BTreeSet<u32> = prompt.cuts.iter().filter_map(|cut| cut.ord).map(|ord| ord.0).collect();
-        let mut shown = Vec::new();
-        for (message, text) in users.iter().zip(&texts) {
-            let places: Vec<usize> = prompt
-                .items
-                .iter()
-                .enumerate()
-                .filter(|(_, item)| {
-                    item.role == Role::User && item.sources.iter().any(|s| s.ord == message.ord)
-                })
-                .map(|(at, _)| at)
-                .collect();
-            match places[..] {
-                [] => assert!(cut.contains(&message.ord.0), "{name}: {} is gone without a word", message.ord),
-                [at] => {
-                    assert_eq!(words(&prompt.items[at]), *text, "{name}: {}", message.ord);
-                    shown.push(at);
-                }
-                _ => panic!("{name}: {} stands there {} times", message.ord, places.len()),
+        match places[..] {
+            [] => assert!(cut.contains(&message.ord.0), "{name}: {} is gone without a word", message.ord),
+            [at] => {
+                assert_eq!(words(&prompt.items[at]), *text, "{name}: {}", message.ord);
+                shown.push(at);
             }
+            _ => panic!("{name}: {} stands there {} times", message.ord, places.len()),
         }
-        assert!(shown.is_sorted(), "{name}: in their order");
-        let newest = users.last().expect("a request");
-        let last = prompt.items.iter().rposition(|item| item.sources.iter().any(|s| s.ord == newest.ord));
-        let last = last.unwrap_or_else(|| panic!("{name}: the running request is not there"));
-        let follows = &prompt.items[last + 1..];
-        assert!(
-            follows.iter().all(|item| item.role != Role::User),
-            "{name}: nothing but its rounds follows it"
-        );
-    });
+    }
+    assert!(shown.is_sorted(), "{name}: in their order");
+    let newest = users.last().expect("a request");
+    let last = prompt.items.iter().rposition(|item| item.sources.iter().any(|s| s.ord == newest.ord));
+    let last = last.unwrap_or_else(|| panic!("{name}: the running request is not there"));
+    let follows = &prompt.items[last + 1..];
+    assert!(follows.iter().all(|item| item.role != Role::User), "{name}: nothing but its rounds follows it");
 }
 
 /// The stated room for words of the covered span: a share of the limit, and never more than half of what system, request
 /// and rounds leave; the session's first request has its own. Of the words that are named and not shown the newest has
 /// no room in it beside those that are newer. Where rounds had to be dropped to the last, the running request alone stays.
-fn no_room_is_wasted(looks: &Looks<'_>, before: Source<'_>, record: &Compaction) {
+fn no_room_is_wasted(policy: &Policy, before: Source<'_>, record: &Compaction, name: &str) {
     let Some(newest) = record.reported_users.iter().max() else { return };
     if record.mode == Mode::Dropped {
         return;
@@ -160,12 +187,11 @@ fn no_room_is_wasted(looks: &Looks<'_>, before: Source<'_>, record: &Compaction)
     let limit = before.budget.limit;
     let free = limit.saturating_sub(stays.map(|item| item.tokens).sum()) / 2;
     let first: u32 = transcript.turns()[0].requests.iter().map(tokens).sum();
-    let stated = looks.policy.user_messages.of(limit).min(free).saturating_sub(first);
+    let stated = policy.user_messages.of(limit).min(free).saturating_sub(first);
     let running = transcript.turns().len() - 1;
     let newer =
         transcript.turns()[..running].iter().flat_map(|turn| &turn.requests).filter(|ord| *ord > newest);
     let newer: u32 = newer.map(tokens).sum();
-    let name = &looks.name;
     assert!(
         newer + tokens(newest) > stated,
         "{name}: {newest} is named, and {newer} of {stated} tokens are taken"
@@ -178,37 +204,38 @@ fn no_room_is_wasted(looks: &Looks<'_>, before: Source<'_>, record: &Compaction)
 /// rows: N3 R17 R42
 #[test]
 fn p5_no_prompt_holds_a_broken_pair_for_any_provider() {
-    everywhere(|looks, render, prompt| {
-        let name = format!("{}, render {}", looks.name, render.index);
-        answered_at_once(&prompt.items, &name);
-        let joined = join_users(&prompt.items);
-        answered_at_once(&joined, &name);
-        let texts = |items: &[Item]| -> Vec<String> {
-            items.iter().flat_map(|item| item.texts()).map(|text| text.to_string()).collect()
-        };
-        assert_eq!(texts(&joined), texts(&prompt.items), "{name}: a join loses nothing");
-        // With the system's text in front of the first user, and results in the user's name, roles take turns.
-        let in_two_roles: Vec<Item> = prompt
-            .items
-            .iter()
-            .map(|item| match item.role {
-                Role::System | Role::Tool => Item { role: Role::User, ..item.clone() },
-                Role::User | Role::Assistant => item.clone(),
-            })
-            .collect();
-        for (items, first) in [(joined, Role::System), (join_users(&in_two_roles), Role::User)] {
-            assert_eq!(items[0].role, first, "{name}");
-            for pair in items.windows(2) {
-                let [one, next] = pair else { continue };
-                assert!(one.role != Role::User || next.role == Role::Assistant, "{name}: two users in a row");
-                let is_between = next.role == Role::Assistant && one.role == Role::Assistant;
-                assert!(!is_between || one.calls.is_empty(), "{name}: a call and no result behind it");
-            }
+    assert_eq!(everywhere().p5, None);
+}
+
+fn pairs_stand(prompt: &Prompt, name: &str) {
+    answered_at_once(&prompt.items, name);
+    let joined = join_neighbours(&prompt.items);
+    answered_at_once(&joined, name);
+    let texts = |items: &[Item]| -> Vec<String> {
+        items.iter().flat_map(|item| item.texts()).map(|text| text.to_string()).collect()
+    };
+    assert_eq!(texts(&joined), texts(&prompt.items), "{name}: a join loses nothing");
+    // With the system's text in front of the first user, and results in the user's name, roles take turns.
+    let in_two_roles: Vec<Item> = prompt
+        .items
+        .iter()
+        .map(|item| match item.role {
+            Role::System | Role::Tool => Item { role: Role::User, ..item.clone() },
+            Role::User | Role::Assistant => item.clone(),
+        })
+        .collect();
+    for (items, first) in [(joined, Role::System), (join_neighbours(&in_two_roles), Role::User)] {
+        assert_eq!(items[0].role, first, "{name}");
+        for pair in items.windows(2) {
+            let [one, next] = pair else { continue };
+            assert!(one.role != Role::User || next.role == Role::Assistant, "{name}: two users in a row");
+            let is_between = next.role == Role::Assistant && one.role == Role::Assistant;
+            assert!(!is_between || one.calls.is_empty(), "{name}: a call and no result behind it");
         }
-        let calls: usize = prompt.items.iter().map(|item| item.calls.len()).sum();
-        let of_joined = join_users(&in_two_roles).iter().map(|item| item.calls.len()).sum::<usize>();
-        assert_eq!(calls, of_joined, "{name}");
-    });
+    }
+    let calls: usize = prompt.items.iter().map(|item| item.calls.len()).sum();
+    let of_joined = join_neighbours(&in_two_roles).iter().map(|item| item.calls.len()).sum::<usize>();
+    assert_eq!(calls, of_joined, "{name}");
 }
 
 /// Every call has its one result directly behind it, and no result stands anywhere else.

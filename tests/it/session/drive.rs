@@ -5,18 +5,19 @@ use super::happening::{At, Beside, Decided, Happening, Key, Rewind, Said, Set, S
 use super::model::Model;
 use std::sync::Arc;
 use threadhold::engine::delta::Delta;
-use threadhold::engine::id::{CallId, ItemId, MessageId, SessionId, TurnId};
+use threadhold::engine::id::{CallId, CompactionId, ItemId, MessageId, PinId, SessionId, TurnId};
 use threadhold::engine::message::attachment::Attachment;
 use threadhold::engine::message::{Body, Content, NewMessage, ToolCall, ToolResult, Usage};
 use threadhold::engine::prompt::item::{Approval, EndsTurn, Tool, ToolKind};
+use threadhold::engine::prompt::pins::Pinned;
 use threadhold::engine::prompt::request::{Answer as Answered, StopReason};
 use threadhold::engine::scope::Scope;
 use threadhold::engine::search::{Query, Words};
 use threadhold::engine::session::effect::Purpose;
 use threadhold::engine::session::history_turn::HistoryTurn;
 use threadhold::engine::session::input::{
-    self, Command, Configure, Decision, GivenPrefix, Input, ModelCallId, Open, Render, ReplyTo, Restore,
-    StartTurn, Summarize, ToolOutcome,
+    self, Command, Compact, Configure, Decision, GivenPrefix, Input, ModelCallId, Open, Render, ReplyTo,
+    Restore, StartTurn, Summarize, ToolOutcome,
 };
 use threadhold::engine::session::queue::Work;
 use threadhold::engine::session::recall::Recall;
@@ -91,6 +92,18 @@ impl Model {
         messages.get(usize::from(nth).checked_rem(messages.len())?).map(|message| message.id.clone())
     }
 
+    /// A compaction, counted from the newest one; 0 is the one in force, where one is.
+    fn nth_compaction(&self, nth: u8) -> Option<CompactionId> {
+        let transcript = self.bench.session.transcript();
+        match (nth, transcript.in_force()) {
+            (0..=180, Some(newest)) => Some(newest.id.clone()),
+            _ => {
+                let records = transcript.compactions();
+                records.get(usize::from(nth).checked_rem(records.len())?).map(|record| record.id.clone())
+            }
+        }
+    }
+
     fn at(&self, at: At) -> input::At {
         let messages = self.bench.session.snapshot().messages.len();
         let nobody = || MessageId::new("nobody");
@@ -153,6 +166,10 @@ impl Model {
                 self.bench.was_approved = true;
                 self.bench.approvals = vec![always; usize::from(n.min(1))];
                 self.input(Input::Approvals(self.bench.approvals.clone().into()));
+            }
+            Happening::Instructs(n) => {
+                let says = (n % 4 > 0).then(|| text(u16::from(n)).as_str().into());
+                self.input(Input::Instructions(vec![("CLAUDE.md".into(), says)]))
             }
             Happening::Attaches(n) => {
                 self.input(Input::Attach(vec![Attachment::new("AGENTS.md", &text(u16::from(n)))]))
@@ -247,7 +264,34 @@ impl Model {
             Happening::Opens { titled } => {
                 Command::Open(Box::new(Open { title: titled.then(|| "t".into()), ..Open::default() }))
             }
-            Happening::Compacts => Command::Compact { focus: Some("the tests".into()) },
+            Happening::Compacts { redo, keep, preview } => {
+                let newest = self.nth_compaction(0);
+                Command::Compact(Compact {
+                    focus: Some("the tests".into()),
+                    redo: newest.filter(|_| redo),
+                    keep: keep.and_then(|nth| self.nth_message(nth)).into_iter().collect(),
+                    preview,
+                })
+            }
+            Happening::Undoes(nth) => Command::Undo(nth.and_then(|nth| self.nth_compaction(nth))),
+            Happening::EditsSummary { nth, size } => Command::Edit {
+                compaction: self.nth_compaction(nth).unwrap_or_else(|| CompactionId::new("nothing")),
+                narrative: text(size),
+            },
+            Happening::Excludes(nth, more) => {
+                let nth = std::iter::once(nth).chain(more);
+                Command::Exclude(nth.filter_map(|nth| self.nth_message(nth)).collect())
+            }
+            Happening::Pins(what) => Command::Pin(match what {
+                Ok(nth) => Pinned::Message(self.nth_message(nth).unwrap_or_else(|| MessageId::new("nobody"))),
+                Err(size) => Pinned::Text(text(size).into()),
+            }),
+            Happening::Unpins(nth) => {
+                let pins = self.bench.session.pins();
+                let at = usize::from(nth).checked_rem(pins.len());
+                let id = at.and_then(|at| pins.get(at)).map(|pin| pin.id.clone());
+                Command::Unpin(id.unwrap_or_else(|| PinId::new("nothing")))
+            }
             Happening::Recalls(nth) => {
                 let id = self.nth_message(nth);
                 let reference = id.map_or_else(|| "nobody".to_owned(), |id| id.as_str().to_owned());

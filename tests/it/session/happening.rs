@@ -35,7 +35,21 @@ pub enum Happening {
     Opens {
         titled: bool,
     },
-    Compacts,
+    Compacts {
+        redo: bool,
+        keep: Option<u8>,
+        preview: bool,
+    },
+    /// A compaction by its number, or the newest.
+    Undoes(Option<u8>),
+    EditsSummary {
+        nth: u8,
+        size: u16,
+    },
+    Excludes(u8, Option<u8>),
+    /// A message, or a text of this size.
+    Pins(Result<u8, u16>),
+    Unpins(u8),
     Inspects,
     Recalls(u8),
     Searches,
@@ -43,6 +57,8 @@ pub enum Happening {
     Abandons,
     /// Something is so that the next request is to tell.
     Attaches(u8),
+    /// Instruction files were read: each fourth time there is none.
+    Instructs(u8),
     Renders {
         turns: u8,
         resent: bool,
@@ -286,13 +302,21 @@ fn command() -> BoxedStrategy<Happening> {
         1 => (0u8..3).prop_map(Happening::Scopes),
         1 => (0u8..3).prop_map(Happening::Approvals),
         1 => any::<bool>().prop_map(|titled| Happening::Opens { titled }),
-        2 => Just(Happening::Compacts),
+        3 => (prop::bool::weighted(0.3), prop::option::weighted(0.2, any::<u8>()), prop::bool::weighted(0.2))
+            .prop_map(|(redo, keep, preview)| Happening::Compacts { redo, keep, preview }),
+        2 => prop::option::weighted(0.4, any::<u8>()).prop_map(Happening::Undoes),
+        1 => (any::<u8>(), size()).prop_map(|(nth, size)| Happening::EditsSummary { nth, size }),
+        2 => (any::<u8>(), prop::option::weighted(0.3, any::<u8>()))
+            .prop_map(|(nth, more)| Happening::Excludes(nth, more)),
+        2 => prop_oneof![3 => any::<u8>().prop_map(Ok), 1 => size().prop_map(Err)].prop_map(Happening::Pins),
+        1 => any::<u8>().prop_map(Happening::Unpins),
         1 => Just(Happening::Inspects),
         1 => any::<u8>().prop_map(Happening::Recalls),
         1 => Just(Happening::Searches),
         1 => (0u8..5).prop_map(Happening::Subscribes),
         1 => Just(Happening::Abandons),
         2 => any::<u8>().prop_map(Happening::Attaches),
+        2 => any::<u8>().prop_map(Happening::Instructs),
         5 => (0u8..5, prop::bool::weighted(0.1), 0u8..4, size(), any::<u8>()).prop_map(
             |(turns, resent, rounds, size, how)| Happening::Renders { turns, resent, rounds, size, how }
         ),

@@ -150,7 +150,7 @@ impl Mirror {
                     Phase::Accepted | Phase::Refused | Phase::Cancelled | Phase::CannotFit => {
                         view.compacting = None;
                     }
-                    Phase::Started | Phase::FellBack | Phase::Voided => {}
+                    Phase::Started | Phase::FellBack | Phase::Voided | Phase::Undone => {}
                 }
                 if let Some((record, _)) = &update.record {
                     match view.compactions.iter_mut().find(|known| known.id == record.id) {

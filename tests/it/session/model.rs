@@ -1,23 +1,25 @@
 //! What must hold of a session after every step, whatever happened: a bench, two followers, and what they remember.
 
-use super::bench::{Bench, id};
+mod stored;
+
+use super::bench::Bench;
 use super::edges;
 use super::mirror::{Heard, Mirror, View};
+use super::shown::Shown;
 use std::collections::{BTreeMap, BTreeSet};
 use threadhold::engine::compact::record::Status;
-use threadhold::engine::id::{CompactionId, ItemId, MessageId, Ordinal, SessionId};
-use threadhold::engine::message::{Body, Message};
+use threadhold::engine::id::{CompactionId, ItemId, MessageId, Ordinal};
+use threadhold::engine::message::Body;
 use threadhold::engine::prompt::item::Item;
 use threadhold::engine::prompt::request::Request;
 use threadhold::engine::session::breaks::{Announced, BreakCause};
 use threadhold::engine::session::effect::{Answer, Effect, Purpose, Refusal};
-use threadhold::engine::session::event::EventBody;
+use threadhold::engine::session::event::{EventBody, Phase};
 use threadhold::engine::session::input::{Command, Input, ModelCallId, Timer};
 use threadhold::engine::session::queue::{Accepted, MOST_QUEUED, QueueItem, Work};
 use threadhold::engine::session::snapshot::Snapshot;
 use threadhold::engine::session::state::{State, StateName};
-use threadhold::engine::session::stored::{Driver, Origin, Write};
-use threadhold::store::Store;
+use threadhold::engine::session::stored::{Driver, Write};
 
 /// A session under watch.
 pub struct Model {
@@ -39,6 +41,8 @@ pub struct Model {
     ids: BTreeMap<MessageId, Ordinal>,
     /// What each compaction in force was made from.
     sources: BTreeMap<CompactionId, Vec<(Ordinal, String)>>,
+    /// What the prompt shows of the conversation.
+    shown: Shown,
     /// The prompt that was sent last, and the causes of a break that was told since.
     sent: Option<Request>,
     told: Option<Announced>,
@@ -60,6 +64,7 @@ impl Model {
             left: BTreeSet::new(),
             ids: BTreeMap::new(),
             sources: BTreeMap::new(),
+            shown: Shown::default(),
             sent: None,
             told: None,
             seen: BTreeSet::new(),
@@ -151,6 +156,7 @@ impl Model {
             self.ids = stored.iter().map(|message| (message.id.clone(), message.ord)).collect();
             self.left.clear();
             self.sources.clear();
+            self.shown = Shown::default();
             self.sent = None;
         }
         self.watched(Command::Open(Box::default()));
@@ -199,6 +205,11 @@ impl Model {
         let events = self.bench.events.split_off(self.heard);
         let settings = self.bench.session.settings().clone();
         let mut promised = Vec::new();
+        let updates = events.iter().filter_map(|(_, body)| match body {
+            EventBody::CompactionUpdated(update) => Some((update.phase, update.id.clone())),
+            _ => None,
+        });
+        let updates: Vec<(Phase, CompactionId)> = updates.collect();
         for (seq, body) in &events {
             self.seen.insert(kind(body));
             match body {
@@ -236,6 +247,9 @@ impl Model {
         self.what_is_sent();
         self.what_runs();
         self.what_is_summed_up(&after);
+        if self.shown.look(self.bench.session.transcript(), &updates) {
+            self.seen.insert("undone to the earlier bytes".to_owned());
+        }
         if self.bench.unwritten.is_empty() {
             self.is_stored(before, &after);
         }
@@ -407,82 +421,6 @@ impl Model {
         }
     }
 
-    /// Another process would find the same.
-    fn is_stored(&mut self, before: &Snapshot, after: &Snapshot) {
-        let again = self.bench.reopened().snapshot();
-        assert_eq!(after.messages, again.messages);
-        assert_eq!(after.turns, again.turns);
-        assert_eq!(after.compactions, again.compactions);
-        assert_eq!(after.head, again.head);
-        assert_eq!(after.queue, again.queue);
-        assert_eq!(after.thread.draft, again.thread.draft);
-        // A wait survives, and nothing is asked again by itself; about a call that asks, the user is asked again.
-        let waits = |snapshot: &Snapshot| -> BTreeSet<_> {
-            snapshot.pending.iter().chain(&snapshot.pause).map(|reason| reason.call.clone()).collect()
-        };
-        // What was approved or taken back since, in another session, changes what is asked about.
-        if !self.bench.was_approved {
-            assert_eq!(waits(after), waits(&again));
-            assert_eq!(
-                after.state == StateName::Paused,
-                again.state == StateName::Paused,
-                "a pause survives"
-            );
-        }
-        let effects = std::mem::take(&mut self.bench.effects);
-        let writes = effects.iter().filter_map(|effect| match effect {
-            Effect::Write(write) => Some(write),
-            _ => None,
-        });
-        let (mut forks, mut branches) = (Vec::new(), Vec::new());
-        for write in writes {
-            match write {
-                Write::Fork { to } => forks.push(to.clone()),
-                Write::Branch { to, .. } => branches.push(to.clone()),
-                _ => {}
-            }
-        }
-        self.nothing_is_lost(before, after, &forks);
-        if self.bench.is_stored {
-            branches.iter().for_each(|branch| self.is_branch(after, branch));
-        }
-        self.bench.effects = effects;
-    }
-
-    /// What is not here any more as it was is in a fork as it was.
-    fn nothing_is_lost(&mut self, before: &Snapshot, after: &Snapshot, forks: &[SessionId]) {
-        let is_here = |message: &Message| {
-            after.messages.iter().any(|now| now.id == message.id && now.body == message.body)
-        };
-        let gone: Vec<_> = before.messages.iter().filter(|message| !is_here(message)).collect();
-        let mut kept = Vec::new();
-        for fork in forks {
-            let stored = self.bench.store.load(fork).expect("a load").expect("a fork that is stored");
-            assert_eq!((stored.head.parent, stored.head.origin), (Some(id()), Origin::Rewind));
-            assert!(stored.queue.is_empty() && stored.keys.is_empty() && stored.draft.is_none());
-            kept.extend(stored.messages);
-        }
-        for message in gone {
-            let is_kept = kept.iter().any(|(_, kept)| kept.id == message.id && kept.body == message.body);
-            assert!(is_kept, "{message:?} is gone and no fork has it");
-        }
-    }
-
-    /// A branch says what its parent says, under ids of its own, with the summaries of what it has.
-    fn is_branch(&mut self, after: &Snapshot, branch: &SessionId) {
-        let stored = self.bench.store.load(branch).expect("a load").expect("a branch that is stored");
-        assert_eq!((&stored.head.parent, stored.head.origin), (&Some(id()), Origin::Branch));
-        let said = stored.messages.iter().filter(|(_, message)| !message.is_removed());
-        for ((_, message), ours) in said.zip(&after.messages) {
-            assert_eq!(message.body, ours.body);
-            assert!(message.id.as_str().starts_with(&format!("{branch}/")), "{}", message.id);
-        }
-        let last = stored.messages.last().map(|(_, message)| message.ord);
-        for record in stored.compactions.iter().filter(|record| record.status == Status::InForce) {
-            assert!(record.covers.is_none_or(|span| Some(span.to) <= last));
-        }
-    }
-
     fn nothing_changed(&self, before: &Snapshot) {
         let rests = !matches!(
             before.state,
@@ -521,7 +459,7 @@ fn kind(body: &EventBody) -> String {
 
 /// A render takes its history in and a compaction says that it begins before either of them fails.
 fn is_begun_before_it_fails(command: &Command) -> bool {
-    matches!(command, Command::Render(_) | Command::Compact { .. })
+    matches!(command, Command::Render(_) | Command::Compact(_))
 }
 
 fn accepted(answer: &Answer) -> Option<&Accepted> {

@@ -6,14 +6,15 @@ use super::drive;
 use super::model::Model;
 use std::collections::BTreeSet;
 use threadhold::engine::delta::Delta;
-use threadhold::engine::id::{CallId, ItemId, SessionId};
+use threadhold::engine::id::{CallId, CompactionId, ItemId, SessionId};
 use threadhold::engine::message::{Body, Content, NewMessage, ToolCall};
+use threadhold::engine::prompt::pins::Pinned;
 use threadhold::engine::prompt::request::{Answer as Said, StopReason};
 use threadhold::engine::session::acceptance::{CommandName, Row, TABLE, Takes, accepts};
 use threadhold::engine::session::effect::{Answer, Purpose, Refusal};
 use threadhold::engine::session::event::EventBody;
 use threadhold::engine::session::input::{
-    At, Command, Configure, Decision, Input, Open, Render, Restore, StartTurn, ToolOutcome,
+    At, Command, Compact, Configure, Decision, Input, Open, Render, Restore, StartTurn, ToolOutcome,
 };
 use threadhold::engine::session::queue::Accepted;
 use threadhold::engine::session::recall::Recall;
@@ -176,7 +177,7 @@ fn editors(model: &mut Model, state: StateName) -> Option<()> {
                 model.command(round);
             }
             assert_eq!(
-                model.command(Command::Compact { focus: None }),
+                model.command(Command::Compact(Compact::default())),
                 None,
                 "a model is asked for a summary"
             );
@@ -232,7 +233,19 @@ fn command(model: &mut Model, name: CommandName) -> Command {
         CommandName::EndTurn => Command::EndTurn(TurnStatus::Completed),
         CommandName::AppendRound => model.appends("read", 9),
         CommandName::Render => Command::Render(Box::new(Render { breakpoints: true, ..Render::default() })),
-        CommandName::Compact => Command::Compact { focus: None },
+        CommandName::Compact => Command::Compact(Compact::default()),
+        CommandName::Undo => Command::Undo(None),
+        CommandName::EditCompaction => {
+            let newest = model.bench.session.transcript().in_force().map(|record| record.id.clone());
+            let compaction = newest.unwrap_or_else(|| CompactionId::new("nothing"));
+            Command::Edit { compaction, narrative: OTHER_WORDS.into() }
+        }
+        CommandName::Exclude => Command::Exclude(vec![messages[1].id.clone()]),
+        CommandName::Pin => Command::Pin(Pinned::Message(messages[0].id.clone())),
+        CommandName::Unpin => {
+            model.command(Command::Pin(Pinned::Text("mind the tests".into())));
+            Command::Unpin(model.bench.session.pins()[0].id.clone())
+        }
         CommandName::Inspect => Command::Inspect,
         CommandName::Recall => {
             let reference = messages[0].id.as_str().to_owned();
@@ -276,6 +289,11 @@ fn check(row: &Row, driver: Driver, state: StateName, model: &mut Model) {
             let is_typed = match row.command {
                 CommandName::RestoreFromTrajectory => refusal == Refusal::NotEmpty,
                 CommandName::CancelQueued => matches!(refusal, Refusal::Unknown { .. }),
+                // No compaction is in force; those that are have tests of their own.
+                CommandName::Undo => matches!(refusal, Refusal::Unusable { .. }),
+                CommandName::EditCompaction => matches!(refusal, Refusal::Unknown { .. }),
+                // A round of a turn that runs stays.
+                CommandName::Exclude => matches!(refusal, Refusal::Unusable { .. }),
                 _ => false,
             };
             assert!(is_typed, "{cell}: {refusal}");

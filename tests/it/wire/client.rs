@@ -38,6 +38,7 @@ pub struct Start {
     program: String,
     arguments: Vec<String>,
     variables: Vec<(String, String)>,
+    missing: Vec<String>,
     is_held: bool,
     must_read: Vec<String>,
 }
@@ -50,6 +51,7 @@ impl Start {
             program: env!("CARGO_BIN_EXE_threadhold").into(),
             arguments: vec!["serve".into()],
             variables: Vec::new(),
+            missing: Vec::new(),
             is_held: false,
             must_read: Vec::new(),
         }
@@ -64,6 +66,12 @@ impl Start {
     /// A variable of the environment.
     pub fn variable(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.into(), value.into()));
+        self
+    }
+
+    /// None of this name, whatever there is.
+    pub fn without(mut self, name: &str) -> Self {
+        self.missing.push(name.into());
         self
     }
 
@@ -158,7 +166,15 @@ impl Client {
 
     fn start(start: Start) -> Self {
         let mut command = Command::new(&start.program);
-        command.args(&start.arguments).envs(start.variables).stderr(Stdio::piped());
+        // What this machine's user set is no part of a test.
+        command
+            .args(&start.arguments)
+            .env("THREADHOLD_CONFIG", "")
+            .envs(start.variables)
+            .stderr(Stdio::piped());
+        start.missing.iter().for_each(|name| {
+            command.env_remove(name);
+        });
         let pair = || UnixStream::pair().expect("a pair of sockets");
         let sockets = match start.wire {
             Wire::Pipes => {

@@ -248,7 +248,7 @@ const BOUNDARIES: &[Boundary] = &[
 ///
 /// rows: R25 M10 C17 M1
 #[test]
-fn what_was_told_survives_a_kill_at_each_boundary() {
+fn p8_what_was_told_survives_a_kill_at_each_boundary() {
     for (n, (what, reach)) in BOUNDARIES.iter().enumerate() {
         let folder = Folder::new(&format!("restore-boundary-{n}"));
         let mut editor = Editor::start(&folder, settings());

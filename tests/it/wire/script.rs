@@ -146,7 +146,8 @@ impl Editor {
         Self::over(Start::new(Wire::Pipes).variable("RUST_LOG", "info").start(), folder, settings)
     }
 
-    fn over(mut client: Client, folder: &Folder, settings: Value) -> Self {
+    /// The same over a server that was started already.
+    pub fn over(mut client: Client, folder: &Folder, settings: Value) -> Self {
         client.initialize(json!({
             "capabilities": {},
             "initializationOptions": { "threadhold": {

@@ -538,6 +538,7 @@ mod tests {
             ledger: PerMille::new(16),
             identifiers: PerMille::new(17),
             shorten_to: (18, 19),
+            tool_kinds: vec![("my_*".into(), ToolKind::Run)].into(),
         };
         assert_eq!(read(&write(&other)), Ok(other));
     }

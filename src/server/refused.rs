@@ -1,0 +1,78 @@
+//! Why a session did not do what was asked, as an error of the protocol: its kind with its data, and words that say what
+//! was kept and what can be done.
+
+use crate::engine::prompt::BudgetExceeded;
+use crate::engine::session::Session;
+use crate::engine::session::acceptance;
+use crate::engine::session::effect::Refusal;
+use crate::engine::session::state::StateName;
+use crate::protocol::convert;
+use crate::protocol::error::{ErrorData, ProtocolError};
+
+/// Why a session did not do it.
+pub(super) fn refused(session: &Session, refusal: &Refusal) -> ProtocolError {
+    // What the other driver's sessions take is no way on.
+    let accepts = |now: StateName| -> Vec<String> {
+        acceptance::accepts(now, session.head().driver).into_iter().map(str::to_owned).collect()
+    };
+    let taken = |now: StateName| ErrorData::InvalidState { state: now.into(), accepts: accepts(now) };
+    let data = match refusal {
+        Refusal::InvalidState { state: now, .. } => taken(*now),
+        Refusal::OtherDriver(_) => taken(session.state().name()),
+        Refusal::Empty(_) => {
+            return ProtocolError::new(
+                ErrorData::InvalidParams { field: String::new(), reason: refusal.to_string() },
+                format!("{refusal}; nothing was done"),
+            );
+        }
+        Refusal::QueueFull { limit } => ErrorData::QueueFull { limit: *limit },
+        Refusal::NotEmpty => taken(session.state().name()),
+        Refusal::Unknown { what, id } | Refusal::Settled { what, id } => {
+            let field = if *what == "tool call" { "toolCallId" } else { what };
+            ErrorData::StaleReference { field: field.to_owned(), id: id.clone() }
+        }
+        Refusal::Unusable { field, why } => {
+            ErrorData::InvalidParams { field: (*field).to_owned(), reason: (*why).to_owned() }
+        }
+        Refusal::NoRoom { limit, needed, sections, .. } => {
+            let (limit, needed, sections) = (*limit, *needed, sections.clone());
+            (&BudgetExceeded { limit, needed, sections }).into()
+        }
+        Refusal::CannotUndo(why) => convert::cannot_undo(why),
+        Refusal::BudgetExceeded(exceeded) => exceeded.into(),
+        Refusal::CannotFit(sizes) => sizes.into(),
+        Refusal::Settings(error) => {
+            ErrorData::InvalidParams { field: "settings".into(), reason: error.to_string() }
+        }
+        Refusal::Cancelled => ErrorData::Cancelled {},
+        Refusal::Provider { cause, .. } => ErrorData::ProviderError {
+            provider: "editor".into(),
+            status: None,
+            cause: (*cause).to_owned(),
+            retry_after_ms: None,
+            excerpt: None,
+        },
+    };
+    let message = match refusal {
+        Refusal::InvalidState { state: now, .. } => {
+            let particular = acceptance::particular(*now, session.head().driver).join(", ");
+            format!("the session is {}; beside what it always takes, it takes {particular} now", now.name())
+        }
+        Refusal::BudgetExceeded(exceeded) => format!(
+            "{exceeded}. Nothing was sent and nothing is lost. Allow summarize, or choose a model with a larger window"
+        ),
+        Refusal::CannotFit(sizes) => format!(
+            "{sizes}. Nothing was sent and nothing is lost. Offer fewer tools, shorten the system text or the request, \
+             or choose a model with a larger window"
+        ),
+        Refusal::Unusable { .. } | Refusal::NoRoom { .. } => format!("{refusal}; nothing was done"),
+        Refusal::CannotUndo(why) if why.needed > 0 => format!(
+            "{why}: without it the prompt would weigh {} tokens, and the limit is {}. Compact again with redo, pin what \
+             you miss, or choose a model with a larger window",
+            why.needed, why.limit
+        ),
+        Refusal::CannotUndo(why) => format!("{why}: a newer one hides it. Undo that one first"),
+        other => other.to_string(),
+    };
+    ProtocolError::new(data, message)
+}

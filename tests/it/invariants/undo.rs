@@ -1,0 +1,64 @@
+//! What an undo gives back, in any session and under any placement: the bytes of the prompt before the compaction, and
+//! behind them what was said since. The sessions are `generate`'s.
+
+use super::expect::Said;
+use super::generate::Case;
+use threadhold::engine::compact::policy::Policy;
+use threadhold::engine::compact::record::{Compaction, Placement, Status};
+use threadhold::engine::id::CompactionId;
+use threadhold::engine::prompt::system::Fixed;
+use threadhold::engine::prompt::{self, Source};
+use threadhold::engine::settings::{Budget, BudgetSettings};
+use threadhold::engine::tokens::TokenCount;
+use threadhold::engine::transcript::Transcript;
+use threadhold::model::Model;
+use threadhold::model::scripted::Scripted;
+use threadhold::replay::{Options, Render, Watch, replay};
+
+/// What stood in the prompt before each compaction, as it stood.
+struct Undoing {
+    fixed: Option<(Fixed, Budget)>,
+    before: Vec<(CompactionId, Vec<Said>)>,
+    undone: usize,
+}
+
+fn items(transcript: &Transcript, (fixed, budget): &(Fixed, Budget)) -> Vec<Said> {
+    let source = Source { transcript, fixed, budget: *budget };
+    prompt::draft(source, transcript.in_force()).items.iter().map(Said::from).collect()
+}
+
+impl Watch for Undoing {
+    fn compacted(&mut self, before: Source<'_>, record: &Compaction) {
+        let around = (before.fixed.clone(), before.budget);
+        self.before.push((record.id.clone(), items(before.transcript, &around)));
+        self.fixed = Some(around);
+    }
+
+    fn rendered(&mut self, render: &Render<'_>) {
+        let Some(around) = &self.fixed else { return };
+        let mut transcript = render.transcript.clone();
+        // All of them, the newest first: each gives back what was there before it.
+        for (id, before) in self.before.iter().rev() {
+            assert_eq!(transcript.in_force().map(|record| &record.id), Some(id));
+            transcript.set_status(id, Status::Undone);
+            let now = items(&transcript, around);
+            assert_eq!(now.get(..before.len()), Some(&before[..]), "P6: undoing {id} gives other bytes");
+            self.undone += 1;
+        }
+        assert!(transcript.in_force().is_none());
+    }
+}
+
+/// Replays a case, and undoes all of its compactions after each answer; how many that were.
+pub fn hold_undone(case: &Case, placement: Placement, counter: &dyn TokenCount) -> usize {
+    let options = Options {
+        window: case.window,
+        policy: Policy { placement, ..case.policy.clone() },
+        budget: BudgetSettings::default(),
+        max_result: case.max_result,
+    };
+    let mut model = case.summarizer.map(|_| -> Box<dyn Model> { Box::new(Scripted::echo()) });
+    let mut watch = Undoing { fixed: None, before: Vec::new(), undone: 0 };
+    replay(&case.import, &options, counter, &mut model, &mut watch).expect("a window");
+    watch.undone
+}
