@@ -13,6 +13,7 @@ pub mod message;
 pub mod methods;
 pub mod model;
 pub mod prompt;
+pub mod recall;
 pub mod restore;
 pub mod schema;
 pub mod scope;

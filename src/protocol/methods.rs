@@ -4,9 +4,8 @@
 use super::check::fault;
 use super::context::{
     ContextCompactParams, ContextCompactResult, ContextEditParams, ContextExcludeParams,
-    ContextInspectParams, ContextInspectResult, ContextPinParams, ContextPinResult, ContextRecallParams,
-    ContextRecallResult, ContextSearchParams, ContextSearchResult, ContextUndoParams, ContextUndoResult,
-    ContextUnpinParams,
+    ContextInspectParams, ContextInspectResult, ContextPinParams, ContextPinResult, ContextUndoParams,
+    ContextUndoResult, ContextUnpinParams,
 };
 use super::edit::{
     DraftClearParams, DraftResult, DraftSetParams, EditResult, MessageRemoveParams, MessageTruncateParams,
@@ -25,6 +24,7 @@ use super::model::{
     ModelDeltaParams, ModelUsageParams,
 };
 use super::prompt::{PromptRenderParams, PromptRenderResult};
+use super::recall::{ContextRecallParams, ContextRecallResult, ContextSearchParams, ContextSearchResult};
 use super::scope::{ScopeGetParams, ScopePutParams, ScopeResult, ToolApprovalsParams, ToolApprovalsResult};
 use super::server::{ServerDiagnosticsParams, ServerDiagnosticsResult};
 use super::session::{

@@ -10,9 +10,10 @@ use crate::engine::prompt::pins::Pinned;
 use crate::engine::search::{self, Found, Hit, Query, Words};
 use crate::engine::session::input::{Command, Compact, ReplyTo};
 use crate::engine::session::recall::Recall;
-use crate::protocol::context::{ContextRecallParams, ContextSearchParams, ContextSearchResult};
+
 use crate::protocol::convert;
 use crate::protocol::error::{ErrorData, ProtocolError};
+use crate::protocol::recall::{ContextRecallParams, ContextSearchParams, ContextSearchResult};
 use crate::store::error::StoreError;
 
 /// Carries out what a client asks for.

@@ -20,8 +20,8 @@ use crate::engine::session::snapshot::{Inspection, Snapshot, TurnSnapshot};
 use crate::engine::session::stored::Always;
 use crate::engine::transcript::Transcript;
 use crate::protocol::context::{
-    self, CompactionView, ContextCompactResult, ContextInspectResult, ContextPinResult, ContextRecallResult,
-    ContextUndoResult, SectionTokens,
+    self, CompactionView, ContextCompactResult, ContextInspectResult, ContextPinResult, ContextUndoResult,
+    SectionTokens,
 };
 use crate::protocol::convert;
 use crate::protocol::edit::{
@@ -31,6 +31,7 @@ use crate::protocol::error::ProtocolError;
 use crate::protocol::event::CompactionPhase;
 use crate::protocol::message::{Arguments, Part};
 use crate::protocol::prompt::{PromptMessage, PromptRenderResult, PromptRole};
+use crate::protocol::recall::ContextRecallResult;
 use crate::protocol::restore::{self, RestoreEntry, RestoreReport, RestoreSource};
 use crate::protocol::session::{
     self, Compression, Pause, RoundView, SessionConfigureResult, SessionDeleteResult, SessionListResult,

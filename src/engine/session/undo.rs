@@ -275,6 +275,10 @@ impl Step<'_> {
                     self.set_status(&id, status);
                 }
                 self.session.undone_at = Some(self.session.next_ord());
+                // The prompt's beginning changes anyway, and a summary that is out of force may be remembered.
+                if self.read_memories() {
+                    self.write_head();
+                }
                 let records = self.session.transcript.compactions();
                 let turn =
                     records.iter().find(|record| record.id == id).and_then(|record| record.turn.clone());

@@ -13,9 +13,10 @@ use crate::engine::session::undo::{CannotUndo, Way};
 use crate::engine::session::usage::Estimate;
 use crate::engine::transcript::Transcript;
 use crate::protocol::context::{
-    self, CompactionPreview, CompactionView, Coverage, Fallback, Pin, SearchHit, TriggerState,
+    self, CompactionPreview, CompactionView, Coverage, Fallback, Pin, TriggerState,
 };
 use crate::protocol::error::{ErrorData, WayOn};
+use crate::protocol::recall::SearchHit;
 use crate::protocol::restore::{SummaryMetadata, TurnMetadata};
 
 /// A record, with what a client persists of it.
