@@ -112,7 +112,7 @@ pub(super) fn answer(
             ..ContextCompactResult::default()
         }),
         Answer::Previewed(preview) => wire(&ContextCompactResult {
-            preview: Some(convert::preview(session.transcript(), &preview)),
+            preview: Some(convert::preview(session, &preview)),
             ..ContextCompactResult::default()
         }),
         Answer::Undone(undone) => wire(&ContextUndoResult {

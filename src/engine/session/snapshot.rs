@@ -240,9 +240,9 @@ impl Session {
             estimate: self.estimate(),
             sections: sections.map(|s| (s.channel, s.name.clone(), s.tokens)).collect(),
             coverage,
-            cuts: drafted.cuts,
             compactions: self.compactions(),
             triggers: self.nearness(&drafted, now),
+            cuts: drafted.cuts,
             usage: self.transcript.messages().iter().rev().find_map(|message| match &message.body {
                 Body::Assistant { beside, .. } => beside.usage,
                 _ => None,

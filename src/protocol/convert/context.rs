@@ -7,6 +7,7 @@ use crate::engine::id::{CompactionId, Ordinal};
 use crate::engine::prompt::coverage::{self as ours, Fate};
 use crate::engine::prompt::pins::{self, Pinned};
 use crate::engine::search::Hit;
+use crate::engine::session::Session;
 use crate::engine::session::effect::Preview;
 use crate::engine::session::snapshot::Nearness;
 use crate::engine::session::undo::{CannotUndo, Way};
@@ -55,7 +56,7 @@ pub fn compaction_view(transcript: &Transcript, record: &Compaction) -> Compacti
 }
 
 /// What a compaction would do.
-pub fn preview(transcript: &Transcript, preview: &Preview) -> CompactionPreview {
+pub fn preview(session: &Session, preview: &Preview) -> CompactionPreview {
     let Preview { record, cuts, asks_model } = preview;
     CompactionPreview {
         mode: record.mode.into(),
@@ -64,8 +65,8 @@ pub fn preview(transcript: &Transcript, preview: &Preview) -> CompactionPreview 
         covers_from_ord: record.covers.map(|span| span.from.0),
         covers_to_ord: record.covers.map(|span| span.to.0),
         num_rounds: record.num_rounds,
-        kept_user_ids: ids(transcript, record.kept_users.iter()),
-        cuts: super::cuts(cuts),
+        kept_user_ids: ids(session.transcript(), record.kept_users.iter()),
+        cuts: super::cuts(session, cuts),
         tokens_before: record.tokens_before,
         tokens_after: record.tokens_after,
         estimator: record.estimator.clone(),
