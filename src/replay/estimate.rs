@@ -3,9 +3,10 @@
 //! transcript, such as a system text that the file does not hold, is a constant that the first reports tell.
 
 use crate::engine::estimate::{Learned, Report, off_by};
-use crate::engine::message::{Body, Message, NewMessage};
-use crate::engine::tokens::TokenCount;
+use crate::engine::message::{Body, Message, NewMessage, ToolCall};
+use crate::engine::tokens::{PER_CALL, TokenCount};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// What is found while a transcript is replayed.
 #[derive(Debug, Clone, Default)]
@@ -19,8 +20,12 @@ pub struct Estimates {
     /// Errors in thousandths, once the model's factor is known.
     anchored: Vec<u32>,
     unanchored: Vec<u32>,
+    /// The same before it was known, by the best that was known then.
+    first: Vec<u32>,
     /// Errors on what was new since the report before.
     new: Vec<u32>,
+    /// Calls that no result answered yet, by the source's id, with their raw tokens.
+    open: BTreeMap<String, u32>,
 }
 
 /// The figures, each a share of what was reported.
@@ -39,6 +44,8 @@ pub struct EstimateLine {
     anchored: Errors,
     /// Without one.
     unanchored: Errors,
+    /// Before the factor was taught, by the best that was known.
+    before_factor: Errors,
     /// Of the new tokens alone.
     new_tokens: Errors,
 }
@@ -72,6 +79,9 @@ impl Estimates {
     /// The source's provider says what the prompt of this answer weighed.
     pub fn answered(&mut self, answer: &NewMessage) {
         let Body::Assistant { beside, .. } = &answer.body else { return };
+        // Programs leave calls out that nothing answered: no provider takes them.
+        let open: u32 = std::mem::take(&mut self.open).into_values().sum();
+        self.raw = self.raw.saturating_sub(open);
         let Some(reported) = beside.usage.and_then(|usage| usage.input_tokens).filter(|tokens| *tokens > 0)
         else {
             return;
@@ -89,6 +99,9 @@ impl Estimates {
             return;
         }
         if !is_taught {
+            if self.reports > 1 {
+                self.first.push(off_by(anchored.read(self.raw), reported));
+            }
             return;
         }
         self.unanchored.push(off_by(unanchored.read(self.raw), reported));
@@ -104,6 +117,17 @@ impl Estimates {
     /// Something was said; the source's next prompt shows it whole.
     pub fn said(&mut self, message: &Message, counter: &dyn TokenCount) {
         let is_shown = !message.is_hidden() && !matches!(message.body, Body::Event { .. });
+        match &message.body {
+            Body::Assistant { calls, .. } => {
+                let source =
+                    |call: &ToolCall| call.source_id.clone().unwrap_or_else(|| call.id.as_str().into());
+                let tokens =
+                    |call: &ToolCall| counter.count(&call.name) + counter.count(&call.arguments) + PER_CALL;
+                self.open.extend(calls.iter().map(|call| (source(call), tokens(call))));
+            }
+            Body::Tool(result) => drop(self.open.remove(&result.call)),
+            Body::User(_) | Body::Event { .. } => {}
+        }
         if is_shown {
             self.raw += match message.shown {
                 None => message.tokens,
@@ -114,6 +138,7 @@ impl Estimates {
 
     /// The source compacted: its prompt goes on from this text.
     pub fn compacted(&mut self, fixed: u32, text: &str, counter: &dyn TokenCount) {
+        self.open.clear();
         self.raw = fixed + counter.count(text);
         self.learned.forget_baseline();
     }
@@ -128,6 +153,7 @@ impl Estimates {
             beside: scale.beside(),
             anchored: Errors::of(&self.anchored),
             unanchored: Errors::of(&self.unanchored),
+            before_factor: Errors::of(&self.first),
             new_tokens: Errors::of(&self.new),
         })
     }

@@ -10,6 +10,7 @@ use threadhold::engine::compact::policy::Stage;
 use threadhold::engine::compact::record::Compaction;
 use threadhold::engine::message::{Body, Content, Image, NewMessage, ToolCall, ToolResult, Verdict};
 use threadhold::engine::prompt::item::{Tool, ToolKind};
+use threadhold::engine::prompt::order::SystemText;
 use threadhold::engine::prompt::system::Fixed;
 use threadhold::engine::tokens::QuarterOfChars;
 
@@ -260,7 +261,13 @@ fn the_block_says_that_it_can_be_asked_for_where_a_tool_gives_it() {
     for tools in [vec![], vec![recall]] {
         let is_offered = !tools.is_empty();
         let mut session = session(8000);
-        session.fixed = Fixed::new("You are an agent.", &[], tools, &QuarterOfChars);
+        session.fixed = Fixed::new(
+            &SystemText::whole("You are an agent."),
+            &session.policy.order,
+            &[],
+            tools,
+            &QuarterOfChars,
+        );
         fill(&mut session);
         let block = compacted(&mut session).block;
         assert_eq!(block.contains("ask for it with the tool recall."), is_offered, "{block}");

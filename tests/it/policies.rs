@@ -42,6 +42,7 @@ fn tool(name: &str, guidelines: &str) -> Tool {
 /// Every named section, a section of the caller in each channel, two tools.
 fn fixed(policy: &Policy) -> Fixed {
     let text = SystemText {
+        instruction_files: Some("AGENTS.md: no regex.".into()),
         system: None,
         identity: Some("You are an agent in an editor.".into()),
         role: Some("You review parsers.".into()),
@@ -49,8 +50,8 @@ fn fixed(policy: &Policy) -> Fixed {
         tool_rules: Some("Read before you write.".into()),
         toolkit_hints: Some("A debugger is there for the asking.".into()),
         project: Some("The project is /code/parser.".into()),
+        instruction_files: Some("AGENTS.md: no regex.".into()),
         background: Background {
-            instruction_files: Some("AGENTS.md: no regex.".into()),
             core_memories: Some("The user likes short answers.".into()),
             key_reminder: Some("Never push by yourself.".into()),
         },
@@ -276,7 +277,7 @@ fn turns(many: usize) -> Session {
                 session.transcript.append(NewMessage::new(body), &QuarterOfChars);
             }
         }
-        if turn % 2 == 0 {
+        if turn % 2 == 0 || turn % 3 == 0 {
             session.says("ok");
         }
     }
@@ -442,7 +443,7 @@ fn what_is_exempt_survives_every_rung() {
         ),
         (Mode::Ledger, Policy { limit_history: Stage::Off, ..DEFAULT }, false),
         (
-            Mode::LimitHistory,
+            Mode::Dropped,
             Policy {
                 limit_history: Stage::LimitHistory,
                 target_ratio: threadhold::engine::settings::PerMille::new(0),

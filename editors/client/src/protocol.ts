@@ -21,6 +21,7 @@ export const EVENTS = [
   "pauseCleared",
   "compactionUpdated",
   "contextUpdated",
+  "prefixBroken",
   "restoreReported",
   "sessionTakenOver",
 ] as const;
@@ -218,6 +219,18 @@ export interface AssistantInput {
   extra?: { [key: string]: unknown };
 }
 
+/**
+ * What is so when a request is made, such as the open files or the date: background, captured with the
+ * message that it first appears in and never changed there. What differs later travels with a later
+ * message.
+ */
+export interface Attachment {
+  /** What it is. Of several that wait under one name the newest is shown. */
+  name: string;
+  /** Its text. */
+  text: string;
+}
+
 /** The five channels through which anything reaches a model. */
 export type Channel =
   /** System text and tools. */
@@ -387,6 +400,15 @@ export interface Compression {
   reason?: string;
 }
 
+/** Who decides about a compaction that nobody asked for. */
+export type Consent =
+  /** Nobody: it is made. */
+  | "auto"
+  /** The user, by `compaction/review`; no answer in time accepts it. */
+  | "ask"
+  /** It is not made: at the hard limit the steps that need no model act. */
+  | "off";
+
 /** What a client gives as content: a text, or a list of parts. It is always given back as a list. */
 export type Content = string | Part[];
 
@@ -432,8 +454,13 @@ export interface ContextInspectResult {
   limit: number;
   /** The model's window in tokens. */
   window: number;
-  /** Who counted. */
+  /**
+   * Who counted: the vocabulary, `×` the factor of the model where one is known, behind `reported+` where
+   * the last report of its provider is in it.
+   */
   estimator: string;
+  /** How well that is known. */
+  estimate: Estimate;
   /** What it is made of, in order. */
   sections: SectionTokens[];
   /** New tokens that fit before a compaction is needed. */
@@ -483,6 +510,9 @@ export interface ContextRecallResult {
   /** SHA-256 of the whole text, lower-case hexadecimal. */
   sha256: string;
 }
+
+/** A number, at least 1, or whether there is one. */
+export type CountOrOff = boolean | number;
 
 /**
  * Numbers of messages by what became of them in the prompt. Together they are all messages of the session.
@@ -829,6 +859,16 @@ export type ErrorData =
       limit: number;
     };
 
+/** How well tokens are known, beside what a provider says of them. */
+export interface Estimate {
+  /** What counts are taken times for this model, learned from its reports; 1 before. */
+  factor: number;
+  /** The share of the window that is kept back for the error; it follows the measured one. */
+  margin: number;
+  /** The last report of the model's provider, while the prompt begins with the one that it was about. */
+  lastReport?: UsageReport;
+}
+
 /** The error that ended a turn. */
 export interface EventError {
   /** Its number. */
@@ -876,6 +916,17 @@ export interface Input {
   /** What the user asks. */
   content: Content;
 }
+
+/** How far history is made shorter before a model is asked, each step with all before it. */
+export type LimitHistory =
+  /** Nothing is. */
+  | "off"
+  /** Repeated content is folded into its newest copy. */
+  | "foldRepeats"
+  /** Old tool results are shortened. */
+  | "shortenResults"
+  /** Whole old rounds are dropped. */
+  | "limitHistory";
 
 /** Parameters of `loop/start`. */
 export interface LoopStartParams {
@@ -1257,6 +1308,17 @@ export type Part =
       /** Its text. */
       text: string;
     }
+  /**
+   * What was so when a user's message was made, such as the open files or the date. A prompt shows it as
+   * text.
+   */
+  | {
+      type: "attachment";
+      /** What it is. */
+      name: string;
+      /** Its text. */
+      text: string;
+    }
   /** A model's thinking. Only in assistant messages. */
   | {
       type: "reasoning";
@@ -1372,6 +1434,49 @@ export interface PlanSection {
   cacheBreakpoint: boolean;
 }
 
+/** Why a prompt does not begin with the one before it. */
+export type PrefixBreak =
+  /** A compaction came into force. */
+  | "compaction"
+  /** One went out of force. */
+  | "undo"
+  /** One was made again, or came back. */
+  | "redo"
+  /** Something was pinned. */
+  | "pin"
+  /** Something is pinned no longer. */
+  | "unpin"
+  /** Messages were taken out of sight. */
+  | "exclude"
+  /** A message has other words. */
+  | "edit"
+  /** A message left. */
+  | "remove"
+  /** The end was cut off. */
+  | "truncate"
+  /** An answer is given again. */
+  | "retry"
+  /** A new chat began. */
+  | "reset"
+  /** The editor's history is another one. */
+  | "history"
+  /** Summaries that the editor kept came into force. */
+  | "restore"
+  /** A result came for a call that stood in a prompt without one. */
+  | "lateResult"
+  /** Another model is asked. */
+  | "model"
+  /** The tools are others. */
+  | "tools"
+  /** System text or sections are others. */
+  | "system"
+  /** The system text is made anew in each turn, by a setting. */
+  | "perTurn"
+  /** Completed turns are shown without their tool rounds, by a setting. */
+  | "stripCompletedTurns"
+  /** Nobody announced it: a defect. */
+  | "unknown";
+
 /** The name under which `$/progress` reports: what the client gave as `workDoneToken`. */
 export type ProgressToken = number | string;
 
@@ -1409,6 +1514,11 @@ export interface PromptRenderParams {
   variables?: Variable[];
   /** Notebooks as they stand. */
   notebook?: Notebook[];
+  /**
+   * What is so now. It is captured with the request where this render brings that for the first time; what
+   * has changed since waits for the next request.
+   */
+  attachments?: Attachment[];
   /** The model that the prompt is for. */
   model?: Model;
   /** The most that the prompt may weigh, in tokens, below what the model allows. */
@@ -1583,6 +1693,9 @@ export type RestoreSource =
   | "history"
   /** Both, matched. */
   | "both";
+
+/** What is never covered, at the least. */
+export type Retention = "rounds" | { userTurns: number } | { messages: number } | { tokenTail: number };
 
 /** Who says something in a session. */
 export type Role =
@@ -1974,6 +2087,18 @@ export type SessionEvent = {
       tokensUntilCompaction: number;
       /** What it is made of, in order. */
       sections: SectionTokens[];
+      /** Who counted. */
+      estimator: string;
+    }
+  /** A prompt goes out that does not begin with the one before it: a provider's cache serves less of it. */
+  | {
+      type: "prefixBroken";
+      /** Why. */
+      causes: PrefixBreak[];
+      /** Tokens from the start on that are the same as before. */
+      reusedTokens: number;
+      /** Tokens that could have been the same, and are read anew. */
+      lostTokens: number;
     }
   /** The client's history was matched with the session after it was opened. */
   | {
@@ -2191,12 +2316,14 @@ export interface SessionsChangedParams {
 
 /** A setting in force. */
 export interface SettingInForce {
-  /** Its name. */
+  /** Its name, such as `roundLimit` or `triggers.messages`. */
   name: string;
   /** Its value. */
   value: unknown;
   /** Who set it. */
   source: SettingSource;
+  /** The file, the variable or the flag that it stands in. */
+  place?: string;
 }
 
 /** Where the value of a setting comes from, weakest first. */
@@ -2223,30 +2350,110 @@ export type SettingSource =
   | "request";
 
 /**
- * Settings. Later ones win: built-in, `initialize`, `workspace/didChangeConfiguration`, `session/open`,
- * `session/configure`, the request itself.
+ * Settings. Later ones win: the policy, the user's file, the workspace's file, the environment,
+ * `initialize`, `workspace/didChangeConfiguration`, `session/open` and `session/configure`, flags of the
+ * command line, the request itself. Within one of these a setting wins over another name of it.
  */
 export interface Settings {
   /** The model. */
   model?: Model;
-  /** How sessions are compacted: the name of a built-in policy. */
+  /** How sessions are compacted: the name of a built-in policy. What stands below of it wins over it. */
   policy?: string;
   /**
-   * Where compaction starts: a ratio of the window above 0 and up to 1, or a count of at least 100 tokens.
+   * The most that a prompt may weigh: a ratio of the window above 0 and up to 1, or a count of at least 100
+   * tokens. `summarizeAgentConversationHistoryThreshold` is taken as its name too.
    */
   threshold?: number;
   /** Tokens kept back for the answer; a quarter of the window at most. Default: 4,096. */
   reservedOutput?: number;
   /** The longest summary that is accepted, in tokens; an eighth of the window at most. Default: 2,048. */
   maxSummaryTokens?: number;
-  /** Which kind of summary is asked for. Default: `auto`. */
+  /**
+   * Which kind of summary is asked for. `agentHistorySummarizationMode` is taken as its name too. Default:
+   * `auto`.
+   */
   summaryMode?: SummaryMode;
   /** What happens to cache breakpoints in a request for a summary. Default: `keep`. */
   summaryBreakpoints?: SummaryBreakpoints;
   /** Whether a prompt that is too large is compacted. Default: `auto`. */
   summarize?: Summarize;
-  /** Another name of `summarize`: false is `off`. `summarization.enabled` is taken as its name too. */
+  /**
+   * Another name of `summarize`: false is `off`. `summarization.enabled` and
+   * `summarizeAgentConversationHistory.enabled` are taken as its names too. Unlike where the name is from,
+   * it is on unless somebody says no, for nothing is lost by it.
+   */
   summaryEnabled?: boolean;
+  /** Who decides about a compaction that nobody asked for. Default: `auto`. */
+  compaction?: Consent;
+  /** What starts a compaction. */
+  triggers?: Triggers;
+  /** What is never covered, at the least. Default: the newest round. */
+  retention?: Retention;
+  /** Where the block stands that stands for what was covered. Default: `userAtBoundary`. */
+  placement?: Placement;
+  /**
+   * New tokens since the last compaction before a trigger starts another, but for an overflow. Default: as
+   * many as lie between the limit and the target.
+   */
+  minNewTokens?: number;
+  /**
+   * Failed summaries in a row after which no model is asked until something new is said, at least 1.
+   * Default: 3.
+   */
+  mostFailures?: number;
+  /**
+   * The share of the limit that user messages of the covered span may take, byte for byte. Default: 0.2.
+   */
+  userMessageBudget?: number;
+  /**
+   * How far below the limit a compaction must come: this share of the room above what cannot be given up.
+   * Default: 0.5.
+   */
+  targetRatio?: number;
+  /** The share of the limit at which a turn is asked to come to an end. */
+  budgetExit?: ShareOrOff;
+  /** How far history is made shorter before a model is asked. Default: `shortenResults`. */
+  limitHistory?: LimitHistory;
+  /** The share of the free space for the newest rounds, unchanged. */
+  rawTailShare?: number;
+  /** The share of the free space for older rounds with shortened results. */
+  shortTailShare?: number;
+  /** The share of the free space for the ledger of what was done, at most. */
+  ledgerShare?: number;
+  /** The share of the free space for the index of identifiers, at most. */
+  identifierShare?: number;
+  /**
+   * The model that writes summaries, where it is not the one that answers. `openai.summaryModel` is taken
+   * as its name too, and the environment's OPENAI_SUMMARY_MODEL.
+   */
+  summaryModel?: string;
+  /**
+   * Where that model is asked: an http or https address without a user and a password.
+   * `openai.summaryBaseURL` is taken as its name too, and the environment's OPENAI_SUMMARY_URL.
+   */
+  summaryBaseUrl?: string;
+  /** Another name of `triggers.messages`; 0 is off. */
+  summaryThreshold?: number;
+  /** Another name of `retention`: this many messages. */
+  summaryKeepLast?: number;
+  /**
+   * Another name of `triggers.preTurnTokens`: a ratio up to 1, or a percentage above 1 and up to 100; 0 is
+   * off.
+   */
+  autoSummarizeThreshold?: number;
+  /** Another name of `triggers.userTurns`; 0 is off. */
+  autoSummarizeTurnThreshold?: number;
+  /**
+   * Another name of `triggers.idleSeconds`, in minutes; 0 is off. `sessionTtlMinutes` is taken as its name
+   * too.
+   */
+  idleCompactAfterMinutes?: number;
+  /**
+   * Instruction files of the workspace that stand in the system text, by their paths below the folder; an
+   * empty list is none. Of a file that changes, the next request of the user tells. Default: `AGENTS.md`
+   * where the sidecar runs the loop, none where the client does, for then it brings its own.
+   */
+  instructionFiles?: string[];
   /** Rounds of a turn before the user is asked whether to go on. Default: 64. */
   roundLimit?: number;
   /**
@@ -2271,6 +2478,9 @@ export interface Settings {
   /** When the store lets a write count as done. Default: `full`. */
   synchronous?: Synchronous;
 }
+
+/** A share of the limit, above 0 and up to 1, or whether there is one. */
+export type ShareOrOff = boolean | number;
 
 /**
  * How much of a large result a model sees: its head and its tail, with a line between them that says how
@@ -2713,6 +2923,27 @@ export interface ToolRule {
   policy: ToolPolicy;
 }
 
+/**
+ * What starts a compaction. Each is set by itself: what is not given stays as it is. A prompt that is over
+ * the limit and a word of the user always do.
+ */
+export interface Triggers {
+  /** The provider said that a prompt was too large. */
+  providerOverflow?: boolean;
+  /** The share of the limit that a prompt has when a turn begins. */
+  preTurnTokens?: ShareOrOff;
+  /** The share of the limit at which a summary is prepared beside the running turn. */
+  background?: ShareOrOff;
+  /** The next model's window is smaller, and the prompt does not fit it. */
+  modelChanged?: boolean;
+  /** More requests of the user than this are shown. */
+  userTurns?: CountOrOff;
+  /** More messages than this are shown. */
+  messages?: CountOrOff;
+  /** Seconds without a word. */
+  idleSeconds?: CountOrOff;
+}
+
 /** A turn of the past, as a client hands it over. */
 export interface Turn {
   /**
@@ -2728,6 +2959,8 @@ export interface Turn {
   variables?: Variable[];
   /** Notebooks as they stood then. */
   notebook?: Notebook[];
+  /** What was attached to the request when it was rendered first. */
+  attachments?: Attachment[];
   /** The rounds that followed. */
   rounds?: Round[];
   /** The final answer, where the client has no rounds; it is not read where there are some. */
@@ -2843,6 +3076,8 @@ export interface TurnStartParams {
   externalId?: string;
   /** Files that are given with the request. */
   contextFiles?: ContextFile[];
+  /** What is so now, such as the open files: captured with the request and never changed there. */
+  attachments?: Attachment[];
   /** The tools from now on. A changed list changes the start of the prompt. */
   tools?: Tool[];
   /** The caller's sections from now on. Changed ones change the start of the prompt. */
@@ -2909,6 +3144,16 @@ export interface Usage {
   outputTokens?: number;
   /** Tokens of the input that came from a cache. */
   cachedInputTokens?: number;
+}
+
+/** What a provider reported of a prompt, beside our own count of it. */
+export interface UsageReport {
+  /** The model. */
+  model: string;
+  /** Tokens that it read, as reported. */
+  reportedTokens: number;
+  /** Tokens by our count, before anything learned. */
+  countedTokens: number;
 }
 
 /** Who says what a model used. */

@@ -23,7 +23,11 @@ impl Step<'_> {
     /// with it. The later of one name is the newer.
     pub(super) fn attached(&mut self, content: Vec<Content>, given: Vec<Attachment>) -> Vec<Content> {
         let (mut content, mut all) = attachment::apart(content);
-        attachment::put(&mut all, std::mem::take(&mut self.session.head.carried.attachments));
+        let waited = std::mem::take(&mut self.session.head.carried.attachments);
+        if !waited.is_empty() {
+            self.write_head_as_it_was_used();
+        }
+        attachment::put(&mut all, waited);
         attachment::put(&mut all, given);
         content.extend(all.into_iter().map(Content::Attachment));
         content

@@ -188,7 +188,7 @@ impl Enactment {
     /// Somebody asks for a compaction; whether there was one.
     pub fn compacts(&mut self) -> bool {
         let before = self.bench.session.transcript().compactions().len();
-        self.bench.command(Command::Compact { focus: None });
+        self.bench.command(Command::Compact(Default::default()));
         self.sum_up();
         self.bench.session.transcript().compactions().len() > before
     }

@@ -118,7 +118,8 @@ fn all() -> Vec<Value> {
         json!({"type": "compactionUpdated", "phase": "accepted", "mode": "full", "trigger": "budgetExceeded",
             "reason": "done", "compaction": compaction(), "metadata": metadata()}),
         json!({"type": "contextUpdated", "tokens": 4000, "limit": 9000, "tokensUntilCompaction": 5000,
-            "sections": [{"channel": "system", "name": "tools", "tokens": 100}]}),
+            "sections": [{"channel": "system", "name": "tools", "tokens": 100}], "estimator": "o200k_base"}),
+        json!({"type": "prefixBroken", "causes": ["compaction", "edit"], "reusedTokens": 900, "lostTokens": 100}),
         json!({"type": "restoreReported", "report": report()}),
         json!({"type": "sessionTakenOver"}),
     ]

@@ -114,7 +114,7 @@ fn p9_what_breaks_the_prefix_is_told_with_its_cause_and_cost_once_also_after_a_r
         });
         assert_eq!(reused.0, 0, "tools stand before everything else");
         one("a compaction", BreakCause::Compaction, &|model| {
-            model.command(Command::Compact { focus: None });
+            model.command(Command::Compact(Default::default()));
             model.answers(&[]);
             assert!(model.bench.session.transcript().in_force().is_some());
         });

@@ -2,7 +2,7 @@
 
 use super::drive;
 use super::model::Model;
-use threadhold::engine::message::Usage;
+use threadhold::engine::message::{AssistantPart, Usage};
 use threadhold::engine::prompt::request::{Answer as Said, StopReason};
 use threadhold::engine::session::effect::{Answer, Effect, Purpose};
 use threadhold::engine::session::event::EventBody;
@@ -39,7 +39,8 @@ fn turn(model: &mut Model, words: usize, reported: impl FnOnce(u32) -> u32) -> u
     });
     let usage = Usage { input_tokens: Some(reported(raw(model))), ..Usage::default() };
     let call = model.bench.asked.last().expect("a model was asked").0;
-    let said = Said { parts: None, calls: Some(Vec::new()), stop: StopReason::End, usage: Some(usage) };
+    let parts = Some(vec![AssistantPart::Text("so it is".into())]);
+    let said = Said { parts, calls: Some(Vec::new()), stop: StopReason::End, usage: Some(usage) };
     model.done(call, Ok(said));
     estimated.expect("a model was asked")
 }
@@ -97,7 +98,7 @@ fn p10_a_compaction_and_another_model_end_the_baseline_and_keep_the_factor() {
     }
     let learned = inspect(&mut model).estimate;
     assert!(learned.last.is_some());
-    model.command(Command::Compact { focus: None });
+    model.command(Command::Compact(Default::default()));
     model.answers(&[]);
     assert!(model.bench.session.transcript().in_force().is_some(), "it was compacted");
     let compacted = inspect(&mut model).estimate;
