@@ -208,6 +208,9 @@ fn a_file_that_means_harm_is_left_out_and_named() {
 
     // Nor are they ever what a small window has no room for.
     let small = json!({ "model": { "window": 4000 }, "instructionFiles": ["huge.md"] });
-    editor.call("session/open", json!({ "workspaceFolder": ground.at(""), "sessionId": "t", "settings": small }));
+    editor.call(
+        "session/open",
+        json!({ "workspaceFolder": ground.at(""), "sessionId": "t", "settings": small }),
+    );
     assert!(system(&asked(&mut editor, "t", "Go.")).contains("[2000 of 40007 bytes; the rest is left out]"));
 }
