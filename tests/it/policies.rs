@@ -50,7 +50,6 @@ fn fixed(policy: &Policy) -> Fixed {
         tool_rules: Some("Read before you write.".into()),
         toolkit_hints: Some("A debugger is there for the asking.".into()),
         project: Some("The project is /code/parser.".into()),
-        instruction_files: Some("AGENTS.md: no regex.".into()),
         background: Background {
             core_memories: Some("The user likes short answers.".into()),
             key_reminder: Some("Never push by yourself.".into()),
