@@ -14,7 +14,7 @@ use crate::engine::compact::record::{Compaction, Mode, Trigger};
 use crate::engine::compact::trigger::{self, Attempts, Next};
 use crate::engine::id::SessionId;
 use crate::engine::message::{Body, Message};
-use crate::engine::prompt::coverage::{Coverage, coverage, is_hidden};
+use crate::engine::prompt::coverage::{Coverage, coverage};
 use crate::engine::prompt::item::Item;
 use crate::engine::prompt::linearize::pair_faults;
 use crate::engine::prompt::order::SystemText;
@@ -433,7 +433,7 @@ impl Replayed {
 /// User messages that a model may see.
 fn said_by_users(transcript: &Transcript) -> impl Iterator<Item = &Message> {
     let messages = transcript.messages().iter().map(|message| &**message);
-    messages.filter(|message| matches!(message.body, Body::User(_)) && !is_hidden(message))
+    messages.filter(|message| matches!(message.body, Body::User(_)) && !message.is_hidden())
 }
 
 /// User messages that stand whole in a prompt, compared with what was said.

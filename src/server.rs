@@ -22,6 +22,7 @@ mod live;
 mod log;
 mod loops;
 mod main_loop;
+mod memory;
 pub mod message;
 mod opening;
 pub mod outgoing;

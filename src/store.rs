@@ -14,8 +14,10 @@ pub mod sqlite;
 pub mod worker;
 
 use crate::engine::id::{SessionId, Time};
+use crate::engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
 use crate::engine::message::{Body, Message};
 use crate::engine::scope::{Scope, ScopePatch};
+use crate::engine::search::{Found, Query};
 use crate::engine::session::stored::{Always, Stored, Write};
 use crate::engine::text::head;
 use error::StoreError;
@@ -58,6 +60,13 @@ pub trait Store: Send + fmt::Debug {
     /// # Errors
     /// The file's own.
     fn list(&mut self, query: &ListQuery) -> Result<Page, StoreError>;
+
+    /// What in a session holds the words of a query. Where its index is behind it catches up by a part first, whoever asks.
+    /// Needs no lease.
+    ///
+    /// # Errors
+    /// The file's own.
+    fn search(&mut self, session: &SessionId, query: &Query) -> Result<Found, StoreError>;
 
     /// Makes this store the session's only writer, from `since` on. The session need not be there yet. A holder whose
     /// process is gone holds nothing. Asking again gives the same fence.
@@ -131,6 +140,31 @@ pub trait Store: Send + fmt::Debug {
     /// # Errors
     /// The file's own.
     fn revoke(&mut self, workspace: &str, always: &Always) -> Result<(), StoreError>;
+
+    /// What is remembered for this workspace. Needs no lease.
+    ///
+    /// # Errors
+    /// The file's own.
+    fn memories(&mut self, workspace: &str, query: &MemoryQuery) -> Result<MemoryPage, StoreError>;
+
+    /// Changes what is remembered under this id, or remembers it, and gives it as it is then; nothing where there is none
+    /// and the change has no text. Needs no lease.
+    ///
+    /// # Errors
+    /// The file's own.
+    fn put_memory(
+        &mut self,
+        workspace: &str,
+        id: &str,
+        patch: MemoryPatch,
+        now: Time,
+    ) -> Result<Option<Memory>, StoreError>;
+
+    /// Forgets what is remembered under this id; whether there was something.
+    ///
+    /// # Errors
+    /// The file's own.
+    fn delete_memory(&mut self, workspace: &str, id: &str) -> Result<bool, StoreError>;
 
     /// What people need to know about it.
     ///

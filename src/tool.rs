@@ -9,6 +9,7 @@ mod todo;
 use crate::engine::message::{Content, ToolResult};
 use crate::engine::prompt::item::{Approval, EndsTurn, Tool, ToolKind};
 use crate::engine::scope::Todo;
+use crate::engine::search::{Found, Query};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -36,6 +37,8 @@ pub struct Context<'a> {
     pub todos: &'a [Todo],
     /// The whole text under a reference, as far as a model may see it.
     pub recall: &'a dyn Fn(&str) -> Option<String>,
+    /// What [`OwnTool::looks_for`] asked for.
+    pub found: Option<&'a Found>,
     /// The most characters of a page of `recall`, below its own limit: as many as reach the model uncut.
     pub page: usize,
 }
@@ -91,6 +94,14 @@ impl OwnTool {
             guidelines: guidelines.map(str::to_owned),
             approval: Approval::Allow,
             ends_turn: EndsTurn::built_in(self.name()),
+        }
+    }
+
+    /// What must be searched before a call can run; nothing for most.
+    pub fn looks_for(self, arguments: &str) -> Option<Query> {
+        match self {
+            Self::Recall => recall::looks_for(arguments),
+            Self::AgentFinish | Self::AskQuestions | Self::TaskDone | Self::Todo | Self::WaitAgents => None,
         }
     }
 

@@ -5,6 +5,7 @@ pub mod about;
 pub mod attachment;
 pub mod call;
 pub mod cut;
+mod said;
 
 use super::id::{MessageId, Ordinal, TurnId};
 use super::text::sha256_hex;
@@ -73,13 +74,15 @@ pub struct Message {
     pub tokens: u32,
     /// [`Body::hash`], taken once, at insertion.
     pub hash: String,
-    /// What a compaction reads in it, found once, when one first asks.
+    /// What was found in it, once, when somebody first asked.
     pub(crate) found: Found,
 }
 
-/// What a compaction reads in a message. It follows from the message, so a copy without it is the same message.
+/// What is found in a message when it is first asked for. It follows from the message, so a copy without it is the same message.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Found {
+    /// SHA-256 of [`Body::said`].
+    pub said_sha256: OnceLock<Box<str>>,
     /// The identifiers in it.
     pub mentions: OnceLock<Vec<Mention>>,
     /// What its calls are about, in their order.
@@ -257,6 +260,11 @@ impl Message {
     /// Whether a user took it out; its place stays.
     pub fn is_removed(&self) -> bool {
         matches!(&self.body, Body::Event { kind, .. } if kind == REMOVED)
+    }
+
+    /// Whether it is not for the model: an event, what the caller hid, or a message without content.
+    pub fn is_hidden(&self) -> bool {
+        !self.visible_to_model || matches!(self.body, Body::Event { .. }) || self.body.is_empty()
     }
 }
 

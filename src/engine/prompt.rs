@@ -16,6 +16,7 @@ pub mod system;
 
 use super::compact::record::Compaction;
 use super::id::{CompactionId, Ordinal};
+use super::message::Text;
 use super::settings::Budget;
 use super::transcript::Transcript;
 use history::History;
@@ -90,6 +91,8 @@ pub struct Cut {
     pub original_bytes: usize,
     /// Bytes of it that the prompt still shows.
     pub kept_bytes: usize,
+    /// The section of the caller's, if it is one.
+    pub section: Option<Text>,
 }
 
 /// Why something was cut.

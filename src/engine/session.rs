@@ -26,7 +26,9 @@
 //! | `attach` | what is so now, captured with the request that it first appears in |
 //! | `render` | the editor's loop: a history comes in, a prompt goes out (source: 003) |
 //! | `reconcile` | an editor's history against ours |
+//! | `found` | where it stands when it is opened again |
 //! | `recall` | what was said, byte for byte |
+//! | `memories` | what its workspace remembers, in its prompts |
 
 pub mod acceptance;
 mod attach;
@@ -37,10 +39,12 @@ mod command;
 mod compaction;
 pub mod effect;
 pub mod event;
+mod found;
 pub mod history_turn;
 mod idle;
 pub mod input;
 mod instructions;
+pub mod memories;
 mod overflow;
 pub mod pins;
 mod prefix;
@@ -62,26 +66,25 @@ mod turn;
 pub mod undo;
 pub mod usage;
 
-use super::approval::Approval;
 use super::compact::record::Status;
 use super::delta::Draft;
-use super::id::{CallId, Ordinal, SessionId, Time, TurnId};
-use super::message::{
-    BUDGET_EXIT, Body, NewMessage, PROCESS_COMPLETED, QUESTION, REMOVED, ROUND_LIMIT, Text,
-};
+use super::id::{Ordinal, SessionId, Time, TurnId};
+use super::memory::Memory;
+use super::message::{Body, NewMessage, Text};
 use super::prompt::system::Fixed;
 use super::scope::Scope;
 use super::tokens::TokenCount;
 use super::transcript::Transcript;
-use effect::{Answer, Effect, Reason, Refusal};
+use effect::{Answer, Effect, Refusal};
 use event::{EventBody, Ring, TurnEnd};
 use input::{Input, ModelCallId, Render, ReplyTo, Timer};
 use queue::Queue;
+use recall::RECALL;
 use settings::Settings;
-use state::{Background, Calling, Pause, Rest, State};
-use std::collections::{BTreeSet, VecDeque};
+use state::{Background, Rest, State};
+use std::collections::VecDeque;
 use std::sync::Arc;
-use stored::{Always, Driver, Head, Stored, TurnRow, TurnStatus, Write};
+use stored::{Always, Head, Stored, TurnRow, TurnStatus, Write};
 
 /// A session: everything that was said in it, and where it stands.
 #[derive(Debug)]
@@ -117,6 +120,8 @@ pub struct Session {
     overflowed: Option<usize>,
     /// Since when it is watched whether somebody speaks, and for how many seconds.
     idle_from: Option<(Time, u32)>,
+    /// What its workspace remembers, as it is now.
+    memories: Arc<[Memory]>,
     /// The call of a model that is to name it, with what it said so far.
     titling: Option<(ModelCallId, Draft)>,
     /// What the user is to see as soon as no answer is being given: the place of that is taken.
@@ -159,6 +164,8 @@ pub struct Opening {
     pub scope: Scope,
     /// What was approved once and for all in its workspace.
     pub approvals: Vec<Always>,
+    /// What its workspace remembers and prompts may show.
+    pub memories: Vec<Memory>,
 }
 
 /// One step: the session, what it may use, and what it wants done so far.
@@ -172,7 +179,7 @@ impl Session {
     /// A new session, or one that goes on. Nothing is asked of anybody by itself: calls that had no result when the
     /// process ended wait for the client.
     pub fn new(opening: Opening, counter: &dyn TokenCount) -> Self {
-        let Opening { head, settings, stored, stream, scope, approvals } = opening;
+        let Opening { head, settings, stored, stream, scope, approvals, memories } = opening;
         let is_stored = stored.is_some();
         let mut transcript = Transcript::resumed(head.id.clone(), head.generation, head.cuts);
         let (mut turns, mut unreadable) = (Vec::new(), Vec::new());
@@ -217,6 +224,7 @@ impl Session {
             reported: None,
             overflowed: None,
             idle_from: None,
+            memories: memories.into(),
             titling: None,
             notices: Vec::new(),
             renders: VecDeque::new(),
@@ -229,73 +237,6 @@ impl Session {
         session.undone_at = session.is_last_undone().then(|| session.next_ord());
         session.state = session.state_found();
         session
-    }
-
-    /// The state that follows from what is stored.
-    fn state_found(&self) -> State {
-        let Some(last) = self.turns.last() else { return State::Resting(Rest::Idle) };
-        let rest = match last.status {
-            TurnStatus::Completed if self.asks_the_user() => Rest::WaitingUserInput,
-            TurnStatus::Completed => self.ends_turn().map_or(Rest::Completed, |(rest, _)| rest),
-            TurnStatus::Running | TurnStatus::Cancelled => Rest::Idle,
-            TurnStatus::Failed => Rest::Failed("the last turn failed".into()),
-        };
-        let is_running = last.status == TurnStatus::Running && self.head.driver == Driver::Sidecar;
-        let open = if is_running { self.unanswered() } else { BTreeSet::new() };
-        if open.is_empty() {
-            return State::Resting(rest);
-        }
-        let newest = self.transcript.rounds().last().map(|round| round.assistant);
-        let is_started = last.started == newest;
-        let asks = if is_started { BTreeSet::new() } else { self.waiting_for_user(&open) };
-        let decided: Vec<_> = last.decided.iter().filter(|decision| open.contains(&decision.call)).collect();
-        if asks.is_empty() && (is_started || decided.is_empty()) {
-            let names = self.reasons(open.iter(), "");
-            let (own, editors) = names.into_iter().partition::<Vec<_>, _>(|call| self.is_own(&call.name));
-            let ids = |calls: Vec<Reason>| calls.into_iter().map(|call| call.call).collect();
-            return State::Calling(Calling { editors: ids(editors), own: ids(own) });
-        }
-        // What was decided holds, whatever would be asked today.
-        let mut pause = Pause { open: asks, ..Pause::default() };
-        pause.open.extend(decided.iter().map(|decision| decision.call.clone()));
-        decided.into_iter().for_each(|decision| pause.take(decision));
-        if pause.open.is_empty() {
-            // Nothing is begun by itself, so somebody is asked: but nobody about what was rejected.
-            let is_rejected = |call: &&CallId| matches!(pause.decided.get(*call), Some(Err(_)));
-            pause.open = open.iter().filter(|call| !is_rejected(call)).cloned().collect();
-            pause.decided.retain(|_, how| how.is_err());
-        }
-        State::Paused(pause)
-    }
-
-    /// Whether the last thing said is a question to the user.
-    fn asks_the_user(&self) -> bool {
-        let is_aside = |body: &&Body| matches!(body, Body::Event { kind, .. } if kind == PROCESS_COMPLETED || kind == REMOVED);
-        let mut newest_first = self.transcript.messages().iter().rev().map(|message| &message.body);
-        let last = newest_first.find(|body| !is_aside(body));
-        matches!(last, Some(Body::Event { kind, .. }) if [ROUND_LIMIT, QUESTION, BUDGET_EXIT].contains(&kind.as_str()))
-    }
-
-    /// Calls of the newest round that have no result. A turn that has no round yet waits for none: what an earlier one
-    /// left open, such as a conversation that was taken in, is nobody's any more.
-    fn unanswered(&self) -> BTreeSet<CallId> {
-        let turn = self.transcript.turns().len().saturating_sub(1);
-        let Some(round) = self.transcript.rounds_of(turn).last() else { return BTreeSet::new() };
-        let Some(Body::Assistant { calls, .. }) =
-            self.transcript.message(round.assistant).map(|message| &message.body)
-        else {
-            return BTreeSet::new();
-        };
-        let open = calls.iter().zip(&round.results).filter(|(_, result)| result.is_none());
-        open.map(|(call, _)| call.id.clone()).collect()
-    }
-
-    /// Those of these calls about which the user is asked first.
-    fn waiting_for_user(&self, calls: &BTreeSet<CallId>) -> BTreeSet<CallId> {
-        let asks = self.reasons(calls.iter(), "");
-        let asks =
-            asks.into_iter().filter(|call| self.approval(&call.name, &call.arguments).0 == Approval::Ask);
-        asks.map(|call| call.call).collect()
     }
 
     /// Its id.
@@ -347,6 +288,7 @@ impl Session {
     pub fn step(&mut self, input: Input, around: Around<'_>) -> Vec<Effect> {
         let most_result = self.settings.most_result();
         self.transcript.limit_results(Some(most_result));
+        self.transcript.name_results(self.fixed.tools.iter().any(|tool| tool.name == RECALL));
         let mut step = Step { session: self, around, effects: Vec::new() };
         match input {
             Input::Command(reply, command) => step.command(reply, command),
@@ -367,6 +309,7 @@ impl Session {
             Input::Instructions(files) => step.take_instructions(files),
             Input::Attach(attachments) => step.attach_later(attachments),
             Input::Approvals(approvals) => step.session.approvals = approvals,
+            Input::Memories(memories) => step.take_known(memories),
             Input::Ending => step.ending(),
             Input::NotWritten(why) => step.not_written(why),
         }
@@ -402,7 +345,9 @@ impl Step<'_> {
     /// Writes the session's own row; its place in a list of those that were used last is as before. Nothing of a session
     /// is stored before it.
     fn write_head_as_it_was_used(&mut self) {
-        self.session.is_stored = true;
+        if !std::mem::replace(&mut self.session.is_stored, true) {
+            self.read_memories();
+        }
         self.session.head.cuts = self.session.transcript.cuts();
         self.write(Write::Head(Box::new(self.session.head.clone())));
     }

@@ -30,6 +30,8 @@ pub struct Transcript {
     removed_rounds: usize,
     /// Tokens above which a new result is shown by its head and its tail.
     most_result: Option<u32>,
+    /// Whether results that are shortened from now on tell how the rest is fetched.
+    names_results: bool,
 }
 
 /// One user request and all that follows.
@@ -75,6 +77,7 @@ impl Transcript {
             cuts: 0,
             removed_rounds: 0,
             most_result: None,
+            names_results: false,
         }
     }
 
@@ -87,6 +90,16 @@ impl Transcript {
     /// appended before stays as it is shown.
     pub fn limit_results(&mut self, most: Option<u32>) {
         self.most_result = most;
+    }
+
+    /// Whether a model can fetch what is not shown, so that results that are shortened from now on say how.
+    pub fn name_results(&mut self, names: bool) {
+        self.names_results = names;
+    }
+
+    /// See [`Transcript::name_results`].
+    pub fn names_results(&self) -> bool {
+        self.names_results
     }
 
     /// The session's id.

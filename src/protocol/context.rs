@@ -277,6 +277,8 @@ pub struct ContextInspectResult {
     pub compactions: Vec<CompactionView>,
     /// What became of the session's messages.
     pub coverage: Coverage,
+    /// What is not in the prompt as it was said.
+    pub cuts: Vec<Cut>,
     /// What the user pinned, in the order in which it was.
     pub pins: Vec<Pin>,
     /// What starts a compaction, and how near it is.
@@ -311,45 +313,6 @@ pub struct UsageReport {
     pub reported_tokens: u32,
     /// Tokens by our count, before anything learned.
     pub counted_tokens: u32,
-}
-
-/// Parameters of `context/recall`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ContextRecallParams {
-    /// The session.
-    pub session_id: String,
-    /// A message's id, or a tool call's id for its result.
-    #[serde(rename = "ref")]
-    pub reference: String,
-    /// Where to begin, in bytes of the message's text; an offset inside a character is that character's start. Default: 0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub offset: Option<u64>,
-    /// The most to answer, in bytes, above 0; a single character that is longer comes whole. Default: 262,144.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u64>,
-}
-
-/// Result of `context/recall`: a part of a message's text, byte for byte. The text of a user message or a result is its
-/// parts, a line break between them, files behind their name, pictures named in their place; that of a model's answer
-/// is what it said and thought, then a line for each call with its tool and its arguments.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ContextRecallResult {
-    /// What was asked for.
-    #[serde(rename = "ref")]
-    pub reference: String,
-    /// The part.
-    pub text: String,
-    /// Where it begins, in bytes.
-    pub offset: u64,
-    /// Bytes of the whole text.
-    pub total_bytes: u64,
-    /// Where the next part begins; missing where this is the last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next_offset: Option<u64>,
-    /// SHA-256 of the whole text, lower-case hexadecimal.
-    pub sha256: String,
 }
 
 /// Parameters of `context/compact`.

@@ -5,6 +5,7 @@
 mod answer;
 mod context;
 mod error;
+mod memory;
 mod message;
 mod prompt;
 mod queue;
@@ -15,9 +16,10 @@ mod words;
 
 pub use answer::{complete_params, delta, delta_op, streaming};
 pub use context::{
-    cannot_undo, compaction_view, coverage, estimate, pin, preview, summary_metadata, trigger_state,
-    turn_metadata,
+    cannot_undo, compaction_view, coverage, estimate, pin, preview, search_hit, summary_metadata,
+    trigger_state, turn_metadata,
 };
+pub use memory::memory;
 pub use message::{attachments, body_parts, content_parts, message};
 pub use prompt::{breakpoints, cuts, plan, prompt_messages, section, section_tokens};
 pub use queue::{always, approved, queue_item, scope, scope_patch};

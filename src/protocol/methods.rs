@@ -4,8 +4,8 @@
 use super::check::fault;
 use super::context::{
     ContextCompactParams, ContextCompactResult, ContextEditParams, ContextExcludeParams,
-    ContextInspectParams, ContextInspectResult, ContextPinParams, ContextPinResult, ContextRecallParams,
-    ContextRecallResult, ContextUndoParams, ContextUndoResult, ContextUnpinParams,
+    ContextInspectParams, ContextInspectResult, ContextPinParams, ContextPinResult, ContextUndoParams,
+    ContextUndoResult, ContextUnpinParams,
 };
 use super::edit::{
     DraftClearParams, DraftResult, DraftSetParams, EditResult, MessageRemoveParams, MessageTruncateParams,
@@ -15,11 +15,16 @@ use super::edit::{
 };
 use super::error::ProtocolError;
 use super::event::{SessionEvent, SessionsChangedParams};
+use super::memory::{
+    MemoryDeleteParams, MemoryDeleteResult, MemoryListParams, MemoryListResult, MemoryPutParams,
+    MemoryPutResult, MemorySearchParams,
+};
 use super::model::{
     ModelCompleteParams, ModelCompleteResult, ModelCountTokensParams, ModelCountTokensResult,
     ModelDeltaParams, ModelUsageParams,
 };
 use super::prompt::{PromptRenderParams, PromptRenderResult};
+use super::recall::{ContextRecallParams, ContextRecallResult, ContextSearchParams, ContextSearchResult};
 use super::review::{CompactionReviewParams, CompactionReviewResult};
 use super::scope::{ScopeGetParams, ScopePutParams, ScopeResult, ToolApprovalsParams, ToolApprovalsResult};
 use super::server::{ServerDiagnosticsParams, ServerDiagnosticsResult};
@@ -213,6 +218,9 @@ methods! {
     ContextRecall = "context/recall", ToSidecar, Context,
         "Gives what a message said, byte for byte and in parts, also where a prompt shows it cut or not at all.",
         ContextRecallParams => ContextRecallResult;
+    ContextSearch = "context/search", ToSidecar, Context,
+        "Finds messages by words, newest first and a page at a time, also those that a prompt does not show.",
+        ContextSearchParams => ContextSearchResult;
     TurnRetry = "turn/retry", ToSidecar, Edit,
         "Cuts everything from a message on off, and has the model answer again.",
         TurnRetryParams => EditResult;
@@ -252,6 +260,18 @@ methods! {
     ScopePut = "scope/put", ToSidecar, Extras,
         "Changes what sessions share under a name.",
         ScopePutParams => ScopeResult;
+    MemoryPut = "memory/put", ToSidecar, Extras,
+        "Remembers something for a folder, or changes what is remembered.",
+        MemoryPutParams => MemoryPutResult;
+    MemoryList = "memory/list", ToSidecar, Extras,
+        "Lists what is remembered, the most important first, a page at a time.",
+        MemoryListParams => MemoryListResult;
+    MemorySearch = "memory/search", ToSidecar, Extras,
+        "Finds what is remembered by words.",
+        MemorySearchParams => MemoryListResult;
+    MemoryDelete = "memory/delete", ToSidecar, Extras,
+        "Forgets something for good.",
+        MemoryDeleteParams => MemoryDeleteResult;
     LoopStart = "loop/start", ToSidecar, Extras,
         "Runs stages one after the other in the background, each as a session of its own.",
         LoopStartParams => LoopStartResult;

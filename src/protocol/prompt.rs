@@ -291,6 +291,12 @@ pub struct Cut {
     /// The position of the message, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ord: Option<u32>,
+    /// Under which `context/recall` gives all of it, where it belongs to a session that is kept.
+    #[serde(default, rename = "ref", skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
+    /// SHA-256 of what that gives, lower-case hexadecimal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
     /// Why.
     pub reason: CutReason,
     /// Bytes of the original.

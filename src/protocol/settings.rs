@@ -362,6 +362,23 @@ pub struct Settings {
     /// Who names a session that the client does not name. Default: `request`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub titles: Option<Titles>,
+    /// Whether prompts show what the folder remembers: all of it under a budget, the most important again at the end of
+    /// the system text. Read when a session is made, compacted, reset or a compaction is undone. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_memories: Option<bool>,
+    /// Tokens of that, above 0. Default: 500.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_memory_tokens: Option<u32>,
+    /// Whether what the folder remembers is searched for each request, and what bears on it stands with it. For sessions
+    /// whose loop the sidecar runs. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub knowledge: Option<bool>,
+    /// Tokens of that, above 0. Default: 500.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub knowledge_tokens: Option<u32>,
+    /// Whether the folder remembers the summaries of compactions, in the area `session_summary`. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_summary_to_memory: Option<bool>,
     /// When the store lets a write count as done. Default: `full`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub synchronous: Option<Synchronous>,

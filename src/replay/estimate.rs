@@ -4,7 +4,6 @@
 
 use crate::engine::estimate::{Learned, Report, off_by};
 use crate::engine::message::{Body, Message, NewMessage, ToolCall};
-use crate::engine::prompt::coverage::is_hidden;
 use crate::engine::tokens::{PER_CALL, TokenCount};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -117,7 +116,7 @@ impl Estimates {
 
     /// Something was said; the source's next prompt shows it whole.
     pub fn said(&mut self, message: &Message, counter: &dyn TokenCount) {
-        let is_shown = !is_hidden(message) && !matches!(message.body, Body::Event { .. });
+        let is_shown = !message.is_hidden() && !matches!(message.body, Body::Event { .. });
         match &message.body {
             Body::Assistant { calls, .. } => {
                 let source =

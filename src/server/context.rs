@@ -2,14 +2,19 @@
 //! commands here and nowhere deeper.
 
 use super::asking::command;
-use super::inbox::Context;
-use super::main_loop::MainLoop;
-use crate::engine::id::{CompactionId, MessageId, PinId};
+use super::inbox::{Context, Event};
+use super::main_loop::{MainLoop, Slot, wire};
+use super::stores;
+use crate::engine::id::{CompactionId, MessageId, Ordinal, PinId, SessionId};
 use crate::engine::prompt::pins::Pinned;
+use crate::engine::search::{self, Found, Hit, Query, Words};
 use crate::engine::session::input::{Command, Compact, ReplyTo};
 use crate::engine::session::recall::Recall;
-use crate::protocol::context::ContextRecallParams;
-use crate::protocol::error::ProtocolError;
+
+use crate::protocol::convert;
+use crate::protocol::error::{ErrorData, ProtocolError};
+use crate::protocol::recall::{ContextRecallParams, ContextSearchParams, ContextSearchResult};
+use crate::store::error::StoreError;
 
 /// Carries out what a client asks for.
 pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Context) -> Result<(), ProtocolError> {
@@ -60,11 +65,80 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Context) -> Result<(), 
             let id = params.session_id.clone();
             command(main, to, &id, Command::Recall(recall(params)?))
         }
+        Context::Search(params) => {
+            let id = params.session_id.clone();
+            command(main, to, &id, Command::Search(query(params)?))
+        }
     }
 }
 
 /// Bytes of a recall where nobody says how many.
 const RECALL: usize = 256 * 1024;
+
+/// Messages of a search where nobody says how many.
+const HITS: u32 = 20;
+/// The most that a search answers.
+const MOST_HITS: u32 = 100;
+
+fn query(params: ContextSearchParams) -> Result<Query, ProtocolError> {
+    let before = params.cursor.map(|cursor| {
+        let reason = || format!("`{cursor}` is no cursor of a search");
+        cursor.parse().map(Ordinal).map_err(|_| ProtocolError::invalid("cursor", reason()))
+    });
+    Ok(Query {
+        words: Words::of(&params.query),
+        before: before.transpose()?,
+        limit: params.limit.unwrap_or(HITS).clamp(1, MOST_HITS) as usize,
+        hidden: true,
+    })
+}
+
+/// The store searched a session: what it found is answered with what became of it in the prompt.
+pub(super) fn searched(main: &mut MainLoop, id: &SessionId, to: ReplyTo, found: Result<Found, StoreError>) {
+    let Some(Slot::Live(live)) = main.sessions.get(id) else {
+        let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
+        let message = format!("session {id} was closed before the search ended; open it again");
+        return main.answer(to, Err(ProtocolError::new(data, message)));
+    };
+    let fates = live.session.fates().map_err(|error| ProtocolError::invalid("settings", error.to_string()));
+    let found = found.map_err(|error| stores::error(&error));
+    let value = found.and_then(|found| Ok((found, fates?))).and_then(|(found, fates)| {
+        let hit = |hit: Hit| {
+            // What left the session since is no hit any more.
+            let status = fates.get(hit.ord.index()).copied().flatten()?;
+            Some(convert::search_hit(hit, status))
+        };
+        wire(&ContextSearchResult {
+            next_cursor: found.next.map(|next| next.to_string()),
+            hits: found.hits.into_iter().filter_map(hit).collect(),
+        })
+    });
+    main.answer(to, value);
+}
+
+impl MainLoop {
+    /// Has the store search a session. One that no store has is searched here.
+    pub(super) fn search(
+        &mut self,
+        id: &SessionId,
+        query: Query,
+        told: impl FnOnce(Result<Found, StoreError>) -> Event + Send + 'static,
+    ) {
+        let Some(Slot::Live(live)) = self.sessions.get(id) else { return };
+        let (inbox, session) = (self.inbox.clone(), id.clone());
+        match &live.store {
+            Some((store, _)) => store.submit(
+                move |store| store.search(&session, &query),
+                move |found| drop(inbox.send(told(found))),
+            ),
+            None => {
+                let messages = live.session.transcript().messages().iter().rev();
+                let found = search::find(messages.map(|message| &**message), &query);
+                drop(inbox.send(told(Ok(found))));
+            }
+        }
+    }
+}
 
 fn recall(params: ContextRecallParams) -> Result<Recall, ProtocolError> {
     let bytes = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);

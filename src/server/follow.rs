@@ -301,6 +301,7 @@ impl MainLoop {
             // What sessions share is theirs who write them.
             scope: Scope::default(),
             approvals: Vec::new(),
+            memories: Vec::new(),
         };
         // Nothing is counted of a session that is only shown.
         let session = Session::new(begin, &QuarterOfChars);

@@ -2,10 +2,13 @@
 
 use super::files::Which;
 use super::follow::Told;
+use super::memory::Changed;
 use super::queued::Gone;
 use super::shared::{Loaded, ScopeDone};
 use super::watch::Found;
 use crate::engine::id::{CallId, SessionId};
+use crate::engine::search;
+use crate::engine::session::effect::InvokeTool;
 use crate::engine::session::input::{ReplyTo, Timer, ToolOutcome};
 use crate::engine::session::stored::Always;
 use crate::protocol::error::ProtocolError;
@@ -46,6 +49,12 @@ pub(super) enum Event {
     Scope(Box<ScopeDone>),
     /// What is approved in a workspace was read or changed, perhaps for somebody who waits.
     Approvals(String, Option<ReplyTo>, Result<Vec<Always>, StoreError>),
+    /// What a folder remembers was changed, or was not.
+    Memories(Box<Changed>),
+    /// The store searched a session for a client.
+    Searched(SessionId, ReplyTo, Result<search::Found, StoreError>),
+    /// The store searched a session for a call of a tool of ours.
+    Looked(SessionId, InvokeTool, Result<search::Found, StoreError>),
     /// A tool of ours ran.
     Ran(SessionId, CallId, ToolOutcome),
     /// The store looked for the session of a history.
@@ -157,12 +166,20 @@ asks! {
         ContextPin => Pin,
         ContextUnpin => Unpin,
         ContextRecall => Recall,
+        ContextSearch => Search,
     }
     /// What sessions share: `shared`.
     Sharing {
         ScopeGet => GetScope,
         ScopePut => PutScope,
         ToolApprovals => Approvals,
+    }
+    /// What a folder remembers: `memory`.
+    Remembering {
+        MemoryPut => Put,
+        MemoryList => List,
+        MemorySearch => Search,
+        MemoryDelete => Delete,
     }
     /// Loops: `loops`.
     Looping {

@@ -141,6 +141,7 @@ impl MainLoop {
     fn guarded(&mut self, event: Event) {
         let asked = match &event {
             Event::Asked(to, ..) | Event::Found(to, ..) | Event::Ready(to, _) => Some(*to),
+            Event::Searched(_, to, _) => Some(*to),
             Event::Deleted(gone) => Some(gone.to),
             _ => None,
         };
@@ -181,6 +182,9 @@ impl MainLoop {
             Event::Loaded(id, loaded) => self.loaded(&id, *loaded),
             Event::Scope(done) => self.scope_done(*done),
             Event::Approvals(workspace, to, all) => self.approvals_done(&workspace, to, all),
+            Event::Memories(changed) => self.memories_changed(*changed),
+            Event::Searched(id, to, found) => super::context::searched(self, &id, to, found),
+            Event::Looked(id, call, found) => self.looked(&id, call, found),
             Event::Ran(id, call, outcome) => self.run_input(&id, Input::ToolDone(call, outcome)),
             Event::Found(to, params, found) => self.found(to, *params, found),
             Event::Committed(id, committed) => self.committed(&id, committed),

@@ -228,9 +228,11 @@ impl MainLoop {
         let settings = self.layers.effective(&head.workspace, &own_settings(&head.settings))?;
         let id = head.id.clone();
         let stream = Uuid::now_v7().simple().to_string();
-        let Shared { scope, approvals } = shared;
-        let session =
-            Session::new(Begin { head, settings, stored, stream, scope, approvals }, &*self.counter);
+        let Shared { scope, approvals, memories } = shared;
+        let session = Session::new(
+            Begin { head, settings, stored, stream, scope, approvals, memories },
+            &*self.counter,
+        );
         self.sessions.insert(id, Slot::Live(Box::new(Live::new(session, store))));
         Ok(())
     }

@@ -113,7 +113,7 @@ impl MainLoop {
         live.fault = Some(failure.clone());
         for effect in effects {
             match effect {
-                Effect::Reply(to, _) => self.answer(to, Err(failure.clone())),
+                Effect::Reply(to, _) | Effect::Search(to, _) => self.answer(to, Err(failure.clone())),
                 Effect::Emit(_)
                 | Effect::CancelModel(_)
                 | Effect::CancelTool(_)
@@ -127,6 +127,7 @@ impl MainLoop {
                 | Effect::RunTool(_)
                 | Effect::Remember(_)
                 | Effect::ChangeScope(_)
+                | Effect::Memorize(_)
                 | Effect::AskPermission(_)
                 | Effect::AskReview(_)
                 | Effect::Start(..) => {}
@@ -169,10 +170,15 @@ impl MainLoop {
             Effect::InvokeTool(call) => self.invoke(id, call),
             Effect::RunTool(call) => self.run_tool(id, call),
             Effect::Remember(always) => self.remember(id, always),
+            Effect::Memorize(memorize) => self.memorize(id, *memorize),
             Effect::ChangeScope(patch) => self.change_own_scope(id, patch),
             Effect::CancelTool(call) => {
                 let number = self.live(id).and_then(|live| live.tools.remove(&call));
                 self.cancel(number);
+            }
+            Effect::Search(to, query) => {
+                let answered = id.clone();
+                self.search(id, query, move |found| Event::Searched(answered, to, found));
             }
             Effect::AskPermission(reasons) => self.ask_permission(id, &reasons),
             Effect::AskReview(ask) => self.ask_review(id, &ask),

@@ -6,7 +6,9 @@ use super::main_loop::{MainLoop, Slot, wire};
 use super::opening::given_id;
 use super::stores;
 use crate::engine::id::{CallId, SessionId, Time};
+use crate::engine::memory::Memory;
 use crate::engine::scope::{Scope, ScopePatch};
+use crate::engine::search::Found;
 use crate::engine::session::effect::InvokeTool;
 use crate::engine::session::input::{Input, ReplyTo, ToolOutcome};
 use crate::engine::session::stored::{Always, Head, Stored};
@@ -36,6 +38,8 @@ pub(super) struct Shared {
     pub scope: Scope,
     /// What was approved in its workspace.
     pub approvals: Vec<Always>,
+    /// What its workspace remembers.
+    pub memories: Vec<Memory>,
 }
 
 /// A scope by its folder and its name.
@@ -82,8 +86,11 @@ pub(super) fn load(
             None => new,
         };
         let scope = scope.unwrap_or_else(|| Head::own_scope(id));
-        let shared =
-            Shared { scope: store.scope(&workspace, &scope)?, approvals: store.approvals(&workspace)? };
+        let shared = Shared {
+            scope: store.scope(&workspace, &scope)?,
+            approvals: store.approvals(&workspace)?,
+            memories: super::memory::known(store, &workspace)?,
+        };
         Ok(Loaded { fence, stored, shared })
     };
     match read(store) {
@@ -247,7 +254,7 @@ impl MainLoop {
     }
 
     /// Open sessions that are stored and of which this holds.
-    fn sharing(&self, is_meant: impl Fn(&Head) -> bool) -> Vec<SessionId> {
+    pub(super) fn sharing(&self, is_meant: impl Fn(&Head) -> bool) -> Vec<SessionId> {
         let live = self.sessions.iter().filter_map(|(id, slot)| match slot {
             Slot::Live(live) if live.store.is_some() && is_meant(live.session.head()) => Some(id.clone()),
             Slot::Live(_) | Slot::Opening(_) => None,
@@ -255,8 +262,29 @@ impl MainLoop {
         live.collect()
     }
 
-    /// Runs a tool of ours. What it changes is stored before its result counts.
+    /// Runs a tool of ours, after what it looks for was searched.
     pub(super) fn run_tool(&mut self, id: &SessionId, call: InvokeTool) {
+        match OwnTool::named(&call.name).and_then(|tool| tool.looks_for(&call.arguments)) {
+            Some(query) => {
+                let session = id.clone();
+                self.search(id, query, move |found| Event::Looked(session, call, found));
+            }
+            None => self.run_tool_with(id, call, None),
+        }
+    }
+
+    /// What a tool of ours looked for was searched.
+    pub(super) fn looked(&mut self, id: &SessionId, call: InvokeTool, found: Result<Found, StoreError>) {
+        match found {
+            Ok(found) => self.run_tool_with(id, call, Some(&found)),
+            Err(error) => {
+                self.run_input(id, Input::ToolDone(call.call, ToolOutcome::Failed(error.to_string())))
+            }
+        }
+    }
+
+    /// Runs a tool of ours. What it changes is stored before its result counts.
+    fn run_tool_with(&mut self, id: &SessionId, call: InvokeTool, found: Option<&Found>) {
         let Some(Slot::Live(live)) = self.sessions.get(id) else { return };
         let session = &live.session;
         let Some(tool) = OwnTool::named(&call.name) else {
@@ -265,7 +293,7 @@ impl MainLoop {
         };
         let recall = |reference: &str| session.recall_for_model(reference);
         let page = usize::try_from(session.settings().most_result()).unwrap_or(usize::MAX);
-        let context = Context { todos: &session.scope().todos, recall: &recall, page };
+        let context = Context { todos: &session.scope().todos, recall: &recall, found, page };
         let ran = tool.run(&call.arguments, context);
         let outcome = ToolOutcome::Answered(ran.result);
         let place = Place::of(session.head());

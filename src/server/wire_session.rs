@@ -21,8 +21,8 @@ use crate::engine::session::state::State;
 use crate::engine::session::stored::Always;
 use crate::engine::transcript::Transcript;
 use crate::protocol::context::{
-    self, CompactionView, ContextCompactResult, ContextInspectResult, ContextPinResult, ContextRecallResult,
-    ContextUndoResult, SectionTokens,
+    self, CompactionView, ContextCompactResult, ContextInspectResult, ContextPinResult, ContextUndoResult,
+    SectionTokens,
 };
 use crate::protocol::convert;
 use crate::protocol::edit::{
@@ -32,6 +32,7 @@ use crate::protocol::error::ProtocolError;
 use crate::protocol::event::CompactionPhase;
 use crate::protocol::message::{Arguments, Part};
 use crate::protocol::prompt::{PromptMessage, PromptRenderResult, PromptRole};
+use crate::protocol::recall::ContextRecallResult;
 use crate::protocol::restore::{self, RestoreEntry, RestoreReport, RestoreSource};
 use crate::protocol::session::{
     self, Compression, Pause, RoundView, SessionConfigureResult, SessionDeleteResult, SessionListResult,
@@ -112,7 +113,7 @@ pub(super) fn answer(
             ..ContextCompactResult::default()
         }),
         Answer::Previewed(preview) => wire(&ContextCompactResult {
-            preview: Some(convert::preview(session.transcript(), &preview)),
+            preview: Some(convert::preview(session, &preview)),
             ..ContextCompactResult::default()
         }),
         Answer::Undone(undone) => wire(&ContextUndoResult {
@@ -385,7 +386,7 @@ fn prompt(session: &Session, is_kept: bool, rendered: Rendered) -> PromptRenderR
         limit: prompt.limit,
         window,
         estimator,
-        cuts: convert::cuts(&prompt.cuts),
+        cuts: convert::cuts(session, &prompt.cuts),
         metadata: convert::turn_metadata(&summaries),
         compaction_id: prompt.compaction.as_ref().map(|id| id.as_str().to_owned()),
         mode: obeyed.map(|record| record.mode.into()),
@@ -415,6 +416,7 @@ fn inspected(session: &Session, layers: &Layers, inspection: Inspection) -> Cont
             .map(|(record, _)| view(session.transcript(), record))
             .collect(),
         coverage: convert::coverage(&inspection.coverage),
+        cuts: convert::cuts(session, &inspection.cuts),
         pins: pins(session, session.pins()),
         triggers: inspection.triggers.iter().map(convert::trigger_state).collect(),
         usage: inspection.usage.map(Into::into),

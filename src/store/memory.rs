@@ -8,8 +8,10 @@ use super::follow::{Change, Holder, Mark, News};
 use super::list::{ListQuery, Page, PageMaker, SessionRow};
 use super::{Deleted, Fence, Store, StoreDiagnostics};
 use crate::engine::id::{Ordinal, SessionId, Time};
+use crate::engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
 use crate::engine::message::Body;
 use crate::engine::scope::{Scope, ScopePatch};
+use crate::engine::search::{self, Found, Query};
 use crate::engine::session::stored::{Always, Head, Stored, Write};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +31,8 @@ struct State {
     scopes: BTreeMap<(String, String), Scope>,
     /// By workspace.
     approvals: BTreeMap<String, BTreeSet<Always>>,
+    /// By workspace and id.
+    memories: BTreeMap<String, BTreeMap<String, Memory>>,
     /// Holders that live.
     holders: BTreeSet<u64>,
     next_holder: u64,
@@ -201,6 +205,12 @@ impl Store for MemoryStore {
         Ok(page.finish())
     }
 
+    fn search(&mut self, session: &SessionId, query: &Query) -> Result<Found, StoreError> {
+        let state = self.state()?;
+        let Some(kept) = state.sessions.get(session) else { return Ok(Found::default()) };
+        Ok(search::find(kept.newest().into_values().rev().map(|(_, message)| &**message), query))
+    }
+
     fn acquire(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError> {
         let mut state = self.state()?;
         let lease = state.free_for(session, self.holder)?;
@@ -300,6 +310,34 @@ impl Store for MemoryStore {
             approvals.remove(always);
         }
         Ok(())
+    }
+
+    fn memories(&mut self, workspace: &str, query: &MemoryQuery) -> Result<MemoryPage, StoreError> {
+        let state = self.state()?;
+        Ok(query.page(state.memories.get(workspace).into_iter().flat_map(BTreeMap::values).cloned()))
+    }
+
+    fn put_memory(
+        &mut self,
+        workspace: &str,
+        id: &str,
+        patch: MemoryPatch,
+        now: Time,
+    ) -> Result<Option<Memory>, StoreError> {
+        let mut state = self.state()?;
+        let memories = state.memories.entry(workspace.to_owned()).or_default();
+        if let Some(memory) = memories.get_mut(id) {
+            memory.apply(patch, now);
+            return Ok(Some(memory.clone()));
+        }
+        let new = Memory::new(id, patch, now);
+        memories.extend(new.iter().map(|memory| (id.to_owned(), memory.clone())));
+        Ok(new)
+    }
+
+    fn delete_memory(&mut self, workspace: &str, id: &str) -> Result<bool, StoreError> {
+        let mut state = self.state()?;
+        Ok(state.memories.get_mut(workspace).is_some_and(|memories| memories.remove(id).is_some()))
     }
 
     fn diagnostics(&mut self) -> Result<StoreDiagnostics, StoreError> {

@@ -1,9 +1,11 @@
 //! The SQLite backend: one file for a workspace, write-ahead log, one connection. Here stand its life and its leases;
-//! rows are written in `write` and read in `read`, both in `waiting` for what waits and in `shared` for what belongs to
-//! no session; what a column holds is told in `columns`.
+//! rows are written in `write` and read in `read`, both in `waiting` for what waits, in `shared` and `memories` for what
+//! belongs to no session; what is searched stands in `search`, what a column holds is told in `columns`.
 
 mod columns;
+mod memories;
 mod read;
+mod search;
 mod shared;
 #[cfg(test)]
 mod tests;
@@ -18,7 +20,9 @@ use super::place::{Options, Synchronous};
 use super::schema;
 use super::{Deleted, Fence, Store, StoreDiagnostics};
 use crate::engine::id::{Ordinal, SessionId, Time};
+use crate::engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
 use crate::engine::scope::{Scope, ScopePatch};
+use crate::engine::search::{Found, Query};
 use crate::engine::session::stored::{Always, Stored, Write};
 use columns::{millis, time};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
@@ -190,7 +194,8 @@ impl Store for SqliteStore {
                 return Err(StoreError::FenceLost { session: session.clone() }.into());
             }
             writes.iter().try_for_each(|write| write::apply(tx, session, write))?;
-            write::count_commit(tx, session)
+            write::count_commit(tx, session)?;
+            Ok(search::tidy(tx, writes.iter().map(said_bytes).sum())?)
         })
     }
 
@@ -204,6 +209,16 @@ impl Store for SqliteStore {
 
     fn list(&mut self, query: &ListQuery) -> Result<Page, StoreError> {
         self.read(|tx| Ok(read::list(tx, query)?))
+    }
+
+    fn search(&mut self, session: &SessionId, query: &Query) -> Result<Found, StoreError> {
+        if self.read(|tx| Ok(search::lags(tx, session)?))? {
+            // What cannot be taken in is looked at without the index.
+            if let Err(error) = self.write(|tx| search::catch_up(tx, session)) {
+                tracing::info!(%session, %error, "the index stays behind");
+            }
+        }
+        self.read(|tx| search::search(tx, session, query))
     }
 
     fn acquire(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError> {
@@ -271,9 +286,11 @@ impl Store for SqliteStore {
             write::delete(tx, session)
         })?;
         let Some(deleted) = deleted else { return Ok(None) };
+        // Deleted entries of the index are only marked as such, until it is written anew.
+        let is_purged = self.write(|tx| Ok(search::purge(tx)?)).is_ok();
         let connection = self.connection.as_ref().ok_or(StoreError::Closed)?;
         // Rows that were moved between pages have left bytes behind which no deletion overwrites.
-        let scrubbed = connection.execute_batch("VACUUM").is_ok() && truncate_log(connection);
+        let scrubbed = is_purged && connection.execute_batch("VACUUM").is_ok() && truncate_log(connection);
         Ok(Some(Deleted { scrubbed, ..deleted }))
     }
 
@@ -301,6 +318,24 @@ impl Store for SqliteStore {
 
     fn revoke(&mut self, workspace: &str, always: &Always) -> Result<(), StoreError> {
         self.write(|tx| Ok(shared::revoke(tx, workspace, always)?))
+    }
+
+    fn memories(&mut self, workspace: &str, query: &MemoryQuery) -> Result<MemoryPage, StoreError> {
+        self.read(|tx| Ok(memories::memories(tx, workspace, query)?))
+    }
+
+    fn put_memory(
+        &mut self,
+        workspace: &str,
+        id: &str,
+        patch: MemoryPatch,
+        now: Time,
+    ) -> Result<Option<Memory>, StoreError> {
+        self.write(|tx| memories::put(tx, workspace, id, patch, now))
+    }
+
+    fn delete_memory(&mut self, workspace: &str, id: &str) -> Result<bool, StoreError> {
+        self.write(|tx| Ok(memories::delete(tx, workspace, id)?))
     }
 
     fn diagnostics(&mut self) -> Result<StoreDiagnostics, StoreError> {
@@ -335,6 +370,15 @@ impl Store for SqliteStore {
         truncate_log(&connection);
         let closed = connection.close().map_err(|(_, error)| error);
         done.and(closed).map_err(|error| from_sqlite(&error, &self.path))
+    }
+}
+
+/// Bytes of what a write says in messages.
+fn said_bytes(write: &Write) -> usize {
+    match write {
+        Write::Message { message, .. } => message.body.bytes(),
+        Write::Branch { writes, .. } => writes.iter().map(said_bytes).sum(),
+        _ => 0,
     }
 }
 

@@ -1,48 +1,80 @@
-//! `recall`: what was said, byte for byte and in pages, for a model that sees it cut or not at all any more.
+//! `recall`: what was said, found by words, and byte for byte in pages, for a model that sees it cut or not at all any
+//! more.
 
 use super::{About, Context, Ran, read, refusal};
+use crate::engine::id::Ordinal;
 use crate::engine::prompt::item::ToolKind;
+use crate::engine::search::{Found, Query, Words};
 use crate::engine::text::page;
 use serde::Deserialize;
 use serde_json::json;
 
 /// Characters of a page.
 const PAGE: usize = 8_000;
+/// Messages that a search shows at most.
+const HITS: usize = 20;
 
-const EXPECTED: &str = r#"{"ref": "the id of a tool call or of a message", "offset": bytes from 0}"#;
+const EXPECTED: &str = r#"{"ref": "the id of a tool call or of a message", "offset": bytes from 0} or {"query": "words", "before": the number that an earlier answer gave}"#;
 
 #[derive(Deserialize)]
 struct Arguments {
     #[serde(rename = "ref")]
-    reference: String,
+    reference: Option<String>,
     #[serde(default)]
     offset: u64,
+    query: Option<String>,
+    before: Option<u32>,
 }
 
 pub(super) fn about() -> About {
     About {
-        description: "Gives a part of what was said earlier in this session, byte for byte: the result of a tool call by \
-                      the call's id, or a message by its id. The answer says where the next part begins.",
+        description: "Gives what was said earlier in this session: by `query` the messages that hold these words, the newest \
+                      first, also what a summary stands for; by `ref` a part of one of them, byte for byte. The answer says \
+                      where the next part begins.",
         properties: json!({
-            "ref": { "type": "string", "description": "The id of a tool call or of a message." },
+            "ref": { "type": "string", "description": "The id of a tool call, for its result, or of a message." },
             "offset": { "type": "integer", "minimum": 0, "description": "Where to begin, in bytes. Default: 0." },
+            "query": {
+                "type": "string",
+                "description": "Words that must all be there, in any case; parts of names and paths are found too.",
+            },
+            "before": { "type": "integer", "minimum": 0, "description": "The next page of a query." },
         }),
-        required: &["ref"],
+        required: &[],
         kind: ToolKind::Other,
         guidelines: Some(
             "Where a result says that bytes of it are not shown, or a summary stands for what you need word for word, \
-             fetch it with the tool recall instead of doing the work again.",
+             search and fetch it with the tool recall instead of doing the work again.",
         ),
     }
 }
 
+/// What a call looks for by words.
+pub(super) fn looks_for(arguments: &str) -> Option<Query> {
+    let Arguments { reference: None, query: Some(query), before, .. } = read(arguments, EXPECTED).ok()?
+    else {
+        return None;
+    };
+    let before = before.map(Ordinal);
+    Some(Query { words: Words::of(&query), before, limit: HITS, hidden: false })
+}
+
 pub(super) fn run(arguments: &str, context: Context<'_>) -> Result<Ran, String> {
-    let Arguments { reference, offset } = read(arguments, EXPECTED)?;
-    let Some(whole) = (context.recall)(&reference) else {
+    let Arguments { reference, offset, query, .. } = read(arguments, EXPECTED)?;
+    let most = PAGE.min(context.page).max(1);
+    match (reference, query, context.found) {
+        (Some(reference), None, _) => part(&reference, offset, context, most),
+        (None, Some(query), Some(found)) => Ok(hits(&query, found, most)),
+        _ => Err(refusal("either `ref` or `query` is needed, and not both", EXPECTED)),
+    }
+}
+
+/// A part of one message.
+fn part(reference: &str, offset: u64, context: Context<'_>, most: usize) -> Result<Ran, String> {
+    let Some(whole) = (context.recall)(reference) else {
         return Err(refusal(&format!("nothing here is called {reference:?}"), EXPECTED));
     };
     let offset = page(&whole, usize::try_from(offset).unwrap_or(usize::MAX), 0).offset;
-    let most = PAGE.min(context.page).max(1);
     let rest = whole.get(offset..).unwrap_or_default();
     let bytes = rest.char_indices().nth(most).map_or(rest.len(), |(bytes, _)| bytes);
     let page = page(&whole, offset, bytes);
@@ -53,4 +85,30 @@ pub(super) fn run(arguments: &str, context: Context<'_>) -> Result<Ran, String> 
     };
     let note = format!("[bytes {offset} to {end} of {}; {goes_on}]", whole.len());
     Ok(Ran::says([page.text.to_owned(), note]))
+}
+
+/// What a search found, as far as it fits; one that is longer is shown all the same.
+fn hits(query: &str, found: &Found, most: usize) -> Ran {
+    if found.hits.is_empty() {
+        let query = crate::engine::text::one_line(query, 100);
+        return Ran::says([format!("[nothing that was said holds all of these words: {query}]")]);
+    }
+    let (mut shown, mut chars, mut next) = (Vec::new(), 0, found.next);
+    for hit in &found.hits {
+        let (id, offset) = (&hit.id, hit.excerpt.offset);
+        let who = format!("{:?}", hit.role).to_lowercase();
+        let bytes = hit.bytes;
+        let text = format!("[ref {id}, {who}, {bytes} bytes, from byte {offset}]\n{}", hit.excerpt.text);
+        chars += text.chars().count() + 1;
+        if chars > most && !shown.is_empty() {
+            next = shown.last().map(|(ord, _)| *ord);
+            break;
+        }
+        shown.push((hit.ord, text));
+    }
+    let note = match next {
+        Some(next) => format!("[older ones: the same query with before {next}]"),
+        None => "[these are all]".to_owned(),
+    };
+    Ran::says([shown.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join("\n"), note])
 }

@@ -17,7 +17,7 @@ fn todo(content: &str, status: TodoStatus) -> Todo {
 fn run(tool: OwnTool, arguments: &str, page: usize) -> Ran {
     let todos = [todo("stands", TodoStatus::Pending)];
     let recall = |reference: &str| (reference == "call_1").then(|| "aé漢🙂".repeat(4_000));
-    tool.run(arguments, Context { todos: &todos, recall: &recall, page })
+    tool.run(arguments, Context { todos: &todos, recall: &recall, found: None, page })
 }
 
 fn texts(ran: &Ran) -> Vec<String> {
@@ -106,6 +106,48 @@ fn a_recall_pages_through_all_bytes_and_says_where_it_goes_on() {
     }
     let inside = run(OwnTool::Recall, r#"{"ref":"call_1","offset":5}"#, 1);
     assert_eq!(texts(&inside), ["漢", "[bytes 3 to 6 of 40000; it goes on at offset 6]"]);
+}
+
+#[test]
+fn recall_by_words_shows_where_they_stand_and_ends_its_pages() {
+    let mut transcript = Transcript::new(SessionId::new("s"));
+    for n in 0..30 {
+        transcript.append(NewMessage::user(&format!("{n}: NEEDLE {}", "x".repeat(300))), &QuarterOfChars);
+    }
+    let messages = || transcript.messages().iter().rev().map(|message| &**message);
+    let (mut arguments, mut seen) = (r#"{"query":"needle"}"#.to_owned(), Vec::new());
+    for pages in 0.. {
+        assert!(pages < 30);
+        let query = OwnTool::Recall.looks_for(&arguments).unwrap();
+        assert!(!query.hidden, "what no model may see is not found");
+        let found = crate::engine::search::find(messages(), &query);
+        let recall = |_: &str| None;
+        let context = Context { todos: &[], recall: &recall, found: Some(&found), page: 1_000 };
+        let ran = OwnTool::Recall.run(&arguments, context);
+        let [shown, note] = texts(&ran).try_into().unwrap();
+        assert!(shown.chars().count() <= 1_000 && shown.contains("NEEDLE"), "{shown}");
+        seen.extend(shown.lines().filter(|line| line.starts_with("[ref ")).map(str::to_owned));
+        match note.strip_prefix("[older ones: the same query with before ") {
+            Some(before) => {
+                arguments = format!(r#"{{"query":"needle","before":{}}}"#, before.trim_end_matches(']'));
+            }
+            None => {
+                assert_eq!(note, "[these are all]");
+                break;
+            }
+        }
+    }
+    assert_eq!(seen.len(), 30);
+    assert!(seen[0].starts_with("[ref s/m29, user, 312 bytes, from byte 0]"), "{}", seen[0]);
+    let none = Found::default();
+    let recall = |_: &str| None;
+    let context = Context { todos: &[], recall: &recall, found: Some(&none), page: 9 };
+    let ran = OwnTool::Recall.run(r#"{"query":"\" OR *"}"#, context);
+    assert_eq!(texts(&ran), ["[nothing that was said holds all of these words: \" OR *]"]);
+    for neither in ["{}", r#"{"ref":"call_1","query":"x"}"#] {
+        assert_eq!(OwnTool::Recall.looks_for(neither), None);
+        assert!(run(OwnTool::Recall, neither, 9).result.is_error);
+    }
 }
 
 #[test]

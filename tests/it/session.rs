@@ -88,6 +88,7 @@ const SEEN: &[&str] = &[
     "Undone",
     "Inspect done",
     "Recall done",
+    "Search done",
     "Subscribe done",
     "Open done",
     "UserMessage Provider",

@@ -7,7 +7,9 @@ pub(crate) mod cases;
 mod damage;
 mod follow;
 mod lease;
+mod memories;
 mod property;
+mod search;
 mod shared;
 mod upgrade;
 mod waiting;
@@ -372,7 +374,7 @@ fn diagnostics_say_what_is_there() {
         match kind {
             Backend::Memory => assert_eq!((found.backend, found.bytes), ("memory", 0)),
             Backend::Sqlite => {
-                assert_eq!((found.backend, found.schema_version), ("sqlite", 5));
+                assert_eq!((found.backend, found.schema_version), ("sqlite", 6));
                 assert_eq!(found.journal, "wal, synchronous full");
                 assert!(found.bytes > 4096);
             }

@@ -7,7 +7,6 @@ use super::slice::Slice;
 use crate::engine::id::{Ordinal, RoundId};
 use crate::engine::message::Message;
 use crate::engine::prompt::Source;
-use crate::engine::prompt::coverage::is_hidden;
 use crate::engine::prompt::limit;
 use crate::engine::prompt::segment::segments;
 use crate::engine::tokens::TokenCount;
@@ -98,7 +97,7 @@ fn requests<'t>(
     let ords = turn.requests.iter().filter(move |ord| **ord <= through);
     ords.filter_map(|ord| transcript.message(*ord))
         .map(|message| &**message)
-        .filter(|message| !is_hidden(message) && !transcript.is_excluded(message.ord))
+        .filter(|message| !message.is_hidden() && !transcript.is_excluded(message.ord))
 }
 
 /// How much room a compaction has.

@@ -122,6 +122,9 @@ pub enum Action {
         tail: u32,
         /// Tokens of the message so shown.
         tokens: u32,
+        /// Whether it tells the id under which the rest is fetched: a model that can do so was there when this was made.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        named: bool,
     },
     /// A tool result's text stands again in a newer one, which is named.
     Repeat {
@@ -297,6 +300,11 @@ impl Span {
 }
 
 impl Action {
+    /// Whether the message so shown tells the id under which the rest of it is fetched.
+    pub fn is_named(self) -> bool {
+        matches!(self, Action::Shorten { named: true, .. })
+    }
+
     /// Tokens of the message under this action.
     pub fn tokens(self) -> u32 {
         match self {

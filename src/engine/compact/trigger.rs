@@ -5,7 +5,6 @@ use super::policy::{Consent, Policy};
 use super::record::{Compaction, Trigger};
 use super::slice;
 use crate::engine::id::Ordinal;
-use crate::engine::prompt::coverage::is_hidden;
 use crate::engine::prompt::{self, BudgetExceeded, Prompt, Source};
 use crate::engine::transcript::Transcript;
 use serde::{Deserialize, Serialize};
@@ -117,7 +116,7 @@ impl Attempts {
             return true;
         }
         let new = source.transcript.range(self.since, Ordinal(u32::MAX));
-        let tokens = new.iter().filter(|message| !is_hidden(message)).map(|message| message.tokens);
+        let tokens = new.iter().filter(|message| !message.is_hidden()).map(|message| message.tokens);
         tokens.fold(0, u32::saturating_add) >= min_new_tokens(source, policy).max(1)
     }
 
@@ -161,7 +160,7 @@ fn shown_turns(transcript: &Transcript) -> u32 {
 /// Messages that a prompt shows as they were said.
 fn shown_messages(transcript: &Transcript) -> u32 {
     let shown = transcript.range(resume_at(transcript), Ordinal(u32::MAX));
-    u32::try_from(shown.iter().filter(|message| !is_hidden(message)).count()).unwrap_or(u32::MAX)
+    u32::try_from(shown.iter().filter(|message| !message.is_hidden()).count()).unwrap_or(u32::MAX)
 }
 
 fn resume_at(transcript: &Transcript) -> Ordinal {

@@ -5,9 +5,8 @@ use super::Prompt;
 use super::item::Shown;
 use crate::engine::compact::record::Compaction;
 use crate::engine::id::Ordinal;
-use crate::engine::message::{Body, Message};
 use crate::engine::transcript::Transcript;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Numbers of messages by what became of them. They add up to `messages`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
@@ -28,25 +27,32 @@ pub struct Coverage {
     pub unaccounted: u32,
 }
 
+/// What became of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It is shown whole.
+    Raw,
+    /// It is shown by head and tail, or folded into a newer copy.
+    Shortened,
+    /// The compaction block stands for it.
+    Covered,
+    /// It is left out and reported.
+    Dropped,
+    /// It is not for the model.
+    Hidden,
+}
+
 /// Counts what became of each message.
 pub fn coverage(transcript: &Transcript, record: Option<&Compaction>, prompt: &Prompt) -> Coverage {
-    let mut shown: BTreeMap<Ordinal, Shown> = BTreeMap::new();
-    for source in prompt.items.iter().flat_map(|item| &item.sources) {
-        // A pin stands before what is shown shortened, and shows it whole.
-        shown.entry(source.ord).or_insert(source.shown);
-    }
-    let cut: std::collections::BTreeSet<Ordinal> = prompt.cuts.iter().filter_map(|cut| cut.ord).collect();
     let mut counts = Coverage::default();
-    for message in transcript.messages() {
+    for fate in fates(transcript, record, prompt) {
         counts.messages += 1;
-        let slot = match shown.get(&message.ord) {
-            Some(Shown::Raw | Shown::Kept | Shown::Pinned) => &mut counts.raw,
-            Some(Shown::Shortened) => &mut counts.shortened,
-            None if is_hidden(message) => &mut counts.hidden,
-            None if record.is_some_and(|r| r.covers(message.ord) && !r.excluded.contains(&message.ord)) => {
-                &mut counts.covered
-            }
-            None if cut.contains(&message.ord) => &mut counts.dropped,
+        let slot = match fate {
+            Some(Fate::Raw) => &mut counts.raw,
+            Some(Fate::Shortened) => &mut counts.shortened,
+            Some(Fate::Hidden) => &mut counts.hidden,
+            Some(Fate::Covered) => &mut counts.covered,
+            Some(Fate::Dropped) => &mut counts.dropped,
             None => &mut counts.unaccounted,
         };
         *slot += 1;
@@ -54,7 +60,26 @@ pub fn coverage(transcript: &Transcript, record: Option<&Compaction>, prompt: &P
     counts
 }
 
-/// Whether a message is not for the model: events, what the caller hid, and messages without content.
-pub fn is_hidden(message: &Message) -> bool {
-    !message.visible_to_model || matches!(message.body, Body::Event { .. }) || message.body.is_empty()
+/// What became of each message, in their order; nothing for one that was lost.
+pub fn fates(
+    transcript: &Transcript,
+    record: Option<&Compaction>,
+    prompt: &Prompt,
+) -> impl Iterator<Item = Option<Fate>> {
+    let mut shown: BTreeMap<Ordinal, Shown> = BTreeMap::new();
+    for source in prompt.items.iter().flat_map(|item| &item.sources) {
+        // A pin stands before what is shown shortened, and shows it whole.
+        shown.entry(source.ord).or_insert(source.shown);
+    }
+    let cut: BTreeSet<Ordinal> = prompt.cuts.iter().filter_map(|cut| cut.ord).collect();
+    transcript.messages().iter().map(move |message| match shown.get(&message.ord) {
+        Some(Shown::Raw | Shown::Kept | Shown::Pinned) => Some(Fate::Raw),
+        Some(Shown::Shortened) => Some(Fate::Shortened),
+        None if message.is_hidden() => Some(Fate::Hidden),
+        None if record.is_some_and(|r| r.covers(message.ord) && !r.excluded.contains(&message.ord)) => {
+            Some(Fate::Covered)
+        }
+        None if cut.contains(&message.ord) => Some(Fate::Dropped),
+        None => None,
+    })
 }

@@ -195,7 +195,11 @@ impl<'a> History<'a> {
                 (parts, Shown::Shortened, shown.tokens)
             }
             (Some(action), shown) => {
-                let text = acted_on(&result.content, *action, shown.map(|_| call));
+                let text = acted_on(
+                    &result.content,
+                    *action,
+                    (shown.is_some() || action.is_named()).then_some(call),
+                );
                 let reason = match action {
                     Action::Shorten { .. } => CutReason::Shortened,
                     Action::Repeat { .. } => CutReason::Repeated,
@@ -216,7 +220,7 @@ impl<'a> History<'a> {
 }
 
 /// What a result says under an action. The same function counts it when the action is planned. One that was too large
-/// from the start, and only that one, goes on telling the id under which the rest is fetched.
+/// from the start goes on telling the id under which the rest is fetched; others do where a model can do so.
 pub(crate) fn acted_on(content: &[Content], action: Action, reference: Option<&str>) -> String {
     match action {
         Action::Repeat { .. } => REPEATED.into(),
@@ -242,7 +246,8 @@ fn user_item(message: &Message, shown: Shown) -> Option<Item> {
 }
 
 fn cut(message: &Message, reason: CutReason, kept_bytes: usize) -> Cut {
-    Cut { ord: Some(message.ord), reason, original_bytes: message_bytes(message), kept_bytes }
+    let original_bytes = message_bytes(message);
+    Cut { ord: Some(message.ord), reason, original_bytes, kept_bytes, section: None }
 }
 
 fn message_bytes(message: &Message) -> usize {

@@ -93,11 +93,13 @@ pub fn shorten(
     if !has_picture && joined(&result.content).len() <= (head + tail) as usize + NOTE {
         return None;
     }
-    let call = message.shown.and_then(|_| transcript.call_answered_by(ord));
-    let action = Action::Shorten { head, tail, tokens: 0 };
+    let named = transcript.names_results();
+    let is_told = named || message.shown.is_some();
+    let call = is_told.then(|| transcript.call_answered_by(ord)).flatten();
+    let action = Action::Shorten { head, tail, tokens: 0, named };
     let text = acted_on(&result.content, action, call.map(CallId::as_str));
     let tokens = counter.count(&text) + PER_MESSAGE;
-    (tokens < message.tokens).then_some(Action::Shorten { head, tail, tokens })
+    (tokens < message.tokens).then_some(Action::Shorten { head, tail, tokens, named })
 }
 
 /// Cuts the largest of these results to one common size, as large as `fits` allows, and never below `least` bytes.
@@ -125,7 +127,10 @@ pub fn level(
             let tokens = whole * (size + NOTE) as u64 / *bytes as u64;
             let half = half_of(size);
             let tokens = u32::try_from(tokens).unwrap_or(u32::MAX);
-            Some((*ord, Action::Shorten { head: half, tail: half, tokens }))
+            Some((
+                *ord,
+                Action::Shorten { head: half, tail: half, tokens, named: transcript.names_results() },
+            ))
         });
         cut.collect()
     };

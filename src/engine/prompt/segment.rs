@@ -1,6 +1,5 @@
 //! A transcript in the pieces that a prompt takes or leaves, with their weight. What is taken is decided elsewhere.
 
-use super::coverage::is_hidden;
 use super::history::NO_RESULT_TOKENS;
 use crate::engine::compact::record::Action;
 use crate::engine::id::Ordinal;
@@ -30,7 +29,7 @@ pub fn segments(transcript: &Transcript, from: Ordinal, to: Ordinal) -> Vec<Segm
                 segments.push(Segment { first: message.ord, round: Some(round), is_user: false });
             }
             round += 1;
-        } else if matches!(message.body, Body::User(_)) && !is_hidden(message) && !is_out {
+        } else if matches!(message.body, Body::User(_)) && !message.is_hidden() && !is_out {
             segments.push(Segment { first: message.ord, round: None, is_user: true });
         }
     }

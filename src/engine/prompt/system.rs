@@ -153,6 +153,7 @@ impl Fixed {
                 reason: CutReason::Section,
                 original_bytes: section.content.len(),
                 kept_bytes: text.len(),
+                section: Some(section.name.as_str().into()),
             });
         }
         self.add(section.place, &section.name, &text, section.priority, counter);

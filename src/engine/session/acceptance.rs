@@ -127,6 +127,8 @@ commands! {
     Inspect = "context/inspect", None, ALWAYS;
     /// What a message said, byte for byte.
     Recall = "context/recall", None, ALWAYS;
+    /// Where words were said.
+    Search = "context/search", None, ALWAYS;
     /// Events since a point.
     Subscribe = "session/subscribe", None, ALWAYS;
     /// The session is opened, or opened again.
@@ -209,6 +211,7 @@ impl Command {
             Command::Unpin(_) => CommandName::Unpin,
             Command::Inspect => CommandName::Inspect,
             Command::Recall(_) => CommandName::Recall,
+            Command::Search(_) => CommandName::Search,
             Command::Subscribe { .. } => CommandName::Subscribe,
             Command::Notice { .. } => return None,
         })

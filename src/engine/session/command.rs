@@ -2,7 +2,7 @@
 //! their own.
 
 use super::acceptance::{self, Takes};
-use super::effect::{Answer, Refusal};
+use super::effect::{Answer, Effect, Refusal};
 use super::event::EventBody;
 use super::input::{At, Command, Configure, GivenPrefix, Open, ReplyTo, Restore};
 use super::queue::{Accepted, NewWork, Work};
@@ -86,6 +86,8 @@ impl Step<'_> {
                 let recalled = self.session.recall(recall).map(Answer::Recalled);
                 self.reply(reply, recalled);
             }
+            // The index is the store's, and all that was said is stored before this is done.
+            Command::Search(query) => self.effects.push(Effect::Search(reply, query)),
             Command::Subscribe { since } => self.subscribe(reply, since),
         }
     }
@@ -211,6 +213,12 @@ impl Step<'_> {
         let text = |of: &Settings| (of.system.clone(), of.policy.order.clone());
         if old.own_tools != new.own_tools || text(&old) != text(new) {
             self.session.freeze(self.around.counter);
+        }
+        if old.memory.core != self.session.settings.memory.core
+            && self.session.is_stored
+            && self.read_memories()
+        {
+            self.write_head_as_it_was_used();
         }
         self.emit_thread();
     }

@@ -332,6 +332,7 @@ impl Step<'_> {
         let record = self.commit(record, None);
         if let Ok((budget, _)) = self.terms(&job) {
             self.show_background_within(budget);
+            self.remember_compaction(&record, budget);
         }
         self.finish(job, End::Made(Box::new(record)));
     }

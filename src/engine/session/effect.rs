@@ -15,11 +15,13 @@ use crate::engine::compact::ladder::CannotFit;
 use crate::engine::compact::metadata::SummaryMetadata;
 use crate::engine::compact::record::Compaction;
 use crate::engine::id::{CallId, CompactionId, MessageId, Ordinal, PinId, RoundId, SessionId, TurnId};
+use crate::engine::memory::MemoryPatch;
 use crate::engine::message::Text;
 use crate::engine::prompt::item::SectionSize;
 use crate::engine::prompt::request::Request;
 use crate::engine::prompt::{BudgetExceeded, Cut, Prompt};
 use crate::engine::scope::ScopePatch;
+use crate::engine::search::Query;
 use crate::engine::settings::SettingsError;
 use thiserror::Error;
 
@@ -46,8 +48,12 @@ pub enum Effect {
     CancelTool(CallId),
     /// Calls like these need no question any more, in this workspace.
     Remember(Always),
+    /// The workspace remembers this from now on.
+    Memorize(Box<Memorize>),
     /// What the session shares changes.
     ChangeScope(ScopePatch),
+    /// Search in what was said, and answer who asked with what [`Session::fates`](super::Session::fates) says of it.
+    Search(ReplyTo, Query),
     /// Ask the user about calls. The session stands in its pause, whoever answers.
     AskPermission(Vec<Reason>),
     /// Ask the user about a compaction before it holds.
@@ -101,6 +107,15 @@ pub struct AskReview {
     pub record: Compaction,
     /// Messages that no prompt would show any more and that its block does not stand for, with their sizes in bytes.
     pub dropped: Vec<(Ordinal, usize)>,
+}
+
+/// What is to be remembered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Memorize {
+    /// Under which id.
+    pub id: String,
+    /// What.
+    pub memory: MemoryPatch,
 }
 
 /// Why a model is asked.

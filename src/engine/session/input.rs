@@ -9,6 +9,7 @@ pub use super::stored::Decision;
 use super::stored::{Always, TurnStatus};
 use crate::engine::delta::Delta;
 use crate::engine::id::{CallId, CompactionId, ItemId, MessageId, PinId, SessionId, TurnId};
+use crate::engine::memory::Memory;
 use crate::engine::message::attachment::Attachment;
 use crate::engine::message::{Content, NewMessage, Text, ToolResult};
 use crate::engine::prompt::item::Tool;
@@ -17,6 +18,7 @@ use crate::engine::prompt::pins::Pinned;
 use crate::engine::prompt::request::{Answer, Failure};
 use crate::engine::prompt::system::CallerSection;
 use crate::engine::scope::Scope;
+use crate::engine::search::Query;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
@@ -60,6 +62,8 @@ pub enum Input {
     Attach(Vec<Attachment>),
     /// What was approved once and for all in this workspace.
     Approvals(Arc<[Always]>),
+    /// What the workspace remembers changed.
+    Memories(Arc<[Memory]>),
     /// The process is about to end. What waits for a user or an editor goes on waiting when it is opened again.
     Ending,
     /// What the last step wrote could not be stored; why.
@@ -185,6 +189,8 @@ pub enum Command {
     Inspect,
     /// What was said, byte for byte.
     Recall(Recall),
+    /// Where words were said.
+    Search(Query),
     /// Events since a point, or a snapshot.
     Subscribe {
         /// The stream and the last event that is known.

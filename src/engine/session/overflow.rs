@@ -10,7 +10,6 @@ use super::usage::read_exceeded;
 use super::{Session, Step};
 use crate::engine::compact::record::Trigger;
 use crate::engine::message::{BUDGET_EXIT, Body, NewMessage, Usage, WRAP_UP};
-use crate::engine::prompt::coverage::is_hidden;
 use crate::engine::prompt::request::{Overflow, StopReason};
 use crate::engine::prompt::{self, Source};
 use crate::engine::settings::{Budget, SettingsError};
@@ -35,7 +34,7 @@ impl Session {
     /// What users and tools said so far, in messages: what a second overflow is compared with.
     fn heard(&self) -> usize {
         let said = self.transcript.messages().iter();
-        said.filter(|message| !is_hidden(message) && !matches!(message.body, Body::Assistant { .. })).count()
+        said.filter(|message| !message.is_hidden() && !matches!(message.body, Body::Assistant { .. })).count()
     }
 }
 

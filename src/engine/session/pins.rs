@@ -7,7 +7,6 @@ use super::input::ReplyTo;
 use super::{Session, Step};
 use crate::engine::id::PinId;
 use crate::engine::message::Body;
-use crate::engine::prompt::coverage::is_hidden;
 use crate::engine::prompt::item::SectionSize;
 use crate::engine::prompt::pins::{PINS, Pin, Pinned, Pins};
 use crate::engine::tokens::TokenCount;
@@ -70,7 +69,7 @@ impl Session {
             Pinned::Text(_) => {}
             Pinned::Message(id) => {
                 let message = self.find(id)?;
-                if is_hidden(message) || matches!(message.body, Body::Event { .. }) {
+                if message.is_hidden() || matches!(message.body, Body::Event { .. }) {
                     return Err(unusable("no model sees this message, pinned or not"));
                 }
                 if self.transcript.is_excluded(message.ord) {

@@ -27,9 +27,14 @@ impl Session {
         let theirs = |own: &&Tool| !prefix.tools.iter().any(|tool| tool.name == own.name);
         let own = self.settings.own_tools.iter().filter(theirs);
         let tools = prefix.tools.iter().chain(own).cloned().collect();
+        let mut background = self.read.shown.clone();
+        if let Some(remembered) = &prefix.remembered {
+            background.core_memories = Some(remembered.core.clone());
+            background.key_reminder = Some(remembered.reminder.clone());
+        }
         let text = SystemText {
             instruction_files: instructions::text(prefix),
-            background: self.read.shown.clone(),
+            background,
             ..self.settings.system.clone()
         };
         self.fixed = Fixed::new(&text, &self.settings.policy.order, &prefix.sections, tools, counter);
@@ -55,6 +60,9 @@ impl Step<'_> {
         }
         if is_first || is_made_anew {
             self.show_background();
+            if self.read_memories() && is_made_anew {
+                self.announce(BreakCause::PerTurn);
+            }
         }
     }
 

@@ -3,15 +3,20 @@
 
 use super::Session;
 use super::effect::Refusal;
-use crate::engine::message::cut::joined;
-use crate::engine::message::{AssistantPart, Body};
-use crate::engine::prompt::coverage::is_hidden;
+use crate::engine::prompt::coverage::{Fate, fates};
+use crate::engine::prompt::{Source, draft};
+use crate::engine::settings::SettingsError;
 use crate::engine::text::{page, sha256_hex};
+
+/// The name of the tool with which a model fetches what it does not see.
+pub const RECALL: &str = "recall";
+/// How the references of a caller's own sections begin.
+pub const SECTION: &str = "section:";
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recall {
-    /// A message's id, or the id of a call for its result.
+    /// A message's id, the id of a call for its result, or [`SECTION`] and the name of a section of the caller's.
     pub reference: String,
     /// Where to begin, in bytes; inside a character it is that character's start.
     pub offset: usize,
@@ -43,10 +48,15 @@ impl Session {
     /// [`Refusal::Unknown`] where no message of the session has this id, and no call of this id has a result.
     pub fn recall(&self, recall: Recall) -> Result<Recalled, Refusal> {
         let Recall { reference, offset, limit } = recall;
-        let Some(message) = self.transcript.referred(&reference) else {
+        let message = self.transcript.referred(&reference);
+        let section = || {
+            let name = reference.strip_prefix(SECTION)?;
+            let section = self.head.prefix.sections.iter().find(|section| section.name == name)?;
+            Some(section.content.clone())
+        };
+        let Some(whole) = message.map(|message| message.body.said()).or_else(section) else {
             return Err(Refusal::Unknown { what: "ref", id: reference });
         };
-        let whole = said(&message.body);
         let page = page(&whole, offset, limit);
         Ok(Recalled {
             text: page.text.to_owned(),
@@ -58,27 +68,20 @@ impl Session {
         })
     }
 
+    /// What became of each message in the prompt as it would be sent now, by position.
+    ///
+    /// # Errors
+    /// The settings allow no prompt.
+    pub fn fates(&self) -> Result<Vec<Option<Fate>>, SettingsError> {
+        let budget = self.settings.budget()?;
+        let source = Source { transcript: &self.transcript, fixed: &self.fixed, budget };
+        let in_force = self.transcript.in_force();
+        Ok(fates(&self.transcript, in_force, &draft(source, in_force)).collect())
+    }
+
     /// All text of a message, for a model: nothing where there is none, or where no model may see it.
     pub fn recall_for_model(&self, reference: &str) -> Option<String> {
-        let message = self.transcript.referred(reference).filter(|message| !is_hidden(message))?;
-        Some(said(&message.body))
-    }
-}
-
-/// The text of a message. What users and tools said is [`joined`]; a model's answer is its texts and thinking in their
-/// order, then a line for each call: its tool and its arguments as they came.
-fn said(body: &Body) -> String {
-    match body {
-        Body::User(parts) => joined(parts),
-        Body::Tool(result) => joined(&result.content),
-        Body::Event { text, .. } => text.to_string(),
-        Body::Assistant { parts, calls, .. } => {
-            let parts = parts.iter().map(|part| match part {
-                AssistantPart::Text(text) | AssistantPart::Reasoning { text, .. } => text.to_string(),
-                AssistantPart::Raw(block) => block.to_string(),
-            });
-            let calls = calls.iter().map(|call| format!("{} {}", call.name, call.arguments));
-            parts.chain(calls).collect::<Vec<_>>().join("\n")
-        }
+        let message = self.transcript.referred(reference).filter(|message| !message.is_hidden())?;
+        Some(message.body.said())
     }
 }

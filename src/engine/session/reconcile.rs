@@ -5,7 +5,6 @@ use super::history_turn::HistoryTurn;
 use crate::engine::compact::restore::Restored;
 use crate::engine::id::{CompactionId, Ordinal, SessionId};
 use crate::engine::message::{Body, Content, Message, NewMessage};
-use crate::engine::prompt::coverage::is_hidden;
 use crate::engine::tokens::TokenCount;
 use crate::engine::transcript::Transcript;
 
@@ -228,7 +227,7 @@ fn inside(transcript: &Transcript, at: usize, history: &HistoryTurn, end: End) -
     let Some(turn) = transcript.turns().get(at) else { return Inside::Same };
     let Some(last) = transcript.last_of_turn(at) else { return Inside::Same };
     let said = transcript.range(turn.first, last).iter().map(|message| &**message);
-    let mut ours: Vec<&Message> = said.filter(|message| !is_hidden(message)).collect();
+    let mut ours: Vec<&Message> = said.filter(|message| !message.is_hidden()).collect();
     ours.reverse();
     let is_result = |message: &&Message| matches!(message.body, Body::Tool(_));
     let mut missing = Vec::new();

@@ -385,6 +385,7 @@ impl Step<'_> {
             self.session.head.title = None;
             self.session.head.title_from = None;
         }
+        self.read_memories();
         if let Some(fork) = &fork {
             self.cut_off(Ordinal(0), fork, &void);
         } else {

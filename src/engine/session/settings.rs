@@ -1,6 +1,7 @@
 //! The validated settings that a session runs under. Where they came from, and how layers of them are merged, is the
 //! shell's.
 
+use super::memories::MemorySettings;
 use crate::engine::compact::policy::{self, Policy};
 use crate::engine::prompt::item::Tool;
 use crate::engine::prompt::order::{SystemPrompt, SystemText};
@@ -36,6 +37,8 @@ pub struct Settings {
     pub delta_interval_ms: u64,
     /// Who names a session that the client does not.
     pub titles: Titles,
+    /// What memories may do in it.
+    pub memory: MemorySettings,
     /// Instruction files of the workspace, by their paths below its folder, where somebody said which.
     pub instruction_files: Option<Vec<String>>,
     /// The model that writes summaries, where it is not the one that answers (source: 002). Nobody asks it yet.
@@ -119,6 +122,7 @@ impl Default for Settings {
             delta_interval_ms: 16,
             titles: Titles::Request,
             own_tools: Vec::new(),
+            memory: MemorySettings::default(),
             instruction_files: None,
             summary_model: None,
             summary_base_url: None,

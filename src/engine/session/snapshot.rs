@@ -16,7 +16,7 @@ use crate::engine::id::{CallId, MessageId, Time};
 use crate::engine::message::{Body, Message, Usage};
 use crate::engine::prompt::coverage::{Coverage, coverage};
 use crate::engine::prompt::item::Channel;
-use crate::engine::prompt::{self};
+use crate::engine::prompt::{self, Cut};
 use crate::engine::settings::PerMille;
 use crate::engine::transcript::Round;
 use std::collections::BTreeSet;
@@ -89,6 +89,8 @@ pub struct Inspection {
     pub sections: Vec<(Channel, String, u32)>,
     /// What became of each message.
     pub coverage: Coverage,
+    /// What is not in it as it was said.
+    pub cuts: Vec<Cut>,
     /// Its compaction records, oldest first.
     pub compactions: Vec<(Compaction, SummaryMetadata)>,
     /// What starts a compaction.
@@ -241,6 +243,7 @@ impl Session {
             coverage,
             compactions: self.compactions(),
             triggers: self.nearness(&drafted, now),
+            cuts: drafted.cuts,
             usage: self.transcript.messages().iter().rev().find_map(|message| match &message.body {
                 Body::Assistant { beside, .. } => beside.usage,
                 _ => None,

@@ -8,6 +8,7 @@ use crate::engine::compact::record::{Compaction, Status};
 use crate::engine::compact::trigger::Attempts;
 use crate::engine::estimate::Learned;
 use crate::engine::id::{CallId, CompactionId, Generation, ItemId, Ordinal, SessionId, Time, TurnId};
+use crate::engine::memory::Remembered;
 use crate::engine::message::attachment::Attachment;
 use crate::engine::message::{Message, Text};
 use crate::engine::prompt::item::Tool;
@@ -230,6 +231,9 @@ pub struct Prefix {
     /// Instruction files of the workspace, as they were when the chat began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instructions: Vec<Instructions>,
+    /// What its prompts show of the workspace's memories.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remembered: Option<Remembered>,
 }
 
 /// An instruction file of the workspace.

@@ -76,7 +76,9 @@ impl Step<'_> {
             self.emit_thread();
         }
         self.take_prefix(start.prefix);
-        let content = self.attached(start.content, start.attachments);
+        let known = self.knowledge(&start.content);
+        let attachments = start.attachments.into_iter().chain(known).collect();
+        let content = self.attached(start.content, attachments);
         NewMessage { external_id: start.external_id, ..self.stamped(Body::User(content)) }
     }
 

@@ -15,7 +15,6 @@ use crate::engine::compact::metadata::{SummaryMetadata, metadata};
 use crate::engine::compact::record::{Compaction, Status};
 use crate::engine::id::{CompactionId, MessageId, Ordinal, TurnId};
 use crate::engine::message::Body;
-use crate::engine::prompt::coverage::is_hidden;
 use crate::engine::prompt::item::SectionSize;
 use crate::engine::prompt::pins::{Pinned, Pins};
 use crate::engine::prompt::system::Fixed;
@@ -206,7 +205,7 @@ impl Session {
         let mut all = BTreeSet::new();
         for id in ids {
             let message = self.find(id)?;
-            if is_hidden(message) || matches!(message.body, Body::Event { .. }) {
+            if message.is_hidden() || matches!(message.body, Body::Event { .. }) {
                 return Err(unusable("no model sees this message anyway"));
             }
             if requests.contains(&message.ord) {
@@ -276,6 +275,10 @@ impl Step<'_> {
                     self.set_status(&id, status);
                 }
                 self.session.undone_at = Some(self.session.next_ord());
+                // The prompt's beginning changes anyway, and a summary that is out of force may be remembered.
+                if self.read_memories() {
+                    self.write_head();
+                }
                 let records = self.session.transcript.compactions();
                 let turn =
                     records.iter().find(|record| record.id == id).and_then(|record| record.turn.clone());

@@ -4,8 +4,10 @@ use super::iso;
 use crate::engine::compact::metadata;
 use crate::engine::compact::record::Compaction;
 use crate::engine::id::{CompactionId, Ordinal};
-use crate::engine::prompt::coverage as ours;
+use crate::engine::prompt::coverage::{self as ours, Fate};
 use crate::engine::prompt::pins::{self, Pinned};
+use crate::engine::search::Hit;
+use crate::engine::session::Session;
 use crate::engine::session::effect::Preview;
 use crate::engine::session::snapshot::Nearness;
 use crate::engine::session::undo::{CannotUndo, Way};
@@ -15,6 +17,7 @@ use crate::protocol::context::{
     self, CompactionPreview, CompactionView, Coverage, Fallback, Pin, TriggerState,
 };
 use crate::protocol::error::{ErrorData, WayOn};
+use crate::protocol::recall::SearchHit;
 use crate::protocol::restore::{SummaryMetadata, TurnMetadata};
 
 /// A record, with what a client persists of it.
@@ -53,7 +56,7 @@ pub fn compaction_view(transcript: &Transcript, record: &Compaction) -> Compacti
 }
 
 /// What a compaction would do.
-pub fn preview(transcript: &Transcript, preview: &Preview) -> CompactionPreview {
+pub fn preview(session: &Session, preview: &Preview) -> CompactionPreview {
     let Preview { record, cuts, asks_model } = preview;
     CompactionPreview {
         mode: record.mode.into(),
@@ -62,8 +65,8 @@ pub fn preview(transcript: &Transcript, preview: &Preview) -> CompactionPreview 
         covers_from_ord: record.covers.map(|span| span.from.0),
         covers_to_ord: record.covers.map(|span| span.to.0),
         num_rounds: record.num_rounds,
-        kept_user_ids: ids(transcript, record.kept_users.iter()),
-        cuts: super::cuts(cuts),
+        kept_user_ids: ids(session.transcript(), record.kept_users.iter()),
+        cuts: super::cuts(session, cuts),
         tokens_before: record.tokens_before,
         tokens_after: record.tokens_after,
         estimator: record.estimator.clone(),
@@ -133,6 +136,20 @@ pub fn turn_metadata(all: &[metadata::SummaryMetadata]) -> TurnMetadata {
         summary: all.last().cloned(),
         summaries: (!all.is_empty()).then_some(all),
         ..TurnMetadata::default()
+    }
+}
+
+/// A message that was found, and what became of it.
+pub fn search_hit(hit: Hit, status: Fate) -> SearchHit {
+    SearchHit {
+        reference: hit.id.as_str().to_owned(),
+        ord: hit.ord.0,
+        role: hit.role.into(),
+        turn_id: hit.turn.as_str().to_owned(),
+        excerpt: hit.excerpt.text,
+        offset: hit.excerpt.offset as u64,
+        status: status.into(),
+        bytes: hit.bytes as u64,
     }
 }
 

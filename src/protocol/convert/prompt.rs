@@ -6,6 +6,9 @@ use crate::engine::prompt as ours;
 use crate::engine::prompt::item::{Item, ItemPart};
 use crate::engine::prompt::system::CallerSection;
 use crate::engine::prompt::{KEEP, Prompt, PromptPlan};
+use crate::engine::session::Session;
+use crate::engine::session::recall::SECTION;
+use crate::engine::text::sha256_hex;
 use crate::protocol::context::SectionTokens;
 use crate::protocol::message::{self, Arguments, Part};
 use crate::protocol::prompt::{Cut, PlanSection, PromptMessage, Section};
@@ -94,14 +97,26 @@ pub fn section_tokens(plan: &PromptPlan) -> Vec<SectionTokens> {
         .collect()
 }
 
-/// What a prompt does not show as it was said.
-pub fn cuts(cuts: &[ours::Cut]) -> Vec<Cut> {
+/// What a session's prompt does not show as it was said.
+pub fn cuts(session: &Session, cuts: &[ours::Cut]) -> Vec<Cut> {
+    let sections = &session.head().prefix.sections;
     cuts.iter()
-        .map(|cut| Cut {
-            ord: cut.ord.map(|ord| ord.0),
-            reason: cut.reason.into(),
-            original_bytes: cut.original_bytes as u64,
-            kept_bytes: cut.kept_bytes as u64,
+        .map(|cut| {
+            let message = cut.ord.and_then(|ord| session.transcript().message(ord));
+            let section = cut.section.as_deref();
+            let content = section.and_then(|name| sections.iter().find(|section| section.name == name));
+            Cut {
+                ord: cut.ord.map(|ord| ord.0),
+                reference: message
+                    .map(|message| message.id.as_str().to_owned())
+                    .or_else(|| section.map(|name| format!("{SECTION}{name}"))),
+                sha256: message
+                    .map(|message| message.said_sha256().to_owned())
+                    .or_else(|| content.map(|section| sha256_hex(section.content.as_bytes()))),
+                reason: cut.reason.into(),
+                original_bytes: cut.original_bytes as u64,
+                kept_bytes: cut.kept_bytes as u64,
+            }
         })
         .collect()
 }

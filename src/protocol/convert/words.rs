@@ -4,13 +4,15 @@ use crate::engine::compact::policy;
 use crate::engine::compact::record as ours;
 use crate::engine::message;
 use crate::engine::prompt as prompts;
-use crate::engine::prompt::{item, order, request, system};
+use crate::engine::prompt::{coverage, item, order, request, system};
 use crate::engine::scope;
+use crate::engine::search;
 use crate::engine::session::{
     breaks, effect, event, settings as settings_of_session, snapshot, state, stored,
 };
 use crate::protocol::{
-    context, event as wire_event, model, prompt, scope as wire_scope, session, settings, tool, turn,
+    context, event as wire_event, message as wire_message, model, prompt, recall, scope as wire_scope,
+    session, settings, tool, turn,
 };
 
 macro_rules! same {
@@ -41,6 +43,8 @@ same! {
     ours::Strength = context::Strength: Absent Low Medium High;
     ours::Status = context::CompactionStatus: InForce Void Undone Recorded;
     item::Channel = prompt::Channel: System Memory Summary History Input;
+    coverage::Fate = recall::MessageStatus: Raw Shortened Covered Dropped Hidden;
+    search::Speaker = wire_message::Role: User Assistant Tool Event;
     item::Role = prompt::PromptRole: System User Assistant Tool;
     item::ToolKind = tool::ToolKind: Read Write Run Search Todo Ask Other;
     item::Approval = tool::ToolPolicy: Allow Ask Deny;

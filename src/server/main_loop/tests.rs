@@ -5,7 +5,9 @@ mod background;
 mod leaving;
 
 use super::*;
+use crate::engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
 use crate::engine::scope::{Scope, ScopePatch};
+use crate::engine::search::{Found, Query};
 use crate::engine::session::stored::{Always, Stored, Write};
 use crate::protocol::methods::{self, Method, read_params};
 use crate::server::inbox::Asks;
@@ -105,6 +107,28 @@ impl Store for Disk {
             return Err(full());
         }
         self.0.delete(session)
+    }
+
+    fn search(&mut self, session: &SessionId, query: &Query) -> Result<Found, StoreError> {
+        self.0.search(session, query)
+    }
+
+    fn memories(&mut self, workspace: &str, query: &MemoryQuery) -> Result<MemoryPage, StoreError> {
+        self.0.memories(workspace, query)
+    }
+
+    fn put_memory(
+        &mut self,
+        workspace: &str,
+        id: &str,
+        patch: MemoryPatch,
+        now: Time,
+    ) -> Result<Option<Memory>, StoreError> {
+        self.0.put_memory(workspace, id, patch, now)
+    }
+
+    fn delete_memory(&mut self, workspace: &str, id: &str) -> Result<bool, StoreError> {
+        self.0.delete_memory(workspace, id)
     }
 
     fn scope(&mut self, workspace: &str, name: &str) -> Result<Scope, StoreError> {

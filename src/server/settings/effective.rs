@@ -5,6 +5,7 @@ use crate::engine::compact::policy::{self, Policy, PolicyError, Triggers};
 use crate::engine::message::Text;
 use crate::engine::prompt::item::Tool;
 use crate::engine::prompt::order::SystemText;
+use crate::engine::session::memories::MemorySettings;
 use crate::engine::session::settings::{Client, ModelFacts, Settings as Effective};
 use crate::engine::settings::{PerMille, SettingsError, Threshold};
 use crate::protocol::error::ProtocolError;
@@ -78,8 +79,25 @@ pub(super) fn validated(settings: &Settings, client: Client) -> Read<Effective> 
     set(&mut effective.system_prompt, settings.system_prompt.map(Into::into));
     set(&mut effective.delta_interval_ms, settings.delta_interval_ms);
     set(&mut effective.titles, settings.titles.map(Into::into));
+    effective.memory = memory(settings)?;
     effective.budget().map_err(|error| unusable("settings.model.window", &error))?;
     Ok(effective)
+}
+
+/// Tokens of memories where nobody says how many.
+const MEMORY_TOKENS: u32 = 500;
+
+/// What memories may do.
+fn memory(settings: &Settings) -> Read<MemorySettings> {
+    let tokens = |field: &str, is_on: Option<bool>, tokens: Option<u32>| match tokens {
+        Some(0) => Err(ProtocolError::invalid(field, "0 tokens would show nothing; switch it off instead")),
+        tokens => Ok(is_on.unwrap_or_default().then(|| tokens.unwrap_or(MEMORY_TOKENS))),
+    };
+    Ok(MemorySettings {
+        core: tokens("settings.coreMemoryTokens", settings.core_memories, settings.core_memory_tokens)?,
+        knowledge: tokens("settings.knowledgeTokens", settings.knowledge, settings.knowledge_tokens)?,
+        summaries: settings.session_summary_to_memory.unwrap_or_default(),
+    })
 }
 
 /// Bytes of a policy file that are read at most.
@@ -383,6 +401,11 @@ pub(in crate::server) fn shown(effective: &Effective) -> Settings {
         tool_deadline_ms: Some(effective.tool_deadline_ms),
         delta_interval_ms: Some(effective.delta_interval_ms),
         titles: Some(effective.titles.into()),
+        core_memories: Some(effective.memory.core.is_some()),
+        core_memory_tokens: effective.memory.core,
+        knowledge: Some(effective.memory.knowledge.is_some()),
+        knowledge_tokens: effective.memory.knowledge,
+        session_summary_to_memory: Some(effective.memory.summaries),
         ..Settings::default()
     }
 }

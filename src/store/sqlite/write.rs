@@ -2,7 +2,7 @@
 
 use super::Fault;
 use super::columns::{CompactionRow, MESSAGE_COLUMNS, MessageRow, millis, word};
-use super::{read, shared, waiting};
+use super::{read, search, shared, waiting};
 use crate::engine::compact::record::{Compaction, Status};
 use crate::engine::id::{CompactionId, Ordinal, SessionId};
 use crate::engine::message::Message;
@@ -220,6 +220,9 @@ fn append(tx: &Transaction<'_>, session: &SessionId, turn: u32, message: &Messag
         tx.prepare_cached("UPDATE chat_activity SET messages = messages + 1 WHERE session = ?1")?
             .execute([id])?;
     }
+    if newest == row.rev {
+        search::take_in(tx, session, message)?;
+    }
     if newest == row.rev { follow_requests(tx, session, message, versions > 1) } else { Ok(()) }
 }
 
@@ -415,6 +418,7 @@ fn truncate(tx: &Transaction<'_>, session: &SessionId, from: Ordinal, turns: u32
     )?
     .execute(params![id, places, deleted.turns])?;
     count_rewrite(tx, session)?;
+    search::forget(tx, session, Ordinal(from))?;
     tx.prepare_cached(
         "UPDATE chat_sessions SET first_request = NULL, first_request_ord = NULL
          WHERE id = ?1 AND first_request_ord >= ?2",
@@ -467,6 +471,7 @@ pub(super) fn delete(tx: &Transaction<'_>, session: &SessionId) -> Done<Option<D
         deleted.blob_bytes += rest.blob_bytes;
     }
     deleted.compactions = count(tx.execute("DELETE FROM compactions WHERE session = ?1", id)?);
+    search::forget_all(tx, session)?;
     tx.execute("DELETE FROM chat_activity WHERE session = ?1", id)?;
     tx.execute("DELETE FROM chat_sessions WHERE id = ?1", id)?;
     shared::drop_scopes(tx, &workspace, [Some(session.as_str()), work_scope.as_deref()])?;

@@ -63,6 +63,7 @@ fn reopened(chat: &mut Chat, change: impl Fn(&mut Compaction)) {
         stream: "another".into(),
         scope: Scope::default(),
         approvals: Vec::new(),
+        memories: Vec::new(),
     };
     chat.bench.session = Machine::new(opening, &QuarterOfChars);
     chat.bench.asked.clear();

@@ -9,6 +9,7 @@ use threadhold::engine::prompt::item::{Approval, Item, Tool};
 use threadhold::engine::prompt::linearize::pair_faults;
 use threadhold::engine::prompt::request::{Answer as Said, StopReason};
 use threadhold::engine::scope::Scope;
+use threadhold::engine::search;
 use threadhold::engine::session::effect::{Answer, Effect, Purpose, Refusal};
 use threadhold::engine::session::event::EventBody;
 use threadhold::engine::session::input::{
@@ -124,6 +125,7 @@ impl Bench {
             stream: "1".into(),
             scope: Scope::default(),
             approvals: Vec::new(),
+            memories: Vec::new(),
         };
         let mut bench = Self {
             session: Session::new(opening, &QuarterOfChars),
@@ -187,7 +189,7 @@ impl Bench {
         for effect in &effects {
             if is_stored || is_performed_unstored(effect) {
                 self.perform(effect.clone());
-            } else if let Effect::Reply(to, _) = effect {
+            } else if let Effect::Reply(to, _) | Effect::Search(to, _) = effect {
                 let failure = Refusal::Provider { cause: "store", why: "it was not stored".into() };
                 self.answered(*to, Err(failure));
             }
@@ -212,6 +214,15 @@ impl Bench {
             Effect::CancelTool(call) => self.invoked.retain(|invoked| *invoked != call),
             Effect::Start(timer, _) => drop(self.timers.insert(timer)),
             Effect::Stop(timer) => drop(self.timers.remove(&timer)),
+            // The store is asked, and what it finds is answered with the fates of the session's messages.
+            Effect::Search(to, query) => {
+                let fates = self.session.fates().expect("a prompt");
+                let messages = self.session.transcript().messages().iter().rev();
+                for hit in search::find(messages.map(|message| &**message), &query).hits {
+                    assert!(fates[hit.ord.index()].is_some(), "{hit:?} is lost");
+                }
+                self.answered(to, Ok(Answer::Configured));
+            }
             Effect::Remember(always) => {
                 self.was_approved = true;
                 self.approvals.push(always);
@@ -221,6 +232,7 @@ impl Bench {
             | Effect::AskReview(_)
             | Effect::CancelReview
             | Effect::ChangeScope(_)
+            | Effect::Memorize(_)
             | Effect::Made(_)
             | Effect::Trace(_) => {}
         }
@@ -293,6 +305,7 @@ impl Bench {
             stream,
             scope: self.session.scope().clone(),
             approvals: self.approvals.clone(),
+            memories: Vec::new(),
         };
         Session::new(opening, &QuarterOfChars)
     }

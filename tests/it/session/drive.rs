@@ -13,6 +13,7 @@ use threadhold::engine::prompt::item::{Approval, EndsTurn, Tool, ToolKind};
 use threadhold::engine::prompt::pins::Pinned;
 use threadhold::engine::prompt::request::{Answer as Answered, Failure, Overflow, StopReason};
 use threadhold::engine::scope::Scope;
+use threadhold::engine::search::{Query, Words};
 use threadhold::engine::session::effect::Purpose;
 use threadhold::engine::session::history_turn::HistoryTurn;
 use threadhold::engine::session::input::{
@@ -323,6 +324,7 @@ impl Model {
                 let reference = id.map_or_else(|| "nobody".to_owned(), |id| id.as_str().to_owned());
                 Command::Recall(Recall { reference, offset: 0, limit: 100 })
             }
+            Happening::Searches => Command::Search(searched()),
             Happening::Subscribes(n) => {
                 let (stream, seq) = (self.bench.session.stream(), self.bench.events.len() as u64);
                 Command::Subscribe {
@@ -523,4 +525,9 @@ fn editors(turns: u8, resent: bool, rounds: u8, size: u16) -> Vec<HistoryTurn> {
         HistoryTurn { external_id: Some(id), detailed: rounds > 0, messages, metadata: Vec::new() }
     };
     (0..turns).map(turn).collect()
+}
+
+/// A search for a word that most requests hold.
+pub fn searched() -> Query {
+    Query { words: Words::of("word"), before: None, limit: 3, hidden: true }
 }

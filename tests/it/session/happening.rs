@@ -52,6 +52,7 @@ pub enum Happening {
     Unpins(u8),
     Inspects,
     Recalls(u8),
+    Searches,
     Subscribes(u8),
     Abandons,
     /// Something is so that the next request is to tell.
@@ -322,6 +323,7 @@ fn command() -> BoxedStrategy<Happening> {
         1 => any::<u8>().prop_map(Happening::Unpins),
         1 => Just(Happening::Inspects),
         1 => any::<u8>().prop_map(Happening::Recalls),
+        1 => Just(Happening::Searches),
         1 => (0u8..5).prop_map(Happening::Subscribes),
         1 => Just(Happening::Abandons),
         2 => any::<u8>().prop_map(Happening::Attaches),

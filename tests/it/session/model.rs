@@ -445,8 +445,10 @@ impl Model {
         }
         for effect in &self.bench.effects {
             // A key that comes again is stored again, which changes nothing.
-            let is_word =
-                matches!(effect, Effect::Reply(..) | Effect::Trace(_) | Effect::Write(Write::Key { .. }));
+            let is_word = matches!(
+                effect,
+                Effect::Reply(..) | Effect::Search(..) | Effect::Trace(_) | Effect::Write(Write::Key { .. })
+            );
             assert!(is_word, "nothing was to happen, and this did: {effect:?}");
         }
         assert_eq!(*before, self.bench.session.snapshot());

@@ -252,6 +252,7 @@ fn command(model: &mut Model, name: CommandName) -> Command {
             let reference = messages[0].id.as_str().to_owned();
             Command::Recall(Recall { reference, offset: 0, limit: 100 })
         }
+        CommandName::Search => Command::Search(super::drive::searched()),
         CommandName::Subscribe => Command::Subscribe { since: None },
         CommandName::Open => Command::Open(Box::<Open>::default()),
     }

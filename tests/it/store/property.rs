@@ -9,6 +9,7 @@ use threadhold::engine::compact::record::Status;
 use threadhold::engine::id::{Generation, ItemId, Ordinal, Time, TurnId};
 use threadhold::engine::message::Body;
 use threadhold::engine::scope::{Scope, ScopePatch};
+use threadhold::engine::search::{Found, Query, Words};
 use threadhold::engine::session::stored::{Always, Origin, Stored, TitleFrom, TurnRow, TurnStatus, Write};
 use threadhold::store::list::{ListQuery, SessionRow};
 
@@ -142,8 +143,8 @@ fn act() -> impl Strategy<Value = Act> {
 /// What each workspace shares.
 type Shared = [([Scope; 2], Vec<Always>); 2];
 
-/// What is there: sessions, rows of lists, what is found, what is shared.
-type Everything = (Vec<Option<Stored>>, Vec<SessionRow>, Vec<Option<String>>, Shared);
+/// What is there: sessions, rows of lists, which session is found, what is found in them, what is shared.
+type Everything = (Vec<Option<Stored>>, Vec<SessionRow>, Vec<Option<String>>, Vec<Found>, Shared);
 
 /// Everything that a bench gives back.
 fn everything(bench: &mut Bench) -> Everything {
@@ -160,12 +161,21 @@ fn everything(bench: &mut Bench) -> Everything {
             bench.store().find(&ids, WORKSPACES[0]).unwrap().map(|id| id.to_string())
         })
         .to_vec();
+    let searched = SESSIONS
+        .map(|id| {
+            ["a", "b 漢", "abc", "large", "\"$"].map(|words| {
+                let query =
+                    Query { words: Words::of(words), before: Some(Ordinal(5)), limit: 3, hidden: true };
+                bench.store().search(&session(id), &query).unwrap()
+            })
+        })
+        .concat();
     let store = bench.store();
     let shared = WORKSPACES.map(|workspace| {
         let scopes = NAMES.map(|name| store.scope(workspace, name).unwrap());
         (scopes, store.approvals(workspace).unwrap())
     });
-    (stored, rows, found, shared)
+    (stored, rows, found, searched, shared)
 }
 
 /// Does the same on both; what comes of it must be the same kind of thing.

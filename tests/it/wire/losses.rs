@@ -1,0 +1,144 @@
+//! The loss ledger over the wire: each cut of each prompt names what `context/recall` gives, and that is what was said,
+//! byte for byte, whatever happened since.
+
+use super::script::{Editor, Folder, calls, says};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use threadhold::engine::text::sha256_hex;
+
+/// All that is recalled under a reference, in parts, with the hash that was told of it.
+fn recalled(editor: &mut Editor, session: &str, reference: &str) -> (String, String) {
+    let (mut offset, mut whole) = (json!(0), String::new());
+    loop {
+        let part = json!({ "sessionId": session, "ref": reference, "offset": offset, "limit": 100_000 });
+        let part = editor.call("context/recall", part);
+        whole.push_str(part["text"].as_str().expect("a text"));
+        if part.get("nextOffset").is_none() {
+            return (whole, part["sha256"].as_str().expect("a hash").to_owned());
+        }
+        offset = part["nextOffset"].clone();
+    }
+}
+
+/// What people see of each message that is a single text, by its id.
+fn said(editor: &mut Editor, session: &str) -> BTreeMap<String, String> {
+    let snapshot = editor.call("session/subscribe", json!({ "sessionId": session }))["snapshot"].take();
+    let mut all = BTreeMap::new();
+    for message in snapshot["messages"].as_array().into_iter().flatten() {
+        let parts = match message["parts"].as_array().map(Vec::as_slice) {
+            Some([part]) if part["type"] == "toolResult" => part["content"].as_array(),
+            _ => message["parts"].as_array(),
+        };
+        if let Some([part]) = parts.map(Vec::as_slice)
+            && part["type"] == "text"
+        {
+            all.insert(message["id"].to_string(), part["text"].as_str().expect("a text").to_owned());
+        }
+    }
+    all
+}
+
+/// Recalls each cut of the prompt as it would be sent now; how many there are.
+fn check(editor: &mut Editor, session: &str) -> usize {
+    let cuts = editor.call("context/inspect", json!({ "sessionId": session }))["cuts"].take();
+    let said = said(editor, session);
+    let cuts = cuts.as_array().expect("cuts").clone();
+    for cut in &cuts {
+        let (whole, hash) = recalled(editor, session, cut["ref"].as_str().expect("a reference"));
+        assert_eq!((sha256_hex(whole.as_bytes()), &cut["sha256"]), (hash.clone(), &json!(hash)), "{cut}");
+        if let Some(said) = said.get(&cut["ref"].to_string()) {
+            assert_eq!(&whole, said, "{cut}");
+            assert_eq!(cut["originalBytes"], json!(said.len()), "{cut}");
+        }
+    }
+    cuts.len()
+}
+
+fn settings(window: u32) -> Value {
+    json!({
+        "model": { "name": "m", "window": window }, "maxToolResultTokens": 200, "ownTools": ["recall"],
+    })
+}
+
+#[test]
+fn p7_every_cut_of_every_prompt_is_recalled_byte_for_byte() {
+    let folder = Folder::new("losses");
+    let mut editor = Editor::start(&folder, settings(16_000));
+    match std::env::var_os("THREADHOLD_CORPUS") {
+        Some(corpus) => {
+            let path = PathBuf::from(corpus).join("transcripts/claude-code-session-four.jsonl");
+            let data = std::fs::read_to_string(path).expect("the transcript");
+            let import = json!({ "workspaceFolder": "/code/parser", "sessionId": "s", "data": data });
+            editor.call("session/import", import);
+        }
+        None => {
+            assert!(std::env::var_os("CI").is_none(), "THREADHOLD_CORPUS is not set, and on CI it must be")
+        }
+    }
+    editor.open("s", None);
+    let (mut cuts, mut compactions) = (0, 0);
+    for n in 0..6 {
+        for call in 0..4 {
+            let id = format!("c{n}-{call}");
+            editor.answers.push_back(calls("I look.", [&*id]));
+        }
+        editor.answers.push_back(says("Seen."));
+        let content = format!("Request {n}. {}", "word ".repeat(400));
+        editor.turn(json!({ "sessionId": "s", "content": content }));
+        cuts += check(&mut editor, "s");
+        let made = editor.call("context/compact", json!({ "sessionId": "s" }));
+        compactions += usize::from(made["compaction"].is_object());
+        cuts += check(&mut editor, "s");
+    }
+    assert!(cuts > 20 && compactions >= 5, "{cuts} cuts, {compactions} compactions");
+    editor.kill();
+    let mut editor = Editor::start(&folder, settings(4_000));
+    editor.open("s", None);
+    assert!(check(&mut editor, "s") > 0);
+    // What was edited is under its old id in the fork that the edit leaves.
+    let before = said(&mut editor, "s");
+    let (id, text) = before.iter().find(|(_, text)| text.starts_with("Request 2.")).expect("the request");
+    let id = id.trim_matches('"');
+    let edit = json!({ "sessionId": "s", "messageId": id, "content": "Said otherwise." });
+    let fork = editor.call("message/update", edit)["fork"].take();
+    let fork = fork.as_str().expect("a fork").to_owned();
+    assert_eq!(recalled(&mut editor, "s", id).0, "Said otherwise.");
+    editor.call("session/open", json!({ "workspaceFolder": "/code/parser", "sessionId": fork }));
+    assert_eq!(&recalled(&mut editor, &fork, id).0, text);
+}
+
+#[test]
+fn a_section_that_is_over_its_ceiling_is_recalled_too() {
+    let folder = Folder::new("losses-section");
+    let mut editor = Editor::start(&folder, settings(16_000));
+    let long = "rule ".repeat(500);
+    let section = json!([{ "name": "rules", "content": long, "maxTokens": 50, "onOverflow": "shrink" }]);
+    let params = json!({
+        "workspaceFolder": "/code/parser", "sessionId": "s", "driver": "sidecar", "sections": section,
+    });
+    editor.call("session/open", params);
+    editor.turn(json!({ "sessionId": "s", "content": "Go." }));
+    assert_eq!(check(&mut editor, "s"), 1);
+    assert_eq!(recalled(&mut editor, "s", "section:rules").0, long);
+}
+
+#[test]
+fn a_result_that_a_compaction_shortens_says_how_a_model_gets_the_rest() {
+    for (own, names) in [(json!(["recall"]), true), (json!([]), false)] {
+        let folder = Folder::new(&format!("losses-named-{names}"));
+        let mut settings = settings(6_000);
+        settings["ownTools"] = own;
+        settings["maxToolResultTokens"] = json!(1500);
+        let mut editor = Editor::start(&folder, settings);
+        editor.open("s", None);
+        for n in 0..8 {
+            let id = format!("c{n}");
+            editor.answers.push_back(calls("I look.", [&*id]));
+        }
+        editor.turn(json!({ "sessionId": "s", "content": "Look at all of them." }));
+        let all = Value::from(editor.asked.clone()).to_string();
+        assert!(all.contains("bytes not shown"), "nothing was shortened");
+        assert_eq!(all.contains("they can be recalled as"), names);
+    }
+}
