@@ -363,7 +363,7 @@ impl Step<'_> {
             self.tell(Phase::Refused, &job, None, Some(why.clone()));
         }
         let was_generating = matches!(job.then, Then::Generate);
-        if !was_generating && !self.is_resting() {
+        if !was_generating {
             self.session.state = State::Resting(job.rest);
         }
         match (job.then, end) {
