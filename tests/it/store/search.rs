@@ -75,7 +75,8 @@ fn identifiers_are_found_whole_and_by_part_newest_first() {
         assert_eq!((hits[1].bytes, hits[1].id.as_str()), (large.len(), "s/m1"));
         assert!(hits[1].excerpt.text.contains("updatePendingMessagesDisplay"));
         assert!(hits[1].excerpt.text.len() < 300);
-        assert!(large[hits[1].excerpt.offset..].starts_with(&hits[1].excerpt.text));
+        let from = large.get(hits[1].excerpt.offset..).unwrap();
+        assert!(from.starts_with(&hits[1].excerpt.text));
         let shown = Query { hidden: false, ..query("pendingMessages") };
         let shown = bench.store().search(&session("s"), &shown).unwrap();
         assert_eq!(shown.hits.iter().map(|hit| hit.ord.0).collect::<Vec<_>>(), [1, 0]);
