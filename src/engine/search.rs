@@ -269,7 +269,8 @@ mod tests {
             "./",
         ] {
             let found = find(query, text).unwrap_or_else(|| panic!("{query}"));
-            assert!(text[found.offset..].starts_with(found.text.split(BETWEEN).next().unwrap()));
+            let shown = found.text.split(BETWEEN).next().unwrap();
+            assert!(text.get(found.offset..).unwrap().starts_with(shown), "{query}");
         }
         for query in ["update_pending", "missing call", "", " \0\n"] {
             assert_eq!(find(query, text), None, "{query}");

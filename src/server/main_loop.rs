@@ -66,6 +66,8 @@ pub(super) struct MainLoop {
     pub timers: u64,
     /// Who is told when everything is saved.
     pub ending: Option<oneshot::Sender<()>>,
+    /// Whether what waited for a session is on its way to it: the process does not end in the middle of that.
+    pub is_handing_over: bool,
     /// The session that was touched last: the one to blame for a panic.
     pub at_work: Option<SessionId>,
 }
@@ -126,6 +128,7 @@ impl MainLoop {
             last_asked: 0,
             timers: 0,
             ending: None,
+            is_handing_over: false,
             at_work: None,
         }
     }
@@ -149,6 +152,7 @@ impl MainLoop {
         if catch_unwind(AssertUnwindSafe(|| self.take(event))).is_ok() {
             return;
         }
+        self.is_handing_over = false;
         if let Some(id) = self.at_work.take() {
             self.broke(&id);
         }
@@ -440,7 +444,7 @@ impl MainLoop {
 
     /// Ends once nothing is on its way to a store.
     pub fn end_if_saved(&mut self) {
-        if self.ending.is_none() {
+        if self.ending.is_none() || self.is_handing_over {
             return;
         }
         let is_saved = |slot: &Slot| match slot {

@@ -111,7 +111,9 @@ impl MainLoop {
     /// The store answered.
     pub fn loaded(&mut self, id: &SessionId, loaded: Result<Loaded, StoreError>) {
         self.at_work = Some(id.clone());
+        self.is_handing_over = true;
         self.took(id, loaded);
+        self.is_handing_over = false;
         if self.ending.is_some() {
             self.run_input(id, Input::Ending);
             self.end_if_saved();

@@ -195,7 +195,7 @@ mod tests {
             "placement" => json!("systemMessage"),
             "titles" => json!("model"),
             "systemPrompt" => json!("perTurn"),
-            "iterationBudget" => json!(true),
+            "iterationBudget" | "coreMemories" | "knowledge" | "sessionSummaryToMemory" => json!(true),
             "identity" | "role" | "toolRules" | "toolkitHints" | "project" => json!("To be careful."),
             "synchronous" => json!("normal"),
             "ownTools" => json!(["recall"]),

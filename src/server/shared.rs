@@ -5,7 +5,7 @@ use super::inbox::{Event, Sharing};
 use super::main_loop::{MainLoop, Slot, wire};
 use super::opening::given_id;
 use super::stores;
-use crate::engine::id::{CallId, SessionId, Time};
+use crate::engine::id::{CallId, Ordinal, SessionId, Time};
 use crate::engine::memory::Memory;
 use crate::engine::scope::{Scope, ScopePatch};
 use crate::engine::search::Found;
@@ -265,12 +265,20 @@ impl MainLoop {
     /// Runs a tool of ours, after what it looks for was searched.
     pub(super) fn run_tool(&mut self, id: &SessionId, call: InvokeTool) {
         match OwnTool::named(&call.name).and_then(|tool| tool.looks_for(&call.arguments)) {
-            Some(query) => {
+            Some(mut query) => {
+                // Who asks for words has just said them: that is not what is looked for.
+                query.before = query.before.into_iter().chain(self.newest_round(id)).min();
                 let session = id.clone();
                 self.search(id, query, move |found| Event::Looked(session, call, found));
             }
             None => self.run_tool_with(id, call, None),
         }
+    }
+
+    /// Where the newest round of a session begins.
+    fn newest_round(&self, id: &SessionId) -> Option<Ordinal> {
+        let Some(Slot::Live(live)) = self.sessions.get(id) else { return None };
+        live.session.transcript().rounds().last().map(|round| round.assistant)
     }
 
     /// What a tool of ours looked for was searched.

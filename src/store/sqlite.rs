@@ -194,8 +194,7 @@ impl Store for SqliteStore {
                 return Err(StoreError::FenceLost { session: session.clone() }.into());
             }
             writes.iter().try_for_each(|write| write::apply(tx, session, write))?;
-            write::count_commit(tx, session)?;
-            Ok(search::tidy(tx, writes.iter().map(said_bytes).sum())?)
+            write::count_commit(tx, session)
         })
     }
 
@@ -370,15 +369,6 @@ impl Store for SqliteStore {
         truncate_log(&connection);
         let closed = connection.close().map_err(|(_, error)| error);
         done.and(closed).map_err(|error| from_sqlite(&error, &self.path))
-    }
-}
-
-/// Bytes of what a write says in messages.
-fn said_bytes(write: &Write) -> usize {
-    match write {
-        Write::Message { message, .. } => message.body.bytes(),
-        Write::Branch { writes, .. } => writes.iter().map(said_bytes).sum(),
-        _ => 0,
     }
 }
 

@@ -138,7 +138,7 @@ fn recall_by_words_shows_where_they_stand_and_ends_its_pages() {
         }
     }
     assert_eq!(seen.len(), 30);
-    assert!(seen[0].starts_with("[ref s/m29, user, 312 bytes, from byte 0]"), "{}", seen[0]);
+    assert!(seen[0].starts_with("[ref s/m29, user, 311 bytes, from byte 0]"), "{}", seen[0]);
     let none = Found::default();
     let recall = |_: &str| None;
     let context = Context { todos: &[], recall: &recall, found: Some(&none), page: 9 };

@@ -55,8 +55,6 @@ proptest! {
             let name = policy.name.clone();
             let mut session = Session::new(16_000);
             session.policy = policy;
-            // Where a document counts messages, its own number bounds them; by tokens all are bounded alike.
-            session.policy.min_new_tokens = None;
             let (mut attempts, mut made, mut nearest) = (Attempts::default(), 0u32, u32::MAX);
             session.user("Begin.");
             for (n, (is_turn, size)) in rounds.iter().enumerate() {

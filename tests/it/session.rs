@@ -16,6 +16,7 @@ mod mirror;
 mod model;
 mod prefix;
 mod rewinding;
+mod set;
 mod settled;
 mod shown;
 mod table;

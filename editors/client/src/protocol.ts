@@ -47,6 +47,7 @@ export const ERROR_CODES = {
   StorageError: -33010,
   UnsupportedFormat: -33011,
   TooLarge: -33012,
+  CannotUndo: -33014,
   Overloaded: -33013,
 } as const;
 
@@ -83,13 +84,28 @@ export interface ClientRequests {
    * Shows what the prompt is made of, how near a compaction is, and who set each setting. Level: context.
    */
   "context/inspect": { params: ContextInspectParams; result: ContextInspectResult };
-  /** Compacts now. Level: context. */
+  /** Compacts now, again, or only says what that would do. Level: context. */
   "context/compact": { params: ContextCompactParams; result: ContextCompactResult };
+  /** Takes a compaction out of force: the prompt is again what it would be without it. Level: context. */
+  "context/undo": { params: ContextUndoParams; result: ContextUndoResult };
+  /** Gives an accepted compaction another narrative. Level: context. */
+  "context/edit": { params: ContextEditParams; result: ContextCompactResult };
+  /** Leaves messages out of every prompt, until it is undone. Level: context. */
+  "context/exclude": { params: ContextExcludeParams; result: ContextCompactResult };
+  /** Has every prompt show a message or a text, byte for byte. Level: context. */
+  "context/pin": { params: ContextPinParams; result: ContextPinResult };
+  /** Takes a pin back. Level: context. */
+  "context/unpin": { params: ContextUnpinParams; result: ContextPinResult };
   /**
    * Gives what a message said, byte for byte and in parts, also where a prompt shows it cut or not at all.
    * Level: context.
    */
   "context/recall": { params: ContextRecallParams; result: ContextRecallResult };
+  /**
+   * Finds messages by words, newest first and a page at a time, also those that a prompt does not show.
+   * Level: context.
+   */
+  "context/search": { params: ContextSearchParams; result: ContextSearchResult };
   /** Cuts everything from a message on off, and has the model answer again. Level: edit. */
   "turn/retry": { params: TurnRetryParams; result: EditResult };
   /** Cuts the newest answer off, and has the model answer again. Level: edit. */
@@ -116,6 +132,14 @@ export interface ClientRequests {
   "scope/get": { params: ScopeGetParams; result: ScopeResult };
   /** Changes what sessions share under a name. Level: extras. */
   "scope/put": { params: ScopePutParams; result: ScopeResult };
+  /** Remembers something for a folder, or changes what is remembered. Level: extras. */
+  "memory/put": { params: MemoryPutParams; result: MemoryPutResult };
+  /** Lists what is remembered, the most important first, a page at a time. Level: extras. */
+  "memory/list": { params: MemoryListParams; result: MemoryListResult };
+  /** Finds what is remembered by words. Level: extras. */
+  "memory/search": { params: MemorySearchParams; result: MemoryListResult };
+  /** Forgets something for good. Level: extras. */
+  "memory/delete": { params: MemoryDeleteParams; result: MemoryDeleteResult };
   /** Runs stages one after the other in the background, each as a session of its own. Level: extras. */
   "loop/start": { params: LoopStartParams; result: LoopStartResult };
   /** Stops a loop and the stage that runs. Level: extras. */
@@ -145,12 +169,21 @@ export interface ClientNotifications {
 
 /** Requests of the sidecar to the client. */
 export interface SidecarRequests {
-  /** Asks the client's model. The client streams with `model/delta` and then answers. Level: core. */
+  /**
+   * Asks the client's model. The client streams with `model/delta` and then answers. A request that the
+   * provider finds too large is an error with the data `{kind: "contextOverflow", limit?, needed?}`, in the
+   * provider's tokens; its words are understood too. Level: core.
+   */
   "model/complete": { params: ModelCompleteParams; result: ModelCompleteResult };
   /** Has a tool run. Level: core. */
   "tool/invoke": { params: ToolInvokeParams; result: ToolInvokeResult };
   /** Asks the user about calls. Without an answer the session pauses until `tool/decide`. Level: core. */
   "tool/requestPermission": { params: RequestPermissionParams; result: RequestPermissionResult | null };
+  /**
+   * Asks the user about a compaction before it holds, where the setting `compaction` is `ask`. Level:
+   * context.
+   */
+  "compaction/review": { params: CompactionReviewParams; result: CompactionReviewResult | null };
   /** Has texts counted by the client's model. Level: extras. */
   "model/countTokens": { params: ModelCountTokensParams; result: ModelCountTokensResult };
 }
@@ -254,7 +287,7 @@ export interface ClientCapabilities {
   toolInvoke?: boolean;
   /** `tool/requestPermission`. */
   requestPermission?: boolean;
-  /** `compaction/review`, which no session of this version sends. */
+  /** `compaction/review`. */
   compactionReview?: boolean;
 }
 
@@ -295,12 +328,65 @@ export type CompactionPhase =
   | "refused"
   /** The next way is tried. */
   | "fellBack"
+  /** The user is asked about it. */
+  | "reviewing"
   /** It was cancelled; everything is as before. */
   | "cancelled"
   /** Nothing makes the prompt fit; everything is as before. */
   | "cannotFit"
   /** What it stands for was changed or cut off: the prompt obeys it no longer. */
-  | "voided";
+  | "voided"
+  /** The user took it out of force, or put another one in its place. */
+  | "undone";
+
+/** A compaction that was not made. */
+export interface CompactionPreview {
+  /** How it would be made if no model could be asked. */
+  mode: CompactionMode;
+  /** Whether a model would be asked for a summary, whose words would stand in the block too. */
+  asksModel: boolean;
+  /** The text that would stand in the prompt. */
+  block: string;
+  /** The first message that it would stand for. */
+  coversFromOrd?: number;
+  /** The last message that it would stand for. */
+  coversToOrd?: number;
+  /** Rounds that it would stand for. */
+  numRounds: number;
+  /** User messages of them that would stay, byte for byte, by id. */
+  keptUserIds: string[];
+  /** What else the prompt would not show as it was said. */
+  cuts: Cut[];
+  /** Tokens of the prompt now. */
+  tokensBefore: number;
+  /** Tokens of the same prompt afterwards. */
+  tokensAfter: number;
+  /** Who counted. */
+  estimator: string;
+}
+
+/**
+ * Parameters of `compaction/review`. The compaction does not hold yet; without an answer in time it will,
+ * marked as unreviewed.
+ */
+export interface CompactionReviewParams {
+  /** The session. */
+  sessionId: string;
+  /** What would hold. */
+  compaction: CompactionView;
+  /** Messages that no prompt would show any more, and that its block does not stand for. */
+  dropped: DroppedMessage[];
+}
+
+/**
+ * Result of `compaction/review`. A client that has no answer sends null: it holds, marked as unreviewed.
+ */
+export interface CompactionReviewResult {
+  /** What the user says. */
+  decision: ReviewDecision;
+  /** The narrative's new words, with `edit`. Its size has the same limit as a model's. */
+  text?: string;
+}
 
 /** Whether a compaction is obeyed. */
 export type CompactionStatus =
@@ -374,6 +460,10 @@ export interface CompactionView {
   unreviewed?: boolean;
   /** The model that wrote the summary. */
   model?: string;
+  /** Messages that the user left out, by id. Newer compactions carry them on. */
+  excludedIds?: string[];
+  /** The compaction that this one was put in the place of; undoing this one brings it back. */
+  replaces?: string;
   /** Ways that did not serve, in their order. */
   fallbacks: Fallback[];
   /** How far the deterministic steps went. */
@@ -418,18 +508,47 @@ export interface ContextCompactParams {
   sessionId: string;
   /** What the summary should not lose, in the user's words. */
   focus?: string;
+  /**
+   * The newest compaction in force, to be made again from the originals. It goes out of force when the new
+   * one is made, and stays where none is.
+   */
+  redo?: string;
+  /** Messages that the new one must not hide: they are pinned with it. */
+  keep?: string[];
+  /** Only says what would be done, without asking a model; nothing changes. Default: false. */
+  preview?: boolean;
   /** Reports progress with `$/progress`. */
   workDoneToken?: ProgressToken;
 }
 
-/** Result of `context/compact`. */
+/** Result of `context/compact`, `context/exclude` and `context/edit`. */
 export interface ContextCompactResult {
   /** The compaction that was made. */
   compaction?: CompactionView;
   /** The metadata that is new: persist it with the turn and hand it back unchanged. */
   metadata?: TurnMetadata;
+  /** What would be done, where only that was asked. */
+  preview?: CompactionPreview;
   /** Why nothing was compacted. */
   reason?: string;
+}
+
+/** Parameters of `context/edit`. */
+export interface ContextEditParams {
+  /** The session. */
+  sessionId: string;
+  /** The newest compaction in force. */
+  compactionId: string;
+  /** What stands in the place of the model's words. Everything else of the block stays. */
+  narrative: string;
+}
+
+/** Parameters of `context/exclude`. */
+export interface ContextExcludeParams {
+  /** The session. */
+  sessionId: string;
+  /** Messages that no prompt shows from now on; calls and their results go together. */
+  messageIds: string[];
 }
 
 /** A file given as context. */
@@ -469,8 +588,34 @@ export interface ContextInspectResult {
   compactions: CompactionView[];
   /** What became of the session's messages. */
   coverage: Coverage;
+  /** What is not in the prompt as it was said. */
+  cuts: Cut[];
+  /** What the user pinned, in the order in which it was. */
+  pins: Pin2[];
+  /** What starts a compaction, and how near it is. */
+  triggers: TriggerState[];
+  /** What the model reported for its last answer. */
+  usage?: Usage;
   /** Each setting with its value and who set it. */
   settings: SettingInForce[];
+}
+
+/** Parameters of `context/pin`: a message or a text. */
+export interface ContextPinParams {
+  /** The session. */
+  sessionId: string;
+  /** The message. */
+  messageId?: string;
+  /** The text. */
+  text?: string;
+}
+
+/** Result of `context/pin`. */
+export interface ContextPinResult {
+  /** The pin, new or known. */
+  pinId: string;
+  /** All pins. */
+  pins: Pin2[];
 }
 
 /** Parameters of `context/recall`. */
@@ -511,6 +656,57 @@ export interface ContextRecallResult {
   sha256: string;
 }
 
+/** Parameters of `context/search`. */
+export interface ContextSearchParams {
+  /** The session. */
+  sessionId: string;
+  /**
+   * Words that a message must hold, each of them, in any case, also as a part of something longer. There
+   * are no operators. Of more than 32 different words the first 32 count.
+   */
+  query: string;
+  /** Where the page begins: `nextCursor` of the one before. */
+  cursor?: string;
+  /** The most messages to answer, from 1 to 100. Default: 20. */
+  limit?: number;
+}
+
+/** Result of `context/search`. */
+export interface ContextSearchResult {
+  /** What was found, the newest first. */
+  hits: SearchHit[];
+  /** Where the next page begins; missing where this is the last. */
+  nextCursor?: string;
+}
+
+/** Parameters of `context/undo`. */
+export interface ContextUndoParams {
+  /** The session. */
+  sessionId: string;
+  /** The newest compaction in force. Default: that one. */
+  compactionId?: string;
+}
+
+/** Result of `context/undo`. */
+export interface ContextUndoResult {
+  /** The compaction that the prompt obeys no longer. */
+  compactionId: string;
+  /** The one that it obeys now. */
+  inForceId?: string;
+  /** The turn whose metadata the compaction was part of. */
+  turnId?: string;
+  /** All of that turn's metadata as it is now: put it in the place of what was persisted. */
+  metadata: TurnMetadata;
+}
+
+/** Parameters of `context/unpin`. */
+export interface ContextUnpinParams {
+  /** The session. */
+  sessionId: string;
+  /** The pin. */
+  pinId: string;
+}
+
 /** A number, at least 1, or whether there is one. */
 export type CountOrOff = boolean | number;
 
@@ -534,6 +730,10 @@ export interface Coverage {
 export interface Cut {
   /** The position of the message, if it is one. */
   ord?: number;
+  /** Under which `context/recall` gives all of it, where it belongs to a session that is kept. */
+  ref?: string;
+  /** SHA-256 of what that gives, lower-case hexadecimal. */
+  sha256?: string;
   /** Why. */
   reason: CutReason;
   /** Bytes of the original. */
@@ -554,6 +754,8 @@ export type CutReason =
   | "repeated"
   /** A round that was dropped without a summary. */
   | "dropped"
+  /** The user left it out. */
+  | "excluded"
   /** A user message over the budget for user messages. */
   | "userMessage"
   /** A call without a result; a stand-in that says so answers it. */
@@ -675,6 +877,16 @@ export type Driver =
   | "sidecar"
   /** The editor: it asks the sidecar for prompts only. */
   | "editor";
+
+/** A message that would be left out. */
+export interface DroppedMessage {
+  /** Its id. */
+  messageId: string;
+  /** Its place in the session. */
+  ord: number;
+  /** Its size in bytes. */
+  bytes: number;
+}
 
 /** Result of a command that is carried out at once, or waits while something runs. */
 export interface EditResult {
@@ -852,6 +1064,23 @@ export type ErrorData =
       /** Its size in bytes. */
       actual: number;
     }
+  /**
+   * A compaction cannot be undone as things are: a newer one hides it, or the prompt would not fit without
+   * it. Nothing changed.
+   */
+  | {
+      kind: "CannotUndo";
+      /** The compaction. */
+      compactionId: string;
+      /** The most that a prompt may weigh, in tokens; 0 where size is not the reason. */
+      limit: number;
+      /** What it would weigh without the compaction, in tokens; 0 where size is not the reason. */
+      needed: number;
+      /** What it would be made of. */
+      sections: SectionSize[];
+      /** What can be done, the least change first. */
+      ways: WayOn[];
+    }
   /** Too many requests have no answer yet. Send it again when one of them has. */
   | {
       kind: "Overloaded";
@@ -1008,6 +1237,104 @@ export interface LoopUpdatedParams {
   sessionId: string;
 }
 
+/** Something that is remembered. */
+export interface Memory {
+  /** Its id, one of its folder. */
+  id: string;
+  /** What it belongs to. Summaries of sessions are in `session_summary`. */
+  area: string;
+  /** What is remembered. */
+  text: string;
+  /** From 1 to 5, the most important. */
+  importance: number;
+  /** Words to find it by. */
+  tags: string[];
+  /** Whether prompts may show it. */
+  active: boolean;
+  /** What it was made of, such as a compaction's id. */
+  source?: string;
+  /** When it was made, ISO-8601, UTC. */
+  createdAt: string;
+  /** When it was last changed, ISO-8601, UTC. */
+  updatedAt: string;
+}
+
+/** Parameters of `memory/delete`. */
+export interface MemoryDeleteParams {
+  /** Which one. */
+  id: string;
+  /** The folder. Default: the first one that is open. */
+  workspaceFolder?: string;
+}
+
+/** Result of `memory/delete`. */
+export interface MemoryDeleteResult {
+  /** Whether there was one. */
+  deleted: boolean;
+}
+
+/** Parameters of `memory/list`. */
+export interface MemoryListParams {
+  /** The folder. Default: the first one that is open. */
+  workspaceFolder?: string;
+  /** Of this area only. */
+  area?: string;
+  /** Active ones only, or only those that are not. Default: all. */
+  active?: boolean;
+  /** Where the page begins: `nextCursor` of the one before. */
+  cursor?: string;
+  /** The most memories to answer, from 1 to 500. Default: 50. */
+  limit?: number;
+}
+
+/** Result of `memory/list` and `memory/search`. */
+export interface MemoryListResult {
+  /** The most important first, among equals the one that was changed last. */
+  memories: Memory[];
+  /** Where the next page begins; missing where this is the last. */
+  nextCursor?: string;
+}
+
+/** Parameters of `memory/put`. What is not given stays as it is. */
+export interface MemoryPutParams {
+  /** The folder. Default: the first one that is open. */
+  workspaceFolder?: string;
+  /** Which one; it is made where there is none of this id. Default: a new one. */
+  id?: string;
+  /** What it belongs to. Default for a new one: `general`. */
+  area?: string;
+  /** What is to be remembered. A new one needs it. */
+  text?: string;
+  /** From 1 to 5, the most important. Default for a new one: 3. */
+  importance?: number;
+  /** Words to find it by. */
+  tags?: string[];
+  /** Whether prompts may show it. Default for a new one: true. */
+  active?: boolean;
+}
+
+/** Result of `memory/put`. */
+export interface MemoryPutResult {
+  /** It as it is now. */
+  memory: Memory;
+}
+
+/** Parameters of `memory/search`. */
+export interface MemorySearchParams {
+  /** Words that a memory must hold in its text, its area or its tags, as in `context/search`. */
+  query: string;
+  /** The folder. Default: the first one that is open. */
+  workspaceFolder?: string;
+  /** Of this area only. */
+  area?: string;
+  /** Active ones only, or only those that are not. Default: all. */
+  active?: boolean;
+  /** Where the page begins: `nextCursor` of the one before. */
+  cursor?: string;
+  /** The most memories to answer, from 1 to 500. Default: 50. */
+  limit?: number;
+}
+
 /** A message of a session, as the sidecar shows it. */
 export interface Message {
   /** Its id, made by the sidecar. */
@@ -1085,6 +1412,19 @@ export interface MessageRemoveParams {
    */
   idempotencyKey?: string;
 }
+
+/** What became of a message in the prompt as it would be sent now. */
+export type MessageStatus =
+  /** It is shown whole. */
+  | "raw"
+  /** It is shown in part. */
+  | "shortened"
+  /** The block of the compaction in force stands for it. */
+  | "covered"
+  /** It is left out and reported. */
+  | "dropped"
+  /** It is not for the model. */
+  | "hidden";
 
 /** Parameters of `message/truncate`. One of `messageId` and `index` must be there. */
 export interface MessageTruncateParams {
@@ -1406,6 +1746,21 @@ export interface Pin {
   text: string;
 }
 
+/**
+ * Something that every prompt shows, byte for byte, because the user wants it. A message that the prompt
+ * shows whole in its place is not shown twice.
+ */
+export interface Pin2 {
+  /** Its id. */
+  pinId: string;
+  /** The message, where it is one. The pin goes with it. */
+  messageId?: string;
+  /** The words, where it is no message. */
+  text?: string;
+  /** Its size in tokens. */
+  tokens: number;
+}
+
 /** Where the block of a compaction stands in the prompt. */
 export type Placement =
   /** A user message before the history that it does not stand for. */
@@ -1697,6 +2052,15 @@ export type RestoreSource =
 /** What is never covered, at the least. */
 export type Retention = "rounds" | { userTurns: number } | { messages: number } | { tokenTail: number };
 
+/** What a user says about a compaction. */
+export type ReviewDecision =
+  /** It holds as it is. */
+  | "accept"
+  /** It holds with `text` in the place of its narrative. */
+  | "edit"
+  /** It does not hold. Where the prompt does not fit, the steps that need no model make room. */
+  | "refuse";
+
 /** Who says something in a session. */
 export type Role =
   /** The user. */
@@ -1807,6 +2171,26 @@ export interface ScopeResult {
   workScope: string;
   /** What is shared now. */
   scope: Scope;
+}
+
+/** A message that holds the words. */
+export interface SearchHit {
+  /** Its id, under which `context/recall` gives all of it. */
+  ref: string;
+  /** Its position. */
+  ord: number;
+  /** Who said it. */
+  role: Role;
+  /** Its turn. */
+  turnId: string;
+  /** The parts of its text that hold the words, byte for byte, with ` … ` between them. */
+  excerpt: string;
+  /** Where the first part begins, in bytes of the text. */
+  offset: number;
+  /** What became of it in the prompt. */
+  status: MessageStatus;
+  /** Bytes of its text. */
+  bytes: number;
 }
 
 /** A section that the caller brings. */
@@ -2014,7 +2398,7 @@ export type SessionEvent = {
       /** The session that keeps them. */
       fork: string;
     }
-  /** Title, draft, settings or what is shared changed: all of it as it is from now on. */
+  /** Title, draft, pins, settings or what is shared changed: all of it as it is from now on. */
   | {
       type: "threadUpdated";
       /** The title. */
@@ -2025,6 +2409,8 @@ export type SessionEvent = {
       draft?: string;
       /** What it shares. */
       scope: Scope;
+      /** What the user pinned. */
+      pins?: Pin2[];
       /** The settings in force. */
       settings?: Settings;
     }
@@ -2063,6 +2449,8 @@ export type SessionEvent = {
   /** A compaction goes on. */
   | {
       type: "compactionUpdated";
+      /** The compaction that it is about, or that it is to be: the same from `started` on. */
+      compactionId: string;
       /** How far it is. */
       phase: CompactionPhase;
       /** The way that is tried, or that served. */
@@ -2071,9 +2459,16 @@ export type SessionEvent = {
       trigger?: CompactionTrigger;
       /** Why the way did not serve, for people. */
       reason?: string;
+      /** Tokens of the prompt before, where they are known. */
+      tokensBefore?: number;
+      /** Tokens of the same prompt afterwards, once it is accepted. */
+      tokensAfter?: number;
       /** The compaction, once it is accepted. */
       compaction?: CompactionView;
-      /** What is new to persist, once it is accepted. */
+      /**
+       * What is new to persist, once it is accepted. Of one that was undone: all that its turn still has,
+       * to be put in the place of what was persisted with it.
+       */
       metadata?: TurnMetadata;
     }
   /** The prompt's size changed. */
@@ -2083,7 +2478,7 @@ export type SessionEvent = {
       tokens: number;
       /** The most it may weigh, in tokens. */
       limit: number;
-      /** New tokens that fit before a compaction is needed. */
+      /** New tokens that fit before the nearest compaction that sizes set off. */
       tokensUntilCompaction: number;
       /** What it is made of, in order. */
       sections: SectionTokens[];
@@ -2357,7 +2752,11 @@ export type SettingSource =
 export interface Settings {
   /** The model. */
   model?: Model;
-  /** How sessions are compacted: the name of a built-in policy. What stands below of it wins over it. */
+  /**
+   * How sessions are compacted: the name of a built-in policy, or the path of a policy file (`threadhold
+   * policy` prints one): absolute, or in a settings file as seen from there. What else is set wins over it.
+   * Only such a file can say in which order sections stand and how far a shortened result is cut.
+   */
   policy?: string;
   /**
    * The most that a prompt may weigh: a ratio of the window above 0 and up to 1, or a count of at least 100
@@ -2449,6 +2848,23 @@ export interface Settings {
    */
   idleCompactAfterMinutes?: number;
   /**
+   * Who the model is: a section of the system text. What is set of it is taken at once, and breaks the
+   * prefix.
+   */
+  identity?: string;
+  /** What it does in this session: a section of the system text. */
+  role?: string;
+  /** How tools are used: a section of the system text. */
+  toolRules?: string;
+  /** Tools that are there for the asking: a section of the system text. */
+  toolkitHints?: string;
+  /** The project that is worked on: a section of the system text. */
+  project?: string;
+  /** Whether a section of the system text says how many rounds a turn may have. Default: false. */
+  iterationBudget?: boolean;
+  /** When texts that are read from elsewhere go into prompts. Default: `frozen`. */
+  systemPrompt?: SystemPrompt;
+  /**
    * Instruction files of the workspace that stand in the system text, by their paths below the folder; an
    * empty list is none. Of a file that changes, the next request of the user tells. Default: `AGENTS.md`
    * where the sidecar runs the loop, none where the client does, for then it brings its own.
@@ -2466,6 +2882,11 @@ export interface Settings {
   ownTools?: string[];
   /** Milliseconds without a delta before a `model/complete` counts as failed. Default: 60,000. */
   modelDeadlineMs?: number;
+  /**
+   * Milliseconds that a user has for `compaction/review`; then the compaction holds, marked as unreviewed.
+   * Default: 120,000.
+   */
+  reviewDeadlineMs?: number;
   /** Milliseconds before a `tool/invoke` counts as failed. Default: 1,800,000. */
   toolDeadlineMs?: number;
   /**
@@ -2475,6 +2896,26 @@ export interface Settings {
   deltaIntervalMs?: number;
   /** Who names a session that the client does not name. Default: `request`. */
   titles?: Titles;
+  /**
+   * Whether prompts show what the folder remembers: all of it under a budget, the most important again at
+   * the end of the system text. Read when a session is made, compacted, reset or a compaction is undone.
+   * Default: false.
+   */
+  coreMemories?: boolean;
+  /** Tokens of that, above 0. Default: 500. */
+  coreMemoryTokens?: number;
+  /**
+   * Whether what the folder remembers is searched for each request, and what bears on it stands with it.
+   * For sessions whose loop the sidecar runs. Default: false.
+   */
+  knowledge?: boolean;
+  /** Tokens of that, above 0. Default: 500. */
+  knowledgeTokens?: number;
+  /**
+   * Whether the folder remembers the summaries of compactions, in the area `session_summary`. Default:
+   * false.
+   */
+  sessionSummaryToMemory?: boolean;
   /** When the store lets a write count as done. Default: `full`. */
   synchronous?: Synchronous;
 }
@@ -2533,6 +2974,8 @@ export interface Snapshot {
   pendingCalls: PendingCall[];
   /** All compactions, oldest first. */
   compactions: CompactionView[];
+  /** What the user pinned, in the order in which it was. */
+  pins?: Pin2[];
   /** The text of the compaction in force. */
   summary?: string;
   /** Messages that the compaction in force stands for. */
@@ -2715,6 +3158,16 @@ export type Synchronous =
   | "full"
   /** When the system has it: it survives a killed process; a loss of power may take the last writes. */
   | "normal";
+
+/**
+ * When texts that are read from elsewhere, such as memories and instruction files, go into a session's
+ * prompts.
+ */
+export type SystemPrompt =
+  /** Where the prompt's beginning changes anyway: at its start, at a compaction, at a reset. */
+  | "frozen"
+  /** With each turn; where they changed, the prefix breaks. */
+  | "perTurn";
 
 /** Who names a session that the client does not name. */
 export type Titles =
@@ -2921,6 +3374,29 @@ export interface ToolRule {
   pattern: string;
   /** What holds then. */
   policy: ToolPolicy;
+}
+
+/** What a trigger counts. */
+export type TriggerMeasure =
+  /** Tokens of the prompt. */
+  | "tokens"
+  /** Turns of the user that are shown. */
+  | "turns"
+  /** Messages that are shown. */
+  | "messages"
+  /** Seconds since something was said. */
+  | "seconds";
+
+/** Something that starts a compaction, and how near it is. */
+export interface TriggerState {
+  /** What. */
+  trigger: CompactionTrigger;
+  /** What is counted. */
+  measure: TriggerMeasure;
+  /** How much there is now. */
+  now: number;
+  /** How much it starts at; missing where it is switched off. */
+  at?: number;
 }
 
 /**
@@ -3183,3 +3659,32 @@ export type Verdict =
   | "approveAlways"
   /** It does not run; the model is told so. */
   | "reject";
+
+/** Something that can be done in the place of an undo. */
+export type WayOn =
+  /** `context/undo` of this one first. */
+  | {
+      way: "undoFirst";
+      /** The newer compaction. */
+      compactionId: string;
+    }
+  /** `context/compact` with `redo`, and perhaps with `focus` and `keep`. */
+  | {
+      way: "redo";
+      /** The compaction. */
+      compactionId: string;
+    }
+  /** `context/pin` for messages that it hides. */
+  | {
+      way: "pin";
+      /** Those that would fit together, the newest first, by id. */
+      messageIds: string[];
+      /** What new pins may weigh together, in tokens. */
+      mostTokens: number;
+    }
+  /** A model with this window, and then the undo. */
+  | {
+      way: "window";
+      /** The smallest window that serves, in tokens. */
+      tokens: number;
+    };

@@ -250,6 +250,8 @@ impl Step<'_> {
     pub(super) fn not_written(&mut self, why: String) {
         let ran = self.runs_turn();
         self.session.queue.is_held = true;
+        // Who was to be asked beside the turn may never have been.
+        self.cancel_background();
         // A render that is stopped makes room for the next one.
         while !self.is_resting() {
             self.stop_running();

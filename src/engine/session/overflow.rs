@@ -31,6 +31,11 @@ impl Session {
         self.budget_in(self.scale(model), model, None)
     }
 
+    /// Whether a provider found the last prompt too large, and nothing was said since.
+    pub(super) fn was_too_large(&self) -> bool {
+        self.overflowed == Some(self.heard())
+    }
+
     /// What users and tools said so far, in messages: what a second overflow is compared with.
     fn heard(&self) -> usize {
         let said = self.transcript.messages().iter();
@@ -39,11 +44,18 @@ impl Session {
 }
 
 /// The overflow in an answer that says nothing and does not speak of one: more was read than the window holds, or the
-/// length limit was reached at once by a request of at least half the window.
-pub(super) fn silent(stop: StopReason, usage: Option<Usage>, tokens: u32, window: u32) -> Option<Overflow> {
+/// length limit was reached at once by a request of at least half the window, or by the one that was made smaller because
+/// of that.
+pub(super) fn silent(
+    stop: StopReason,
+    usage: Option<Usage>,
+    tokens: u32,
+    window: u32,
+    again: bool,
+) -> Option<Overflow> {
     let read = usage.and_then(|usage| usage.input_tokens);
     let is_over = read.is_some_and(|read| read > window);
-    let is_cut_at_once = stop == StopReason::Length && tokens >= window / 2;
+    let is_cut_at_once = stop == StopReason::Length && (again || tokens >= window / 2);
     (is_over || is_cut_at_once)
         .then_some(Overflow { limit: Some(window).filter(|_| is_over), needed: read.filter(|_| is_over) })
 }

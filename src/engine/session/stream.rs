@@ -116,7 +116,8 @@ impl Step<'_> {
                 let stop = answer.stop;
                 let said = answer.said(&draft);
                 let is_empty = said.0.is_empty() && said.1.is_empty();
-                let overflow = is_empty.then(|| silent(stop, said.2.usage, tokens, window)).flatten();
+                let again = self.session.was_too_large();
+                let overflow = is_empty.then(|| silent(stop, said.2.usage, tokens, window, again)).flatten();
                 self.note_usage(said.2.usage.filter(|_| overflow.is_none()), tokens);
                 let why = || format!("the model said nothing to {tokens} tokens, which are too many for it");
                 (stop, None, said, overflow.map(|overflow| (overflow, why())))

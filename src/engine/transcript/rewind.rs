@@ -85,10 +85,11 @@ impl Transcript {
         *self = new;
     }
 
-    /// Takes records out of force; the ids of those that were in force.
+    /// Takes records out of force for ever, those with them that a user took out of it and could bring back; their ids.
     fn make_void(&mut self, is_meant: impl Fn(&Compaction) -> bool) -> Vec<CompactionId> {
-        let in_force = self.compactions.iter_mut().filter(|record| record.status == Status::InForce);
-        let void = in_force.filter(|record| is_meant(record)).map(|record| {
+        let is_alive = |status| matches!(status, Status::InForce | Status::Undone);
+        let alive = self.compactions.iter_mut().filter(|record| is_alive(record.status));
+        let void = alive.filter(|record| is_meant(record)).map(|record| {
             record.status = Status::Void;
             record.id.clone()
         });

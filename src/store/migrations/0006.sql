@@ -7,8 +7,8 @@ CREATE TABLE search_sessions (
 ) STRICT;
 
 -- Where a word may stand: the newest version of each message, under n * 2^32 + ord. Nothing of a message can be read from
--- it but which runs of three characters are in it. Its segments are merged a little with each commit and never by
--- themselves, so that no commit pays for those before it.
+-- it but which runs of three characters are in it. Its segments are merged a little whenever it takes something in and
+-- never by themselves, so that nobody pays at once for all those before.
 CREATE VIRTUAL TABLE search_messages USING fts5 (
     said, content = '', contentless_delete = 1, detail = none, tokenize = 'trigram case_sensitive 1'
 );
@@ -16,7 +16,7 @@ INSERT INTO search_messages (search_messages, rank) VALUES ('automerge', 0);
 INSERT INTO search_messages (search_messages, rank) VALUES ('crisismerge', 1000);
 INSERT INTO search_messages (search_messages, rank) VALUES ('usermerge', 16);
 
--- Messages before this one are in the index; in files of an older schema that is filled when somebody searches.
+-- Messages before this one are in the index, which is filled when somebody searches.
 ALTER TABLE chat_activity ADD COLUMN indexed INTEGER NOT NULL DEFAULT 0;
 
 -- What is remembered for a workspace. check_sum is over all other columns but n; memory is the whole of it as JSON.

@@ -1,6 +1,9 @@
-//! The full-text index: which messages may hold the words of a query. It is derived from the messages, written in the
-//! transaction that writes them, and never the last word: what it names is read and looked at, what it has not taken in
-//! yet is looked at all the same. What holds a word is decided in `engine::search`.
+//! The full-text index: which messages may hold the words of a query. It is derived from the messages, filled by those who
+//! search, and never the last word: what it names is read and looked at, what it has not taken in yet is looked at all the
+//! same. What holds a word is decided in `engine::search`.
+//!
+//! A commit adds nothing to it. What an index costs to keep grows with what is in it, whichever way its parts are merged,
+//! and a commit must cost the same in a long session as in a short one; most sessions are never searched at all.
 //!
 //! It is made of all runs of three characters, because identifiers are asked for by parts that no other cutting of words
 //! foresees: measured in `tests/it/store/search.rs` against a cutting at everything but letters, digits and what stands
@@ -20,25 +23,24 @@ use std::ops::ControlFlow;
 const ORD_BITS: u32 = 32;
 /// Runs of a query that the index is asked for. More would find less than nothing: each hit is looked at anyway.
 const MOST_RUNS: usize = 24;
-/// Pages of the index that a commit merges, beside one for each it adds. More would make small commits heavy, less
-/// would leave more segments to search.
+/// Pages of the index that are merged at a time, beside one for each page of messages that it takes in. More would make
+/// small steps heavy, less would leave more segments to search.
 const MERGED_PAGES: i64 = 4;
 /// Bytes of messages that one search takes into the index.
 const SLICE_BYTES: usize = 1 << 20;
 
-/// Takes a message in that was just written, in the place of an older version. One that lies behind what the index has
-/// waits until somebody searches.
-pub(super) fn take_in(tx: &Transaction<'_>, session: &SessionId, message: &Message) -> rusqlite::Result<()> {
-    let indexed = indexed(tx, session)?;
-    if message.ord > indexed {
+/// A message was written. Where the index has an older version of it, this one takes its place: what was edited away must
+/// not stay. Any other waits until somebody searches.
+pub(super) fn replace(tx: &Transaction<'_>, session: &SessionId, message: &Message) -> rusqlite::Result<()> {
+    let Some(n) = number_if_any(tx, session)? else { return Ok(()) };
+    if message.ord >= indexed(tx, session)? {
         return Ok(());
     }
-    let row = row_id(number(tx, session)?, message.ord);
-    if message.ord < indexed {
-        tx.prepare_cached("DELETE FROM search_messages WHERE rowid = ?1")?.execute([row])?;
-    }
-    insert(tx, row, &message.body.said())?;
-    if message.ord == indexed { set_indexed(tx, session, message.ord.next()) } else { Ok(()) }
+    let row = row_id(n, message.ord);
+    tx.prepare_cached("DELETE FROM search_messages WHERE rowid = ?1")?.execute([row])?;
+    let said = message.body.said();
+    insert(tx, row, &said)?;
+    tidy(tx, said.len())
 }
 
 /// Forgets messages from here on.
@@ -67,8 +69,8 @@ pub(super) fn purge(tx: &Transaction<'_>) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Merges a little of what commits have left. `added` is how many bytes of messages this one brought.
-pub(super) fn tidy(tx: &Transaction<'_>, added: usize) -> rusqlite::Result<()> {
+/// Merges a little of what is there. `added` is how many bytes of messages were taken in since the last time.
+fn tidy(tx: &Transaction<'_>, added: usize) -> rusqlite::Result<()> {
     let pages = MERGED_PAGES + i64::try_from(added / 4096).unwrap_or(i64::MAX / 2);
     tx.prepare_cached("INSERT INTO search_messages (search_messages, rank) VALUES ('merge', ?1)")?
         .execute([pages])
@@ -107,7 +109,8 @@ pub(super) fn catch_up(tx: &Transaction<'_>, session: &SessionId) -> Result<(), 
             insert(tx, row_id(n, message.ord), &said)?;
         }
     }
-    Ok(set_indexed(tx, session, next)?)
+    set_indexed(tx, session, next)?;
+    Ok(tidy(tx, bytes)?)
 }
 
 /// See [`crate::store::Store::search`].

@@ -221,9 +221,10 @@ fn append(tx: &Transaction<'_>, session: &SessionId, turn: u32, message: &Messag
             .execute([id])?;
     }
     if newest == row.rev {
-        search::take_in(tx, session, message)?;
+        search::replace(tx, session, message)?;
+        follow_requests(tx, session, message, versions > 1)?;
     }
-    if newest == row.rev { follow_requests(tx, session, message, versions > 1) } else { Ok(()) }
+    Ok(())
 }
 
 /// Keeps the beginning of the session's first request, as its newest version says it.

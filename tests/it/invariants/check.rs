@@ -6,7 +6,7 @@ use super::rules;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use threadhold::engine::compact::policy::Retention;
-use threadhold::engine::compact::record::{Compaction, Mode, Status};
+use threadhold::engine::compact::record::{Compaction, Mode, Status, Trigger};
 use threadhold::engine::id::Ordinal;
 use threadhold::engine::message::{Body, Message};
 use threadhold::engine::prompt::item::Role;
@@ -77,6 +77,8 @@ pub struct Watcher<'a> {
     /// Everything that was said so far, to see that nobody changes it.
     said: Vec<(String, u32, Body)>,
     records: Vec<Compaction>,
+    /// Requests since the last compaction, at renders before this one: a summary may be made ahead of time.
+    asked_before: usize,
     /// Tokens that came in since the last compaction, and what that one left.
     since: Option<(u32, usize)>,
     /// What was seen so far.
@@ -123,6 +125,7 @@ impl<'a> Watcher<'a> {
             last_for_model: 0,
             said: Vec::new(),
             records: Vec::new(),
+            asked_before: 0,
             since: None,
             seen: Seen::default(),
         };
@@ -135,7 +138,8 @@ impl Watch for Watcher<'_> {
         *self.seen.modes.entry(record.mode).or_default() += 1;
         let asked: Vec<Request> = self.asked.try_iter().collect();
         self.few_requests_that_fit(before.transcript, &asked);
-        self.answers_are_judged(before.transcript, record, &asked);
+        self.answers_are_judged(before.transcript, record, self.asked_before + asked.len());
+        self.asked_before = 0;
         self.shrinks(before, record);
         self.last = None;
     }
@@ -143,6 +147,7 @@ impl Watch for Watcher<'_> {
     fn rendered(&mut self, render: &Render<'_>) {
         let asked: Vec<Request> = self.asked.try_iter().collect();
         self.few_requests_that_fit(render.transcript, &asked);
+        self.asked_before += asked.len();
         self.nothing_was_changed(render.transcript);
         match render.outcome {
             Ok(prompt) => {
@@ -272,14 +277,14 @@ impl Watcher<'_> {
     }
 
     /// V21, M20: a refused answer leaves no trace; without a new narrative the old one is the old one.
-    fn answers_are_judged(&self, transcript: &Transcript, record: &Compaction, asked: &[Request]) {
+    fn answers_are_judged(&self, transcript: &Transcript, record: &Compaction, asked: usize) {
         let is_summed_up = matches!(record.mode, Mode::Full | Mode::Simple);
         assert_eq!(record.model.is_some(), is_summed_up);
         if self.case.summarizer.is_none_or(|behaviour| REFUSED.contains(&behaviour)) {
             assert!(!is_summed_up, "{:?} is no summary", self.case.summarizer);
         }
         if is_summed_up {
-            assert!(!asked.is_empty());
+            assert!(asked > 0);
             let narrative = record.narrative.as_deref().expect("a summary has a narrative");
             assert_eq!(narrative.matches("sentinel_of_answer_").count(), 1);
             for outside in ["<summary>", "</summary>"] {
@@ -301,7 +306,13 @@ impl Watcher<'_> {
         let new = prompt::draft(before, Some(record));
         assert_eq!(record.status, Status::InForce);
         assert_eq!((record.tokens_before, record.tokens_after), (old.tokens, new.tokens));
-        assert!(record.tokens_before > budget.limit);
+        let triggers = &self.case.policy.triggers;
+        let due = match record.trigger {
+            Trigger::PreTurnTokens => triggers.pre_turn.expect("it is on").of(budget.limit),
+            Trigger::Background | Trigger::UserTurns | Trigger::Messages => 0,
+            _ => budget.limit + 1,
+        };
+        assert!(record.tokens_before >= due, "{:?} at {}", record.trigger, record.tokens_before);
         assert!(record.tokens_after <= budget.limit && record.tokens_after < record.tokens_before);
         assert!(transcript.compactions().iter().all(|older| older.id != record.id));
         assert_eq!(record.previous.as_ref(), transcript.in_force().map(|older| &older.id));
@@ -316,7 +327,11 @@ impl Watcher<'_> {
         if let Some((left, messages)) = self.since {
             let came: u32 =
                 transcript.messages()[messages..].iter().map(|m| m.tokens + stand_ins(&m.body)).sum();
-            assert!(left + came > budget.limit, "P3: compacted again after {came} new tokens on {left}");
+            // Below the limit only after as much as lies between limit and target.
+            let free = budget.limit.saturating_sub(before.fixed.tokens());
+            let is_enough =
+                left + came > budget.limit || came >= free - self.case.policy.target_ratio.of(free);
+            assert!(is_enough, "P3: compacted again after {came} new tokens on {left}");
         }
         self.since = Some((record.tokens_after, transcript.messages().len()));
     }

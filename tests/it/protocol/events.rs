@@ -115,7 +115,8 @@ fn all() -> Vec<Value> {
         json!({"type": "pauseRequired", "reasons": [
             {"toolCallId": "c", "name": "read", "arguments": "{}", "reason": "ask"}]}),
         json!({"type": "pauseCleared"}),
-        json!({"type": "compactionUpdated", "phase": "accepted", "mode": "full", "trigger": "budgetExceeded",
+        json!({"type": "compactionUpdated", "compactionId": "s/c0", "phase": "accepted", "mode": "full", "trigger": "budgetExceeded",
+            "tokensBefore": 9000, "tokensAfter": 4000,
             "reason": "done", "compaction": compaction(), "metadata": metadata()}),
         json!({"type": "contextUpdated", "tokens": 4000, "limit": 9000, "tokensUntilCompaction": 5000,
             "sections": [{"channel": "system", "name": "tools", "tokens": 100}], "estimator": "o200k_base"}),

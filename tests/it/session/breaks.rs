@@ -100,7 +100,7 @@ fn p9_what_breaks_the_prefix_is_told_with_its_cause_and_cost_once_also_after_a_r
         one("a cut", BreakCause::Truncate, &|model| {
             model.command(Command::Truncate { from: At::Index(4), key: None });
         });
-        let other = ModelFacts { name: Some("another".into()), ..drive::base().model };
+        let other = ModelFacts { name: Some("another".into()), ..super::set::base().model };
         let reused = one("a model", BreakCause::Model, &|model| {
             let settings = threadhold::engine::session::settings::Settings {
                 model: other.clone(),

@@ -1,15 +1,14 @@
 //! How what happens is done to a session: numbers become messages, calls and turns that are there.
 
-use super::bench::{Bench, SUMMARY, result, settings, text, tool};
+use super::bench::{Bench, SUMMARY, result, text};
 use super::happening::{At, Beside, Decided, Happening, Key, Rewind, Said, Set, Stop, Tool as Does, Which};
 use super::model::Model;
+use super::set::{base, editors_tools, set};
 use std::sync::Arc;
-use threadhold::engine::compact::policy::{Consent, Policy};
 use threadhold::engine::delta::Delta;
 use threadhold::engine::id::{CallId, CompactionId, ItemId, MessageId, PinId, SessionId, TurnId};
 use threadhold::engine::message::attachment::Attachment;
 use threadhold::engine::message::{Body, Content, NewMessage, ToolCall, ToolResult, Usage};
-use threadhold::engine::prompt::item::{Approval, EndsTurn, Tool, ToolKind};
 use threadhold::engine::prompt::pins::Pinned;
 use threadhold::engine::prompt::request::{Answer as Answered, Failure, Overflow, StopReason};
 use threadhold::engine::scope::Scope;
@@ -22,10 +21,9 @@ use threadhold::engine::session::input::{
 };
 use threadhold::engine::session::queue::Work;
 use threadhold::engine::session::recall::Recall;
-use threadhold::engine::session::settings::{Client, ModelFacts, Settings, Titles};
+use threadhold::engine::session::settings::ModelFacts;
 use threadhold::engine::session::state::State;
 use threadhold::engine::session::stored::{Always, Driver, TurnStatus};
-use threadhold::engine::settings::PerMille;
 
 /// Tools by number; the fourth is nobody's.
 const TOOLS: [&str; 8] = ["read", "rm", "no", "unknown", "note", "done", "ask", "run"];
@@ -33,57 +31,6 @@ const TOOLS: [&str; 8] = ["read", "rm", "no", "unknown", "note", "done", "ask", 
 /// A session in which everything can happen.
 pub fn model(driver: Driver) -> Model {
     Model::new(Bench::with(driver, base(), editors_tools(true)))
-}
-
-fn editors_tools(all: bool) -> Vec<Tool> {
-    let run = Tool { kind: Some(ToolKind::Run), ..tool("run", Approval::Ask) };
-    let finish = Tool { ends_turn: Some(EndsTurn::Completed), ..tool("finish", Approval::Allow) };
-    let mut tools =
-        vec![tool("read", Approval::Allow), tool("rm", Approval::Ask), tool("no", Approval::Deny), run];
-    tools.extend(all.then_some(finish));
-    tools
-}
-
-pub fn base() -> Settings {
-    let ends = |name, ends_turn| Tool { ends_turn: Some(ends_turn), ..tool(name, Approval::Allow) };
-    Settings {
-        model: ModelFacts { window: 3000, ..settings().model },
-        round_limit: 2,
-        own_tools: vec![
-            tool("note", Approval::Allow),
-            ends("done", EndsTurn::Completed),
-            ends("ask", EndsTurn::WaitingUserInput),
-        ],
-        ..settings()
-    }
-}
-
-fn with_policy(change: impl FnOnce(&mut Policy)) -> Settings {
-    let mut settings = base();
-    change(&mut settings.policy);
-    settings
-}
-
-fn set(what: Set) -> Settings {
-    let client = settings().client;
-    let of_client = |client: Client| Settings { client, ..base() };
-    let window = |window: u32| ModelFacts { window, ..base().model };
-    match what {
-        Set::Same => base(),
-        Set::Rounds(most) => Settings { round_limit: u32::from(most) * 3 + 1, ..base() },
-        Set::Interval => Settings { delta_interval_ms: 0, ..base() },
-        Set::Titles => Settings { titles: Titles::Model, ..base() },
-        Set::NoModel => of_client(Client { completes: false, ..client }),
-        Set::NoTools => of_client(Client { invokes: false, ..client }),
-        Set::Permits => of_client(Client { permits: true, ..client }),
-        Set::Window(small) => Settings { model: window(if small { 1500 } else { 60_000 }), ..base() },
-        Set::Off => with_policy(|policy| policy.enabled = false),
-        Set::Ask => with_policy(|policy| policy.consent = Consent::Ask),
-        Set::NoConsent => with_policy(|policy| policy.consent = Consent::Off),
-        Set::Idle => with_policy(|policy| policy.triggers.idle_secs = Some(0)),
-        Set::Exit => with_policy(|policy| policy.budget_exit = Some(PerMille::new(10))),
-        Set::OwnTools(none) => Settings { own_tools: if none { vec![] } else { base().own_tools }, ..base() },
-    }
 }
 
 fn key(key: Key) -> Option<String> {

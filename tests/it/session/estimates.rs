@@ -20,7 +20,7 @@ fn provider(raw: u32) -> u32 {
 /// A session with a large window, whose model has a name.
 fn named() -> Model {
     let mut model = drive::model(Driver::Sidecar);
-    let facts = ModelFacts { name: Some("claude-x".into()), window: 100_000, ..drive::base().model };
+    let facts = ModelFacts { name: Some("claude-x".into()), window: 100_000, ..super::set::base().model };
     let settings = Settings { model: facts, ..model.bench.session.settings().clone() };
     model.input(Input::Settings(Box::new(settings)));
     model

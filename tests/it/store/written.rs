@@ -10,6 +10,7 @@ use threadhold::engine::id::{ItemId, Ordinal, Time};
 use threadhold::engine::message::Body;
 use threadhold::engine::prompt::system::{CallerSection, OnOverflow, Place};
 use threadhold::engine::scope::ScopePatch;
+use threadhold::engine::search::{Query, Words};
 use threadhold::engine::session::stored::{Head, Write};
 use threadhold::store::sqlite::SqliteStore;
 use threadhold::store::{Fence, Store};
@@ -27,6 +28,10 @@ fn heavy(updated_at: u64) -> Head {
         on_overflow: OnOverflow::Keep,
     }];
     heavy
+}
+
+fn words(words: &str) -> Query {
+    Query { words: Words::of(words), before: None, limit: 10, hidden: true }
 }
 
 /// Bytes that this step writes into the log.
@@ -96,12 +101,16 @@ fn what_an_accepted_command_writes_does_not_grow_either() {
     let mean = |store: &mut SqliteStore, from: u32| {
         (from..from + 100).map(|n| written(&folder, store, fence, &accepted(n))).sum::<u64>() / 100
     };
+    // The index has the message that is edited, so each edit changes that too.
+    let found = |store: &mut SqliteStore| store.search(&session("s"), &words("better 1")).unwrap().hits.len();
+    assert_eq!(found(&mut store), 0);
     let early = mean(&mut store, 1);
     for n in 101..1500 {
         store.commit(&session("s"), fence, &accepted(n)).unwrap();
     }
     let late = mean(&mut store, 1500);
     assert!(late <= early + 2 * (4096 + 24), "{early} bytes at the first, {late} after 1,500 commands");
+    assert_eq!(found(&mut store), 1);
 }
 
 fn count(folder: &Folder, sql: &str) -> (u64, u64) {
@@ -198,6 +207,11 @@ fn what_is_deleted_is_in_no_file() {
     let mut record = compaction(SECRET, 3);
     record.narrative = Some(SECRET.repeat(2000).into());
     store.commit(&gone, fences[0], &[Write::Compaction(Box::new(record))]).unwrap();
+    // The index has all of it; each search takes in a part.
+    for id in [&gone, &stays].repeat(9) {
+        store.search(id, &words("harmless")).unwrap();
+    }
+    assert_eq!(count(&folder, "SELECT count(*), 0 FROM search_messages_docsize").0, 600);
     assert!(holds(&folder, SECRET));
     let deleted = store.delete(&gone).unwrap().unwrap();
     assert!(deleted.scrubbed);

@@ -1,7 +1,7 @@
 //! Search and memories over the wire: by words in what was said, by the model too, in what a folder remembers; and what of
 //! that a model is sent.
 
-use super::script::{Editor, Folder, calls, says};
+use super::script::{Editor, Folder, calls, prose, says};
 use serde_json::{Value, json};
 
 fn settings(extra: Value) -> Value {
@@ -12,8 +12,22 @@ fn settings(extra: Value) -> Value {
     all
 }
 
+/// Asks about memories of the folder that sessions here are opened in.
+fn memory(editor: &mut Editor, method: &str, mut params: Value) -> Value {
+    params["workspaceFolder"] = json!("/code/parser");
+    editor.call(method, params)
+}
+
 fn search(editor: &mut Editor, query: &str) -> Value {
     editor.call("context/search", json!({ "sessionId": "s", "query": query }))
+}
+
+/// Turns in which there is something to sum up.
+fn long_answers(editor: &mut Editor) {
+    for n in 0..6 {
+        editor.answers.push_back(says(&prose(&format!("answer {n}"), 60)));
+        editor.turn(json!({ "sessionId": "s", "content": format!("Request {n}.") }));
+    }
 }
 
 /// All text that a model was sent.
@@ -49,7 +63,8 @@ fn words_are_found_with_what_became_of_them_and_their_bytes_are_recalled() {
         (&found["hits"][0]["role"], &found["hits"][0]["status"]),
         (&json!("assistant"), &json!("raw"))
     );
-    for (query, hits) in [("\"quoted\" AND", 1), ("AND NOT", 0), ("\"", 1), ("\u{0}", 0), ("*", 0)] {
+    // A quotation mark stands in the arguments of a call too.
+    for (query, hits) in [("\"quoted\" AND", 1), ("AND NOT", 0), ("\"", 2), ("\u{0}", 0), ("*", 0)] {
         assert_eq!(search(&mut editor, query)["hits"].as_array().map(Vec::len), Some(hits), "{query}");
     }
     assert_eq!(search(&mut editor, &"long ".repeat(200_000)), json!({ "hits": [] }));
@@ -149,8 +164,8 @@ fn core_memories_stand_before_history_and_change_only_where_the_prefix_breaks_an
     let folder = Folder::new("memory-core");
     let on = || settings(json!({ "coreMemories": true }));
     let mut editor = Editor::start(&folder, on());
-    editor.call("memory/put", json!({ "id": "a", "text": "SENTINEL-A is true.", "importance": 4 }));
-    editor.call("memory/put", json!({ "id": "b", "text": "SENTINEL-B is off.", "active": false }));
+    memory(&mut editor, "memory/put", json!({ "id": "a", "text": "SENTINEL-A is true.", "importance": 4 }));
+    memory(&mut editor, "memory/put", json!({ "id": "b", "text": "SENTINEL-B is off.", "active": false }));
     editor.open("s", None);
     editor.turn(json!({ "sessionId": "s", "content": "First." }));
     let first = sent(&editor.asked[0]);
@@ -158,7 +173,7 @@ fn core_memories_stand_before_history_and_change_only_where_the_prefix_breaks_an
     assert!(place(&first, "# CORE MEMORIES") < place(&first, "First."));
     assert!(place(&first, "# KEY CONTEXT REMINDER") < place(&first, "First."));
     assert!(!first.contains("SENTINEL-B"));
-    editor.call("memory/put", json!({ "id": "c", "text": "SENTINEL-C is new." }));
+    memory(&mut editor, "memory/put", json!({ "id": "c", "text": "SENTINEL-C is new." }));
     editor.turn(json!({ "sessionId": "s", "content": "Second." }));
     editor.kill();
     let mut again = Editor::start(&folder, on());
@@ -178,13 +193,11 @@ fn a_summary_is_remembered_and_never_seen_twice() {
     let on = settings(json!({ "coreMemories": true, "sessionSummaryToMemory": true }));
     let mut editor = Editor::start(&folder, on.clone());
     editor.open("s", None);
-    for n in 0..6 {
-        editor.turn(json!({ "sessionId": "s", "content": format!("Request {n}. {}", "word ".repeat(300)) }));
-    }
+    long_answers(&mut editor);
     let made = editor.call("context/compact", json!({ "sessionId": "s" }));
     assert!(made["compaction"].is_object(), "{made}");
     let remembered = || json!({ "area": "session_summary" });
-    let memories = editor.call("memory/list", remembered())["memories"].take();
+    let memories = memory(&mut editor, "memory/list", remembered())["memories"].take();
     assert_eq!(memories[0]["source"], made["compaction"]["id"], "{memories}");
     assert!(memories[0]["text"].as_str().is_some_and(|text| text.contains("The parser works.")));
     let of_summary = "A table, for it is short.";
@@ -209,12 +222,10 @@ fn a_summary_is_remembered_and_never_seen_twice() {
     let off = Folder::new("memory-summary-off");
     let mut editor = Editor::start(&off, settings(json!({})));
     editor.open("s", None);
-    for n in 0..6 {
-        editor.turn(json!({ "sessionId": "s", "content": format!("Request {n}. {}", "word ".repeat(300)) }));
-    }
+    long_answers(&mut editor);
     let made = editor.call("context/compact", json!({ "sessionId": "s" }));
     assert!(made["compaction"].is_object(), "{made}");
-    assert_eq!(editor.call("memory/list", remembered())["memories"], json!([]));
+    assert_eq!(memory(&mut editor, "memory/list", remembered())["memories"], json!([]));
 }
 
 /// rows: R16
@@ -222,7 +233,8 @@ fn a_summary_is_remembered_and_never_seen_twice() {
 fn what_is_known_stands_with_the_message_that_it_bears_on_and_stays_there() {
     let folder = Folder::new("memory-knowledge");
     let mut editor = Editor::start(&folder, settings(json!({ "knowledge": true })));
-    editor.call(
+    memory(
+        &mut editor,
         "memory/put",
         json!({ "id": "a", "text": "SENTINEL: the parser has its table in src/table.rs." }),
     );
@@ -232,7 +244,7 @@ fn what_is_known_stands_with_the_message_that_it_bears_on_and_stays_there() {
     assert_eq!(first.matches("SENTINEL").count(), 1, "{first}");
     assert!(first.contains("Look at the parser and its table."));
     let weighed = editor.call("context/inspect", json!({ "sessionId": "s" }))["tokens"].as_u64();
-    editor.call("memory/delete", json!({ "id": "a" }));
+    memory(&mut editor, "memory/delete", json!({ "id": "a" }));
     editor.turn(json!({ "sessionId": "s", "content": "Look at the parser and its table again." }));
     let second = sent(&editor.asked[1]);
     assert!(second.starts_with(&first), "{second}");
@@ -240,7 +252,8 @@ fn what_is_known_stands_with_the_message_that_it_bears_on_and_stays_there() {
     // The same without it weighs less.
     let off = Folder::new("memory-knowledge-off");
     let mut editor = Editor::start(&off, settings(json!({})));
-    editor.call(
+    memory(
+        &mut editor,
         "memory/put",
         json!({ "id": "a", "text": "SENTINEL: the parser has its table in src/table.rs." }),
     );

@@ -7,7 +7,7 @@ use super::{Outcome, Prepared, Reach, Rung, Step, Waiting};
 use crate::engine::compact::accept::{Refusal, accept};
 use crate::engine::compact::compose::{Desk, Ingredients};
 use crate::engine::compact::record::{Compaction, Fallback, Mode};
-use crate::engine::compact::slice::Slice;
+use crate::engine::compact::slice::{self, Slice};
 use crate::engine::id::{CompactionId, Generation, Ordinal};
 use crate::engine::prompt::segment::segments;
 use std::collections::BTreeMap;
@@ -134,6 +134,11 @@ impl Prepared {
     fn record(&self, desk: Desk<'_>) -> Option<Compaction> {
         let with = Ingredients { narrative: Some(self.narrative.clone()), ..Ingredients::default() };
         let mut record = desk.with_block(self.mode, self.way.slice, &with)?;
+        // What came while it was made counts, too: else the next compaction would be near (promise P3).
+        let newest = slice::slice(desk.source, desk.policy).ok();
+        if newest.is_some_and(|slice| record.tokens_after > desk.target(slice, &with)) {
+            return None;
+        }
         record.model = Some(self.model.clone());
         record.input_truncated = self.input_truncated;
         record.fallbacks.clone_from(&self.way.fallbacks);

@@ -76,14 +76,12 @@ pub const LAST_TURNS: Policy = Policy {
 };
 
 /// Above 40 messages all but the newest 12 are summed up, in a system message (source: 002). What is counted is what is
-/// shown, so the next summary comes 29 messages later and not with each of them.
+/// shown, and the next summary waits for new tokens as everywhere, so it is not made with each message.
 pub const LAST_MESSAGES: Policy = Policy {
     name: Cow::Borrowed("lastMessages"),
     retention: Retention::Messages(12),
     placement: Placement::SystemMessage,
     triggers: Triggers { messages: Some(40), ..ON_OVERFLOW },
-    // Messages start it, so tokens must not keep it back.
-    min_new_tokens: Some(0),
     limit_history: Stage::Off,
     ..DEFAULT
 };

@@ -53,6 +53,22 @@ fn what_stands_around_an_open_waits_for_it() {
     assert!(rig.main.sessions.is_empty());
 }
 
+/// The first answer leaves nothing to be stored; the others are on their way to the session all the same.
+#[test]
+fn the_end_waits_for_all_that_was_asked_of_a_session_on_its_way_in() {
+    let mut rig = Rig::new();
+    rig.open("s").unwrap();
+    rig.ask::<methods::SessionClose>(of("s")).unwrap();
+    let asked = [(); 3].map(|()| rig.begin::<methods::SessionSubscribe>(of("s")));
+    let (done, mut saved) = oneshot::channel();
+    rig.event(Event::Ending(done));
+    for asked in asked {
+        rig.answered(asked).unwrap();
+    }
+    rig.until(|_| saved.try_recv().ok());
+    assert!(rig.main.sessions.is_empty());
+}
+
 #[test]
 fn an_open_that_was_taken_back_leaves_nothing() {
     let mut rig = Rig::new();
