@@ -9,6 +9,7 @@ mod drive;
 mod edges;
 mod estimates;
 mod happening;
+mod held;
 mod large_results;
 mod merging;
 mod mirror;

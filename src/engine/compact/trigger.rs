@@ -2,7 +2,7 @@
 //! for one that is replayed. Pure: what is due is said, nothing is begun. How it is done is `ladder`'s.
 
 use super::policy::{Consent, Policy};
-use super::record::{Compaction, Trigger};
+use super::record::{Compaction, Mode, Trigger};
 use super::slice;
 use crate::engine::id::Ordinal;
 use crate::engine::prompt::{self, BudgetExceeded, Prompt, Source};
@@ -86,17 +86,23 @@ pub fn idles(policy: &Policy, silent_ms: u64) -> bool {
 pub fn tokens_until(source: Source<'_>, policy: &Policy, tokens: u32) -> u32 {
     let limit = source.budget.limit;
     let share = policy.triggers.pre_turn.filter(|_| may_try(policy)).map(|share| share.of(limit));
-    let earliest = source
-        .transcript
-        .in_force()
+    let earliest = newest(source.transcript)
         .map_or(0, |record| record.tokens_after.saturating_add(min_new_tokens(source, policy)));
     share.map_or(limit, |share| share.max(earliest).min(limit)).saturating_sub(tokens)
 }
 
 /// Whether nothing was said since the newest compaction: to compact again would change nothing.
 pub fn is_unchanged(source: Source<'_>) -> bool {
-    let tokens = || prompt::draft(source, source.transcript.in_force()).tokens;
-    source.transcript.in_force().is_some_and(|record| record.tokens_after == tokens())
+    newest(source.transcript)
+        .is_some_and(|record| record.tokens_after == prompt::draft(source, Some(record)).tokens)
+}
+
+/// The newest compaction that is obeyed. Messages that the user left out are none: what is left was not compacted by it.
+fn newest(transcript: &Transcript) -> Option<&Compaction> {
+    let records = transcript.compactions();
+    let before = |of: &&Compaction| records.iter().find(|record| Some(&record.id) == of.previous.as_ref());
+    let mut chain = std::iter::successors(transcript.in_force(), before).take(records.len());
+    chain.find(|record| record.mode != Mode::Excluded)
 }
 
 /// Tokens that must be new since the last compaction before a trigger other than an overflow starts another: as many as
@@ -144,9 +150,7 @@ fn begins(transcript: &Transcript) -> bool {
 
 /// Whether enough is new since the last compaction.
 fn is_worth_it(source: Source<'_>, policy: &Policy, tokens: u32) -> bool {
-    source
-        .transcript
-        .in_force()
+    newest(source.transcript)
         .is_none_or(|record| tokens.saturating_sub(record.tokens_after) >= min_new_tokens(source, policy))
 }
 

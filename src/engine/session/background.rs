@@ -29,7 +29,8 @@ impl Step<'_> {
     /// Has a summary made beside the turn whose prompt has this many tokens, where that is worth it.
     pub(super) fn prepare(&mut self, tokens: u32) {
         let settings = &self.session.settings;
-        if settings.policy.consent != Consent::Auto || !settings.client.completes {
+        let may_begin = settings.policy.consent == Consent::Auto && settings.client.completes;
+        if !may_begin || self.session.is_held_by_undo() {
             return;
         }
         let job = self.background_job();

@@ -18,7 +18,7 @@ use super::usage::{read_exceeded, read_prompt};
 use crate::engine::compact::metadata::metadata;
 use crate::engine::compact::record::{Compaction, Trigger};
 use crate::engine::compact::restore::{Restoring, Verdict, restore};
-use crate::engine::compact::trigger::{self, Next};
+use crate::engine::compact::trigger::Next;
 use crate::engine::id::{CallId, Ordinal};
 use crate::engine::message::{Body, NewMessage};
 use crate::engine::prompt::{self, Source};
@@ -58,8 +58,7 @@ impl Step<'_> {
         let moved = self.settle_placement(budget);
         let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
         let scale = self.session.scale(self.model_of(&rendering.render));
-        let model = self.model_of(&rendering.render);
-        let next = trigger::next(source, &self.session.settings.policy, self.session.is_smaller(model));
+        let next = self.session.next(source, self.model_of(&rendering.render));
         let (trigger, exceeded) = match (next.read(scale), rendering.render.summarize) {
             (Next::Send(_), Summarize::Auto) | (Next::Send(_) | Next::Try(..), Summarize::Never) => {
                 return self.rendered(rendering, moved, None);

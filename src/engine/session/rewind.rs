@@ -175,6 +175,8 @@ impl Step<'_> {
             // Their places may be other messages' soon.
             sent.messages = sent.messages.min(from.0);
         }
+        // What is taken away is nothing new, and what is said in its place is.
+        self.session.undone_at = self.session.undone_at.map(|at| at.min(from));
         let turns = u32::try_from(stay).unwrap_or(u32::MAX);
         self.write(Write::Truncate { from, turns });
         self.write_head();

@@ -121,7 +121,7 @@ impl Step<'_> {
             return self.go_on_with(before);
         }
         let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
-        let next = trigger::next(source, &self.session.settings.policy, self.session.is_smaller(&model));
+        let next = self.session.next(source, &model);
         let then = Then::Generate;
         match (next.read(scale), before) {
             (Next::Send(prompt), before) => self.ask_for_answer(*prompt, scale, !before.failed()),
@@ -319,8 +319,17 @@ impl Before {
 }
 
 impl Session {
+    /// What the next prompt, for this model, needs before it goes out. What the user took out of force is not made again
+    /// by itself where nothing was said since; room that is needed is made all the same.
+    pub(super) fn next(&self, source: Source<'_>, model: &ModelFacts) -> Next {
+        match trigger::next(source, &self.settings.policy, self.is_smaller(model)) {
+            Next::Try(_, prompt) if self.is_held_by_undo() => Next::Send(prompt),
+            next => next,
+        }
+    }
+
     /// Whether the model that answers next has a smaller window than the one that answered last.
-    pub(super) fn is_smaller(&self, model: &ModelFacts) -> bool {
+    fn is_smaller(&self, model: &ModelFacts) -> bool {
         self.head.carried.model.as_ref().is_some_and(|last| last.window > model.window)
     }
 }

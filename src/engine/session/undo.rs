@@ -21,7 +21,7 @@ use crate::engine::prompt::system::Fixed;
 use crate::engine::prompt::{self, Prompt, Source};
 use crate::engine::settings::{Budget, SettingsError};
 use crate::engine::tokens::TokenCount;
-use crate::engine::transcript::Transcript;
+use crate::engine::transcript::{Round, Transcript, Turn};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
@@ -181,7 +181,7 @@ impl Session {
     }
 
     /// Whether nothing was said since a compaction was undone: then none is made of the same again by itself.
-    pub fn is_held_by_undo(&self) -> bool {
+    pub(super) fn is_held_by_undo(&self) -> bool {
         self.undone_at == Some(self.next_ord())
     }
 
@@ -211,7 +211,7 @@ impl Session {
             if requests.contains(&message.ord) {
                 return Err(unusable("the current request stays"));
             }
-            let with_it = self.belonging_to(message.ord);
+            let with_it = self.belonging_to(message.ord, shown);
             if running.is_some_and(|round| with_it.contains(&round.assistant)) {
                 return Err(unusable("the newest round of a turn that runs stays"));
             }
@@ -232,17 +232,23 @@ impl Session {
         Ok(all)
     }
 
-    /// A message with the calls and results that no prompt may show without it.
-    fn belonging_to(&self, ord: Ordinal) -> BTreeSet<Ordinal> {
-        let is_of = |round: &&crate::engine::transcript::Round| {
-            round.assistant == ord || round.results.contains(&Some(ord))
+    /// A message with what no prompt may show without it: a call with its results, and with a turn's request the rounds
+    /// that are shown of the turn. An answer to nothing says nothing, and no prompt begins with one.
+    fn belonging_to(&self, ord: Ordinal, shown: &BTreeSet<Ordinal>) -> BTreeSet<Ordinal> {
+        let whole = |round: &Round| {
+            std::iter::once(round.assistant).chain(round.results.iter().flatten().copied()).collect()
         };
-        match self.transcript.rounds().iter().rev().find(is_of) {
-            Some(round) => {
-                std::iter::once(round.assistant).chain(round.results.iter().flatten().copied()).collect()
-            }
-            None => BTreeSet::from([ord]),
+        let is_of = |round: &&Round| round.assistant == ord || round.results.contains(&Some(ord));
+        if let Some(round) = self.transcript.rounds().iter().rev().find(is_of) {
+            return whole(round);
         }
+        let is_begun_by = |turn: &Turn| turn.requests.first() == Some(&ord);
+        let turn = self.transcript.turns().iter().position(is_begun_by);
+        let rounds = turn.map_or(&[][..], |turn| self.transcript.rounds_of(turn)).iter();
+        let rounds = rounds
+            .filter(|round| shown.contains(&round.assistant))
+            .flat_map(|round| -> BTreeSet<_> { whole(round) });
+        std::iter::once(ord).chain(rounds).collect()
     }
 
     /// What a compaction changes beside its record, where the user may want that.

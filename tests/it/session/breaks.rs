@@ -46,18 +46,23 @@ fn talk() -> Model {
     model
 }
 
-/// What is told with the next request after this, also where a new process sends it.
+/// What is told of this and with the next request after it, also where a new process sends that.
 fn breaks(restart: bool, change: impl FnOnce(&mut Model)) -> Vec<(Vec<BreakCause>, u32, u32)> {
     let mut model = talk();
-    let since = if restart { 0 } else { model.bench.events.len() };
+    let mut since = model.bench.events.len();
     change(&mut model);
+    let mut all = Vec::new();
     if restart {
+        // A process that ends takes along what it told.
+        all = told(&model, since);
         model.another_process(true);
+        since = 0;
     }
     model.asks("next");
     model.answers(&[]);
     model.asks("and next");
-    told(&model, since)
+    all.extend(told(&model, since));
+    all
 }
 
 fn words(text: &str) -> Vec<Content> {

@@ -5,7 +5,7 @@ use super::bench::SUMMARY;
 use super::{Bench, settings};
 use std::collections::BTreeSet;
 use threadhold::engine::compact::record::{Compaction, Mode, Status, Trigger};
-use threadhold::engine::id::{CompactionId, MessageId, PinId, SessionId};
+use threadhold::engine::id::{CompactionId, MessageId, Ordinal, PinId, SessionId};
 use threadhold::engine::message::{Body, Content};
 use threadhold::engine::prompt::item::{Item, Role, Shown};
 use threadhold::engine::prompt::pins::Pinned;
@@ -20,7 +20,7 @@ use threadhold::engine::session::undo::{CannotUndo, Way};
 use threadhold::store::Store;
 
 /// Words that stand in one message each.
-fn marked(mark: &str, chars: usize) -> String {
+pub(super) fn marked(mark: &str, chars: usize) -> String {
     format!("{mark} ").repeat(chars / (mark.len() + 1) + 1)
 }
 
@@ -29,7 +29,7 @@ fn in_window(window: u32) -> Settings {
 }
 
 /// A session with two turns of three rounds each, whose results are this long.
-fn talked(window: u32, chars: usize) -> Bench {
+pub(super) fn talked(window: u32, chars: usize) -> Bench {
     let mut bench =
         Bench::with(Driver::Sidecar, in_window(window), vec![super::bench::tool("read", Default::default())]);
     for turn in ["first", "second"] {
@@ -66,11 +66,11 @@ fn made(bench: &mut Bench, command: Command) -> Compaction {
     }
 }
 
-fn compact(bench: &mut Bench) -> Compaction {
+pub(super) fn compact(bench: &mut Bench) -> Compaction {
     made(bench, Command::Compact(Compact::default()))
 }
 
-fn undo(bench: &mut Bench) -> CompactionId {
+pub(super) fn undo(bench: &mut Bench) -> CompactionId {
     match answer(bench, Command::Undo(None)) {
         Ok(Answer::Undone(undone)) => undone.id,
         other => panic!("not undone: {other:?}"),
@@ -174,8 +174,8 @@ fn p6_where_an_undo_does_not_fit_each_way_on_is_one() {
 
     // Made again, with a focus, and with a message that the first one hid.
     assert_eq!(*again, record.id);
-    let keep = message_of(&bench, "first_result_1");
-    assert!(messages.contains(&keep) && times(&drafted(&bench).items, "first_result_1 first_result_1") == 0);
+    let keep = message_of(&bench, "first_result_0");
+    assert!(messages.contains(&keep) && times(&drafted(&bench).items, "first_result_0 first_result_0") == 0);
     let redo = Compact {
         focus: Some("the first results".into()),
         redo: Some(again.clone()),
@@ -191,7 +191,7 @@ fn p6_where_an_undo_does_not_fit_each_way_on_is_one() {
     assert_eq!(bench.session.transcript().compactions()[0].status, Status::Undone);
     assert_eq!(bench.session.pins()[0].what, Pinned::Message(keep));
     let items = asked(&mut bench);
-    assert_eq!(times(&items, "first_result_1 first_result_1"), 1);
+    assert_eq!(times(&items, "first_result_0 first_result_0"), 1);
 
     // Brought back as a pin.
     let (mut bench, _) = too_large_without();
@@ -330,6 +330,17 @@ fn messages_that_are_left_out_are_in_no_prompt_and_come_back() {
     undo(&mut bench);
     undo(&mut bench);
     assert_eq!(drafted(&bench).items, before);
+}
+
+#[test]
+fn a_request_that_is_left_out_takes_the_rounds_of_its_turn_along() {
+    let mut bench = talked(8000, 2400);
+    let request = message_of(&bench, "first_request");
+    let record = made(&mut bench, Command::Exclude(vec![request]));
+    let second = bench.session.transcript().turns()[1].first;
+    assert_eq!(record.excluded, (0..second.0).map(Ordinal).collect());
+    let items = asked(&mut bench);
+    assert_eq!((items[0].role, texts(&items).contains("first_")), (Role::User, false));
 }
 
 #[test]

@@ -1,0 +1,101 @@
+//! A compaction that the user undid is not made again by itself until something new was said: neither in silence, nor
+//! beside a turn, nor before one. Undo itself is in `by_hand`.
+
+use super::Bench;
+use super::bench::{settings, text};
+use super::by_hand::{compact, marked, talked, undo};
+use threadhold::engine::compact::policy::{Stage, Triggers};
+use threadhold::engine::message::{Body, NewMessage};
+use threadhold::engine::session::effect::Purpose;
+use threadhold::engine::session::history_turn::HistoryTurn;
+use threadhold::engine::session::input::{Command, Compact, Input, Render, Summarize, Timer};
+use threadhold::engine::session::settings::Settings;
+use threadhold::engine::session::stored::Driver;
+use threadhold::engine::settings::PerMille;
+
+/// The session obeys these triggers and no others.
+fn triggered(bench: &mut Bench, change: impl FnOnce(&mut Triggers)) {
+    let mut settings: Settings = bench.session.settings().clone();
+    settings.policy.limit_history = Stage::Off;
+    settings.policy.min_new_tokens = Some(0);
+    settings.policy.triggers.pre_turn = None;
+    settings.policy.triggers.background = None;
+    change(&mut settings.policy.triggers);
+    bench.step(Input::Settings(Box::new(settings)));
+}
+
+fn is_summed_up(bench: &Bench) -> bool {
+    bench.asked.iter().any(|ask| ask.1 == Purpose::Summary)
+}
+
+/// Two turns whose compaction was undone.
+fn undone() -> Bench {
+    let mut bench = talked(8000, 1200);
+    compact(&mut bench);
+    undo(&mut bench);
+    bench
+}
+
+/// rows: V10
+#[test]
+fn silence_does_not_bring_an_undone_compaction_back() {
+    let mut bench = undone();
+    triggered(&mut bench, |triggers| triggers.idle_secs = Some(0));
+    bench.step(Input::Expired(Timer::Idle));
+    assert!(!is_summed_up(&bench));
+    bench.another_process();
+    triggered(&mut bench, |triggers| triggers.idle_secs = Some(0));
+    bench.step(Input::Expired(Timer::Idle));
+    assert!(!is_summed_up(&bench), "also after a restart");
+    bench.asks("something new");
+    bench.says("So be it.", &[]);
+    bench.step(Input::Expired(Timer::Idle));
+    assert!(is_summed_up(&bench));
+}
+
+/// rows: V10
+#[test]
+fn nothing_is_prepared_or_compacted_again_for_an_answer_that_is_only_given_anew() {
+    let of_turn: fn(&mut Triggers) = |triggers| triggers.background = Some(PerMille::new(10));
+    let before: fn(&mut Triggers) = |triggers| triggers.user_turns = Some(1);
+    for trigger in [of_turn, before] {
+        let mut bench = talked(8000, 1200);
+        bench.asks(&marked("third_request", 60));
+        bench.says("It is done.", &[]);
+        compact(&mut bench);
+        undo(&mut bench);
+        triggered(&mut bench, trigger);
+        bench.command(Command::Regenerate { key: None });
+        assert_eq!(bench.asked.iter().map(|ask| ask.1).collect::<Vec<_>>(), [Purpose::Turn]);
+        bench.says("It is done again.", &[]);
+        bench.asks("something new");
+        assert!(is_summed_up(&bench));
+    }
+}
+
+/// rows: V10
+#[test]
+fn a_render_of_the_same_history_shows_it_as_it_is_after_an_undo() {
+    let mut bench = Bench::with(Driver::Editor, settings(), Vec::new());
+    triggered(&mut bench, |triggers| triggers.pre_turn = Some(PerMille::new(500)));
+    let turn = |n: usize| {
+        let request = NewMessage { external_id: Some(format!("e{n}")), ..NewMessage::user("go on") };
+        let said = NewMessage::new(Body::assistant(&text(3000), vec![]));
+        let messages = std::iter::once(request).chain((n < 3).then_some(said)).collect();
+        HistoryTurn { external_id: Some(format!("e{n}")), detailed: true, messages, metadata: Vec::new() }
+    };
+    let render = |bench: &mut Bench| {
+        let history = Some((1..3).map(turn).collect());
+        let render =
+            Render { history, current: Some(turn(3)), summarize: Summarize::Auto, ..Render::default() };
+        bench.command(Command::Render(Box::new(render)))
+    };
+    render(&mut bench);
+    assert!(is_summed_up(&bench));
+    bench.says("", &[]);
+    undo(&mut bench);
+    let to = render(&mut bench);
+    assert!(matches!(bench.reply(to), Some(Ok(_))) && !is_summed_up(&bench));
+    let to = bench.command(Command::Compact(Compact::default()));
+    assert!(bench.reply(to).is_none() && is_summed_up(&bench), "the user's word counts");
+}
