@@ -215,20 +215,20 @@ fn size() -> impl Strategy<Value = u16> {
 
 fn set() -> impl Strategy<Value = Set> {
     prop_oneof![
-        Just(Set::Same),
-        (0u8..4).prop_map(Set::Rounds),
-        Just(Set::Interval),
-        Just(Set::Titles),
-        Just(Set::NoModel),
-        Just(Set::NoTools),
-        Just(Set::Permits),
-        any::<bool>().prop_map(Set::Window),
-        Just(Set::Off),
-        Just(Set::Ask),
-        Just(Set::NoConsent),
-        Just(Set::Idle),
-        Just(Set::Exit),
-        any::<bool>().prop_map(Set::OwnTools),
+        1 => Just(Set::Same),
+        1 => (0u8..4).prop_map(Set::Rounds),
+        1 => Just(Set::Interval),
+        1 => Just(Set::Titles),
+        1 => Just(Set::NoModel),
+        1 => Just(Set::NoTools),
+        1 => Just(Set::Permits),
+        1 => any::<bool>().prop_map(Set::Window),
+        1 => Just(Set::Off),
+        4 => Just(Set::Ask),
+        1 => Just(Set::NoConsent),
+        1 => Just(Set::Idle),
+        1 => Just(Set::Exit),
+        1 => any::<bool>().prop_map(Set::OwnTools),
     ]
 }
 

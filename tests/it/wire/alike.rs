@@ -64,6 +64,9 @@ impl Names {
                 {
                     named.insert("tokens".to_owned(), "<tokens>".into());
                 }
+                if named.get("measure").is_some_and(|measure| measure == "seconds") {
+                    named.insert("now".to_owned(), "<seconds>".into());
+                }
                 Value::Object(named)
             }
             _ => value.clone(),

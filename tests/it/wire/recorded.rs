@@ -145,7 +145,11 @@ fn p12_the_conversations_fit_the_schema() {
 /// Numbers in the place of the names that stand for numbers.
 fn named_away(value: &Value) -> Value {
     match value {
-        Value::String(text) if ["<pid>", "<milliseconds>", "<tokens>"].contains(&text.as_str()) => 0.into(),
+        Value::String(text)
+            if ["<pid>", "<milliseconds>", "<seconds>", "<tokens>"].contains(&text.as_str()) =>
+        {
+            0.into()
+        }
         Value::Array(values) => values.iter().map(named_away).collect(),
         Value::Object(fields) => {
             Value::Object(fields.iter().map(|(key, value)| (key.clone(), named_away(value))).collect())
