@@ -256,9 +256,14 @@ element and nothing else; call no tool.\n{SUMMARY_OPEN}…{SUMMARY_CLOSE}",
 
 /// The ledger as lines, with the names that came from each file behind its path. What is left out is counted.
 pub fn ledger_text(lists: &[List], names: &BTreeMap<Place, Vec<&str>>) -> String {
-    let with_names = |place: &Place, line: &str| match names.get(place) {
-        Some(names) => format!("{line}: {}\n", names.join(" ")),
-        None => format!("{line}\n"),
+    let with_names = |place: &Place, line: &str| {
+        // A file's own name stands in front.
+        let name = place.name();
+        let others = names.get(place).into_iter().flatten().filter(|known| **known != name);
+        match others.copied().collect::<Vec<_>>().as_slice() {
+            [] => format!("{line}\n"),
+            others => format!("{line}: {}\n", others.join(" ")),
+        }
     };
     let is_headed = |place: &&Place| {
         lists.iter().flat_map(|list| &list.lines).any(|line| line.place.as_ref() == Some(*place))
