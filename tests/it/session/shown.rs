@@ -39,9 +39,11 @@ impl Shown {
             match phase {
                 Phase::Accepted => drop(self.before.entry(id.clone()).or_insert_with(|| self.items.clone())),
                 Phase::Undone => {
-                    let Some(before) = self.before.remove(id).filter(|_| updates.len() == 1) else {
+                    // One that another takes the place of may come back, and what stood before it with it.
+                    if updates.len() != 1 {
                         continue;
-                    };
+                    }
+                    let Some(before) = self.before.remove(id) else { continue };
                     assert_eq!(prompt.items.get(..before.len()), Some(&before[..]), "P6: {id}");
                     is_compared = true;
                 }
