@@ -6,7 +6,7 @@ use threadhold::engine::compact::ladder::{CannotFit, Outcome, Step};
 use threadhold::engine::compact::metadata;
 use threadhold::engine::compact::policy::{OFF, Retention, Stage};
 use threadhold::engine::compact::record::{Mode, ModeRequested, Strength};
-use threadhold::engine::message::{Body, Content, NewMessage};
+use threadhold::engine::message::{Body, Content, Image, NewMessage};
 use threadhold::engine::prompt::item::{Channel, Role, Shown};
 use threadhold::engine::prompt::request::{Completion, StopReason, ToolChoice};
 use threadhold::engine::prompt::{self, CutReason};
@@ -178,7 +178,7 @@ fn metadata_names_the_round_and_the_text_and_makes_the_record_again() {
     assert_eq!(metadata::own_part(&back.threadhold, &back.text).expect("a record").record, record);
 }
 
-/// rows: V34
+/// rows: V34, C35
 #[test]
 fn what_a_summarizer_did_not_see_is_said() {
     let mut session = overflowing();
@@ -192,7 +192,34 @@ fn what_a_summarizer_did_not_see_is_said() {
     let Step::Accepted(record) = step else { panic!("accepted") };
     assert!(record.input_truncated);
     assert!(seen.contains("bytes left out"), "the cut stands where it was made");
+    // The start and the end of a long result stay, and so does what came of it.
+    for (start, end) in
+        [("src/parser.rs line 0 ", "src/parser.rs line 12"), ("Cargo.toml line 0 ", "Cargo.toml line 11")]
+    {
+        assert!(seen.contains(start) && seen.contains(end), "{start} … {end}");
+    }
+    assert!(seen.contains("[calls edit") && seen.contains("The parser is fixed."), "{seen}");
     assert!(seen.contains("Use nom, not regex."));
+}
+
+/// rows: M12
+#[test]
+fn a_request_with_a_picture_goes_through_the_same_plan() {
+    let names = |with_picture: bool| {
+        let mut session = overflowing();
+        session.says("So far.");
+        let mut content = vec![Content::Text("And this one?".into())];
+        content.extend(
+            with_picture
+                .then(|| Content::Image(Image { media_type: "image/png".into(), data: "AAAA".into() })),
+        );
+        session.transcript.append_turn(NewMessage::new(Body::User(content)), &QuarterOfChars);
+        session.compact(Some(answered(SUMMARY)));
+        let prompt = session.render().expect("fits");
+        assert_eq!(prompt.items.last().map(|item| item.parts.len()), Some(1 + usize::from(with_picture)));
+        prompt.plan.sections.iter().map(|section| section.name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(true), names(false));
 }
 
 /// rows: V31

@@ -6,6 +6,7 @@ use serde_json::Value;
 use threadhold::engine::delta::Delta;
 use threadhold::engine::message::{AssistantPart, Body, Content, ToolCall, ToolResult};
 use threadhold::engine::prompt::item::{Approval, Item, Tool};
+use threadhold::engine::prompt::pins::Pinned;
 use threadhold::engine::prompt::request::{Answer, StopReason};
 use threadhold::engine::session::effect::Purpose;
 use threadhold::engine::session::input::{
@@ -87,6 +88,8 @@ pub fn said(item: &Item) -> String {
 pub struct Enactment {
     pub bench: Bench,
     summarizer: Summarizer,
+    /// What was pinned.
+    pub pinned: Vec<String>,
     /// Messages of the transcript that had no place, because nobody was asked.
     pub passed_over: usize,
 }
@@ -104,7 +107,12 @@ impl Enactment {
         let tools: Vec<Tool> = names.into_iter().map(|name| tool(name, Approval::Allow)).collect();
         let model = ModelFacts { window, ..settings().model };
         let settings = Settings { model, round_limit: u32::MAX, ..settings() };
-        Self { bench: Bench::with(Driver::Sidecar, settings, tools), summarizer, passed_over: 0 }
+        Self {
+            bench: Bench::with(Driver::Sidecar, settings, tools),
+            summarizer,
+            pinned: Vec::new(),
+            passed_over: 0,
+        }
     }
 
     /// Lives through all of it.
@@ -185,6 +193,13 @@ impl Enactment {
             self.bench.command(Command::CancelTurn { turn: None, queued: true });
         }
         assert!(self.bench.session.is_at_rest());
+    }
+
+    /// The user pins a text.
+    pub fn pins(&mut self, text: &str) {
+        let reply = self.bench.command(Command::Pin(Pinned::Text(text.into())));
+        assert!(matches!(self.bench.reply(reply), Some(Ok(_))), "{:?}", self.bench.reply(reply));
+        self.pinned.push(text.to_owned());
     }
 
     /// Somebody asks for a compaction; whether there was one.

@@ -72,6 +72,9 @@ fn after_five_compactions(import: &Import, window: u32, summarizer: Summarizer, 
     let commands: Vec<&(String, Option<i32>)> = done.ran.iter().filter(|ran| !shows(&all, ran)).collect();
     assert!(commands.len() <= left_out("# Commands run"), "{name}: {commands:?}\n{}", record.block);
     assert_eq!(all.matches("<conversation-summary>").count(), 1, "{name}: one block");
+    for pin in &session.pinned {
+        assert_eq!(prompt.iter().filter(|text| *text == pin).count(), 1, "{name}: {pin}");
+    }
     assert!(!all.contains("rm -rf /\"}"), "{name}: what a summarizer asked for is nowhere");
 }
 
@@ -80,6 +83,7 @@ fn sentinel_turn(session: &mut Enactment, n: usize) {
     let call = |id: &str, tool: &str, arguments: serde_json::Value| {
         ToolCall::new(&format!("{id}-{n}"), tool, &arguments.to_string())
     };
+    session.pins(&format!("Pinned fact {n}: the port is {}.", 4000 + n));
     session.asks(vec![Content::Text(format!("Sentinel request {n}: keep to rule {n}.").into())]);
     let path = format!("src/sentinel_{n}.rs");
     session.says("", vec![call("w", "write", json!({"path": path, "content": "x"}))]);

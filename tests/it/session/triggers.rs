@@ -81,7 +81,9 @@ fn fails(bench: &mut Bench, purpose: Purpose) {
     done(bench, purpose, Err("out of order".into()));
 }
 
-/// rows: C18 V3 V18
+/// Whoever groups tools by what the prompt holds hears of the compaction before the next answer begins.
+///
+/// rows: C18 V3 V18 V36
 #[test]
 fn a_turn_that_begins_near_the_limit_is_compacted_before_its_model_is_asked() {
     let mut bench = bench(|policy| policy.triggers.pre_turn = Some(PerMille::new(800)));
