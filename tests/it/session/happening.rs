@@ -224,7 +224,7 @@ fn set() -> impl Strategy<Value = Set> {
         1 => Just(Set::Permits),
         1 => any::<bool>().prop_map(Set::Window),
         1 => Just(Set::Off),
-        3 => Just(Set::Ask),
+        6 => Just(Set::Ask),
         1 => Just(Set::NoConsent),
         1 => Just(Set::Idle),
         1 => Just(Set::Exit),
@@ -308,15 +308,16 @@ fn command() -> BoxedStrategy<Happening> {
         1 => any::<bool>().prop_map(|calls| Happening::Restores { calls }),
         1 => (0u8..3).prop_map(Happening::Drafts),
         1 => Just(Happening::Notices),
-        1 => set().prop_map(Happening::Configures),
+        3 => set().prop_map(Happening::Configures),
         1 => set().prop_map(Happening::SharedSettings),
         1 => (0u8..3).prop_map(Happening::Scopes),
         1 => (0u8..3).prop_map(Happening::Approvals),
         1 => any::<bool>().prop_map(|titled| Happening::Opens { titled }),
         6 => (prop::bool::weighted(0.3), prop::option::weighted(0.2, any::<u8>()), prop::bool::weighted(0.2))
             .prop_map(|(redo, keep, preview)| Happening::Compacts { redo, keep, preview }),
-        2 => prop::option::weighted(0.4, any::<u8>()).prop_map(Happening::Undoes),
-        5 => (any::<u8>(), size()).prop_map(|(nth, size)| Happening::EditsSummary { nth, size }),
+        6 => prop::option::weighted(0.4, any::<u8>()).prop_map(Happening::Undoes),
+        10 => (any::<u8>(), prop_oneof![size(), 900u16..5000])
+            .prop_map(|(nth, size)| Happening::EditsSummary { nth, size }),
         2 => (any::<u8>(), prop::option::weighted(0.3, any::<u8>()))
             .prop_map(|(nth, more)| Happening::Excludes(nth, more)),
         2 => prop_oneof![3 => any::<u8>().prop_map(Ok), 1 => size().prop_map(Err)].prop_map(Happening::Pins),

@@ -31,12 +31,15 @@ impl Shown {
         assert_eq!(lost, 0, "a message is neither shown nor reported");
         assert_eq!(pair_faults(&prompt.items), []);
         // What changed the past changed what an undo gives back.
-        if std::mem::replace(&mut self.cuts, transcript.cuts()) != transcript.cuts() {
+        let is_cut = std::mem::replace(&mut self.cuts, transcript.cuts()) != transcript.cuts();
+        if is_cut {
             self.before.clear();
         }
         let mut is_compared = false;
         for (phase, id) in updates {
             match phase {
+                // What was shown between a cut and a compaction of one step is not known here.
+                Phase::Accepted if is_cut => {}
                 Phase::Accepted => drop(self.before.entry(id.clone()).or_insert_with(|| self.items.clone())),
                 Phase::Undone => {
                     // One that another takes the place of may come back, and what stood before it with it.
