@@ -226,7 +226,7 @@ impl Session {
     /// The context as figures, over its limit or not.
     pub(super) fn inspect(&self, counter: &str, now: Time) -> Option<Inspection> {
         let scale = self.scale(&self.settings.model);
-        let budget = self.budget_in(scale, &self.settings.model, None).ok()?;
+        let budget = self.budget().ok()?;
         let source = prompt::Source { transcript: &self.transcript, fixed: &self.fixed, budget };
         let in_force = self.transcript.in_force();
         let drafted = prompt::draft(source, in_force);
