@@ -155,14 +155,14 @@ fn is_worth_it(source: Source<'_>, policy: &Policy, tokens: u32) -> bool {
 }
 
 /// User turns that a prompt shows as they were said.
-fn shown_turns(transcript: &Transcript) -> u32 {
+pub fn shown_turns(transcript: &Transcript) -> u32 {
     let resume = resume_at(transcript);
     let shown = transcript.turns().iter().filter(|turn| turn.first >= resume && !turn.requests.is_empty());
     u32::try_from(shown.count()).unwrap_or(u32::MAX)
 }
 
 /// Messages that a prompt shows as they were said.
-fn shown_messages(transcript: &Transcript) -> u32 {
+pub fn shown_messages(transcript: &Transcript) -> u32 {
     let shown = transcript.range(resume_at(transcript), Ordinal(u32::MAX));
     u32::try_from(shown.iter().filter(|message| !message.is_hidden()).count()).unwrap_or(u32::MAX)
 }
