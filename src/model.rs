@@ -1,76 +1,74 @@
-//! Asking a model: the trait that every wire implements and the classes of what can go wrong. No wire is here, no
-//! retry, and no judgement of an answer.
+//! Asking a model: the trait that every model implements, what it says while it answers, and the classes of what can go
+//! wrong. How a provider is spoken to is in `wire`, the posting in `remote`; no judgement of an answer is here.
 
+pub mod error;
+pub mod frames;
 pub mod overflow;
+pub mod remote;
+pub mod retry;
 pub mod scripted;
+pub mod wire;
 
-use crate::engine::prompt::request::{Completion, Request};
+use crate::engine::delta::{Delta, Draft};
+use crate::engine::prompt::request::{Answer, Completion, Request};
+pub use error::ModelError;
 use std::future::Future;
 use std::pin::Pin;
-use thiserror::Error;
 
-/// The answer to come. Dropping it cancels the call.
-pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Completion, ModelError>> + Send + 'a>>;
+/// The answer to come. Dropping it cancels the call and closes its connection.
+pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Answer, ModelError>> + Send + 'a>>;
+
+/// The answer to come, as text.
+pub type Completing<'a> = Pin<Box<dyn Future<Output = Result<Completion, ModelError>> + Send + 'a>>;
+
+/// Who is told what a model says while it answers.
+pub type Hear<'a> = &'a mut (dyn FnMut(Said) + Send);
+
+/// What a model says while it answers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Said {
+    /// The answer goes on.
+    Delta(Delta),
+    /// Something came that says nothing: the call is alive.
+    Alive,
+    /// The provider could not answer and is asked again after a while. Nothing was said before.
+    Retrying(Retrying),
+}
+
+/// A call that is made again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retrying {
+    /// Which attempt comes next; the first one is 1.
+    pub attempt: u32,
+    /// After how long, in milliseconds.
+    pub delay_ms: u64,
+    /// Why the one before came to nothing, for people.
+    pub reason: String,
+}
 
 /// Something that answers requests.
 ///
-/// The future is boxed so that the trait can be used as `dyn Model`: which model summarizes is a setting.
+/// The futures are boxed so that the trait can be used as `dyn Model`: which model answers is a setting.
 pub trait Model: Send {
     /// The model's name as records and figures show it.
     fn name(&self) -> &str;
 
-    /// Asks once. Nothing happens before the future is polled; there is one call at a time.
-    fn complete<'a>(&'a mut self, request: &'a Request) -> Answer<'a>;
-}
+    /// Asks once. Nothing happens before the future is polled; there is one call at a time. What was handed to `hear`
+    /// stands, also where the call then fails; the answer states of its words and calls only what it did not hear.
+    fn answer<'a>(&'a mut self, request: &'a Request, hear: Hear<'a>) -> Answering<'a>;
 
-/// Why a model did not answer, by class: what to do next depends on the class, never on the wording.
-///
-/// A reason is the provider's text and is shown to people; whoever fills it in keeps keys out of it.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum ModelError {
-    /// The request is larger than the window; the ladder goes on with the limit that was learned.
-    #[error("the request is larger than the model's window")]
-    ContextOverflow {
-        /// The window as the provider stated it, in tokens.
-        limit: Option<u32>,
-        /// What the request needed as the provider stated it, in tokens.
-        needed: Option<u32>,
-    },
-    /// Too many requests or tokens in a span of time.
-    #[error("the model's rate limit is reached")]
-    RateLimited {
-        /// When the provider wants to be asked again.
-        retry_after_ms: Option<u64>,
-    },
-    /// The provider has no room at the moment.
-    #[error("the model is overloaded")]
-    Overloaded,
-    /// The key is missing, wrong or not allowed to do this.
-    #[error("the model's key was not accepted")]
-    Auth,
-    /// No connection, or a broken one.
-    #[error("the model could not be reached: {reason}")]
-    Network {
-        /// What broke.
-        reason: String,
-    },
-    /// The provider would not answer this request. A model that says so itself gives a completion with
-    /// [`StopReason::Refused`](crate::engine::prompt::request::StopReason::Refused).
-    #[error("the model's provider refused the request")]
-    Refused,
-    /// The caller gave up.
-    #[error("the call was cancelled")]
-    Cancelled,
-    /// The answer could not be read.
-    #[error("the model's answer could not be read: {reason}")]
-    CorruptStream {
-        /// What was wrong with it.
-        reason: String,
-    },
-    /// The provider did not understand the request; asking again does not help.
-    #[error("the model's provider did not accept the request: {reason}")]
-    BadRequest {
-        /// What the provider said.
-        reason: String,
-    },
+    /// Asks once, for what the answer is as text.
+    fn complete<'a>(&'a mut self, request: &'a Request) -> Completing<'a> {
+        Box::pin(async move {
+            let mut draft = Draft::default();
+            let mut fold = |said| {
+                if let Said::Delta(delta) = said {
+                    // Arguments of a call that was never set are nobody's.
+                    drop(draft.fold(delta));
+                }
+            };
+            let answer = self.answer(request, &mut fold).await?;
+            Ok(answer.completion(&draft))
+        })
+    }
 }

@@ -38,6 +38,7 @@ pub mod breaks;
 mod command;
 mod compaction;
 pub mod effect;
+pub mod endpoint;
 pub mod event;
 mod found;
 pub mod history_turn;

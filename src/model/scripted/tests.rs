@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::engine::prompt::item::{Item, Role};
+use crate::engine::prompt::request::Completion;
 use std::task::{Context, Poll, Waker};
 
 fn ask(model: &mut Scripted, request: &Request) -> Poll<Result<Completion, ModelError>> {
@@ -14,6 +15,10 @@ fn answer_of(behave: &str, request: &Request) -> Result<Completion, ModelError> 
         Poll::Ready(answer) => answer,
         Poll::Pending => panic!("{behave} did not answer"),
     }
+}
+
+fn overloaded() -> ModelError {
+    ModelError::Overloaded { retry_after_ms: None, reason: "the fixture says so".into() }
 }
 
 fn text_of(behave: &str, request: &Request) -> String {
@@ -144,7 +149,7 @@ fn answers_that_are_no_summary() {
     assert_eq!(none("empty"), (true, 0, StopReason::End));
     assert_eq!(none("toolCall"), (true, 1, StopReason::ToolUse));
     assert_eq!(none("refuse"), (false, 0, StopReason::Refused));
-    assert_eq!(answer_of("error", &chat()), Err(ModelError::Overloaded));
+    assert_eq!(answer_of("error", &chat()), Err(overloaded()));
 }
 
 #[test]
@@ -185,7 +190,7 @@ fn answers_are_used_up_in_order() {
     let fixture = r#"{"name": "n", "answers": [{"behave": "empty"}, {"behave": "error"}], "then": "noTag"}"#;
     let mut model = Scripted::from_json(fixture).unwrap();
     assert!(matches!(ask(&mut model, &chat()), Poll::Ready(Ok(answer)) if answer.text.is_empty()));
-    assert_eq!(ask(&mut model, &chat()), Poll::Ready(Err(ModelError::Overloaded)));
+    assert_eq!(ask(&mut model, &chat()), Poll::Ready(Err(overloaded())));
     for _ in 0..2 {
         assert!(
             matches!(ask(&mut model, &chat()), Poll::Ready(Ok(answer)) if answer.text.starts_with("## Goal"))
@@ -197,7 +202,7 @@ fn answers_are_used_up_in_order() {
 fn a_call_that_is_dropped_before_it_began_uses_up_nothing() {
     let mut model = Scripted::from_json(r#"{"answers": [{"behave": "error"}]}"#).unwrap();
     drop(model.complete(&chat()));
-    assert_eq!(ask(&mut model, &chat()), Poll::Ready(Err(ModelError::Overloaded)));
+    assert_eq!(ask(&mut model, &chat()), Poll::Ready(Err(overloaded())));
 }
 
 #[test]

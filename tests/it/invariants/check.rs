@@ -8,17 +8,17 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use threadhold::engine::compact::policy::Retention;
 use threadhold::engine::compact::record::{Compaction, Mode, Status, Trigger};
 use threadhold::engine::id::Ordinal;
-use threadhold::engine::message::{Body, Message};
+use threadhold::engine::message::{AssistantPart, Body, Message};
 use threadhold::engine::prompt::item::Role;
 use threadhold::engine::prompt::order::SystemText;
-use threadhold::engine::prompt::request::{Completion, Request};
+use threadhold::engine::prompt::request::Request;
 use threadhold::engine::prompt::system::Fixed;
 use threadhold::engine::prompt::{self, Prompt, Source};
 use threadhold::engine::settings::{Budget, BudgetSettings};
 use threadhold::engine::tokens::TokenCount;
 use threadhold::engine::transcript::Transcript;
 use threadhold::model::scripted::Scripted;
-use threadhold::model::{Answer, Model, ModelError};
+use threadhold::model::{Answering, Hear, Model};
 use threadhold::replay::{DEFAULT_SYSTEM, Options, Render, Replayed, Unfit, Watch, replay};
 
 /// A model that puts a word of its own into each of its summaries and tells what it was asked.
@@ -33,20 +33,20 @@ impl Model for Marked {
         self.inner.name()
     }
 
-    fn complete<'a>(&'a mut self, request: &'a Request) -> Answer<'a> {
+    fn answer<'a>(&'a mut self, request: &'a Request, hear: Hear<'a>) -> Answering<'a> {
         self.answers += 1;
         let mark = format!("## State\n- sentinel_of_answer_{};", self.answers);
         // The receiver is there as long as the replay.
         let _ = self.asked.send(request.clone());
-        let answer = self.inner.complete(request);
+        let answer = self.inner.answer(request, hear);
         Box::pin(async move {
-            let Completion { text, calls, stop, output_tokens } = answer.await?;
-            Ok::<_, ModelError>(Completion {
-                text: text.replace("## State", &mark),
-                calls,
-                stop,
-                output_tokens,
-            })
+            let mut answer = answer.await?;
+            for part in answer.parts.iter_mut().flatten() {
+                if let AssistantPart::Text(text) = part {
+                    *text = text.replace("## State", &mark).into();
+                }
+            }
+            Ok(answer)
         })
     }
 }

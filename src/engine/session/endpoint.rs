@@ -1,0 +1,94 @@
+//! Where a model is asked, as settings say it: data that belongs to a session and is stored with it. Never a key, only the
+//! name under which one is found; and no asking, which is `crate::model`'s.
+
+use serde::{Deserialize, Serialize};
+
+/// How a provider is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wire {
+    /// Chat Completions: OpenAI, OpenRouter, DeepSeek, Copilot, vLLM, llama-server, LM Studio.
+    OpenaiChat,
+    /// Responses of OpenAI.
+    OpenaiResponses,
+    /// Messages of Anthropic.
+    Anthropic,
+    /// The native chat of Ollama.
+    Ollama,
+    /// A fixture in place of a provider; the base URL is the file's path, the one that is built in where there is none.
+    Scripted,
+}
+
+/// Where a model is asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Endpoint {
+    /// How.
+    pub wire: Wire,
+    /// The address, without a secret; the provider's own where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    /// The name of the key: an environment variable, or one that the client gave. The wire's usual one where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_env: Option<String>,
+    /// Whether answers come over a WebSocket; `openai-responses` alone has one.
+    #[serde(default)]
+    pub socket: bool,
+}
+
+impl Wire {
+    /// All of them, with their names in settings.
+    pub const ALL: [(&'static str, Self); 5] = [
+        ("openai-chat", Self::OpenaiChat),
+        ("openai-responses", Self::OpenaiResponses),
+        ("anthropic", Self::Anthropic),
+        ("ollama", Self::Ollama),
+        ("scripted", Self::Scripted),
+    ];
+
+    /// Its name in settings.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, wire)| *wire == self).map_or("", |(name, _)| name)
+    }
+
+    /// The wire of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, wire)| *wire)
+    }
+
+    /// Where the provider is asked if nobody says where.
+    pub fn usual_url(self) -> &'static str {
+        match self {
+            Self::OpenaiChat | Self::OpenaiResponses => "https://api.openai.com/v1",
+            Self::Anthropic => "https://api.anthropic.com/v1",
+            Self::Ollama => "http://127.0.0.1:11434",
+            Self::Scripted => "",
+        }
+    }
+
+    /// The variable that holds the key if nobody says which; nothing where none is needed.
+    pub fn usual_key(self) -> Option<&'static str> {
+        match self {
+            Self::OpenaiChat | Self::OpenaiResponses => Some("OPENAI_API_KEY"),
+            Self::Anthropic => Some("ANTHROPIC_API_KEY"),
+            Self::Ollama | Self::Scripted => None,
+        }
+    }
+}
+
+impl Endpoint {
+    /// A wire where its provider is.
+    pub fn of(wire: Wire) -> Self {
+        Self { wire, base_url: None, key_env: None, socket: false }
+    }
+
+    /// The address, without a slash at its end.
+    pub fn url(&self) -> &str {
+        self.base_url.as_deref().unwrap_or(self.wire.usual_url()).trim_end_matches('/')
+    }
+
+    /// The name of the key.
+    pub fn key_name(&self) -> Option<&str> {
+        self.key_env.as_deref().or(self.wire.usual_key())
+    }
+}

@@ -1,0 +1,347 @@
+//! Why a model did not answer, by class: what to do next depends on the class, never on the wording. How a class is read
+//! from a status, headers and a body; not what follows from it.
+
+use super::overflow;
+use crate::engine::prompt::request::{Failure, Overflow};
+use serde_json::Value;
+use thiserror::Error;
+
+/// The longest of a provider's own words that are repeated, in bytes.
+const MOST_REASON: usize = 600;
+
+/// Why a model did not answer.
+///
+/// A reason is the provider's text and is shown to people; whoever fills it in keeps keys out of it.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ModelError {
+    /// The request is larger than the window; the ladder goes on with the limit that was learned.
+    #[error("the request is larger than the model's window")]
+    ContextOverflow {
+        /// The window as the provider stated it, in tokens.
+        limit: Option<u32>,
+        /// What the request needed as the provider stated it, in tokens.
+        needed: Option<u32>,
+    },
+    /// One request has more tokens than the provider takes in a span of time: waiting does not help, less does.
+    #[error("the request is larger than the model's rate limit takes at once")]
+    TooLargeForRate {
+        /// The most in a span, in tokens.
+        limit: Option<u32>,
+        /// What the request has, in tokens.
+        needed: Option<u32>,
+    },
+    /// Too many requests or tokens in a span of time.
+    #[error("the model's rate limit is reached: {reason}")]
+    RateLimited {
+        /// When the provider wants to be asked again.
+        retry_after_ms: Option<u64>,
+        /// What the provider said.
+        reason: String,
+    },
+    /// The account has nothing left; asking again does not help.
+    #[error("the model's account has no quota left: {reason}")]
+    Quota {
+        /// What the provider said.
+        reason: String,
+    },
+    /// The provider has no room at the moment, or broke.
+    #[error("the model's provider is overloaded: {reason}")]
+    Overloaded {
+        /// When the provider wants to be asked again.
+        retry_after_ms: Option<u64>,
+        /// What the provider said.
+        reason: String,
+    },
+    /// The key is missing, wrong or not allowed to do this.
+    #[error("the model's key was not accepted: {reason}")]
+    Auth {
+        /// What the provider said.
+        reason: String,
+    },
+    /// No connection, a broken one, or a silent one.
+    #[error("the model could not be reached: {reason}")]
+    Network {
+        /// What broke.
+        reason: String,
+    },
+    /// The provider would not answer this request. A model that says so itself gives an answer with
+    /// [`StopReason::Refused`](crate::engine::prompt::request::StopReason::Refused).
+    #[error("the model's provider refused the request: {reason}")]
+    Refused {
+        /// What the provider said.
+        reason: String,
+    },
+    /// The caller gave up.
+    #[error("the call was cancelled")]
+    Cancelled,
+    /// The answer could not be read.
+    #[error("the model's answer could not be read: {reason}")]
+    CorruptStream {
+        /// What was wrong with it.
+        reason: String,
+    },
+    /// The provider did not understand the request; asking again does not help.
+    #[error("the model's provider did not accept the request: {reason}")]
+    BadRequest {
+        /// What the provider said.
+        reason: String,
+    },
+}
+
+impl ModelError {
+    /// The class, as the wire names it.
+    pub fn class(&self) -> &'static str {
+        match self {
+            Self::ContextOverflow { .. } => "contextOverflow",
+            Self::TooLargeForRate { .. } => "tooLargeForRate",
+            Self::RateLimited { .. } => "rateLimited",
+            Self::Quota { .. } => "quota",
+            Self::Overloaded { .. } => "overloaded",
+            Self::Auth { .. } => "auth",
+            Self::Network { .. } => "network",
+            Self::Refused { .. } => "refused",
+            Self::Cancelled => "cancelled",
+            Self::CorruptStream { .. } => "corruptStream",
+            Self::BadRequest { .. } => "badRequest",
+        }
+    }
+
+    /// Whether asking again may help.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::RateLimited { .. } | Self::Overloaded { .. } | Self::Network { .. })
+    }
+
+    /// When the provider wants to be asked again, in milliseconds, where it said so.
+    pub fn retry_after_ms(&self) -> Option<u64> {
+        match self {
+            Self::RateLimited { retry_after_ms, .. } | Self::Overloaded { retry_after_ms, .. } => {
+                *retry_after_ms
+            }
+            _ => None,
+        }
+    }
+}
+
+/// As the engine takes it: an overflow goes to the ladder, everything else ends the turn.
+impl From<ModelError> for Failure {
+    fn from(error: ModelError) -> Self {
+        let overflow = match error {
+            ModelError::ContextOverflow { limit, needed } | ModelError::TooLargeForRate { limit, needed } => {
+                Some(Overflow { limit, needed })
+            }
+            _ => None,
+        };
+        Self { why: error.to_string(), overflow }
+    }
+}
+
+/// What a provider answered in place of an answer.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Refusal {
+    /// The HTTP status; 200 where the error came in a stream.
+    pub status: u16,
+    /// When it wants to be asked again (`retry-after-ms`, `retry-after`), in milliseconds.
+    pub retry_after_ms: Option<u64>,
+    /// The body, or the event of the stream: JSON, or the text that it is.
+    pub body: Value,
+}
+
+/// Codes and types of providers, in lower case, with what they mean whatever the status is.
+const CODES: &[(&str, Class)] = &[
+    ("insufficient_quota", Class::Quota),
+    ("quota_exceeded", Class::Quota),
+    ("billing_error", Class::Quota),
+    ("credit balance is too low", Class::Quota),
+    ("exceeded your current quota", Class::Quota),
+    ("insufficient credits", Class::Quota),
+    ("content_policy", Class::Refused),
+    ("content_filter", Class::Refused),
+    ("cyber_policy", Class::Refused),
+    ("responsibleaipolicyviolation", Class::Refused),
+    ("invalid_api_key", Class::Auth),
+    ("authentication_error", Class::Auth),
+    ("permission_error", Class::Auth),
+    ("rate_limit", Class::Rate),
+    ("rate limit", Class::Rate),
+    ("too many requests", Class::Rate),
+    ("throttl", Class::Rate),
+    ("overloaded", Class::Overloaded),
+    ("slow_down", Class::Overloaded),
+    ("server_error", Class::Overloaded),
+    ("api_error", Class::Overloaded),
+    ("service unavailable", Class::Overloaded),
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Quota,
+    Refused,
+    Auth,
+    Rate,
+    Overloaded,
+    Bad,
+}
+
+impl Refusal {
+    /// What came in a stream that had begun well.
+    pub fn in_stream(body: &Value) -> Self {
+        Self { status: 200, body: body.clone(), ..Self::default() }
+    }
+
+    /// The class, with the numbers that it states. Words that tell an overflow go first: neither the status nor an
+    /// error's type alone tells one.
+    pub fn class(&self) -> ModelError {
+        let words = self.body.to_string();
+        let reason = self.reason();
+        if let Some((limit, needed)) = too_large_for_rate(&reason) {
+            return ModelError::TooLargeForRate { limit, needed };
+        }
+        if let Some(Overflow { limit, needed }) = overflow::told(&words) {
+            let (stated_needed, stated_limit) = (self.number("n_prompt_tokens"), self.number("n_ctx"));
+            return ModelError::ContextOverflow {
+                limit: limit.or(stated_limit),
+                needed: needed.or(stated_needed),
+            };
+        }
+        let retry_after_ms = self.retry_after_ms.or_else(|| delay_in(&reason));
+        match self.kind(&words.to_lowercase()) {
+            Class::Quota => ModelError::Quota { reason },
+            Class::Refused => ModelError::Refused { reason },
+            Class::Auth => ModelError::Auth { reason },
+            Class::Rate => ModelError::RateLimited { retry_after_ms, reason },
+            Class::Overloaded => ModelError::Overloaded { retry_after_ms, reason },
+            Class::Bad => ModelError::BadRequest { reason },
+        }
+    }
+
+    fn kind(&self, words: &str) -> Class {
+        // Some put the status of whoever stands behind them into the body of a 200.
+        let status = if self.status == 200 { self.code().unwrap_or(200) } else { self.status };
+        let told = CODES.iter().find(|(code, _)| words.contains(code)).map(|(_, class)| *class);
+        match (status, told) {
+            (_, Some(class @ (Class::Quota | Class::Refused))) => class,
+            (401 | 403, _) => Class::Auth,
+            (429, _) => Class::Rate,
+            (408 | 409 | 425 | 500..=599, _) => Class::Overloaded,
+            (400..=499, Some(Class::Auth)) => Class::Auth,
+            (400..=499, _) => Class::Bad,
+            (_, Some(class)) => class,
+            // A stream that breaks off with an error that nobody knows: as likely as not it passes.
+            (_, None) => Class::Overloaded,
+        }
+    }
+
+    /// The provider's error, whatever it is wrapped into.
+    fn error(&self) -> &Value {
+        let body = self.body.get(0).unwrap_or(&self.body);
+        let body = body.get("response").unwrap_or(body);
+        body.get("error").filter(|error| !error.is_null()).unwrap_or(body)
+    }
+
+    fn code(&self) -> Option<u16> {
+        let code = self.error().get("code")?;
+        code.as_u64().and_then(|code| u16::try_from(code).ok())
+    }
+
+    fn number(&self, name: &str) -> Option<u32> {
+        self.error().get(name).and_then(Value::as_u64).and_then(|number| u32::try_from(number).ok())
+    }
+
+    /// What it says, for people.
+    fn reason(&self) -> String {
+        let error = self.error();
+        let said = error.as_str().or_else(|| error.get("message").and_then(Value::as_str));
+        let raw = error.get("metadata").and_then(|metadata| metadata.get("raw")).and_then(Value::as_str);
+        let said = match (said, raw) {
+            (Some(said), Some(raw)) => format!("{said}: {raw}"),
+            (Some(said), None) => said.to_owned(),
+            (None, _) if error.is_null() => "it says nothing".to_owned(),
+            (None, _) => error.to_string(),
+        };
+        let status = if self.status == 200 { String::new() } else { format!("{}: ", self.status) };
+        format!("{status}{}", crate::engine::text::one_line(&said, MOST_REASON))
+    }
+}
+
+/// `Limit L, Requested R` of a single request that no span of time can hold.
+fn too_large_for_rate(words: &str) -> Option<(Option<u32>, Option<u32>)> {
+    let lower = words.to_lowercase();
+    if !lower.contains("request too large") || !lower.contains("per min") {
+        return None;
+    }
+    let after = |name: &str| {
+        let rest = lower.split(name).nth(1)?.trim_start_matches([':', ' ']);
+        let digits: String = rest.chars().take_while(|c| c.is_ascii_digit() || *c == ',').collect();
+        digits.replace(',', "").parse().ok()
+    };
+    Some((after("limit"), after("requested")))
+}
+
+/// A delay that stands in the words, in milliseconds: `try again in 18.642s`, `in 174ms`, `in 1m2s`.
+fn delay_in(words: &str) -> Option<u64> {
+    let lower = words.to_lowercase();
+    let (_, rest) = lower.split_once("try again in ").or_else(|| lower.split_once("retry after "))?;
+    let mut rest = rest.trim_start();
+    let mut total = None;
+    while let Some(end) = rest.find(|c: char| !c.is_ascii_digit() && c != '.').filter(|end| *end > 0) {
+        let (number, unit) = rest.split_at_checked(end)?;
+        let number: f64 = number.parse().ok()?;
+        let unit = unit.trim_start();
+        let (unit, ms) = [
+            ("milliseconds", 1.0),
+            ("ms", 1.0),
+            ("seconds", 1e3),
+            ("second", 1e3),
+            ("s", 1e3),
+            ("minutes", 6e4),
+            ("m", 6e4),
+            ("h", 36e5),
+        ]
+        .into_iter()
+        .find_map(|(name, ms)| Some((unit.strip_prefix(name)?, ms)))?;
+        total = Some(total.unwrap_or(0) + (number * ms) as u64);
+        rest = unit;
+    }
+    total
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn class(status: u16, body: Value) -> ModelError {
+        Refusal { status, body, ..Refusal::default() }.class()
+    }
+
+    #[test]
+    fn delays_are_read_from_words() {
+        assert_eq!(delay_in("Please try again in 18.642s. Visit"), Some(18_642));
+        assert_eq!(delay_in("try again in 174ms"), Some(174));
+        assert_eq!(delay_in("Try again in 1m2s"), Some(62_000));
+        assert_eq!(delay_in("try again later"), None);
+    }
+
+    #[test]
+    fn a_class_is_told_by_words_before_the_status() {
+        let quota = json!({"error": {"code": "insufficient_quota", "message": "no"}});
+        assert_eq!(class(429, quota).class(), "quota");
+        let rate = json!({"error": {"code": "rate_limit_exceeded", "message": "Please try again in 2s."}});
+        assert_eq!(class(429, rate).retry_after_ms(), Some(2000));
+        let large = json!({"error": {"message": "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 44,210."}});
+        assert_eq!(
+            class(429, large),
+            ModelError::TooLargeForRate { limit: Some(30_000), needed: Some(44_210) }
+        );
+        let llama =
+            json!({"error": {"type": "exceed_context_size_error", "n_prompt_tokens": 2009, "n_ctx": 512}});
+        assert_eq!(class(400, llama), ModelError::ContextOverflow { limit: Some(512), needed: Some(2009) });
+        assert_eq!(class(401, Value::Null).class(), "auth");
+        assert_eq!(class(529, json!({"error": {"type": "overloaded_error"}})).class(), "overloaded");
+        assert_eq!(class(404, json!({"error": {"message": "no such model"}})).class(), "badRequest");
+        assert_eq!(
+            class(200, json!({"error": {"code": 502, "message": "bad gateway"}})).class(),
+            "overloaded"
+        );
+    }
+}

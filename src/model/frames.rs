@@ -1,0 +1,159 @@
+//! Bytes of a stream become its events: server-sent events and lines of JSON. Pieces may be cut anywhere. What an event
+//! says is the wire's.
+//!
+//! Our own, for what libraries for this do not have: a bound on what one event may hold, and no other way to be fed than
+//! bytes, so that a test can cut them anywhere.
+
+use super::ModelError;
+
+/// The most that one event may hold, in bytes. More is no answer of a model.
+const MOST_EVENT: usize = 16 << 20;
+
+/// How events are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// Server-sent events; their `data`.
+    Events,
+    /// A line each.
+    Lines,
+}
+
+/// What came so far of the event that is not whole yet.
+#[derive(Debug)]
+pub struct Frames {
+    framing: Framing,
+    line: Vec<u8>,
+    /// The last byte was a carriage return: a line feed after it is of the same end of line.
+    after_return: bool,
+    data: Vec<u8>,
+    has_data: bool,
+    is_first: bool,
+}
+
+impl Frames {
+    /// Before the first byte.
+    pub fn new(framing: Framing) -> Self {
+        Self {
+            framing,
+            line: Vec::new(),
+            after_return: false,
+            data: Vec::new(),
+            has_data: false,
+            is_first: true,
+        }
+    }
+
+    /// Takes bytes in; the events that are whole with them.
+    ///
+    /// # Errors
+    ///
+    /// An event that is too large, or no text.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, ModelError> {
+        let mut events = Vec::new();
+        for byte in bytes {
+            match byte {
+                b'\n' if std::mem::take(&mut self.after_return) => {}
+                b'\n' | b'\r' => {
+                    self.after_return = *byte == b'\r';
+                    events.extend(self.line()?);
+                }
+                byte => {
+                    self.after_return = false;
+                    self.line.push(*byte);
+                }
+            }
+            if self.line.len() + self.data.len() > MOST_EVENT {
+                return Err(corrupt(&format!("an event has more than {MOST_EVENT} bytes")));
+            }
+        }
+        Ok(events)
+    }
+
+    /// The stream ended; the event that it ended in, where one was begun. Whether it is whole is for who reads it.
+    ///
+    /// # Errors
+    ///
+    /// An event that is no text.
+    pub fn end(&mut self) -> Result<Option<String>, ModelError> {
+        let last = if self.line.is_empty() { None } else { self.line()? };
+        match last {
+            Some(event) => Ok(Some(event)),
+            None => self.event(),
+        }
+    }
+
+    /// A line is whole.
+    fn line(&mut self) -> Result<Option<String>, ModelError> {
+        let mut line = std::mem::take(&mut self.line);
+        if std::mem::take(&mut self.is_first) && line.starts_with(b"\xef\xbb\xbf") {
+            line.drain(..3);
+        }
+        match self.framing {
+            Framing::Lines if line.iter().all(u8::is_ascii_whitespace) => Ok(None),
+            Framing::Lines => text(line).map(Some),
+            Framing::Events if line.is_empty() => self.event(),
+            Framing::Events => {
+                // Comments and other fields carry nothing that a provider says.
+                if let Some(said) = line.strip_prefix(b"data:").or((line == b"data").then_some(&[][..])) {
+                    if std::mem::replace(&mut self.has_data, true) {
+                        self.data.push(b'\n');
+                    }
+                    self.data.extend_from_slice(said.strip_prefix(b" ").unwrap_or(said));
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    fn event(&mut self) -> Result<Option<String>, ModelError> {
+        let data = std::mem::take(&mut self.data);
+        std::mem::take(&mut self.has_data).then(|| text(data)).transpose()
+    }
+}
+
+fn text(bytes: Vec<u8>) -> Result<String, ModelError> {
+    String::from_utf8(bytes).map_err(|_| corrupt("it is not UTF-8"))
+}
+
+fn corrupt(reason: &str) -> ModelError {
+    ModelError::CorruptStream { reason: reason.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STREAM: &[u8] =
+        b"\xef\xbb\xbf: hello\r\nevent: x\r\ndata: one\r\ndata:two\r\n\r\n\n:\ndata\n\nid: 3\n\n\
+                            data: {\"a\": \"\xc3\xa4\"}   \n\ndata: cut";
+
+    #[test]
+    fn events_are_the_same_wherever_their_bytes_are_cut() {
+        let whole = vec!["one\ntwo", "", "{\"a\": \"ä\"}   ", "cut"];
+        for cut in 0..=STREAM.len() {
+            let mut frames = Frames::new(Framing::Events);
+            let (a, b) = STREAM.split_at(cut);
+            let mut events = frames.push(a).expect("text");
+            events.extend(frames.push(b).expect("text"));
+            events.extend(frames.end().expect("text"));
+            assert_eq!(events, whole, "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn lines_are_events_and_empty_ones_are_none() {
+        let mut frames = Frames::new(Framing::Lines);
+        let mut events = frames.push(b"{}\r\n\n  \n[1]").expect("text");
+        events.extend(frames.end().expect("text"));
+        assert_eq!(events, ["{}", "[1]"]);
+    }
+
+    #[test]
+    fn what_is_no_text_or_has_no_end_is_an_error() {
+        assert!(Frames::new(Framing::Lines).push(b"\xff\n").is_err());
+        let mut frames = Frames::new(Framing::Events);
+        let piece = vec![b'a'; 1 << 20];
+        let pieces = (0..20).map(|_| frames.push(&piece));
+        assert!(pieces.into_iter().any(|pushed| pushed.is_err()));
+    }
+}

@@ -1,0 +1,218 @@
+//! A model behind an address: the posting, the reading of its stream as it comes, and the calls that are made again. What
+//! is posted and how a stream is read is `wire`'s, what an error means `error`'s.
+
+use super::error::Refusal;
+use super::wire::{Stream, Terms, post};
+use super::{Answering, Hear, Model, ModelError, Retrying, Said, retry};
+use crate::engine::prompt::request::{Answer, Request};
+use crate::engine::session::endpoint::{Endpoint, Wire};
+use reqwest::header::{HeaderMap, HeaderValue};
+use reqwest::{Client, Response};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+use std::time::{Duration, SystemTime};
+
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(15);
+/// The most of an error's body that is read, in bytes.
+const MOST_ERROR: usize = 64 << 10;
+/// The most that an answer may have, in bytes. More is no answer of a model.
+const MOST_ANSWER: usize = 64 << 20;
+
+/// A model that is asked over a network.
+pub struct Remote {
+    client: Client,
+    endpoint: Endpoint,
+    key: Option<SecretString>,
+    terms: Terms,
+    /// How long a stream may be silent.
+    idle: Duration,
+}
+
+/// A call that came to nothing.
+struct Failed {
+    error: ModelError,
+    /// What the provider said about asking again.
+    should_retry: Option<bool>,
+}
+
+impl From<ModelError> for Failed {
+    fn from(error: ModelError) -> Self {
+        Self { error, should_retry: None }
+    }
+}
+
+/// A client for all calls: connections are kept between them.
+///
+/// # Errors
+///
+/// The system's certificates cannot be read.
+pub fn client() -> Result<Client, ModelError> {
+    // An error says that there is one already.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let client = Client::builder()
+        .connect_timeout(CONNECT)
+        .user_agent(concat!("threadhold/", env!("CARGO_PKG_VERSION")));
+    client.build().map_err(network)
+}
+
+impl Remote {
+    /// A model at this address. `idle` is how long its stream may be silent.
+    pub fn new(
+        client: Client,
+        endpoint: Endpoint,
+        key: Option<SecretString>,
+        terms: Terms,
+        idle: Duration,
+    ) -> Self {
+        Self { client, endpoint, key, terms, idle }
+    }
+
+    async fn ask(&self, request: &Request, hear: Hear<'_>) -> Result<Answer, ModelError> {
+        let mut attempt = 1;
+        loop {
+            let mut is_heard = false;
+            let mut note = |said: Said| {
+                is_heard = is_heard || matches!(said, Said::Delta(_));
+                hear(said);
+            };
+            let Failed { error, should_retry } = match self.once(request, &mut note).await {
+                Ok(answer) => return Ok(answer),
+                Err(failed) => failed,
+            };
+            // What was heard was shown: it is not said twice.
+            let delay = if is_heard { None } else { retry::delay(&error, should_retry, attempt, chance()) };
+            let Some(delay_ms) = delay else { return Err(error) };
+            attempt += 1;
+            hear(Said::Retrying(Retrying { attempt, delay_ms, reason: error.to_string() }));
+            tokio::time::sleep(Duration::from_millis(delay_ms)).await;
+        }
+    }
+
+    async fn once(&self, request: &Request, hear: Hear<'_>) -> Result<Answer, Failed> {
+        let wire = self.endpoint.wire;
+        let unknown = || ModelError::BadRequest { reason: format!("nothing is posted over {}", wire.name()) };
+        let post = post(wire, request, &self.terms).ok_or_else(unknown)?;
+        let mut stream = Stream::new(wire).ok_or_else(unknown)?;
+        let url = format!("{}{}", self.endpoint.url(), post.path);
+        let sent = self.client.post(url).headers(self.headers(&post.headers)?).body(post.body.to_string());
+        let mut response = self.in_time(sent.send()).await?;
+        if !response.status().is_success() {
+            return Err(self.refused(response).await);
+        }
+        let mut bytes = 0usize;
+        while let Some(piece) = self.in_time(response.chunk()).await? {
+            bytes += piece.len();
+            if bytes > MOST_ANSWER {
+                let reason = format!("it has more than {MOST_ANSWER} bytes");
+                return Err(ModelError::CorruptStream { reason }.into());
+            }
+            hear(Said::Alive);
+            if stream.push(&piece, hear)? {
+                break;
+            }
+        }
+        Ok(stream.end(hear)?)
+    }
+
+    /// What is silent for too long is broken.
+    async fn in_time<T>(
+        &self,
+        coming: impl Future<Output = Result<T, reqwest::Error>>,
+    ) -> Result<T, ModelError> {
+        match tokio::time::timeout(self.idle, coming).await {
+            Ok(came) => came.map_err(network),
+            Err(_) => {
+                let reason = format!("it said nothing for {} s", self.idle.as_secs());
+                Err(ModelError::Network { reason })
+            }
+        }
+    }
+
+    fn headers(&self, more: &[(&'static str, &'static str)]) -> Result<HeaderMap, ModelError> {
+        let mut headers = HeaderMap::new();
+        headers.insert("content-type", HeaderValue::from_static("application/json"));
+        for (name, value) in more {
+            headers.insert(*name, HeaderValue::from_static(value));
+        }
+        if let Some(key) = &self.key {
+            let (name, value) = match self.endpoint.wire {
+                Wire::Anthropic => ("x-api-key", key.expose_secret().to_owned()),
+                Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Ollama | Wire::Scripted => {
+                    ("authorization", format!("Bearer {}", key.expose_secret()))
+                }
+            };
+            let mut value = HeaderValue::from_str(&value).map_err(|_| ModelError::Auth {
+                reason: "the key has characters that no header can hold".to_owned(),
+            })?;
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        Ok(headers)
+    }
+
+    async fn refused(&self, mut response: Response) -> Failed {
+        let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
+        let should_retry = header("x-should-retry").and_then(|says| says.parse().ok());
+        let ms = header("retry-after-ms").and_then(|ms| ms.trim().parse().ok());
+        let after = header("retry-after").and_then(|after| later(after.trim(), SystemTime::now()));
+        let status = response.status().as_u16();
+        let mut body = Vec::new();
+        while let Ok(Some(piece)) = self.in_time(response.chunk()).await {
+            body.extend_from_slice(&piece);
+            if body.len() > MOST_ERROR {
+                body.truncate(MOST_ERROR);
+                break;
+            }
+        }
+        let text = self.without_key(&String::from_utf8_lossy(&body));
+        let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
+        let refusal = Refusal { status, retry_after_ms: ms.or(after), body };
+        Failed { error: refusal.class(), should_retry }
+    }
+
+    /// Some repeat the key that they do not accept.
+    fn without_key(&self, text: &str) -> String {
+        match self.key.as_ref().map(ExposeSecret::expose_secret).filter(|key| key.len() > 3) {
+            Some(key) => text.replace(key, "[key]"),
+            None => text.to_owned(),
+        }
+    }
+}
+
+impl Model for Remote {
+    fn name(&self) -> &str {
+        &self.terms.model
+    }
+
+    fn answer<'a>(&'a mut self, request: &'a Request, hear: Hear<'a>) -> Answering<'a> {
+        Box::pin(self.ask(request, hear))
+    }
+}
+
+/// `retry-after`: seconds, or a date; in milliseconds from now.
+fn later(after: &str, now: SystemTime) -> Option<u64> {
+    if let Ok(seconds) = after.parse::<f64>() {
+        return (seconds >= 0.0).then_some((seconds * 1000.0) as u64);
+    }
+    let date = httpdate::parse_http_date(after).ok()?;
+    u64::try_from(date.duration_since(now).unwrap_or_default().as_millis()).ok()
+}
+
+/// What broke, without the address: it may hold what nobody is to see.
+fn network(error: reqwest::Error) -> ModelError {
+    let error = error.without_url();
+    let mut reason = error.to_string();
+    let mut cause = std::error::Error::source(&error);
+    while let Some(deeper) = cause {
+        reason = format!("{reason}: {deeper}");
+        cause = deeper.source();
+    }
+    ModelError::Network { reason }
+}
+
+/// From 0 to 1, different for each process and moment.
+fn chance() -> f64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    f64::from(now.subsec_micros() % 1000) / 1000.0
+}

@@ -1,0 +1,120 @@
+//! The wires: how a request is put into a provider's words, and how its stream is read. Pure: nothing is sent here, so a
+//! recorded stream is read as one that comes.
+
+use super::frames::{Frames, Framing};
+use super::{Hear, ModelError};
+use crate::engine::prompt::request::{Answer, Request};
+use crate::engine::session::endpoint::Wire;
+use serde_json::Value;
+
+/// What a provider is told beside the request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Terms {
+    /// The model's name.
+    pub model: String,
+    /// The model's window, in tokens.
+    pub window: u32,
+    /// The most that it may answer, in tokens, where the request has no limit of its own.
+    pub max_output: Option<u32>,
+    /// Whether it can be told of tools and told to use none.
+    pub tool_choice_none: bool,
+    /// Whether it sees pictures.
+    pub images: bool,
+    /// Names the prompt whose beginning a cache may keep: the session and its generation.
+    pub cache_key: Option<String>,
+}
+
+/// A request in a provider's words.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Post {
+    /// Where, below the base URL.
+    pub path: &'static str,
+    /// Headers beside the key's.
+    pub headers: Vec<(&'static str, &'static str)>,
+    /// What.
+    pub body: Value,
+}
+
+/// Reads a provider's stream. One that ends without the provider's word that it is over is broken.
+pub trait Reader: Send {
+    /// One event, as text. What it says is handed on.
+    ///
+    /// # Errors
+    ///
+    /// What the provider says is wrong, or what cannot be read.
+    fn event(&mut self, event: &str, hear: Hear<'_>) -> Result<(), ModelError>;
+
+    /// Whether the provider said that the answer is over. Nothing of the stream is read after that.
+    fn is_over(&self) -> bool;
+
+    /// The stream ended.
+    ///
+    /// # Errors
+    ///
+    /// It ended too early.
+    fn end(self: Box<Self>) -> Result<Answer, ModelError>;
+}
+
+/// Puts a request into a provider's words; nothing for a wire that is not posted to.
+pub fn post(wire: Wire, request: &Request, terms: &Terms) -> Option<Post> {
+    let _ = (request, terms);
+    match wire {
+        Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Anthropic | Wire::Ollama | Wire::Scripted => None,
+    }
+}
+
+/// Reads the streams of this wire; nothing for a wire that has none.
+pub fn reader(wire: Wire) -> Option<Box<dyn Reader>> {
+    match wire {
+        Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Anthropic | Wire::Ollama | Wire::Scripted => None,
+    }
+}
+
+/// How the events of this wire are told apart.
+pub fn framing(wire: Wire) -> Framing {
+    match wire {
+        Wire::Ollama => Framing::Lines,
+        Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Anthropic | Wire::Scripted => Framing::Events,
+    }
+}
+
+/// A stream that is being read: its frames and who reads them.
+pub struct Stream {
+    frames: Frames,
+    reader: Box<dyn Reader>,
+}
+
+impl Stream {
+    /// Before the first byte.
+    pub fn new(wire: Wire) -> Option<Self> {
+        Some(Self { frames: Frames::new(framing(wire)), reader: reader(wire)? })
+    }
+
+    /// Takes bytes in. Whether the answer is over.
+    ///
+    /// # Errors
+    ///
+    /// What the provider says is wrong, or what cannot be read.
+    pub fn push(&mut self, bytes: &[u8], hear: Hear<'_>) -> Result<bool, ModelError> {
+        for event in self.frames.push(bytes)? {
+            if !self.reader.is_over() {
+                self.reader.event(&event, hear)?;
+            }
+        }
+        Ok(self.reader.is_over())
+    }
+
+    /// No byte comes any more.
+    ///
+    /// # Errors
+    ///
+    /// The stream ended too early, or with what cannot be read.
+    pub fn end(mut self, hear: Hear<'_>) -> Result<Answer, ModelError> {
+        if let Some(event) = self.frames.end()?
+            && !self.reader.is_over()
+        {
+            self.reader.event(&event, hear)?;
+        }
+        self.reader.end()
+    }
+}
