@@ -1,11 +1,18 @@
 //! The wires: how a request is put into a provider's words, and how its stream is read. Pure: nothing is sent here, so a
 //! recorded stream is read as one that comes.
 
+mod anthropic;
+mod calls;
+mod openai_responses;
+mod pieces;
+
 use super::frames::{Frames, Framing};
-use super::{Hear, ModelError};
+use super::{Hear, ModelError, Said};
+use crate::engine::delta::Delta;
+use crate::engine::message::MADE_BY;
 use crate::engine::prompt::request::{Answer, Request};
 use crate::engine::session::endpoint::Wire;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// What a provider is told beside the request.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +25,8 @@ pub struct Terms {
     pub max_output: Option<u32>,
     /// Whether it can be told of tools and told to use none.
     pub tool_choice_none: bool,
+    /// Whether it takes a temperature. Models that think before they answer refuse a request that has one.
+    pub temperature: bool,
     /// Whether it sees pictures.
     pub images: bool,
     /// Names the prompt whose beginning a cache may keep: the session and its generation.
@@ -57,17 +66,53 @@ pub trait Reader: Send {
 
 /// Puts a request into a provider's words; nothing for a wire that is not posted to.
 pub fn post(wire: Wire, request: &Request, terms: &Terms) -> Option<Post> {
-    let _ = (request, terms);
     match wire {
-        Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Anthropic | Wire::Ollama | Wire::Scripted => None,
+        Wire::Anthropic => Some(anthropic::post(request, terms)),
+        Wire::OpenaiResponses => Some(openai_responses::post(request, terms)),
+        Wire::OpenaiChat | Wire::Ollama | Wire::Scripted => None,
     }
 }
 
 /// Reads the streams of this wire; nothing for a wire that has none.
 pub fn reader(wire: Wire) -> Option<Box<dyn Reader>> {
     match wire {
-        Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Anthropic | Wire::Ollama | Wire::Scripted => None,
+        Wire::Anthropic => Some(Box::new(anthropic::Stream::default())),
+        Wire::OpenaiResponses => Some(Box::new(openai_responses::Stream::default())),
+        Wire::OpenaiChat | Wire::Ollama | Wire::Scripted => None,
     }
+}
+
+/// What was said, with a word in a provider's own blocks on who made them: no other wire, and of thinking no other model,
+/// is ever sent them.
+pub fn stamped(mut said: Said, wire: Wire, model: &str) -> Said {
+    let stamp = |block: &mut Map<String, Value>| {
+        block.insert(MADE_BY.to_owned(), Value::String(pieces::maker(wire, model)));
+    };
+    match &mut said {
+        Said::Delta(Delta::SetThinkingBlocks(blocks)) => blocks.iter_mut().for_each(stamp),
+        Said::Delta(Delta::AddServerContentBlock(Value::Object(block))) => stamp(block),
+        Said::Delta(_) | Said::Alive | Said::Retrying(_) => {}
+    }
+    said
+}
+
+/// An event as JSON; nothing for one that says nothing. Some end with a word that is no JSON.
+fn json_of(event: &str) -> Result<Option<Value>, ModelError> {
+    match event.trim() {
+        "" | "[DONE]" => Ok(None),
+        text => serde_json::from_str(text)
+            .map(Some)
+            .map_err(|error| corrupt(&format!("an event is no JSON: {error}"))),
+    }
+}
+
+fn corrupt(reason: &str) -> ModelError {
+    ModelError::CorruptStream { reason: reason.to_owned() }
+}
+
+/// The stream ended before the provider said that the answer is over: its connection broke.
+fn broke_off() -> ModelError {
+    ModelError::Network { reason: "the stream ended before the answer did".to_owned() }
 }
 
 /// How the events of this wire are told apart.
