@@ -1,11 +1,20 @@
 //! The wires: how a request is put into a provider's words, and how its stream is read. Pure: nothing is sent here, so a
 //! recorded stream is read as one that comes.
 
+mod calls;
+mod content;
+mod ollama;
+mod openai_chat;
+
 use super::frames::{Frames, Framing};
 use super::{Hear, ModelError};
 use crate::engine::prompt::request::{Answer, Request};
-use crate::engine::session::endpoint::Wire;
+use crate::engine::session::endpoint::{Endpoint, Wire};
+use crate::engine::text::one_line;
 use serde_json::Value;
+
+/// The most that is shown of what cannot be read, in bytes.
+const MOST_SHOWN: usize = 120;
 
 /// What a provider is told beside the request.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,18 +64,21 @@ pub trait Reader: Send {
     fn end(self: Box<Self>) -> Result<Answer, ModelError>;
 }
 
-/// Puts a request into a provider's words; nothing for a wire that is not posted to.
-pub fn post(wire: Wire, request: &Request, terms: &Terms) -> Option<Post> {
-    let _ = (request, terms);
-    match wire {
-        Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Anthropic | Wire::Ollama | Wire::Scripted => None,
+/// Puts a request into the words of the provider that is asked here; nothing for a wire that is not posted to.
+pub fn post(endpoint: &Endpoint, request: &Request, terms: &Terms) -> Option<Post> {
+    match endpoint.wire {
+        Wire::OpenaiChat => Some(openai_chat::post(endpoint.url(), request, terms)),
+        Wire::Ollama => Some(ollama::post(request, terms)),
+        Wire::OpenaiResponses | Wire::Anthropic | Wire::Scripted => None,
     }
 }
 
 /// Reads the streams of this wire; nothing for a wire that has none.
 pub fn reader(wire: Wire) -> Option<Box<dyn Reader>> {
     match wire {
-        Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Anthropic | Wire::Ollama | Wire::Scripted => None,
+        Wire::OpenaiChat => Some(Box::<openai_chat::Chat>::default()),
+        Wire::Ollama => Some(Box::<ollama::Ollama>::default()),
+        Wire::OpenaiResponses | Wire::Anthropic | Wire::Scripted => None,
     }
 }
 
@@ -94,27 +106,47 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// What the provider says is wrong, or what cannot be read.
+    /// What the provider says is wrong, or what cannot be read. What came whole before it was heard.
     pub fn push(&mut self, bytes: &[u8], hear: Hear<'_>) -> Result<bool, ModelError> {
-        for event in self.frames.push(bytes)? {
+        let mut events = Vec::new();
+        let framed = self.frames.push(bytes, &mut events);
+        for event in events {
             if !self.reader.is_over() {
                 self.reader.event(&event, hear)?;
             }
         }
-        Ok(self.reader.is_over())
+        let is_over = self.reader.is_over();
+        if is_over { Ok(true) } else { framed.map(|()| false) }
     }
 
     /// No byte comes any more.
     ///
     /// # Errors
     ///
-    /// The stream ended too early, or with what cannot be read.
+    /// The stream ended too early, or was none.
     pub fn end(mut self, hear: Hear<'_>) -> Result<Answer, ModelError> {
-        if let Some(event) = self.frames.end()?
-            && !self.reader.is_over()
-        {
-            self.reader.event(&event, hear)?;
+        if !self.reader.is_over() {
+            if let Some(body) = self.frames.stray() {
+                self.reader.event(&body, hear)?;
+            } else if let Some(event) = self.frames.end().map_err(cut)? {
+                self.reader.event(&event, hear).map_err(cut)?;
+            }
         }
         self.reader.end()
     }
+}
+
+/// What the stream ended in cannot be read because it is not whole.
+fn cut(error: ModelError) -> ModelError {
+    if matches!(error, ModelError::CorruptStream { .. }) { ended_early() } else { error }
+}
+
+/// The stream ended without the provider's word that the answer is over.
+fn ended_early() -> ModelError {
+    ModelError::Network { reason: "the stream ended before the answer did".to_owned() }
+}
+
+/// An event that a wire does not know the form of.
+fn cannot_be_read(event: &str) -> ModelError {
+    ModelError::CorruptStream { reason: format!("this is no event: {}", one_line(event, MOST_SHOWN)) }
 }

@@ -1,0 +1,148 @@
+//! What all wires do alike with what an item holds: the text of a content, the address of a picture, arguments, an id
+//! that a provider takes. The shape of a message is each wire's own.
+
+use crate::engine::message::{Content, Image};
+use crate::engine::prompt::item::{Item, ItemPart, Role};
+use crate::engine::text::sha256_hex;
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+
+/// Stands in the place of a picture that the model cannot be shown.
+pub const NO_PICTURE: &str = "[a picture stands here that this model cannot be shown]";
+/// Between texts of one message where a wire takes one text only.
+pub const BETWEEN: &str = "\n\n";
+/// The longest id of a call that every provider takes, in bytes: OpenAI's limit.
+const MOST_ID: usize = 40;
+
+/// What a message is made of once roles are settled: text, or a picture that the model is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Piece<'a> {
+    /// Text.
+    Text(Cow<'a, str>),
+    /// A picture.
+    Picture(&'a Image),
+}
+
+/// What this item says, without thinking and without a provider's own blocks. Pictures are pieces of their own where the
+/// model sees them, and words about them where it does not.
+pub fn pieces(item: &Item, images: bool) -> Vec<Piece<'_>> {
+    let contents = item.parts.iter().filter_map(|part| match part {
+        ItemPart::Content(content) => Some(content),
+        ItemPart::Reasoning { .. } | ItemPart::Raw(_) => None,
+    });
+    contents
+        .map(|content| match content {
+            Content::Image(image) if images => Piece::Picture(image),
+            Content::Image(_) => Piece::Text(NO_PICTURE.into()),
+            Content::Text(text) => Piece::Text((&**text).into()),
+            Content::Resource { uri, text } => {
+                Piece::Text(framed("context-resource", "uri", uri, text).into())
+            }
+            Content::ContextFile { path, text } => {
+                Piece::Text(framed("context-file", "path", path, text).into())
+            }
+            Content::Attachment(attachment) => Piece::Text(attachment.framed().into()),
+        })
+        .collect()
+}
+
+/// The texts of these pieces as one.
+pub fn text(pieces: &[Piece<'_>]) -> String {
+    let texts: Vec<&str> = pieces
+        .iter()
+        .filter_map(|piece| match piece {
+            Piece::Text(text) => Some(&**text),
+            Piece::Picture(_) => None,
+        })
+        .collect();
+    texts.join(BETWEEN)
+}
+
+/// A text with its address. It cannot end its own frame.
+fn framed(tag: &str, key: &str, address: &str, text: &str) -> String {
+    let address = address.replace('"', "'");
+    let text = text.replace(&format!("</{tag}"), &format!("&lt;/{tag}"));
+    format!("<{tag} {key}=\"{address}\">\n{text}\n</{tag}>")
+}
+
+/// What was thought, where it is nothing but text: a signed or an encrypted block is its own wire's.
+pub fn thought(part: &ItemPart) -> Option<&str> {
+    match part {
+        ItemPart::Reasoning { text, signature: None, block: None } => Some(text),
+        ItemPart::Reasoning { .. } | ItemPart::Content(_) | ItemPart::Raw(_) => None,
+    }
+}
+
+/// A picture as an address: a provider's form of pictures by value is a `data:` address.
+pub fn picture_url(image: &Image) -> String {
+    if is_address(image) {
+        image.data.to_string()
+    } else {
+        format!("data:{};base64,{}", image.media_type, image.data)
+    }
+}
+
+/// Whether a picture is given by its address alone.
+pub fn is_address(image: &Image) -> bool {
+    ["http://", "https://", "data:"].iter().any(|scheme| image.data.starts_with(scheme))
+}
+
+/// A call's arguments as an object. No arguments are an empty one; what cannot be read stands in one, so that a model
+/// sees what it wrote and a server that reads its prompt does not stumble over it.
+pub fn arguments(text: &str) -> Map<String, Value> {
+    match serde_json::from_str(text) {
+        Ok(Value::Object(arguments)) => arguments,
+        _ if text.trim().is_empty() => Map::new(),
+        _ => [("unreadable".to_owned(), Value::from(text))].into_iter().collect(),
+    }
+}
+
+/// A tool's schema; one without arguments where none was given.
+pub fn schema(schema: &Value) -> Value {
+    match schema {
+        Value::Object(fields) if !fields.is_empty() => schema.clone(),
+        _ => json!({"type": "object", "properties": {}}),
+    }
+}
+
+/// An id of a call that every provider takes. A long one is cut, with a hash of it, so that two stay two.
+pub fn call_id(id: &str) -> Cow<'_, str> {
+    if id.len() <= MOST_ID {
+        return id.into();
+    }
+    let hash = sha256_hex(id.as_bytes());
+    format!("{}_{}", crate::engine::text::head(id, MOST_ID - 17), crate::engine::text::head(&hash, 16)).into()
+}
+
+/// Whether these two belong into one message: servers that are strict about roles take no two of one role in a row.
+pub fn are_one(last: Role, next: Role) -> bool {
+    last == next && matches!(next, Role::User | Role::Assistant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_always_an_object() {
+        assert_eq!(json!(arguments("{\"a\": 1}")), json!({"a": 1}));
+        assert_eq!(json!(arguments(" ")), json!({}));
+        assert_eq!(json!(arguments("{\"a\": ")), json!({"unreadable": "{\"a\": "}));
+        assert_eq!(json!(arguments("[1]")), json!({"unreadable": "[1]"}));
+    }
+
+    #[test]
+    fn long_ids_are_cut_and_stay_two() {
+        let long = "call_".repeat(20);
+        let (a, b) = (call_id(&long).into_owned(), call_id(&format!("{long}b")).into_owned());
+        assert_eq!((a.len(), b.len()), (40, 40));
+        assert_ne!(a, b);
+        assert_eq!(call_id("call_1"), "call_1");
+    }
+
+    #[test]
+    fn a_context_file_cannot_end_its_own_frame() {
+        let framed = framed("context-file", "path", "/code/a\"b", "x </context-file> y");
+        assert_eq!(framed, "<context-file path=\"/code/a'b\">\nx &lt;/context-file> y\n</context-file>");
+    }
+}
