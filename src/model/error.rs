@@ -8,6 +8,11 @@ use thiserror::Error;
 
 /// The longest of a provider's own words that are repeated, in bytes.
 const MOST_REASON: usize = 600;
+/// Stands where a secret stood.
+const HIDDEN: &str = "[key]";
+/// The shortest secret that is hidden, and the shortest beginning of one, in bytes. Less is none, and would be found
+/// within words.
+const LEAST_SECRET: usize = 4;
 
 /// Why a model did not answer.
 ///
@@ -111,6 +116,29 @@ impl ModelError {
         matches!(self, Self::RateLimited { .. } | Self::Overloaded { .. } | Self::Network { .. })
     }
 
+    /// The same without this secret, which a provider may have repeated.
+    #[must_use]
+    pub fn without(mut self, secret: &str) -> Self {
+        if let Some(reason) = self.reason_mut().filter(|_| secret.len() >= LEAST_SECRET) {
+            *reason = hide(reason, secret);
+        }
+        self
+    }
+
+    fn reason_mut(&mut self) -> Option<&mut String> {
+        match self {
+            Self::RateLimited { reason, .. }
+            | Self::Quota { reason }
+            | Self::Overloaded { reason, .. }
+            | Self::Auth { reason }
+            | Self::Network { reason }
+            | Self::Refused { reason }
+            | Self::CorruptStream { reason }
+            | Self::BadRequest { reason } => Some(reason),
+            Self::ContextOverflow { .. } | Self::TooLargeForRate { .. } | Self::Cancelled => None,
+        }
+    }
+
     /// When the provider wants to be asked again, in milliseconds, where it said so.
     pub fn retry_after_ms(&self) -> Option<u64> {
         match self {
@@ -191,7 +219,7 @@ impl Refusal {
     /// The class, with the numbers that it states. Words that tell an overflow go first: neither the status nor an
     /// error's type alone tells one.
     pub fn class(&self) -> ModelError {
-        let words = self.body.to_string();
+        let words = self.error().to_string();
         let reason = self.reason();
         if let Some((limit, needed)) = too_large_for_rate(&reason) {
             return ModelError::TooLargeForRate { limit, needed };
@@ -203,7 +231,10 @@ impl Refusal {
                 needed: needed.or(stated_needed),
             };
         }
-        let retry_after_ms = self.retry_after_ms.or_else(|| delay_in(&reason));
+        if self.status == 413 {
+            return ModelError::ContextOverflow { limit: None, needed: None };
+        }
+        let retry_after_ms = self.retry_after_ms.or_else(|| delay_in(&words));
         match self.kind(&words.to_lowercase()) {
             Class::Quota => ModelError::Quota { reason },
             Class::Refused => ModelError::Refused { reason },
@@ -221,21 +252,25 @@ impl Refusal {
         match (status, told) {
             (_, Some(class @ (Class::Quota | Class::Refused))) => class,
             (401 | 403, _) => Class::Auth,
+            (402, _) => Class::Quota,
             (429, _) => Class::Rate,
             (408 | 409 | 425 | 500..=599, _) => Class::Overloaded,
             (400..=499, Some(Class::Auth)) => Class::Auth,
-            (400..=499, _) => Class::Bad,
+            (300..=499, _) => Class::Bad,
             (_, Some(class)) => class,
             // A stream that breaks off with an error that nobody knows: as likely as not it passes.
             (_, None) => Class::Overloaded,
         }
     }
 
-    /// The provider's error, whatever it is wrapped into.
+    /// The provider's error, whatever it is wrapped into. What stands beside it says nothing of it.
     fn error(&self) -> &Value {
         let body = self.body.get(0).unwrap_or(&self.body);
         let body = body.get("response").unwrap_or(body);
-        body.get("error").filter(|error| !error.is_null()).unwrap_or(body)
+        // A word alone, with the message beside it, is no wrapping.
+        let is_whole =
+            |error: &&Value| error.is_object() || (error.is_string() && body.get("message").is_none());
+        body.get("error").filter(is_whole).unwrap_or(body)
     }
 
     fn code(&self) -> Option<u16> {
@@ -263,6 +298,17 @@ impl Refusal {
     }
 }
 
+/// A reason without a secret. What was cut may end with a beginning of it.
+fn hide(reason: &str, secret: &str) -> String {
+    let hidden = reason.replace(secret, HIDDEN);
+    let kept = hidden.trim_end_matches('…');
+    let starts = (LEAST_SECRET..secret.len()).rev().filter_map(|end| secret.get(..end));
+    match starts.into_iter().find_map(|start| kept.strip_suffix(start)) {
+        Some(before) => format!("{before}{HIDDEN}…"),
+        None => hidden,
+    }
+}
+
 /// `Limit L, Requested R` of a single request that no span of time can hold.
 fn too_large_for_rate(words: &str) -> Option<(Option<u32>, Option<u32>)> {
     let lower = words.to_lowercase();
@@ -277,32 +323,35 @@ fn too_large_for_rate(words: &str) -> Option<(Option<u32>, Option<u32>)> {
     Some((after("limit"), after("requested")))
 }
 
-/// A delay that stands in the words, in milliseconds: `try again in 18.642s`, `in 174ms`, `in 1m2s`.
+/// What stands before a delay in words, in lower case; the last is Gemini's detail of its error.
+const BEFORE_DELAY: &[&str] = &["try again in ", "retry after ", "retry in ", "\"retrydelay\":\""];
+
+/// Units of a delay, in milliseconds; a longer name goes before a shorter one that it begins with.
+const UNITS: &[(&str, f64)] =
+    &[("milliseconds", 1.0), ("ms", 1.0), ("s", 1e3), ("m", 6e4), ("h", 36e5), ("d", 864e5)];
+
+/// A delay that stands in the words, in milliseconds: `try again in 18.642s`, `in 174ms`, `in 1m2s`, `after 5 seconds`.
 fn delay_in(words: &str) -> Option<u64> {
     let lower = words.to_lowercase();
-    let (_, rest) = lower.split_once("try again in ").or_else(|| lower.split_once("retry after "))?;
-    let mut rest = rest.trim_start();
+    let mut rest = BEFORE_DELAY.iter().find_map(|before| lower.split_once(before))?.1.trim_start();
     let mut total = None;
-    while let Some(end) = rest.find(|c: char| !c.is_ascii_digit() && c != '.').filter(|end| *end > 0) {
-        let (number, unit) = rest.split_at_checked(end)?;
+    loop {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let Some((number, unit)) = rest.split_at_checked(end).filter(|(number, _)| !number.is_empty()) else {
+            return total;
+        };
         let number: f64 = number.parse().ok()?;
         let unit = unit.trim_start();
-        let (unit, ms) = [
-            ("milliseconds", 1.0),
-            ("ms", 1.0),
-            ("seconds", 1e3),
-            ("second", 1e3),
-            ("s", 1e3),
-            ("minutes", 6e4),
-            ("m", 6e4),
-            ("h", 36e5),
-        ]
-        .into_iter()
-        .find_map(|(name, ms)| Some((unit.strip_prefix(name)?, ms)))?;
+        let named = UNITS.iter().find_map(|(name, ms)| Some((unit.strip_prefix(name)?, *ms)));
+        // A number that nothing follows has seconds.
+        let (after, ms) = match named {
+            Some(named) => named,
+            None if total.is_none() && !unit.starts_with(char::is_alphabetic) => ("", 1e3),
+            None => return total,
+        };
         total = Some(total.unwrap_or(0) + (number * ms) as u64);
-        rest = unit;
+        rest = after;
     }
-    total
 }
 
 #[cfg(test)]
@@ -319,7 +368,13 @@ mod tests {
         assert_eq!(delay_in("Please try again in 18.642s. Visit"), Some(18_642));
         assert_eq!(delay_in("try again in 174ms"), Some(174));
         assert_eq!(delay_in("Try again in 1m2s"), Some(62_000));
+        assert_eq!(delay_in("retry after 5 seconds"), Some(5000));
+        assert_eq!(delay_in("Retry after 30."), Some(30_000));
+        assert_eq!(delay_in("try again in 2 minutes"), Some(120_000));
+        assert_eq!(delay_in("try again in 2 weeks"), None);
+        assert_eq!(delay_in("{\"retryDelay\":\"27s\"}"), Some(27_000));
         assert_eq!(delay_in("try again later"), None);
+        assert_eq!(delay_in("try again in a while"), None);
     }
 
     #[test]

@@ -28,7 +28,14 @@ pub struct Frames {
     data: Vec<u8>,
     has_data: bool,
     is_first: bool,
+    /// Lines that are no field of an event, before the first one that is.
+    stray: Vec<u8>,
+    /// Whether there was a field of an event.
+    is_stream: bool,
 }
+
+/// What lines of server-sent events begin with; a comment with nothing before its colon.
+const FIELDS: &[&[u8]] = &[b"data", b"event", b"id", b"retry", b""];
 
 impl Frames {
     /// Before the first byte.
@@ -40,16 +47,17 @@ impl Frames {
             data: Vec::new(),
             has_data: false,
             is_first: true,
+            stray: Vec::new(),
+            is_stream: false,
         }
     }
 
-    /// Takes bytes in; the events that are whole with them.
+    /// Takes bytes in, and puts the events that are whole with them to the others, those before an error too.
     ///
     /// # Errors
     ///
     /// An event that is too large, or no text.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, ModelError> {
-        let mut events = Vec::new();
+    pub fn push(&mut self, bytes: &[u8], events: &mut Vec<String>) -> Result<(), ModelError> {
         for byte in bytes {
             match byte {
                 b'\n' if std::mem::take(&mut self.after_return) => {}
@@ -62,11 +70,24 @@ impl Frames {
                     self.line.push(*byte);
                 }
             }
-            if self.line.len() + self.data.len() > MOST_EVENT {
+            if self.line.len() + self.data.len() + self.stray.len() > MOST_EVENT {
                 return Err(corrupt(&format!("an event has more than {MOST_EVENT} bytes")));
             }
         }
-        Ok(events)
+        Ok(())
+    }
+
+    /// The stream ended; all of it where it was no stream of events: some servers answer with one body what they were
+    /// asked to stream, an error above all.
+    pub fn stray(&mut self) -> Option<String> {
+        // The last line may be cut, also within the name of a field.
+        let may_be_field = FIELDS.iter().any(|field| field.starts_with(&self.line)) || is_field(&self.line);
+        if self.framing == Framing::Lines || self.is_stream || (self.stray.is_empty() && may_be_field) {
+            return None;
+        }
+        self.stray.append(&mut self.line);
+        let stray = String::from_utf8_lossy(&self.stray).trim().trim_start_matches('\u{feff}').to_owned();
+        (!stray.is_empty()).then_some(stray)
     }
 
     /// The stream ended; the event that it ended in, where one was begun. Whether it is whole is for who reads it.
@@ -93,6 +114,12 @@ impl Frames {
             Framing::Lines => text(line).map(Some),
             Framing::Events if line.is_empty() => self.event(),
             Framing::Events => {
+                if is_field(&line) {
+                    self.is_stream = self.is_stream || !line.starts_with(b":");
+                } else if !self.is_stream {
+                    self.stray.extend_from_slice(&line);
+                    self.stray.push(b'\n');
+                }
                 // Comments and other fields carry nothing that a provider says.
                 if let Some(said) = line.strip_prefix(b"data:").or((line == b"data").then_some(&[][..])) {
                     if std::mem::replace(&mut self.has_data, true) {
@@ -109,6 +136,11 @@ impl Frames {
         let data = std::mem::take(&mut self.data);
         std::mem::take(&mut self.has_data).then(|| text(data)).transpose()
     }
+}
+
+fn is_field(line: &[u8]) -> bool {
+    let name = line.split(|byte| *byte == b':').next().unwrap_or_default();
+    FIELDS.contains(&name)
 }
 
 fn text(bytes: Vec<u8>) -> Result<String, ModelError> {
@@ -133,8 +165,10 @@ mod tests {
         for cut in 0..=STREAM.len() {
             let mut frames = Frames::new(Framing::Events);
             let (a, b) = STREAM.split_at(cut);
-            let mut events = frames.push(a).expect("text");
-            events.extend(frames.push(b).expect("text"));
+            let mut events = Vec::new();
+            frames.push(a, &mut events).expect("text");
+            frames.push(b, &mut events).expect("text");
+            assert_eq!(frames.stray(), None, "cut at {cut}");
             events.extend(frames.end().expect("text"));
             assert_eq!(events, whole, "cut at {cut}");
         }
@@ -143,17 +177,35 @@ mod tests {
     #[test]
     fn lines_are_events_and_empty_ones_are_none() {
         let mut frames = Frames::new(Framing::Lines);
-        let mut events = frames.push(b"{}\r\n\n  \n[1]").expect("text");
+        let mut events = Vec::new();
+        frames.push(b"{}\r\n\n  \n[1]", &mut events).expect("text");
+        assert_eq!(frames.stray(), None);
         events.extend(frames.end().expect("text"));
         assert_eq!(events, ["{}", "[1]"]);
     }
 
     #[test]
     fn what_is_no_text_or_has_no_end_is_an_error() {
-        assert!(Frames::new(Framing::Lines).push(b"\xff\n").is_err());
-        let mut frames = Frames::new(Framing::Events);
-        let piece = vec![b'a'; 1 << 20];
-        let pieces = (0..20).map(|_| frames.push(&piece));
-        assert!(pieces.into_iter().any(|pushed| pushed.is_err()));
+        let mut events = Vec::new();
+        assert!(Frames::new(Framing::Lines).push(b"1\n\xff\n", &mut events).is_err());
+        assert_eq!(events, ["1"], "what was whole before");
+        for piece in [vec![b'a'; 1 << 20], b"a\n".repeat(1 << 19)] {
+            let mut frames = Frames::new(Framing::Events);
+            assert!((0..20).any(|_| frames.push(&piece, &mut events).is_err()));
+        }
+    }
+
+    #[test]
+    fn what_is_no_stream_of_events_is_one_body() {
+        let body: &[u8] = b"\xef\xbb\xbf{\n  \"error\": \"no\"\n}";
+        for cut in 0..=body.len() {
+            let mut frames = Frames::new(Framing::Events);
+            let mut events = Vec::new();
+            let (a, b) = body.split_at(cut);
+            frames.push(a, &mut events).expect("text");
+            frames.push(b, &mut events).expect("text");
+            assert_eq!(frames.stray().as_deref(), Some("{\n  \"error\": \"no\"\n}"));
+        }
+        assert_eq!(Frames::new(Framing::Events).stray(), None);
     }
 }

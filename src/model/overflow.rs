@@ -13,7 +13,10 @@ const WORDINGS: &[&str] = &[
     "maximum context length is {limit} tokens. however, your messages resulted in {needed} tokens",
     "maximum context length is {limit} tokens. however, you requested {needed} tokens",
     "maximum context length is {limit} tokens. however, you requested about {needed} tokens",
+    "maximum context length is {limit} tokens. however, your request has {needed} input tokens",
     "maximum context length is {limit} tokens",
+    "you passed {needed} input tokens and requested {needed} output tokens. however, the model's context length is only {limit} tokens",
+    "context length is only {limit}",
     "input tokens exceed the configured limit of {limit} tokens",
     // Copilot
     "prompt token count of {needed} exceeds the limit of {limit}",
@@ -114,6 +117,13 @@ mod tests {
             told_of(Some(200_000), Some(242_959))
         );
         assert_eq!(told("your input exceeds the context window of this model"), told_of(None, None));
+        assert_eq!(
+            told(
+                "You passed 130000 input tokens and requested 8192 output tokens. However, the model's context \
+                 length is only 131072 tokens, resulting in"
+            ),
+            told_of(Some(131_072), Some(138_192))
+        );
         assert_eq!(told("{\"code\":\"context_length_exceeded\"}"), told_of(None, None));
         for other in
             ["rate limit reached: tokens per min, maximum context length", "overloaded", "", "{limit}"]

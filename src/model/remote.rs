@@ -4,10 +4,12 @@
 use super::error::Refusal;
 use super::wire::{Stream, Terms, post, stamped};
 use super::{Answering, Hear, Model, ModelError, Retrying, Said, retry};
+use crate::engine::delta::Delta;
 use crate::engine::prompt::request::{Answer, Request};
 use crate::engine::session::endpoint::{Endpoint, Wire};
+use futures_util::{StreamExt, TryStreamExt};
 use reqwest::header::{HeaderMap, HeaderValue};
-use reqwest::{Client, Response};
+use reqwest::{Client, Response, redirect};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
@@ -52,6 +54,8 @@ pub fn client() -> Result<Client, ModelError> {
     drop(rustls::crypto::ring::default_provider().install_default());
     let client = Client::builder()
         .connect_timeout(CONNECT)
+        // Whoever an address leads on to was not given the key.
+        .redirect(redirect::Policy::none())
         .user_agent(concat!("threadhold/", env!("CARGO_PKG_VERSION")));
     client.build().map_err(network)
 }
@@ -73,12 +77,17 @@ impl Remote {
         loop {
             let mut is_heard = false;
             let mut note = |said: Said| {
-                is_heard = is_heard || matches!(said, Said::Delta(_));
+                is_heard = is_heard || is_shown(&said);
                 hear(stamped(said, self.endpoint.wire, &self.terms.model));
             };
             let Failed { error, should_retry } = match self.once(request, &mut note).await {
                 Ok(answer) => return Ok(answer),
                 Err(failed) => failed,
+            };
+            // Some repeat the key that they do not accept.
+            let error = match &self.key {
+                Some(key) => error.without(key.expose_secret()),
+                None => error,
             };
             // What was heard was shown: it is not said twice.
             let delay = if is_heard { None } else { retry::delay(&error, should_retry, attempt, chance()) };
@@ -92,41 +101,15 @@ impl Remote {
     async fn once(&self, request: &Request, hear: Hear<'_>) -> Result<Answer, Failed> {
         let wire = self.endpoint.wire;
         let unknown = || ModelError::BadRequest { reason: format!("nothing is posted over {}", wire.name()) };
-        let post = post(wire, request, &self.terms).ok_or_else(unknown)?;
-        let mut stream = Stream::new(wire).ok_or_else(unknown)?;
+        let post = post(&self.endpoint, request, &self.terms).ok_or_else(unknown)?;
+        let stream = Stream::new(wire).ok_or_else(unknown)?;
         let url = format!("{}{}", self.endpoint.url(), post.path);
         let sent = self.client.post(url).headers(self.headers(&post.headers)?).body(post.body.to_string());
-        let mut response = self.in_time(sent.send()).await?;
+        let response = in_time(self.idle, sent.send()).await?.map_err(network)?;
         if !response.status().is_success() {
             return Err(self.refused(response).await);
         }
-        let mut bytes = 0usize;
-        while let Some(piece) = self.in_time(response.chunk()).await? {
-            bytes += piece.len();
-            if bytes > MOST_ANSWER {
-                let reason = format!("it has more than {MOST_ANSWER} bytes");
-                return Err(ModelError::CorruptStream { reason }.into());
-            }
-            hear(Said::Alive);
-            if stream.push(&piece, hear)? {
-                break;
-            }
-        }
-        Ok(stream.end(hear)?)
-    }
-
-    /// What is silent for too long is broken.
-    async fn in_time<T>(
-        &self,
-        coming: impl Future<Output = Result<T, reqwest::Error>>,
-    ) -> Result<T, ModelError> {
-        match tokio::time::timeout(self.idle, coming).await {
-            Ok(came) => came.map_err(network),
-            Err(_) => {
-                let reason = format!("it said nothing for {} s", self.idle.as_secs());
-                Err(ModelError::Network { reason })
-            }
-        }
+        Ok(read(stream, response.bytes_stream().map_err(network).boxed(), self.idle, hear).await?)
     }
 
     fn headers(&self, more: &[(&'static str, &'static str)]) -> Result<HeaderMap, ModelError> {
@@ -158,25 +141,69 @@ impl Remote {
         let after = header("retry-after").and_then(|after| later(after.trim(), SystemTime::now()));
         let status = response.status().as_u16();
         let mut body = Vec::new();
-        while let Ok(Some(piece)) = self.in_time(response.chunk()).await {
+        while let Ok(Ok(Some(piece))) = in_time(self.idle, response.chunk()).await {
             body.extend_from_slice(&piece);
             if body.len() > MOST_ERROR {
                 body.truncate(MOST_ERROR);
                 break;
             }
         }
-        let text = self.without_key(&String::from_utf8_lossy(&body));
+        let text = String::from_utf8_lossy(&body).into_owned();
         let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
         let refusal = Refusal { status, retry_after_ms: ms.or(after), body };
         Failed { error: refusal.class(), should_retry }
     }
+}
 
-    /// Some repeat the key that they do not accept.
-    fn without_key(&self, text: &str) -> String {
-        match self.key.as_ref().map(ExposeSecret::expose_secret).filter(|key| key.len() > 3) {
-            Some(key) => text.replace(key, "[key]"),
-            None => text.to_owned(),
-        }
+/// Reads an answer from the pieces in which it comes. A connection that breaks once the answer is whole took nothing away.
+///
+/// # Errors
+///
+/// What the provider says is wrong, what cannot be read, a stream that breaks, ends too early, has no end, or is silent
+/// for longer than `idle`.
+pub async fn read<P: AsRef<[u8]>>(
+    mut stream: Stream,
+    mut pieces: impl futures_util::Stream<Item = Result<P, ModelError>> + Unpin,
+    idle: Duration,
+    hear: Hear<'_>,
+) -> Result<Answer, ModelError> {
+    let mut bytes = 0usize;
+    loop {
+        let broken = match in_time(idle, pieces.next()).await {
+            Ok(Some(Ok(piece))) => {
+                let piece = piece.as_ref();
+                bytes = bytes.saturating_add(piece.len());
+                if bytes > MOST_ANSWER {
+                    let reason = format!("it has more than {MOST_ANSWER} bytes");
+                    return Err(ModelError::CorruptStream { reason });
+                }
+                hear(Said::Alive);
+                if stream.push(piece, hear)? {
+                    return stream.end(hear);
+                }
+                continue;
+            }
+            Ok(None) => return stream.end(hear),
+            Ok(Some(Err(error))) | Err(error) => error,
+        };
+        return match stream.end(hear) {
+            Err(ModelError::Network { .. } | ModelError::CorruptStream { .. }) => Err(broken),
+            ended => ended,
+        };
+    }
+}
+
+/// What is silent for too long is broken.
+async fn in_time<T>(idle: Duration, coming: impl Future<Output = T>) -> Result<T, ModelError> {
+    let silent = |_| ModelError::Network { reason: format!("it said nothing for {} s", idle.as_secs()) };
+    tokio::time::timeout(idle, coming).await.map_err(silent)
+}
+
+/// Whether somebody saw it: then it is not said again.
+fn is_shown(said: &Said) -> bool {
+    match said {
+        Said::Delta(delta) => !matches!(delta, Delta::SetUsage(_) | Delta::MergeExtra(_)),
+        Said::Alive | Said::Retrying(_) => false,
     }
 }
 

@@ -2,17 +2,24 @@
 //! recorded stream is read as one that comes.
 
 mod anthropic;
+mod blocks;
 mod calls;
+mod content;
+mod ollama;
+mod openai_chat;
 mod openai_responses;
-mod pieces;
 
 use super::frames::{Frames, Framing};
 use super::{Hear, ModelError, Said};
 use crate::engine::delta::Delta;
-use crate::engine::message::MADE_BY;
 use crate::engine::prompt::request::{Answer, Request};
-use crate::engine::session::endpoint::Wire;
-use serde_json::{Map, Value};
+use crate::engine::session::endpoint::{Endpoint, Wire};
+use crate::engine::text::one_line;
+pub use blocks::stamped;
+use serde_json::Value;
+
+/// The most that is shown of what cannot be read, in bytes.
+const MOST_SHOWN: usize = 120;
 
 /// What a provider is told beside the request.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,8 +32,6 @@ pub struct Terms {
     pub max_output: Option<u32>,
     /// Whether it can be told of tools and told to use none.
     pub tool_choice_none: bool,
-    /// Whether it takes a temperature. Models that think before they answer refuse a request that has one.
-    pub temperature: bool,
     /// Whether it sees pictures.
     pub images: bool,
     /// Names the prompt whose beginning a cache may keep: the session and its generation.
@@ -64,55 +69,26 @@ pub trait Reader: Send {
     fn end(self: Box<Self>) -> Result<Answer, ModelError>;
 }
 
-/// Puts a request into a provider's words; nothing for a wire that is not posted to.
-pub fn post(wire: Wire, request: &Request, terms: &Terms) -> Option<Post> {
-    match wire {
-        Wire::Anthropic => Some(anthropic::post(request, terms)),
+/// Puts a request into the words of the provider that is asked here; nothing for a wire that is not posted to.
+pub fn post(endpoint: &Endpoint, request: &Request, terms: &Terms) -> Option<Post> {
+    match endpoint.wire {
+        Wire::OpenaiChat => Some(openai_chat::post(endpoint.url(), request, terms)),
         Wire::OpenaiResponses => Some(openai_responses::post(request, terms)),
-        Wire::OpenaiChat | Wire::Ollama | Wire::Scripted => None,
+        Wire::Anthropic => Some(anthropic::post(request, terms)),
+        Wire::Ollama => Some(ollama::post(request, terms)),
+        Wire::Scripted => None,
     }
 }
 
 /// Reads the streams of this wire; nothing for a wire that has none.
 pub fn reader(wire: Wire) -> Option<Box<dyn Reader>> {
     match wire {
-        Wire::Anthropic => Some(Box::new(anthropic::Stream::default())),
-        Wire::OpenaiResponses => Some(Box::new(openai_responses::Stream::default())),
-        Wire::OpenaiChat | Wire::Ollama | Wire::Scripted => None,
+        Wire::OpenaiChat => Some(Box::<openai_chat::Chat>::default()),
+        Wire::OpenaiResponses => Some(Box::<openai_responses::Responses>::default()),
+        Wire::Anthropic => Some(Box::<anthropic::Messages>::default()),
+        Wire::Ollama => Some(Box::<ollama::Ollama>::default()),
+        Wire::Scripted => None,
     }
-}
-
-/// What was said, with a word in a provider's own blocks on who made them: no other wire, and of thinking no other model,
-/// is ever sent them.
-pub fn stamped(mut said: Said, wire: Wire, model: &str) -> Said {
-    let stamp = |block: &mut Map<String, Value>| {
-        block.insert(MADE_BY.to_owned(), Value::String(pieces::maker(wire, model)));
-    };
-    match &mut said {
-        Said::Delta(Delta::SetThinkingBlocks(blocks)) => blocks.iter_mut().for_each(stamp),
-        Said::Delta(Delta::AddServerContentBlock(Value::Object(block))) => stamp(block),
-        Said::Delta(_) | Said::Alive | Said::Retrying(_) => {}
-    }
-    said
-}
-
-/// An event as JSON; nothing for one that says nothing. Some end with a word that is no JSON.
-fn json_of(event: &str) -> Result<Option<Value>, ModelError> {
-    match event.trim() {
-        "" | "[DONE]" => Ok(None),
-        text => serde_json::from_str(text)
-            .map(Some)
-            .map_err(|error| corrupt(&format!("an event is no JSON: {error}"))),
-    }
-}
-
-fn corrupt(reason: &str) -> ModelError {
-    ModelError::CorruptStream { reason: reason.to_owned() }
-}
-
-/// The stream ended before the provider said that the answer is over: its connection broke.
-fn broke_off() -> ModelError {
-    ModelError::Network { reason: "the stream ended before the answer did".to_owned() }
 }
 
 /// How the events of this wire are told apart.
@@ -139,27 +115,72 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// What the provider says is wrong, or what cannot be read.
+    /// What the provider says is wrong, or what cannot be read. What came whole before it was heard.
     pub fn push(&mut self, bytes: &[u8], hear: Hear<'_>) -> Result<bool, ModelError> {
-        for event in self.frames.push(bytes)? {
+        let mut events = Vec::new();
+        let framed = self.frames.push(bytes, &mut events);
+        for event in events {
             if !self.reader.is_over() {
                 self.reader.event(&event, hear)?;
             }
         }
-        Ok(self.reader.is_over())
+        let is_over = self.reader.is_over();
+        if is_over { Ok(true) } else { framed.map(|()| false) }
     }
 
     /// No byte comes any more.
     ///
     /// # Errors
     ///
-    /// The stream ended too early, or with what cannot be read.
+    /// The stream ended too early, or was none.
     pub fn end(mut self, hear: Hear<'_>) -> Result<Answer, ModelError> {
-        if let Some(event) = self.frames.end()?
-            && !self.reader.is_over()
-        {
-            self.reader.event(&event, hear)?;
+        if !self.reader.is_over() {
+            if let Some(body) = self.frames.stray() {
+                self.reader.event(&body, hear)?;
+            } else if let Some(event) = self.frames.end().map_err(cut)? {
+                self.reader.event(&event, hear).map_err(cut)?;
+            }
         }
         self.reader.end()
+    }
+}
+
+/// What the stream ended in cannot be read because it is not whole.
+fn cut(error: ModelError) -> ModelError {
+    if matches!(error, ModelError::CorruptStream { .. }) { ended_early() } else { error }
+}
+
+/// The stream ended without the provider's word that the answer is over.
+fn ended_early() -> ModelError {
+    ModelError::Network { reason: "the stream ended before the answer did".to_owned() }
+}
+
+/// An event that a wire does not know the form of.
+fn cannot_be_read(event: &str) -> ModelError {
+    ModelError::CorruptStream { reason: format!("this is no event: {}", one_line(event, MOST_SHOWN)) }
+}
+
+/// An event as JSON; nothing for one that says nothing. Some end with a word that is no JSON.
+fn json_of(event: &str) -> Result<Option<Value>, ModelError> {
+    match event.trim() {
+        "" | "[DONE]" => Ok(None),
+        text => serde_json::from_str(text).map(Some).map_err(|_| cannot_be_read(event)),
+    }
+}
+
+/// The text under a key; none where there is none.
+fn text_of<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+    value.get(key).and_then(Value::as_str)
+}
+
+/// The number under a key; none where there is none.
+fn number_of(value: &Value, key: &str) -> Option<u32> {
+    value.get(key).and_then(Value::as_u64).map(|number| u32::try_from(number).unwrap_or(u32::MAX))
+}
+
+/// Hands a text on, where there is any.
+fn append(of: fn(String) -> Delta, text: &str, hear: Hear<'_>) {
+    if !text.is_empty() {
+        hear(Said::Delta(of(text.to_owned())));
     }
 }

@@ -3,11 +3,12 @@
 
 mod stream;
 
-pub(super) use stream::Stream;
+pub(super) use stream::Messages;
 
-use super::pieces::{Piece, arguments, call_id, is_of, piece, schema, text_of};
-use super::{Post, Terms};
-use crate::engine::message::{Content, MADE_BY};
+use super::blocks::own;
+use super::content::{Piece, arguments, call_id, is_address, piece, schema, takes_temperature};
+use super::{Post, Terms, text_of};
+use crate::engine::message::Image;
 use crate::engine::prompt::item::{Item, ItemPart, Role};
 use crate::engine::prompt::request::{Request, ToolChoice};
 use crate::engine::session::endpoint::Wire;
@@ -55,7 +56,7 @@ pub(super) fn post(request: &Request, terms: &Terms) -> Post {
     put("model", json!(terms.model));
     put("max_tokens", json!(max_tokens));
     put("stream", json!(true));
-    if request.temperature_zero && terms.temperature {
+    if request.temperature_zero && takes_temperature(&terms.model) {
         put("temperature", json!(0));
     }
     if with_tools {
@@ -127,15 +128,14 @@ impl Body<'_> {
         match item.role {
             Role::System => {
                 for part in &item.parts {
-                    let ItemPart::Content(content) = part else { continue };
-                    if let Some(Piece::Text(text)) = piece(content, false) {
+                    if let Some(block) = content(part, false) {
                         self.last = Some(Place::System(self.system.len()));
-                        self.system.push(said(&text));
+                        self.system.push(block);
                     }
                 }
             }
             Role::User => {
-                for block in self.contents(&item.parts) {
+                for block in contents(item, self.terms.images) {
                     self.push("user", block, true);
                 }
             }
@@ -144,7 +144,7 @@ impl Body<'_> {
                     "type": "tool_result",
                     "tool_use_id": call_id(item.call_id.as_ref().map_or("", |call| call.as_str())),
                 });
-                let content = self.contents(&item.parts);
+                let content = contents(item, self.terms.images);
                 if let Value::Object(block) = &mut block
                     && !content.is_empty()
                 {
@@ -159,9 +159,9 @@ impl Body<'_> {
     fn assistant(&mut self, item: &Item) {
         for part in &item.parts {
             match part {
-                ItemPart::Content(content) => {
-                    if let Some(Piece::Text(text)) = piece(content, false) {
-                        self.push("assistant", said(&text), true);
+                ItemPart::Content(_) => {
+                    if let Some(block) = content(part, false) {
+                        self.push("assistant", block, true);
                     }
                 }
                 ItemPart::Reasoning { text, signature, block } => {
@@ -187,14 +187,10 @@ impl Body<'_> {
 
     /// What is signed goes back as it came, and what is not, or what another model signed, not at all.
     fn thought(&self, text: &str, signature: Option<&str>, block: &Map<String, Value>) -> Option<Value> {
-        if !is_of(block, Wire::Anthropic, Some(&self.terms.model)) {
-            return None;
-        }
-        let mut block = block.clone();
+        let mut block = own(block, Wire::Anthropic, Some(&self.terms.model))?;
         let kind = block.shift_remove("type");
-        for ours in [MADE_BY, "index"] {
-            block.shift_remove(ours);
-        }
+        // The place in the answer, by which its pieces were put together.
+        block.shift_remove("index");
         let mut back = Map::new();
         match (kind.as_ref().map_or(Some("thinking"), Value::as_str)?, signature) {
             ("thinking", Some(signature)) => {
@@ -209,26 +205,6 @@ impl Body<'_> {
         }
         back.extend(block);
         Some(Value::Object(back))
-    }
-
-    /// A user's or a tool's content.
-    fn contents(&self, parts: &[ItemPart]) -> Vec<Value> {
-        let content = parts.iter().filter_map(|part| match part {
-            ItemPart::Content(content) => self.content(content),
-            ItemPart::Reasoning { .. } | ItemPart::Raw(_) => None,
-        });
-        content.collect()
-    }
-
-    fn content(&self, content: &Content) -> Option<Value> {
-        Some(match piece(content, self.terms.images)? {
-            Piece::Text(text) => said(&text),
-            Piece::ImageAt(url) => json!({ "type": "image", "source": { "type": "url", "url": url } }),
-            Piece::Image { media_type, data } => {
-                let source = json!({ "type": "base64", "media_type": media_type, "data": data });
-                json!({ "type": "image", "source": source })
-            }
-        })
     }
 
     /// Puts a block behind the others. Neighbours of one role are one message.
@@ -268,20 +244,43 @@ impl Body<'_> {
     }
 }
 
+/// What a user or a tool said.
+fn contents(item: &Item, images: bool) -> Vec<Value> {
+    item.parts.iter().filter_map(|part| content(part, images)).collect()
+}
+
+/// A text or a picture. This wire takes no empty text.
+fn content(part: &ItemPart, images: bool) -> Option<Value> {
+    let ItemPart::Content(content) = part else { return None };
+    match piece(content, images) {
+        Piece::Text(text) if text.trim().is_empty() => None,
+        Piece::Text(text) => Some(said(&text)),
+        Piece::Picture(image) => Some(json!({ "type": "image", "source": source(image) })),
+    }
+}
+
+/// A picture by its address, or by value; one by value may come as an address too.
+fn source(image: &Image) -> Value {
+    let data = &*image.data;
+    let by_value =
+        |media_type: &str, data: &str| json!({ "type": "base64", "media_type": media_type, "data": data });
+    match data.strip_prefix("data:").and_then(|data| data.split_once(";base64,")) {
+        Some((media_type, data)) => by_value(media_type, data),
+        None if is_address(image) => json!({ "type": "url", "url": data }),
+        None => by_value(&image.media_type, data),
+    }
+}
+
 fn said(text: &str) -> Value {
     json!({ "type": "text", "text": text })
 }
 
 /// A block that the provider made, as it came; nothing for one of another wire.
 fn servers(wire: &Value) -> Option<Value> {
-    let block = wire.as_object().filter(|block| is_of(block, Wire::Anthropic, None))?;
+    let block = own(wire.as_object()?, Wire::Anthropic, None)?;
     let kind = text_of(wire, "type")?;
     // Others have a compaction too, and what they encrypt is not ours.
+    let is_foreign = kind == "compaction" && block.contains_key("encrypted_content");
     let is_own = SERVER_BLOCKS.contains(&kind) || kind.ends_with("_tool_result");
-    if !is_own || block.contains_key("encrypted_content") && kind == "compaction" {
-        return None;
-    }
-    let mut block = block.clone();
-    block.shift_remove(MADE_BY);
-    Some(Value::Object(block))
+    (is_own && !is_foreign).then_some(Value::Object(block))
 }

@@ -1,18 +1,22 @@
-//! The calls of an answer as they come, and what is said of them: each is set once, and then its arguments go on. Which
-//! events bring them is the wire's.
+//! The calls of an answer while their fragments come: which call a fragment belongs to, and an id for each. What a call
+//! does, and whether it is run, is the session's.
 
-use super::{Hear, Said};
 use crate::engine::delta::Delta;
 use crate::engine::message::ToolCall;
+use crate::model::{Hear, Said};
+use serde_json::Value;
 
-/// The calls so far, in their order.
+/// The calls so far.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
-    known: Vec<Call>,
-}
+pub struct Calls(Vec<Call>);
 
 #[derive(Debug)]
 struct Call {
+    /// The provider's number of it.
+    index: Option<u64>,
+    /// The provider's id of it.
+    said_id: Option<String>,
+    /// The id under which it is told: the provider's, or one that no other call of the answer has.
     id: String,
     name: String,
     arguments: String,
@@ -20,48 +24,119 @@ struct Call {
 
 impl Calls {
     /// Whether there is none.
-    pub(super) fn is_empty(&self) -> bool {
-        self.known.is_empty()
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
-    /// A call begins; its place. One without an id of its own gets one, because its arguments must find it.
-    pub(super) fn begin(&mut self, id: &str, name: &str, arguments: &str, hear: Hear<'_>) -> usize {
-        let at = self.known.len();
-        let is_own = !id.is_empty() && self.known.iter().all(|call| call.id != id);
-        let id =
-            if is_own { id.to_owned() } else { format!("{}_{at}", if id.is_empty() { "call" } else { id }) };
-        self.known.push(Call { id, name: name.to_owned(), arguments: arguments.to_owned() });
-        self.say(hear);
-        at
-    }
-
-    /// Arguments go on.
-    pub(super) fn more(&mut self, at: usize, text: &str, hear: Hear<'_>) {
-        if let Some(call) = self.known.get_mut(at).filter(|_| !text.is_empty()) {
-            call.arguments.push_str(text);
-            hear(Said::Delta(Delta::AppendToolArguments { call: call.id.clone(), text: text.to_owned() }));
+    /// Takes a fragment in: the id and the name may stand in the first one alone, or in none, or in each.
+    pub fn add(
+        &mut self,
+        index: Option<u64>,
+        id: Option<&str>,
+        name: Option<&str>,
+        arguments: Option<&Value>,
+        hear: Hear<'_>,
+    ) {
+        let Some(call) = self.place(index, id, name).and_then(|at| self.0.get_mut(at)) else {
+            return self.begin(index, id, name.unwrap_or_default(), arguments, hear);
+        };
+        let arguments = text(arguments);
+        call.arguments.push_str(&arguments);
+        if let Some(name) = name.filter(|_| call.name.is_empty()) {
+            name.clone_into(&mut call.name);
+            return self.tell(hear);
+        }
+        if !arguments.is_empty() {
+            let call = call.id.clone();
+            hear(Said::Delta(Delta::AppendToolArguments { call, text: arguments }));
         }
     }
 
-    /// A call is whole; none is `{}`. `whole` are its arguments where the provider says them again, which then hold.
-    pub(super) fn end(&mut self, at: usize, whole: Option<&str>, hear: Hear<'_>) {
-        let Some(call) = self.known.get_mut(at) else { return };
-        let whole = whole.unwrap_or(&call.arguments);
+    /// Takes a call in that comes whole.
+    pub fn add_whole(&mut self, id: Option<&str>, name: &str, arguments: Option<&Value>, hear: Hear<'_>) {
+        self.begin(None, id, name, arguments.or(Some(&Value::from("{}"))), hear);
+    }
+
+    fn begin(
+        &mut self,
+        index: Option<u64>,
+        id: Option<&str>,
+        name: &str,
+        arguments: Option<&Value>,
+        hear: Hear<'_>,
+    ) {
+        self.0.push(Call {
+            index,
+            said_id: id.map(str::to_owned),
+            id: self.free_id(id),
+            name: name.to_owned(),
+            arguments: text(arguments),
+        });
+        self.tell(hear);
+    }
+
+    /// The call of this number is whole. Where the provider says its arguments again, these are its arguments.
+    pub fn whole(&mut self, index: u64, arguments: Option<&str>, hear: Hear<'_>) {
+        let Some(call) = self.0.iter_mut().rfind(|call| call.index == Some(index)) else { return };
+        let whole = arguments.unwrap_or(&call.arguments);
         let whole = if whole.trim().is_empty() { "{}" } else { whole }.to_owned();
         match whole.strip_prefix(&*call.arguments) {
+            Some("") => {}
             Some(rest) => {
-                let rest = rest.to_owned();
-                self.more(at, &rest, hear);
+                let (call, text) = (call.id.clone(), rest.to_owned());
+                hear(Said::Delta(Delta::AppendToolArguments { call, text }));
             }
             None => {
                 call.arguments = whole;
-                self.say(hear);
+                return self.tell(hear);
             }
+        }
+        call.arguments = whole;
+    }
+
+    /// No fragment comes any more: a call without arguments has empty ones.
+    pub fn close(&mut self, hear: Hear<'_>) {
+        for call in self.0.iter_mut().filter(|call| call.arguments.trim().is_empty()) {
+            call.arguments.push_str("{}");
+            hear(Said::Delta(Delta::AppendToolArguments { call: call.id.clone(), text: "{}".into() }));
         }
     }
 
-    fn say(&self, hear: Hear<'_>) {
-        let calls = self.known.iter().map(|call| ToolCall::new(&call.id, &call.name, &call.arguments));
+    /// The call that a fragment belongs to; nothing where it begins one. Some servers give every call the same index, so
+    /// another id, or another name after arguments that are whole, begins one too.
+    fn place(&self, index: Option<u64>, id: Option<&str>, name: Option<&str>) -> Option<usize> {
+        let at = match (index, id) {
+            (Some(_), _) => self.0.iter().rposition(|call| call.index == index)?,
+            (None, Some(id)) => self.0.iter().rposition(|call| call.said_id.as_deref() == Some(id))?,
+            (None, None) if name.is_some() => return None,
+            (None, None) => self.0.len().checked_sub(1)?,
+        };
+        let call = self.0.get(at)?;
+        let is_other = match id {
+            Some(id) => call.said_id.as_deref().is_some_and(|known| known != id),
+            None => name.is_some() && serde_json::from_str::<Value>(&call.arguments).is_ok(),
+        };
+        (!is_other).then_some(at)
+    }
+
+    fn free_id(&self, said: Option<&str>) -> String {
+        let is_free = |id: &String| self.0.iter().all(|call| call.id != *id);
+        let base = said.unwrap_or("call");
+        let numbered = (self.0.len()..).map(|number| format!("{base}_{number}"));
+        said.map(str::to_owned).into_iter().chain(numbered).find(is_free).unwrap_or_default()
+    }
+
+    fn tell(&self, hear: Hear<'_>) {
+        let calls = self.0.iter().map(|call| ToolCall::new(&call.id, &call.name, &call.arguments));
         hear(Said::Delta(Delta::SetToolCalls(calls.collect())));
+    }
+}
+
+fn text(arguments: Option<&Value>) -> String {
+    match arguments {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        // Whole, and no text.
+        Some(value) => value.to_string(),
     }
 }

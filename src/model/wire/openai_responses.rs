@@ -3,18 +3,25 @@
 
 mod stream;
 
-pub(super) use stream::Stream;
+pub(super) use stream::Responses;
 
-use super::pieces::{Piece, address, arguments, call_id, is_of, piece, schema, text_of};
-use super::{Post, Terms};
-use crate::engine::message::{Content, MADE_BY};
+use super::blocks::own;
+use super::content::{Piece, arguments_text, call_id, picture_url, piece, pieces, schema, takes_temperature};
+use super::{Post, Terms, text_of};
 use crate::engine::prompt::item::{Item, ItemPart, Role};
 use crate::engine::prompt::request::{Request, ToolChoice};
 use crate::engine::session::endpoint::Wire;
+use crate::engine::text::sha256_hex;
 use serde_json::{Map, Value, json};
 
 /// The least that this wire lets an answer have, in tokens.
 const LEAST_OUTPUT: u32 = 16;
+
+/// The longest cache key that is taken, in bytes: as long as a hash.
+const MOST_CACHE_KEY: usize = 64;
+
+/// What the provider makes by itself of tools elsewhere, beside their calls.
+const OWN_MCP: &[&str] = &["mcp_approval_request", "mcp_list_tools"];
 
 /// Puts a request into this wire's words. Nothing is kept by the provider, so all that it made goes back to it.
 pub(super) fn post(request: &Request, terms: &Terms) -> Post {
@@ -29,7 +36,7 @@ pub(super) fn post(request: &Request, terms: &Terms) -> Post {
     put("model", json!(terms.model));
     put("stream", json!(true));
     put("store", json!(false));
-    if terms.temperature {
+    if takes_temperature(&terms.model) {
         if request.temperature_zero {
             put("temperature", json!(0));
         }
@@ -41,7 +48,7 @@ pub(super) fn post(request: &Request, terms: &Terms) -> Post {
         put("max_output_tokens", json!(most.max(LEAST_OUTPUT)));
     }
     if let Some(key) = &terms.cache_key {
-        put("prompt_cache_key", json!(key));
+        put("prompt_cache_key", json!(cache_key(key)));
     }
     if with_tools {
         let tools = request.tools.iter().map(|tool| {
@@ -68,33 +75,30 @@ fn put_item(item: &Item, terms: &Terms, input: &mut Vec<Value>) {
         (!content.is_empty()).then(|| json!({ "type": "message", "role": role, "content": content }))
     };
     match item.role {
-        Role::System => input.extend(message("system", contents(&item.parts, false))),
-        Role::User => input.extend(message("user", contents(&item.parts, terms.images))),
+        Role::System => input.extend(message("system", contents(item, false))),
+        Role::User => input.extend(message("user", contents(item, terms.images))),
         Role::Tool => {
             let id = call_id(item.call_id.as_ref().map_or("", |call| call.as_str()));
-            let output = output(contents(&item.parts, terms.images));
+            let output = output(contents(item, terms.images));
             input.push(json!({ "type": "function_call_output", "call_id": id, "output": output }));
         }
         Role::Assistant => put_answer(item, terms, input),
     }
 }
 
-/// What a user or a tool said.
-fn contents(parts: &[ItemPart], images: bool) -> Vec<Value> {
-    let content = parts.iter().filter_map(|part| match part {
-        ItemPart::Content(content) => input_of(content, images),
-        ItemPart::Reasoning { .. } | ItemPart::Raw(_) => None,
-    });
-    content.collect()
+/// A key that is too long is another one, and still the same for the same prompt.
+fn cache_key(key: &str) -> String {
+    if key.len() <= MOST_CACHE_KEY { key.to_owned() } else { sha256_hex(key.as_bytes()) }
 }
 
-fn input_of(content: &Content, images: bool) -> Option<Value> {
-    let piece = piece(content, images)?;
-    Some(match (&piece, address(&piece)) {
-        (_, Some(url)) => json!({ "type": "input_image", "image_url": url }),
-        (Piece::Text(text), None) => json!({ "type": "input_text", "text": text }),
-        _ => return None,
-    })
+/// What was said to the model.
+fn contents(item: &Item, images: bool) -> Vec<Value> {
+    let contents = pieces(item, images).into_iter().filter_map(|piece| match piece {
+        Piece::Text(text) if text.is_empty() => None,
+        Piece::Text(text) => Some(json!({ "type": "input_text", "text": text })),
+        Piece::Picture(image) => Some(json!({ "type": "input_image", "image_url": picture_url(image) })),
+    });
+    contents.collect()
 }
 
 /// A result as text, where it is one: not all that speak this wire take a list.
@@ -110,7 +114,9 @@ fn put_answer(item: &Item, terms: &Terms, input: &mut Vec<Value>) {
     for part in &item.parts {
         match part {
             ItemPart::Content(content) => {
-                if let Some(Piece::Text(text)) = piece(content, false) {
+                if let Piece::Text(text) = piece(content, false)
+                    && !text.is_empty()
+                {
                     let content = json!([{ "type": "output_text", "text": text }]);
                     input.push(json!({ "type": "message", "role": "assistant", "content": content }));
                 }
@@ -122,53 +128,35 @@ fn put_answer(item: &Item, terms: &Terms, input: &mut Vec<Value>) {
         }
     }
     for call in &item.calls {
-        // Text that was cut or is no JSON may not be taken back as it is.
-        let is_object = serde_json::from_str::<Map<String, Value>>(&call.arguments).is_ok();
-        let arguments = if is_object {
-            call.arguments.to_string()
-        } else {
-            json!(arguments(&call.arguments)).to_string()
-        };
-        let id = call_id(call.id.as_str());
-        let call =
-            json!({ "type": "function_call", "call_id": id, "name": &*call.name, "arguments": arguments });
-        input.push(call);
+        input.push(json!({
+            "type": "function_call",
+            "call_id": call_id(call.id.as_str()),
+            "name": &*call.name,
+            "arguments": arguments_text(&call.arguments),
+        }));
     }
 }
 
 /// Thinking that this model encrypted goes back as it came. Any other is nothing to it: the provider keeps none, so what
 /// is not in the request is nowhere.
 fn thought(block: &Map<String, Value>, terms: &Terms) -> Option<Value> {
+    let mut block = own(block, Wire::OpenaiResponses, Some(&terms.model))?;
     let is_whole = block.get("type").is_some_and(|kind| kind == "reasoning")
         && block.get("encrypted_content").is_some_and(Value::is_string);
-    if !is_whole || !is_of(block, Wire::OpenaiResponses, Some(&terms.model)) {
-        return None;
-    }
-    let mut block = own(block);
+    // The place in the answer, by which its pieces were put together.
     block.shift_remove("index");
     if !block.contains_key("summary") {
         block.insert("summary".to_owned(), json!([]));
     }
-    Some(Value::Object(block))
+    is_whole.then_some(Value::Object(block))
 }
 
 /// A block that the provider made, as it came; nothing for one of another wire.
 fn servers(wire: &Value) -> Option<Value> {
-    let block = wire.as_object().filter(|block| is_of(block, Wire::OpenaiResponses, None))?;
-    let kind = text_of(wire, "type")?;
-    let is_own = match kind {
+    let block = own(wire.as_object()?, Wire::OpenaiResponses, None)?;
+    let is_own = match text_of(wire, "type")? {
         "compaction" => block.contains_key("encrypted_content"),
-        kind => {
-            kind.ends_with("_call")
-                || kind.starts_with("mcp_") && kind != "mcp_tool_use" && kind != "mcp_tool_result"
-        }
+        kind => kind.ends_with("_call") || OWN_MCP.contains(&kind),
     };
-    is_own.then(|| Value::Object(own(block)))
-}
-
-/// Without our own word.
-fn own(block: &Map<String, Value>) -> Map<String, Value> {
-    let mut block = block.clone();
-    block.shift_remove(MADE_BY);
-    block
+    is_own.then_some(Value::Object(block))
 }

@@ -5,15 +5,14 @@ use crate::engine::message::Usage;
 use crate::engine::prompt::request::{Answer, StopReason};
 use crate::model::error::Refusal;
 use crate::model::wire::calls::Calls;
-use crate::model::wire::pieces::{number_of, text_of};
-use crate::model::wire::{Reader, broke_off, corrupt, json_of};
+use crate::model::wire::{Reader, append, cannot_be_read, ended_early, json_of, number_of, text_of};
 use crate::model::{Hear, ModelError, Said};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// An answer that is being read.
 #[derive(Debug, Default)]
-pub(in crate::model::wire) struct Stream {
+pub(in crate::model::wire) struct Messages {
     /// The blocks that are not whole yet, by their index.
     open: BTreeMap<u64, Block>,
     calls: Calls,
@@ -27,8 +26,8 @@ pub(in crate::model::wire) struct Stream {
 enum Block {
     /// Text, or thinking: its pieces say all of it.
     Words,
-    /// A call, by its place.
-    Call(usize),
+    /// A call.
+    Call,
     /// A block that the provider makes by itself; it is told of when it is whole.
     Servers {
         block: Map<String, Value>,
@@ -37,7 +36,7 @@ enum Block {
     },
 }
 
-impl Reader for Stream {
+impl Reader for Messages {
     fn event(&mut self, event: &str, hear: Hear<'_>) -> Result<(), ModelError> {
         let Some(event) = json_of(event)? else { return Ok(()) };
         match text_of(&event, "type").unwrap_or_default() {
@@ -47,13 +46,12 @@ impl Reader for Stream {
                 }
             }
             "content_block_start" => {
-                let index = index(&event)?;
                 let block = event.get("content_block").and_then(Value::as_object);
-                let block = block.ok_or_else(|| corrupt("a block begins without a block"))?;
-                self.begin(index, block.clone(), hear);
+                let block = block.ok_or_else(|| cannot_be_read(&event.to_string()))?;
+                self.begin(index(&event)?, block.clone(), hear);
             }
             "content_block_delta" => {
-                let delta = event.get("delta").ok_or_else(|| corrupt("a block goes on without a piece"))?;
+                let delta = event.get("delta").ok_or_else(|| cannot_be_read(&event.to_string()))?;
                 self.more(index(&event)?, delta, hear)?;
             }
             "content_block_stop" => self.whole(index(&event)?, hear),
@@ -80,7 +78,7 @@ impl Reader for Stream {
 
     fn end(self: Box<Self>) -> Result<Answer, ModelError> {
         if !self.is_over {
-            return Err(broke_off());
+            return Err(ended_early());
         }
         let stop = match self.stop.as_deref() {
             Some("tool_use") => StopReason::ToolUse,
@@ -95,7 +93,7 @@ impl Reader for Stream {
     }
 }
 
-impl Stream {
+impl Messages {
     fn used(&mut self, usage: &Value, hear: Hear<'_>) {
         self.used.take(usage);
         if let Some(usage) = self.used.usage() {
@@ -116,9 +114,13 @@ impl Stream {
                 Block::Words
             }
             "tool_use" => {
-                let input = block.get("input").and_then(Value::as_object).filter(|input| !input.is_empty());
-                let input = input.map_or_else(String::new, |input| json!(input).to_string());
-                Block::Call(self.calls.begin(&text("id"), &text("name"), &input, hear))
+                let (id, name) = (text("id"), text("name"));
+                let id = Some(&*id).filter(|id| !id.is_empty());
+                // An empty one is a beginning.
+                let input =
+                    block.get("input").filter(|input| input.as_object().is_some_and(|of| !of.is_empty()));
+                self.calls.add(Some(index), id, Some(&name), input, hear);
+                Block::Call
             }
             _ => Block::Servers { block, input: String::new() },
         };
@@ -128,9 +130,11 @@ impl Stream {
     fn more(&mut self, index: u64, delta: &Value, hear: Hear<'_>) -> Result<(), ModelError> {
         let text = |name: &str| text_of(delta, name).unwrap_or_default();
         match (text("type"), self.open.get_mut(&index)) {
-            ("input_json_delta", Some(Block::Call(at))) => self.calls.more(*at, text("partial_json"), hear),
+            ("input_json_delta", Some(Block::Call)) => {
+                self.calls.add(Some(index), None, None, delta.get("partial_json"), hear);
+            }
             ("input_json_delta", Some(Block::Servers { input, .. })) => input.push_str(text("partial_json")),
-            ("input_json_delta", _) => return Err(corrupt("arguments came for no call")),
+            ("input_json_delta", _) => return Err(cannot_be_read(&delta.to_string())),
             (_, Some(Block::Servers { block, .. })) => grow(block, delta),
             ("text_delta", _) => append(Delta::AppendContent, text("text"), hear),
             ("thinking_delta", _) => append(Delta::AppendReasoning, text("thinking"), hear),
@@ -155,7 +159,7 @@ impl Stream {
 
     fn whole(&mut self, index: u64, hear: Hear<'_>) {
         match self.open.remove(&index) {
-            Some(Block::Call(at)) => self.calls.end(at, None, hear),
+            Some(Block::Call) => self.calls.whole(index, None, hear),
             Some(Block::Servers { mut block, input }) => {
                 if let Ok(input) = serde_json::from_str::<Value>(&input) {
                     block.insert("input".to_owned(), input);
@@ -188,12 +192,6 @@ impl Stream {
     }
 }
 
-fn append(of: fn(String) -> Delta, text: &str, hear: Hear<'_>) {
-    if !text.is_empty() {
-        hear(Said::Delta(of(text.to_owned())));
-    }
-}
-
 fn extra(key: &str, value: Value, hear: Hear<'_>) {
     hear(Said::Delta(Delta::MergeExtra(Map::from_iter([(key.to_owned(), value)]))));
 }
@@ -210,7 +208,7 @@ fn grow(block: &mut Map<String, Value>, delta: &Value) {
 }
 
 fn index(event: &Value) -> Result<u64, ModelError> {
-    event.get("index").and_then(Value::as_u64).ok_or_else(|| corrupt("a block has no index"))
+    event.get("index").and_then(Value::as_u64).ok_or_else(|| cannot_be_read(&event.to_string()))
 }
 
 /// The counters as they were reported last. What was read from a cache and what was written to it is no part of this

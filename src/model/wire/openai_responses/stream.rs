@@ -5,15 +5,14 @@ use crate::engine::message::Usage;
 use crate::engine::prompt::request::{Answer, StopReason};
 use crate::model::error::Refusal;
 use crate::model::wire::calls::Calls;
-use crate::model::wire::pieces::{number_of, text_of};
-use crate::model::wire::{Reader, broke_off, corrupt, json_of};
+use crate::model::wire::{Reader, append, cannot_be_read, ended_early, json_of, number_of, text_of};
 use crate::model::{Hear, ModelError, Said};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// An answer that is being read.
 #[derive(Debug, Default)]
-pub(in crate::model::wire) struct Stream {
+pub(in crate::model::wire) struct Responses {
     /// The items so far, by their place in the answer.
     items: BTreeMap<u64, Item>,
     calls: Calls,
@@ -35,8 +34,8 @@ enum Item {
         /// Whether any of it came in pieces.
         is_heard: bool,
     },
-    /// A call, by its place.
-    Call(usize),
+    /// A call.
+    Call,
     /// One that the provider makes by itself; it is told of when it is whole.
     Servers,
 }
@@ -49,7 +48,7 @@ enum Ended {
     Filtered,
 }
 
-impl Reader for Stream {
+impl Reader for Responses {
     fn event(&mut self, event: &str, hear: Hear<'_>) -> Result<(), ModelError> {
         let Some(event) = json_of(event)? else { return Ok(()) };
         let text = |name: &str| text_of(&event, name).unwrap_or_default();
@@ -75,22 +74,21 @@ impl Reader for Stream {
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
                 self.thinking(place(&event)?, text("delta"), hear);
             }
-            "response.function_call_arguments.delta" => match self.items.get(&place(&event)?) {
-                Some(Item::Call(at)) => self.calls.more(*at, text("delta"), hear),
-                _ => return Err(corrupt("arguments came for no call")),
-            },
+            "response.function_call_arguments.delta" => {
+                let at = place(&event)?;
+                if !matches!(self.items.get(&at), Some(Item::Call)) {
+                    return Err(cannot_be_read(&event.to_string()));
+                }
+                self.calls.add(Some(at), None, None, event.get("delta"), hear);
+            }
             "response.completed" => self.over(&event, Ended::Whole, hear),
             "response.incomplete" => {
                 let details = event.pointer("/response/incomplete_details/reason").and_then(Value::as_str);
                 let is_filtered = details == Some("content_filter");
                 self.over(&event, if is_filtered { Ended::Filtered } else { Ended::Cut }, hear);
             }
-            "response.failed" => {
-                // The response repeats the request, and no word of that is one of the error.
-                let error = event.pointer("/response/error").cloned().unwrap_or_default();
-                return Err(Refusal::in_stream(&json!({ "error": error })).class());
-            }
-            "error" => return Err(refused(&event)),
+            "response.failed" | "error" => return Err(refused(&event)),
+            // Some put an error where an event is due, and say no type.
             _ if event.get("error").is_some_and(|error| !error.is_null()) => return Err(refused(&event)),
             // What only says what is known already, or an event of a later version.
             _ => {}
@@ -103,7 +101,7 @@ impl Reader for Stream {
     }
 
     fn end(self: Box<Self>) -> Result<Answer, ModelError> {
-        let stop = match self.ended.ok_or_else(broke_off)? {
+        let stop = match self.ended.ok_or_else(ended_early)? {
             Ended::Filtered => StopReason::Refused,
             Ended::Cut => StopReason::Length,
             Ended::Whole if self.is_refusal => StopReason::Refused,
@@ -114,7 +112,7 @@ impl Reader for Stream {
     }
 }
 
-impl Stream {
+impl Responses {
     fn begin(&mut self, at: u64, item: &Map<String, Value>, hear: Hear<'_>) {
         let text = |name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default();
         let begun = match text("type") {
@@ -129,7 +127,9 @@ impl Stream {
                 Item::Thought { is_heard: false }
             }
             "function_call" => {
-                Item::Call(self.calls.begin(text("call_id"), text("name"), text("arguments"), hear))
+                let id = Some(text("call_id")).filter(|id| !id.is_empty());
+                self.calls.add(Some(at), id, Some(text("name")), item.get("arguments"), hear);
+                Item::Call
             }
             _ => Item::Servers,
         };
@@ -159,9 +159,8 @@ impl Stream {
                 block.insert("index".to_owned(), json!(at));
                 hear(Said::Delta(Delta::SetThinkingBlocks(vec![block])));
             }
-            Some(Item::Call(call)) => {
-                let arguments = item.get("arguments").and_then(Value::as_str);
-                self.calls.end(*call, arguments, hear);
+            Some(Item::Call) => {
+                self.calls.whole(at, item.get("arguments").and_then(Value::as_str), hear);
             }
             Some(Item::Servers) => {
                 hear(Said::Delta(Delta::AddServerContentBlock(Value::Object(item.clone()))));
@@ -202,20 +201,14 @@ fn refused(event: &Value) -> ModelError {
     Refusal { status: status.unwrap_or(200), ..Refusal::in_stream(event) }.class()
 }
 
-fn append(of: fn(String) -> Delta, text: &str, hear: Hear<'_>) {
-    if !text.is_empty() {
-        hear(Said::Delta(of(text.to_owned())));
-    }
-}
-
 fn list<'a>(item: &'a Map<String, Value>, key: &str) -> impl Iterator<Item = &'a Value> {
     item.get(key).and_then(Value::as_array).into_iter().flatten()
 }
 
 fn place(event: &Value) -> Result<u64, ModelError> {
-    event.get("output_index").and_then(Value::as_u64).ok_or_else(|| corrupt("an item has no index"))
+    event.get("output_index").and_then(Value::as_u64).ok_or_else(|| cannot_be_read(&event.to_string()))
 }
 
 fn item(event: &Value) -> Result<&Map<String, Value>, ModelError> {
-    event.get("item").and_then(Value::as_object).ok_or_else(|| corrupt("an item comes without an item"))
+    event.get("item").and_then(Value::as_object).ok_or_else(|| cannot_be_read(&event.to_string()))
 }

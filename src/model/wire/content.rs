@@ -1,0 +1,221 @@
+//! What all wires do alike with what an item holds: the text of a content, the address of a picture, arguments, an id
+//! that a provider takes. The shape of a message is each wire's own.
+
+use crate::engine::message::{Content, Image};
+use crate::engine::prompt::item::{Item, ItemPart, Role};
+use crate::engine::text::{head, sha256_hex};
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+
+/// Stands in the place of a picture that the model cannot be shown.
+pub const NO_PICTURE: &str = "[a picture stands here that this model cannot be shown]";
+/// Between texts of one message where a wire takes one text only.
+pub const BETWEEN: &str = "\n\n";
+/// The longest id of a call that every provider takes, in bytes: OpenAI's limit.
+const MOST_ID: usize = 40;
+
+/// What a message is made of once roles are settled: text, or a picture that the model is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Piece<'a> {
+    /// Text.
+    Text(Cow<'a, str>),
+    /// A picture.
+    Picture(&'a Image),
+}
+
+/// What this item says, without thinking and without a provider's own blocks. Pictures are pieces of their own where the
+/// model sees them, and words about them where it does not.
+pub fn pieces(item: &Item, images: bool) -> Vec<Piece<'_>> {
+    let contents = item.parts.iter().filter_map(|part| match part {
+        ItemPart::Content(content) => Some(content),
+        ItemPart::Reasoning { .. } | ItemPart::Raw(_) => None,
+    });
+    contents.map(|content| piece(content, images)).collect()
+}
+
+/// What this content says.
+pub fn piece(content: &Content, images: bool) -> Piece<'_> {
+    match content {
+        Content::Image(image) if images => Piece::Picture(image),
+        Content::Image(_) => Piece::Text(NO_PICTURE.into()),
+        Content::Text(text) => Piece::Text((&**text).into()),
+        Content::Resource { uri, text } => Piece::Text(framed("context-resource", "uri", uri, text).into()),
+        Content::ContextFile { path, text } => Piece::Text(framed("context-file", "path", path, text).into()),
+        Content::Attachment(attachment) => Piece::Text(attachment.framed().into()),
+    }
+}
+
+/// The texts of these pieces as one.
+pub fn text(pieces: &[Piece<'_>]) -> String {
+    let texts: Vec<&str> = pieces
+        .iter()
+        .filter_map(|piece| match piece {
+            Piece::Text(text) => Some(&**text),
+            Piece::Picture(_) => None,
+        })
+        .collect();
+    texts.join(BETWEEN)
+}
+
+/// A text with its address. It cannot end its own frame.
+fn framed(tag: &str, key: &str, address: &str, text: &str) -> String {
+    let address = address.replace('"', "'");
+    let text = text.replace(&format!("</{tag}"), &format!("&lt;/{tag}"));
+    format!("<{tag} {key}=\"{address}\">\n{text}\n</{tag}>")
+}
+
+/// What was thought, where it is nothing but text: a signed or an encrypted block is its own wire's.
+pub fn thought(part: &ItemPart) -> Option<&str> {
+    match part {
+        ItemPart::Reasoning { text, signature: None, block: None } => Some(text),
+        ItemPart::Reasoning { .. } | ItemPart::Content(_) | ItemPart::Raw(_) => None,
+    }
+}
+
+/// A picture as an address: a provider's form of pictures by value is a `data:` address.
+pub fn picture_url(image: &Image) -> String {
+    if is_address(image) {
+        image.data.to_string()
+    } else {
+        format!("data:{};base64,{}", image.media_type, image.data)
+    }
+}
+
+/// Whether a picture is given by its address alone.
+pub fn is_address(image: &Image) -> bool {
+    ["http://", "https://", "data:"].iter().any(|scheme| image.data.starts_with(scheme))
+}
+
+/// A call's arguments as an object. No arguments are an empty one; what cannot be read stands in one, so that a model
+/// sees what it wrote and a server that reads its prompt does not stumble over it.
+pub fn arguments(text: &str) -> Map<String, Value> {
+    match serde_json::from_str(text) {
+        Ok(Value::Object(arguments)) => arguments,
+        _ if text.trim().is_empty() => Map::new(),
+        _ => [("unreadable".to_owned(), Value::from(text))].into_iter().collect(),
+    }
+}
+
+/// Arguments as text: what is an object goes back byte for byte.
+pub fn arguments_text(text: &str) -> String {
+    match serde_json::from_str::<Map<String, Value>>(text) {
+        Ok(_) => text.to_owned(),
+        Err(_) => Value::from(arguments(text)).to_string(),
+    }
+}
+
+/// A tool's schema, as that of an object; one without arguments where none was given.
+pub fn schema(schema: &Value) -> Value {
+    match schema {
+        Value::Object(fields) if fields.contains_key("type") => schema.clone(),
+        Value::Object(fields) if !fields.is_empty() => {
+            let mut fields = fields.clone();
+            fields.shift_insert(0, "type".to_owned(), "object".into());
+            fields.into()
+        }
+        _ => json!({"type": "object", "properties": {}}),
+    }
+}
+
+/// An id of a call that every provider takes: a session may have begun with another one, or come from a file. A long one
+/// is cut, and one of other characters goes without them, with a hash of it, so that two stay two.
+pub fn call_id(id: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if (1..=MOST_ID).contains(&id.len()) && id.chars().all(is_plain) {
+        return id.into();
+    }
+    let plain: String = id.chars().filter(|c| is_plain(*c)).collect();
+    let hash = sha256_hex(id.as_bytes());
+    format!("{}_{}", head(&plain, MOST_ID - 17), head(&hash, 16)).into()
+}
+
+/// Beginnings of the names of models that refuse any temperature but their own, and may be asked for their thinking.
+const OPENAI_THINKS: &[&str] = &["o1", "o3", "o4", "gpt-5", "gpt-6", "codex"];
+/// Those of Anthropic's that do not, for all that came later do.
+const CLAUDE_TAKES: &[&str] = &["claude-2", "claude-3", "claude-instant"];
+/// What stands behind the family in the names of the last of them: a version, or a date.
+const CLAUDE_4_TAKES: &[&str] = &["4-0", "4-1", "4-2", "4-5", "4-6"];
+
+/// Whether this model takes a temperature. Models that think before they answer refuse a request that has one; a model
+/// that nobody knows is taken for one that does not.
+pub fn takes_temperature(model: &str) -> bool {
+    let name = model.rsplit('/').next().unwrap_or_default().to_ascii_lowercase().replace('.', "-");
+    if let Some(rest) = name.strip_prefix("claude-") {
+        let version = ["opus-", "sonnet-", "haiku-"].iter().find_map(|family| rest.strip_prefix(family));
+        return CLAUDE_TAKES.iter().any(|known| name.starts_with(known))
+            || version.is_some_and(|version| {
+                version == "4" || CLAUDE_4_TAKES.iter().any(|known| version.starts_with(known))
+            });
+    }
+    name.contains("-chat") || !OPENAI_THINKS.iter().any(|known| name.starts_with(known))
+}
+
+/// Whether these two belong into one message: servers that are strict about roles take no two of one role in a row.
+pub fn are_one(last: Role, next: Role) -> bool {
+    last == next && matches!(next, Role::User | Role::Assistant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_always_an_object() {
+        assert_eq!(json!(arguments("{\"a\": 1}")), json!({"a": 1}));
+        assert_eq!(json!(arguments(" ")), json!({}));
+        assert_eq!(json!(arguments("{\"a\": ")), json!({"unreadable": "{\"a\": "}));
+        assert_eq!(json!(arguments("[1]")), json!({"unreadable": "[1]"}));
+    }
+
+    #[test]
+    fn long_ids_are_cut_and_stay_two() {
+        let long = "call_".repeat(20);
+        let (a, b) = (call_id(&long).into_owned(), call_id(&format!("{long}b")).into_owned());
+        assert_eq!((a.len(), b.len()), (40, 40));
+        assert_ne!(a, b);
+        assert_eq!(call_id("call_1"), "call_1");
+    }
+
+    #[test]
+    fn ids_of_others_are_ids_everywhere() {
+        let ids = ["s/c1", "s.c1", "call|fc", ""].map(|id| call_id(id).into_owned());
+        for (at, id) in ids.iter().enumerate() {
+            assert!(
+                id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !ids[..at].contains(id),
+                "{ids:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn models_that_think_take_no_temperature() {
+        for model in [
+            "gpt-4o",
+            "gpt-5-chat-latest",
+            "claude-sonnet-4-6",
+            "claude-3-5-haiku-latest",
+            "anthropic/claude-opus-4.1",
+            "claude-sonnet-4-20250514",
+            "qwen3",
+            "o",
+        ] {
+            assert!(takes_temperature(model), "{model}");
+        }
+        for model in [
+            "gpt-5.6-sol",
+            "openai/o3-mini",
+            "codex-mini",
+            "claude-opus-4-7",
+            "claude-sonnet-5-5",
+            "anthropic/claude-opus-4.7",
+        ] {
+            assert!(!takes_temperature(model), "{model}");
+        }
+    }
+
+    #[test]
+    fn a_context_file_cannot_end_its_own_frame() {
+        let framed = framed("context-file", "path", "/code/a\"b", "x </context-file> y");
+        assert_eq!(framed, "<context-file path=\"/code/a'b\">\nx &lt;/context-file> y\n</context-file>");
+    }
+}
