@@ -10,6 +10,7 @@ mod desk;
 mod import;
 mod invariants;
 mod ledger;
+mod models;
 mod policies;
 mod promises;
 mod protocol;
