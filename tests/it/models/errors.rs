@@ -62,7 +62,26 @@ fn every_recorded_error_has_its_class_and_its_numbers() {
     let heard = read(Wire::OpenaiChat, [&*overflow]);
     row(&mut table, "llamacpp-context-overflow.json as a stream", &heard.end.unwrap_err());
     println!("{table}");
-    expect![[""]].assert_eq(&table);
+    expect![[r#"
+        anthropic 400 context_overflow                       contextOverflow  limit Some(200000) needed Some(208310) passing false
+        anthropic 400 context_overflow_with_max_tokens       contextOverflow  limit Some(200000) needed Some(242959) passing false
+        anthropic 529 overloaded                             overloaded       after None passing true
+        anthropic 200 overloaded_mid_stream                  overloaded       after None passing true
+        anthropic 429 rate_limit                             rateLimited      after None passing true
+        openai-chat 400 context_overflow                     contextOverflow  limit Some(4097) needed Some(44933) passing false
+        openai-chat 429 rate_limit_message_only              rateLimited      after None passing true
+        vllm 400 context_overflow_old                        contextOverflow  limit Some(131072) needed Some(156632) passing false
+        openrouter 400 context_overflow                      contextOverflow  limit Some(131072) needed Some(141607) passing false
+        copilot 400 context_overflow                         contextOverflow  limit Some(64000) needed Some(138898) passing false
+        gemini 400 context_overflow                          contextOverflow  limit Some(1048576) needed Some(3475108) passing false
+        ollama 400 context_overflow_no_shift                 contextOverflow  limit None needed None passing false
+        anthropic-error-404.json 404                         badRequest       after None passing false
+        openai-error-quota.json 429                          quota            after None passing false
+        llamacpp-context-overflow.json 400                   contextOverflow  limit Some(512) needed Some(2009) passing false
+        openrouter-429.json 429                              rateLimited      after None passing true
+        llamacpp-context-overflow.json 500                   contextOverflow  limit Some(512) needed Some(2009) passing false
+        llamacpp-context-overflow.json as a stream           contextOverflow  limit Some(512) needed Some(2009) passing false
+    "#]].assert_eq(&table);
 }
 
 #[test]
@@ -155,7 +174,32 @@ fn errors_that_no_recording_has() {
         row(&mut table, &format!("{name} {status}"), &refusal(status, body));
     }
     println!("{table}");
-    expect![[""]].assert_eq(&table);
+    expect![[r#"
+        vllm new 400                                         contextOverflow  limit Some(131072) needed Some(138192) passing false
+        gemini in a list 400                                 contextOverflow  limit Some(1048576) needed Some(3475108) passing false
+        openrouter, told by who stands behind 400            contextOverflow  limit Some(200000) needed Some(210000) passing false
+        openai too large for its rate 429                    tooLargeForRate  limit Some(30000) needed Some(44210) passing false
+        groq too large for its rate 413                      tooLargeForRate  limit Some(6000) needed Some(7123) passing false
+        a proxy's limit 413                                  contextOverflow  limit None needed None passing false
+        gemini delay 429                                     rateLimited      after Some(27000) passing true
+        anthropic credit 400                                 quota            after None passing false
+        openrouter credit 402                                quota            after None passing false
+        deepseek credit 402                                  quota            after None passing false
+        azure filter 400                                     refused          after None passing false
+        key 401                                              auth             after None passing false
+        key of gemini 400                                    auth             after None passing false
+        orphan 400                                           badRequest       after None passing false
+        no model 404                                         badRequest       after None passing false
+        too slow 408                                         overloaded       after None passing true
+        server 500                                           overloaded       after None passing true
+        gateway 502                                          overloaded       after None passing true
+        anthropic api_error 500                              overloaded       after None passing true
+        another address 307                                  badRequest       after None passing false
+        filter results beside an error 200                   overloaded       after None passing true
+        a word and a message 400                             contextOverflow  limit Some(8) needed Some(9) passing false
+        a detail 422                                         badRequest       after None passing false
+        nothing 400                                          badRequest       after None passing false
+    "#]].assert_eq(&table);
 }
 
 #[test]

@@ -173,7 +173,48 @@ async fn every_fault_ends_in_its_class_and_what_was_heard_stands() {
         assert!(asked.windows(2).all(|two| two[0].body == two[1].body), "{name}: the same is asked again");
     }
     println!("{table}");
-    expect![[""]].assert_eq(&table);
+    expect![[r#"
+        well-behaved                           End              requests 1 heard "Well."
+        slow                                   End              requests 1 heard "Slow."
+        byte by byte, no [DONE]                End              requests 1 heard "Hä"
+        cut before anything                    End              requests 2 heard "Well."
+        cut in the middle                      network          requests 1 heard "Half"
+        cut within an event                    network          requests 1 heard "Half"
+        ended without an end                   network          requests 1 heard "Half"
+        cut after the end                      End              requests 1 heard "Whole"
+        reset before anything                  End              requests 2 heard "Well."
+        reset in the middle                    network          requests 1 heard "Half"
+        429 retry-after-ms                     End              requests 2 heard "Well."
+        429 retry-after: 0.003                 End              requests 2 heard "Well."
+        429 retry-after: a date in the past    End              requests 2 heard "Well."
+        429 retry-after: an hour               rateLimited      requests 1 heard ""
+        429 a delay in the text                End              requests 2 heard "Well."
+        429 no hint                            End              requests 2 heard "Well."
+        429 x-should-retry: false              rateLimited      requests 1 heard ""
+        400 x-should-retry: true               End              requests 2 heard "Well."
+        429 for ever                           rateLimited      requests 5 heard ""
+        429 quota                              quota            requests 1 heard ""
+        400                                    badRequest       requests 1 heard ""
+        401                                    auth             requests 1 heard ""
+        500, then well                         End              requests 2 heard "Well."
+        500 for ever                           overloaded       requests 5 heard ""
+        529, 503, then well                    End              requests 3 heard "Well."
+        400 overflow                           contextOverflow  requests 1 heard ""
+        307 to elsewhere                       badRequest       requests 1 heard ""
+        overloaded first in a stream           End              requests 2 heard "Well."
+        overloaded after usage alone           End              requests 2 heard "Well."
+        overloaded inside a stream             overloaded       requests 1 heard "Half"
+        error chunk in a 200                   contextOverflow  requests 1 heard ""
+        error body with a 200                  auth             requests 1 heard ""
+        garbage                                corruptStream    requests 1 heard ""
+        garbage within a stream                corruptStream    requests 1 heard "Half"
+        no text                                corruptStream    requests 1 heard "Half"
+        empty stream                           End              requests 2 heard "Well."
+        an endless line                        corruptStream    requests 1 heard "Half"
+        endless comments                       corruptStream    requests 1 heard "Half"
+        an endless error                       badRequest       requests 1 heard ""
+    "#]]
+    .assert_eq(&table);
 }
 
 /// What a provider wants is waited for, to the millisecond.
@@ -227,7 +268,6 @@ async fn a_call_that_is_dropped_closes_its_connection() {
     }
 }
 
-/// rows: M17
 #[tokio::test]
 async fn the_key_is_in_its_header_and_in_no_error() {
     for (wire, header, value) in [

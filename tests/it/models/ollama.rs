@@ -17,7 +17,12 @@ fn heard(said: &[Value], golden: Expect) {
 fn a_call_comes_whole_and_its_stop_is_a_tools() {
     let Some(bytes) = recording("ollama-native-tool.ndjson") else { return };
     let heard = same_wherever_it_is_cut(WIRE, &bytes);
-    expect![[""]].assert_eq(&lines(&heard));
+    expect![[r#"
+        text "Okay, the us"…".\n</think>\n\n" 1067 bytes 209631086e4b
+        calls call_REDACTED_1=subtract({"x":2,"y":5})
+        usage {"inputTokens":237,"outputTokens":321}
+        stop ToolUse
+    "#]].assert_eq(&lines(&heard));
     let text = String::from_utf8(bytes).unwrap();
     let padded = text.replace("}\n", " }\t \r\n\n  \n");
     assert_ne!(padded, text);
@@ -35,7 +40,15 @@ fn thinking_has_a_field_of_its_own() {
         json!({"message": {"role": "assistant", "content": "Yes"}, "done": false}),
         json!({"message": {"role": "assistant", "content": ""}, "done": true, "done_reason": "length", "prompt_eval_count": 5, "eval_count": 3}),
     ];
-    heard(&said, expect![[""]]);
+    heard(
+        &said,
+        expect![[r#"
+        thinking "So."
+        text "Yes"
+        usage {"inputTokens":5,"outputTokens":3}
+        stop Length
+    "#]],
+    );
 }
 
 #[test]
@@ -45,7 +58,15 @@ fn calls_without_ids_and_without_arguments() {
         json!({"message": {"content": "", "tool_calls": [call("list"), {"function": {"name": "read", "arguments": {"path": "/code/a"}}}]}, "done": false}),
         json!({"message": {"content": "", "tool_calls": [call("list")]}, "done": true, "done_reason": "stop"}),
     ];
-    heard(&said, expect![[""]]);
+    heard(
+        &said,
+        expect![[r#"
+        calls call_0=list({})
+        calls call_0=list({}) call_1=read({"path":"/code/a"})
+        calls call_0=list({}) call_1=read({"path":"/code/a"}) call_2=list({})
+        stop ToolUse
+    "#]],
+    );
 }
 
 #[test]
@@ -53,12 +74,37 @@ fn an_error_in_a_line_and_an_end_that_is_none() {
     let said = json!({"message": {"content": "Half"}, "done": false});
     heard(
         &[said.clone(), json!({"error": "an error was encountered while running the model: unexpected EOF"})],
-        expect![[""]],
+        expect![[r#"
+            text "Half"
+            error overloaded: the model's provider is overloaded: an error was encountered while running the model: unexpected EOF
+        "#]],
     );
     let overflow =
         "the prompt is longer than the context length currently available to the model; shorten the prompt";
-    heard(&[json!({ "error": overflow })], expect![[""]]);
-    heard(&[said.clone()], expect![[""]]);
-    heard(&[], expect![[""]]);
-    heard(&[said, json!("<html>")], expect![[""]]);
+    heard(
+        &[json!({ "error": overflow })],
+        expect![[r#"
+        error contextOverflow: the request is larger than the model's window
+    "#]],
+    );
+    heard(
+        &[said.clone()],
+        expect![[r#"
+        text "Half"
+        error network: the model could not be reached: the stream ended before the answer did
+    "#]],
+    );
+    heard(
+        &[],
+        expect![[r#"
+        error network: the model could not be reached: the stream ended before the answer did
+    "#]],
+    );
+    heard(
+        &[said, json!("<html>")],
+        expect![[r#"
+            text "Half"
+            error corruptStream: the model's answer could not be read: this is no event: "<html>"
+        "#]],
+    );
 }

@@ -108,7 +108,134 @@ fn posts(endpoint: &Endpoint, request: &Request, terms: &Terms, golden: Expect) 
 
 #[test]
 fn a_server_that_nobody_knows_gets_what_all_understand() {
-    posts(&at(Wire::OpenaiChat, "http://127.0.0.1:8080/v1/"), &conversation(), &terms(), expect![[""]]);
+    posts(
+        &at(Wire::OpenaiChat, "http://127.0.0.1:8080/v1/"),
+        &conversation(),
+        &terms(),
+        expect![[r#"
+            /chat/completions
+            {
+              "model": "m",
+              "messages": [
+                {
+                  "role": "system",
+                  "content": "Be brief."
+                },
+                {
+                  "role": "user",
+                  "content": [
+                    {
+                      "type": "text",
+                      "text": "<summary>"
+                    },
+                    {
+                      "type": "text",
+                      "text": "What is in it?"
+                    },
+                    {
+                      "type": "text",
+                      "text": "<context-file path=\"/code/a.rs\">\nfn a() {}\n</context-file>"
+                    },
+                    {
+                      "type": "image_url",
+                      "image_url": {
+                        "url": "data:image/png;base64,aGk="
+                      }
+                    }
+                  ]
+                },
+                {
+                  "role": "assistant",
+                  "content": "I look.",
+                  "tool_calls": [
+                    {
+                      "id": "call_a",
+                      "type": "function",
+                      "function": {
+                        "name": "read",
+                        "arguments": "{\"path\": \"a\"}"
+                      }
+                    },
+                    {
+                      "id": "call_b",
+                      "type": "function",
+                      "function": {
+                        "name": "read",
+                        "arguments": "{}"
+                      }
+                    }
+                  ]
+                },
+                {
+                  "role": "tool",
+                  "tool_call_id": "call_a",
+                  "content": "one\n\ntwo"
+                },
+                {
+                  "role": "tool",
+                  "tool_call_id": "call_b",
+                  "content": "[a picture, shown below the tool results]"
+                },
+                {
+                  "role": "user",
+                  "content": [
+                    {
+                      "type": "text",
+                      "text": "[pictures of the tool results above, in their order]"
+                    },
+                    {
+                      "type": "image_url",
+                      "image_url": {
+                        "url": "https://example.org/b.png"
+                      }
+                    }
+                  ]
+                },
+                {
+                  "role": "assistant",
+                  "content": null,
+                  "tool_calls": [
+                    {
+                      "id": "call_c",
+                      "type": "function",
+                      "function": {
+                        "name": "read",
+                        "arguments": "{\"unreadable\":\"{\\\"pa\"}"
+                      }
+                    }
+                  ]
+                },
+                {
+                  "role": "tool",
+                  "tool_call_id": "call_c",
+                  "content": "wrong"
+                }
+              ],
+              "tools": [
+                {
+                  "type": "function",
+                  "function": {
+                    "name": "read",
+                    "description": "Reads a file.",
+                    "parameters": {
+                      "type": "object",
+                      "properties": {
+                        "path": {
+                          "type": "string"
+                        }
+                      }
+                    }
+                  }
+                }
+              ],
+              "max_tokens": 4096,
+              "stream": true,
+              "stream_options": {
+                "include_usage": true
+              }
+            }
+        "#]],
+    );
 }
 
 #[test]
@@ -117,7 +244,165 @@ fn openrouter_gets_breakpoints_and_its_thinking_back() {
         &at(Wire::OpenaiChat, "https://openrouter.ai/api/v1"),
         &conversation(),
         &terms(),
-        expect![[""]],
+        expect![[r#"
+            /chat/completions
+            {
+              "model": "m",
+              "messages": [
+                {
+                  "role": "system",
+                  "content": [
+                    {
+                      "type": "text",
+                      "text": "Be brief.",
+                      "cache_control": {
+                        "type": "ephemeral"
+                      }
+                    }
+                  ]
+                },
+                {
+                  "role": "user",
+                  "content": [
+                    {
+                      "type": "text",
+                      "text": "<summary>",
+                      "cache_control": {
+                        "type": "ephemeral"
+                      }
+                    },
+                    {
+                      "type": "text",
+                      "text": "What is in it?"
+                    },
+                    {
+                      "type": "text",
+                      "text": "<context-file path=\"/code/a.rs\">\nfn a() {}\n</context-file>"
+                    },
+                    {
+                      "type": "image_url",
+                      "image_url": {
+                        "url": "data:image/png;base64,aGk="
+                      }
+                    }
+                  ]
+                },
+                {
+                  "role": "assistant",
+                  "reasoning_details": [
+                    {
+                      "type": "reasoning.text",
+                      "format": "anthropic-claude-v1",
+                      "index": 0,
+                      "text": "I look well.",
+                      "signature": "c2ln"
+                    }
+                  ],
+                  "content": "I look.",
+                  "tool_calls": [
+                    {
+                      "id": "call_a",
+                      "type": "function",
+                      "function": {
+                        "name": "read",
+                        "arguments": "{\"path\": \"a\"}"
+                      }
+                    },
+                    {
+                      "id": "call_b",
+                      "type": "function",
+                      "function": {
+                        "name": "read",
+                        "arguments": "{}"
+                      }
+                    }
+                  ]
+                },
+                {
+                  "role": "tool",
+                  "tool_call_id": "call_a",
+                  "content": "one\n\ntwo"
+                },
+                {
+                  "role": "tool",
+                  "tool_call_id": "call_b",
+                  "content": [
+                    {
+                      "type": "text",
+                      "text": "[a picture, shown below the tool results]",
+                      "cache_control": {
+                        "type": "ephemeral"
+                      }
+                    }
+                  ]
+                },
+                {
+                  "role": "user",
+                  "content": [
+                    {
+                      "type": "text",
+                      "text": "[pictures of the tool results above, in their order]"
+                    },
+                    {
+                      "type": "image_url",
+                      "image_url": {
+                        "url": "https://example.org/b.png"
+                      }
+                    }
+                  ]
+                },
+                {
+                  "role": "assistant",
+                  "content": null,
+                  "tool_calls": [
+                    {
+                      "id": "call_c",
+                      "type": "function",
+                      "function": {
+                        "name": "read",
+                        "arguments": "{\"unreadable\":\"{\\\"pa\"}"
+                      }
+                    }
+                  ]
+                },
+                {
+                  "role": "tool",
+                  "tool_call_id": "call_c",
+                  "content": [
+                    {
+                      "type": "text",
+                      "text": "wrong",
+                      "cache_control": {
+                        "type": "ephemeral"
+                      }
+                    }
+                  ]
+                }
+              ],
+              "tools": [
+                {
+                  "type": "function",
+                  "function": {
+                    "name": "read",
+                    "description": "Reads a file.",
+                    "parameters": {
+                      "type": "object",
+                      "properties": {
+                        "path": {
+                          "type": "string"
+                        }
+                      }
+                    }
+                  }
+                }
+              ],
+              "max_tokens": 4096,
+              "stream": true,
+              "stream_options": {
+                "include_usage": true
+              }
+            }
+        "#]],
     );
     assert_eq!(
         body.to_string().matches("cache_control").count(),
@@ -162,7 +447,29 @@ fn what_differs_between_servers_is_data() {
         let (answer, summary) = (beside(url, &request, &terms), beside(url, &summary, &terms));
         table.push_str(&format!("{url}\n  {answer}\n  {summary}\n"));
     }
-    expect![[""]].assert_eq(&table);
+    expect![[r#"
+        https://api.openai.com/v1
+          {"tools":1,"max_completion_tokens":4096,"prompt_cache_key":"s1/2"}
+          {"tools":1,"tool_choice":"none","temperature":0,"max_completion_tokens":100,"prompt_cache_key":"s1/2"}
+        https://eu.API.openai.com:443/v1
+          {"tools":1,"max_completion_tokens":4096,"prompt_cache_key":"s1/2"}
+          {"tools":1,"tool_choice":"none","temperature":0,"max_completion_tokens":100,"prompt_cache_key":"s1/2"}
+        https://x.openai.azure.com/openai/v1
+          {"tools":1,"max_completion_tokens":4096}
+          {"tools":1,"tool_choice":"none","temperature":0,"max_completion_tokens":100}
+        https://openrouter.ai/api/v1
+          {"tools":1,"max_tokens":4096}
+          {"tools":1,"tool_choice":"none","temperature":0,"max_tokens":100}
+        https://api.deepseek.com
+          {"tools":1,"max_tokens":4096}
+          {"tools":1,"tool_choice":"none","temperature":0,"max_tokens":100}
+        http://user@localhost:1234/v1?api.openai.com
+          {"tools":1,"max_tokens":4096}
+          {"tools":1,"tool_choice":"none","temperature":0,"max_tokens":100}
+        https://notapi.openai.com.example.org/v1
+          {"tools":1,"max_tokens":4096}
+          {"tools":1,"tool_choice":"none","temperature":0,"max_tokens":100}
+    "#]].assert_eq(&table);
     let openai = "https://api.openai.com/v1";
     let named = |model: &str| Terms { model: model.to_owned(), ..terms.clone() };
     for (model, is_asked) in [("gpt-4o", true), ("gpt-5-mini", false), ("openai/o3", false), ("olmo", true)] {
@@ -207,7 +514,110 @@ fn a_model_without_eyes_is_told_that_a_picture_is_there() {
 
 #[test]
 fn ollama_gets_its_window_and_may_not_cut_the_prompt() {
-    let body = posts(&Endpoint::of(Wire::Ollama), &conversation(), &terms(), expect![[""]]);
+    let body = posts(
+        &Endpoint::of(Wire::Ollama),
+        &conversation(),
+        &terms(),
+        expect![[r#"
+        /api/chat
+        {
+          "model": "m",
+          "messages": [
+            {
+              "role": "system",
+              "content": "Be brief."
+            },
+            {
+              "role": "user",
+              "content": "<summary>\n\nWhat is in it?\n\n<context-file path=\"/code/a.rs\">\nfn a() {}\n</context-file>",
+              "images": [
+                "aGk="
+              ]
+            },
+            {
+              "role": "assistant",
+              "content": "I look.",
+              "thinking": "I look.",
+              "tool_calls": [
+                {
+                  "id": "call_a",
+                  "function": {
+                    "name": "read",
+                    "arguments": {
+                      "path": "a"
+                    }
+                  }
+                },
+                {
+                  "id": "call_b",
+                  "function": {
+                    "name": "read",
+                    "arguments": {}
+                  }
+                }
+              ]
+            },
+            {
+              "role": "tool",
+              "content": "one\n\ntwo",
+              "tool_name": "read",
+              "tool_call_id": "call_a"
+            },
+            {
+              "role": "tool",
+              "content": "[a picture stands here that this model cannot be shown]",
+              "tool_name": "read",
+              "tool_call_id": "call_b"
+            },
+            {
+              "role": "assistant",
+              "content": "",
+              "tool_calls": [
+                {
+                  "id": "call_c",
+                  "function": {
+                    "name": "read",
+                    "arguments": {
+                      "unreadable": "{\"pa"
+                    }
+                  }
+                }
+              ]
+            },
+            {
+              "role": "tool",
+              "content": "wrong",
+              "tool_name": "read",
+              "tool_call_id": "call_c"
+            }
+          ],
+          "tools": [
+            {
+              "type": "function",
+              "function": {
+                "name": "read",
+                "description": "Reads a file.",
+                "parameters": {
+                  "type": "object",
+                  "properties": {
+                    "path": {
+                      "type": "string"
+                    }
+                  }
+                }
+              }
+            }
+          ],
+          "stream": true,
+          "truncate": false,
+          "shift": false,
+          "options": {
+            "num_ctx": 32768,
+            "num_predict": 4096
+          }
+        }
+    "#]],
+    );
     assert_eq!(body["options"]["num_ctx"], 32_768);
     let summary = Request {
         tool_choice: ToolChoice::None,
