@@ -293,6 +293,8 @@ impl Session {
             Input::Command(reply, command) => step.command(reply, command),
             Input::Abandoned(reply) => step.abandoned(reply),
             Input::ModelDelta(call, delta) => step.model_delta(call, delta),
+            Input::ModelAlive(call) => step.model_is_alive(call, 0),
+            Input::ModelRetries(call, retry) => step.model_retries(call, retry),
             Input::ModelDone(call, outcome) => step.model_done(call, outcome),
             Input::ToolDone(call, outcome) => step.tool_done(call, outcome),
             Input::Permitted(decisions) => step.permitted(decisions),

@@ -6,15 +6,47 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The client's model, as far as prompts depend on it.
+/// How a model's provider is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModelWire {
+    /// The client asks it (`model/complete`).
+    Editor,
+    /// Chat Completions: OpenAI, OpenRouter, DeepSeek, Copilot, vLLM, llama-server, LM Studio.
+    OpenaiChat,
+    /// Responses of OpenAI.
+    OpenaiResponses,
+    /// Messages of Anthropic.
+    Anthropic,
+    /// The native chat of Ollama.
+    Ollama,
+    /// A fixture in place of a provider: `baseUrl` is its path, one that is built in where there is none.
+    Scripted,
+}
+
+/// A model: who asks it, and what prompts depend on.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Model {
     /// Its name, handed back with `model/complete`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its window in tokens.
-    pub window: u32,
+    /// Who asks it, and how. Default: `editor`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire: Option<ModelWire>,
+    /// Where it is asked, without a secret. Default: the wire's own provider. Never from a workspace's file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    /// The name of its key: one that the client gave with `model/key`, else an environment variable. Default: the wire's
+    /// usual variable, such as `OPENAI_API_KEY`. Never from a workspace's file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_env: Option<String>,
+    /// Whether answers come over a WebSocket; `openai-responses` alone has one. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub web_socket: Option<bool>,
+    /// Its window in tokens. Default: that of the known model of this name, else 128,000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u32>,
     /// The most that it answers, in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output: Option<u32>,
