@@ -287,6 +287,7 @@ impl Session {
     pub fn step(&mut self, input: Input, around: Around<'_>) -> Vec<Effect> {
         let most_result = self.settings.most_result();
         self.transcript.limit_results(Some(most_result));
+        self.transcript.limit_thinking(self.settings.thinking);
         self.transcript.name_results(self.fixed.tools.iter().any(|tool| tool.name == RECALL));
         let mut step = Step { session: self, around, effects: Vec::new() };
         match input {

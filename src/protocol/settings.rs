@@ -212,6 +212,18 @@ pub enum SystemPrompt {
     PerTurn,
 }
 
+/// Which thinking of earlier answers prompts show. It is decided for each answer when that comes, and all of it is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ThinkingInPrompt {
+    /// All of it.
+    Keep,
+    /// That of the turn that runs; at a turn's end the prefix breaks.
+    StripCompletedTurns,
+    /// None.
+    Strip,
+}
+
 /// How far history is made shorter before a model is asked, each step with all before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -361,6 +373,9 @@ pub struct Settings {
     /// When texts that are read from elsewhere go into prompts. Default: `frozen`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<SystemPrompt>,
+    /// Which thinking of earlier answers prompts show. Default: `keep`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking_in_prompt: Option<ThinkingInPrompt>,
     /// Instruction files of the workspace that stand in the system text, by their paths below the folder; an empty list
     /// is none. Of a file that changes, the next request of the user tells. Default: `AGENTS.md` where the sidecar runs
     /// the loop, none where the client does, for then it brings its own.

@@ -4,6 +4,7 @@
 use super::endpoint::Endpoint;
 use super::memories::MemorySettings;
 use crate::engine::compact::policy::{self, Policy};
+use crate::engine::message::cut::ThinkingInPrompt;
 use crate::engine::prompt::item::Tool;
 use crate::engine::prompt::order::{SystemPrompt, SystemText};
 use crate::engine::settings::{Budget, BudgetSettings, SettingsError};
@@ -22,6 +23,8 @@ pub struct Settings {
     pub system: SystemText,
     /// When that goes into prompts.
     pub system_prompt: SystemPrompt,
+    /// Which thinking of earlier answers prompts show (source: 001).
+    pub thinking: ThinkingInPrompt,
     /// Rounds of a turn before the user is asked whether to go on.
     pub round_limit: u32,
     /// Tokens above which a tool's result is shown by its head and its tail; [`most_result`] says what comes of it.
@@ -123,6 +126,7 @@ impl Default for Settings {
             policy: policy::DEFAULT,
             system: SystemText::default(),
             system_prompt: SystemPrompt::default(),
+            thinking: ThinkingInPrompt::default(),
             round_limit: 64,
             max_tool_result_tokens: 16_000,
             model_deadline_ms: 60_000,

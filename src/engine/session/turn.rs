@@ -31,6 +31,7 @@ impl Step<'_> {
         }
         self.close_running();
         self.renew_for_turn();
+        self.announce_stripped();
         let new = self.request(start);
         let (transcript, counter) = (&mut self.session.transcript, self.around.counter);
         let ord = match promised {

@@ -77,6 +77,7 @@ pub(super) fn validated(settings: &Settings, client: Client) -> Read<Effective> 
         ..SystemText::default()
     };
     set(&mut effective.system_prompt, settings.system_prompt.map(Into::into));
+    set(&mut effective.thinking, settings.thinking_in_prompt.map(Into::into));
     set(&mut effective.delta_interval_ms, settings.delta_interval_ms);
     set(&mut effective.titles, settings.titles.map(Into::into));
     effective.memory = memory(settings)?;
@@ -357,6 +358,7 @@ pub(in crate::server) fn shown(effective: &Effective) -> Settings {
         project: said(&effective.system.project),
         iteration_budget: Some(effective.system.iteration_budget.is_some()),
         system_prompt: Some(effective.system_prompt.into()),
+        thinking_in_prompt: Some(effective.thinking.into()),
         instruction_files: effective.instruction_files.clone(),
         summary_model: effective.summary_model.as_ref().and_then(|model| model.name.clone()),
         summary_base_url: effective
