@@ -154,6 +154,10 @@ pub const QUESTION: &str = "question";
 /// The kind of [`Body::Event`] that stands where a store lost a message.
 pub const UNREADABLE: &str = "unreadable";
 
+/// The key under which a provider's block says which wire and model it is from, as `wire/model`. Ours, and never sent
+/// to a provider: what one of them signed or encrypted is of no use to another.
+pub const MADE_BY: &str = "madeBy";
+
 /// What a user message or a tool result can hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -203,7 +207,7 @@ pub enum AssistantPart {
         /// The provider's signature, opaque.
         signature: Option<Text>,
         /// What else the provider's block holds, opaque: its type where it is another one than `thinking`, its index,
-        /// its id, data that only the provider can read.
+        /// its id, data that only the provider can read, and [`MADE_BY`].
         #[serde(default, skip_serializing_if = "Option::is_none")]
         block: Option<Arc<Map<String, Value>>>,
     },
@@ -241,6 +245,12 @@ pub struct Usage {
     /// Tokens of the input that came from a cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_input_tokens: Option<u32>,
+    /// Tokens of the input that a cache took in, for the next request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_input_tokens: Option<u32>,
+    /// Tokens of the output that are thinking.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning_tokens: Option<u32>,
 }
 
 impl Message {
@@ -357,6 +367,8 @@ impl Usage {
         self.input_tokens = self.input_tokens.max(later.input_tokens);
         self.output_tokens = self.output_tokens.max(later.output_tokens);
         self.cached_input_tokens = self.cached_input_tokens.max(later.cached_input_tokens);
+        self.cache_write_input_tokens = self.cache_write_input_tokens.max(later.cache_write_input_tokens);
+        self.reasoning_tokens = self.reasoning_tokens.max(later.reasoning_tokens);
     }
 }
 

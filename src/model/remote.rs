@@ -2,7 +2,7 @@
 //! is posted and how a stream is read is `wire`'s, what an error means `error`'s.
 
 use super::error::Refusal;
-use super::wire::{Stream, Terms, post};
+use super::wire::{Stream, Terms, post, stamped};
 use super::{Answering, Hear, Model, ModelError, Retrying, Said, retry};
 use crate::engine::delta::Delta;
 use crate::engine::prompt::request::{Answer, Request};
@@ -78,7 +78,7 @@ impl Remote {
             let mut is_heard = false;
             let mut note = |said: Said| {
                 is_heard = is_heard || is_shown(&said);
-                hear(said);
+                hear(stamped(said, self.endpoint.wire, &self.terms.model));
             };
             let Failed { error, should_retry } = match self.once(request, &mut note).await {
                 Ok(answer) => return Ok(answer),

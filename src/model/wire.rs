@@ -1,16 +1,21 @@
 //! The wires: how a request is put into a provider's words, and how its stream is read. Pure: nothing is sent here, so a
 //! recorded stream is read as one that comes.
 
+mod anthropic;
+mod blocks;
 mod calls;
 mod content;
 mod ollama;
 mod openai_chat;
+mod openai_responses;
 
 use super::frames::{Frames, Framing};
-use super::{Hear, ModelError};
+use super::{Hear, ModelError, Said};
+use crate::engine::delta::Delta;
 use crate::engine::prompt::request::{Answer, Request};
 use crate::engine::session::endpoint::{Endpoint, Wire};
 use crate::engine::text::one_line;
+pub use blocks::stamped;
 use serde_json::Value;
 
 /// The most that is shown of what cannot be read, in bytes.
@@ -68,8 +73,10 @@ pub trait Reader: Send {
 pub fn post(endpoint: &Endpoint, request: &Request, terms: &Terms) -> Option<Post> {
     match endpoint.wire {
         Wire::OpenaiChat => Some(openai_chat::post(endpoint.url(), request, terms)),
+        Wire::OpenaiResponses => Some(openai_responses::post(request, terms)),
+        Wire::Anthropic => Some(anthropic::post(request, terms)),
         Wire::Ollama => Some(ollama::post(request, terms)),
-        Wire::OpenaiResponses | Wire::Anthropic | Wire::Scripted => None,
+        Wire::Scripted => None,
     }
 }
 
@@ -77,8 +84,10 @@ pub fn post(endpoint: &Endpoint, request: &Request, terms: &Terms) -> Option<Pos
 pub fn reader(wire: Wire) -> Option<Box<dyn Reader>> {
     match wire {
         Wire::OpenaiChat => Some(Box::<openai_chat::Chat>::default()),
+        Wire::OpenaiResponses => Some(Box::<openai_responses::Responses>::default()),
+        Wire::Anthropic => Some(Box::<anthropic::Messages>::default()),
         Wire::Ollama => Some(Box::<ollama::Ollama>::default()),
-        Wire::OpenaiResponses | Wire::Anthropic | Wire::Scripted => None,
+        Wire::Scripted => None,
     }
 }
 
@@ -149,4 +158,29 @@ fn ended_early() -> ModelError {
 /// An event that a wire does not know the form of.
 fn cannot_be_read(event: &str) -> ModelError {
     ModelError::CorruptStream { reason: format!("this is no event: {}", one_line(event, MOST_SHOWN)) }
+}
+
+/// An event as JSON; nothing for one that says nothing. Some end with a word that is no JSON.
+fn json_of(event: &str) -> Result<Option<Value>, ModelError> {
+    match event.trim() {
+        "" | "[DONE]" => Ok(None),
+        text => serde_json::from_str(text).map(Some).map_err(|_| cannot_be_read(event)),
+    }
+}
+
+/// The text under a key; none where there is none.
+fn text_of<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+    value.get(key).and_then(Value::as_str)
+}
+
+/// The number under a key; none where there is none.
+fn number_of(value: &Value, key: &str) -> Option<u32> {
+    value.get(key).and_then(Value::as_u64).map(|number| u32::try_from(number).unwrap_or(u32::MAX))
+}
+
+/// Hands a text on, where there is any.
+fn append(of: fn(String) -> Delta, text: &str, hear: Hear<'_>) {
+    if !text.is_empty() {
+        hear(Said::Delta(of(text.to_owned())));
+    }
 }

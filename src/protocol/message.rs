@@ -97,7 +97,8 @@ pub enum Part {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<String>,
         /// What else the provider's block holds, as it came: its type where it is not `thinking`, its index, its id,
-        /// data that only the provider can read.
+        /// data that only the provider can read. `madeBy` is the sidecar's own: the wire and the model that the block is
+        /// from, for no other one can use it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         block: Option<Map<String, Value>>,
     },
@@ -131,7 +132,7 @@ pub enum Part {
     },
     /// A block that a provider made by itself, in the form of its own wire. Only in assistant messages.
     Raw {
-        /// The block as the provider had it.
+        /// The block as the provider had it. `madeBy` is the sidecar's own: the wire and the model that it is from.
         wire: Value,
     },
     /// A kind that is not known here.

@@ -100,6 +100,12 @@ pub struct Usage {
     /// Tokens of the input that came from a cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_input_tokens: Option<u32>,
+    /// Tokens of the input that a cache took in, for the next request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_input_tokens: Option<u32>,
+    /// Tokens of the output that are thinking.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning_tokens: Option<u32>,
 }
 
 /// A call of a tool.

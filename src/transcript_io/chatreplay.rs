@@ -165,6 +165,7 @@ impl Reader {
             output_tokens: number(usage, "completion_tokens"),
             cached_input_tokens: object(usage, "prompt_tokens_details")
                 .and_then(|of| number(of, "cached_tokens")),
+            ..Usage::default()
         });
         // Later requests say the words again, and nothing of what they cost.
         let said = Body::Assistant { parts: parts.clone(), calls: calls.clone(), beside: Beside::default() };

@@ -81,6 +81,8 @@ fn message(import: &mut Import, place: &str, record: &Object) -> Result<(), Stri
                 input_tokens: sum(usage, &["input", "cacheRead", "cacheWrite"]),
                 output_tokens: number(usage, "output"),
                 cached_input_tokens: number(usage, "cacheRead"),
+                cache_write_input_tokens: number(usage, "cacheWrite"),
+                reasoning_tokens: None,
             });
             Body::Assistant { parts, calls, beside: reported(usage, text(message, "model")) }
         }

@@ -10,6 +10,15 @@ type Thinking = Extract<Part, { type: "reasoning" }>;
 /** The deepest objects of `extra` that are merged; the top is the first level. Below, the later one replaces. */
 const MERGED_LEVELS = 64;
 
+/** The counters of a report of what was used. */
+const USAGE = [
+  "inputTokens",
+  "outputTokens",
+  "cachedInputTokens",
+  "cacheWriteInputTokens",
+  "reasoningTokens",
+] as const;
+
 /** Arguments came for a call that was never set. The draft is as it was before. */
 export class UnknownCall extends Error {
   constructor(readonly callId: string) {
@@ -62,7 +71,7 @@ export function fold(draft: Streaming, op: DeltaOp): Streaming {
     case "setUsage": {
       // A counter never goes back.
       const usage = (draft.usage ??= {});
-      for (const counter of ["inputTokens", "outputTokens", "cachedInputTokens"] as const) {
+      for (const counter of USAGE) {
         const later = op.usage[counter];
         if (typeof later === "number") usage[counter] = Math.max(usage[counter] ?? 0, later);
       }

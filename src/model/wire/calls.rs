@@ -75,6 +75,25 @@ impl Calls {
         self.tell(hear);
     }
 
+    /// The call of this number is whole. Where the provider says its arguments again, these are its arguments.
+    pub fn whole(&mut self, index: u64, arguments: Option<&str>, hear: Hear<'_>) {
+        let Some(call) = self.0.iter_mut().rfind(|call| call.index == Some(index)) else { return };
+        let whole = arguments.unwrap_or(&call.arguments);
+        let whole = if whole.trim().is_empty() { "{}" } else { whole }.to_owned();
+        match whole.strip_prefix(&*call.arguments) {
+            Some("") => {}
+            Some(rest) => {
+                let (call, text) = (call.id.clone(), rest.to_owned());
+                hear(Said::Delta(Delta::AppendToolArguments { call, text }));
+            }
+            None => {
+                call.arguments = whole;
+                return self.tell(hear);
+            }
+        }
+        call.arguments = whole;
+    }
+
     /// No fragment comes any more: a call without arguments has empty ones.
     pub fn close(&mut self, hear: Hear<'_>) {
         for call in self.0.iter_mut().filter(|call| call.arguments.trim().is_empty()) {

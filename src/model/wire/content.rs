@@ -3,7 +3,7 @@
 
 use crate::engine::message::{Content, Image};
 use crate::engine::prompt::item::{Item, ItemPart, Role};
-use crate::engine::text::sha256_hex;
+use crate::engine::text::{head, sha256_hex};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
@@ -30,20 +30,19 @@ pub fn pieces(item: &Item, images: bool) -> Vec<Piece<'_>> {
         ItemPart::Content(content) => Some(content),
         ItemPart::Reasoning { .. } | ItemPart::Raw(_) => None,
     });
-    contents
-        .map(|content| match content {
-            Content::Image(image) if images => Piece::Picture(image),
-            Content::Image(_) => Piece::Text(NO_PICTURE.into()),
-            Content::Text(text) => Piece::Text((&**text).into()),
-            Content::Resource { uri, text } => {
-                Piece::Text(framed("context-resource", "uri", uri, text).into())
-            }
-            Content::ContextFile { path, text } => {
-                Piece::Text(framed("context-file", "path", path, text).into())
-            }
-            Content::Attachment(attachment) => Piece::Text(attachment.framed().into()),
-        })
-        .collect()
+    contents.map(|content| piece(content, images)).collect()
+}
+
+/// What this content says.
+pub fn piece(content: &Content, images: bool) -> Piece<'_> {
+    match content {
+        Content::Image(image) if images => Piece::Picture(image),
+        Content::Image(_) => Piece::Text(NO_PICTURE.into()),
+        Content::Text(text) => Piece::Text((&**text).into()),
+        Content::Resource { uri, text } => Piece::Text(framed("context-resource", "uri", uri, text).into()),
+        Content::ContextFile { path, text } => Piece::Text(framed("context-file", "path", path, text).into()),
+        Content::Attachment(attachment) => Piece::Text(attachment.framed().into()),
+    }
 }
 
 /// The texts of these pieces as one.
@@ -97,21 +96,58 @@ pub fn arguments(text: &str) -> Map<String, Value> {
     }
 }
 
-/// A tool's schema; one without arguments where none was given.
+/// Arguments as text: what is an object goes back byte for byte.
+pub fn arguments_text(text: &str) -> String {
+    match serde_json::from_str::<Map<String, Value>>(text) {
+        Ok(_) => text.to_owned(),
+        Err(_) => Value::from(arguments(text)).to_string(),
+    }
+}
+
+/// A tool's schema, as that of an object; one without arguments where none was given.
 pub fn schema(schema: &Value) -> Value {
     match schema {
-        Value::Object(fields) if !fields.is_empty() => schema.clone(),
+        Value::Object(fields) if fields.contains_key("type") => schema.clone(),
+        Value::Object(fields) if !fields.is_empty() => {
+            let mut fields = fields.clone();
+            fields.shift_insert(0, "type".to_owned(), "object".into());
+            fields.into()
+        }
         _ => json!({"type": "object", "properties": {}}),
     }
 }
 
-/// An id of a call that every provider takes. A long one is cut, with a hash of it, so that two stay two.
+/// An id of a call that every provider takes: a session may have begun with another one, or come from a file. A long one
+/// is cut, and one of other characters goes without them, with a hash of it, so that two stay two.
 pub fn call_id(id: &str) -> Cow<'_, str> {
-    if id.len() <= MOST_ID {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if (1..=MOST_ID).contains(&id.len()) && id.chars().all(is_plain) {
         return id.into();
     }
+    let plain: String = id.chars().filter(|c| is_plain(*c)).collect();
     let hash = sha256_hex(id.as_bytes());
-    format!("{}_{}", crate::engine::text::head(id, MOST_ID - 17), crate::engine::text::head(&hash, 16)).into()
+    format!("{}_{}", head(&plain, MOST_ID - 17), head(&hash, 16)).into()
+}
+
+/// Beginnings of the names of models that refuse any temperature but their own, and may be asked for their thinking.
+const OPENAI_THINKS: &[&str] = &["o1", "o3", "o4", "gpt-5", "gpt-6", "codex"];
+/// Those of Anthropic's that do not, for all that came later do.
+const CLAUDE_TAKES: &[&str] = &["claude-2", "claude-3", "claude-instant"];
+/// What stands behind the family in the names of the last of them: a version, or a date.
+const CLAUDE_4_TAKES: &[&str] = &["4-0", "4-1", "4-2", "4-5", "4-6"];
+
+/// Whether this model takes a temperature. Models that think before they answer refuse a request that has one; a model
+/// that nobody knows is taken for one that does not.
+pub fn takes_temperature(model: &str) -> bool {
+    let name = model.rsplit('/').next().unwrap_or_default().to_ascii_lowercase().replace('.', "-");
+    if let Some(rest) = name.strip_prefix("claude-") {
+        let version = ["opus-", "sonnet-", "haiku-"].iter().find_map(|family| rest.strip_prefix(family));
+        return CLAUDE_TAKES.iter().any(|known| name.starts_with(known))
+            || version.is_some_and(|version| {
+                version == "4" || CLAUDE_4_TAKES.iter().any(|known| version.starts_with(known))
+            });
+    }
+    name.contains("-chat") || !OPENAI_THINKS.iter().any(|known| name.starts_with(known))
 }
 
 /// Whether these two belong into one message: servers that are strict about roles take no two of one role in a row.
@@ -138,6 +174,43 @@ mod tests {
         assert_eq!((a.len(), b.len()), (40, 40));
         assert_ne!(a, b);
         assert_eq!(call_id("call_1"), "call_1");
+    }
+
+    #[test]
+    fn ids_of_others_are_ids_everywhere() {
+        let ids = ["s/c1", "s.c1", "call|fc", ""].map(|id| call_id(id).into_owned());
+        for (at, id) in ids.iter().enumerate() {
+            assert!(
+                id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !ids[..at].contains(id),
+                "{ids:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn models_that_think_take_no_temperature() {
+        for model in [
+            "gpt-4o",
+            "gpt-5-chat-latest",
+            "claude-sonnet-4-6",
+            "claude-3-5-haiku-latest",
+            "anthropic/claude-opus-4.1",
+            "claude-sonnet-4-20250514",
+            "qwen3",
+            "o",
+        ] {
+            assert!(takes_temperature(model), "{model}");
+        }
+        for model in [
+            "gpt-5.6-sol",
+            "openai/o3-mini",
+            "codex-mini",
+            "claude-opus-4-7",
+            "claude-sonnet-5-5",
+            "anthropic/claude-opus-4.7",
+        ] {
+            assert!(!takes_temperature(model), "{model}");
+        }
     }
 
     #[test]

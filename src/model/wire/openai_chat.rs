@@ -3,10 +3,12 @@
 
 mod reader;
 
+use super::blocks::own;
 use super::content::{self, Piece};
 use super::{Post, Terms};
 use crate::engine::prompt::item::{Item, ItemPart, Role};
 use crate::engine::prompt::request::{Request, ToolChoice};
+use crate::engine::session::endpoint::Wire;
 pub use reader::Chat;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -58,9 +60,6 @@ const SERVERS: &[(&str, Manners)] = &[
     ("api.moonshot.cn", Manners { thinking: Thinking::WithCalls, ..ANY }),
 ];
 
-/// Beginnings of the names of models that refuse any temperature but their own.
-const FIXED_TEMPERATURE: &[&str] = &["o1", "o3", "o4", "gpt-5"];
-
 /// The request as Chat Completions has it, for the server at this address.
 pub fn post(url: &str, request: &Request, terms: &Terms) -> Post {
     let manners = manners(url);
@@ -74,8 +73,7 @@ pub fn post(url: &str, request: &Request, terms: &Terms) -> Post {
             body.insert("tool_choice".into(), "none".into());
         }
     }
-    let name = terms.model.rsplit('/').next().unwrap_or_default();
-    if request.temperature_zero && !FIXED_TEMPERATURE.iter().any(|fixed| name.starts_with(fixed)) {
+    if request.temperature_zero && content::takes_temperature(&terms.model) {
         body.insert("temperature".into(), 0.into());
     }
     if let Some(most) = request.max_output.or(terms.max_output) {
@@ -148,7 +146,7 @@ fn messages(request: &Request, terms: &Terms, manners: Manners) -> Vec<Value> {
         }
     }
     put_pictures(&mut messages, &mut pictures);
-    messages.into_iter().map(|message| message.value(manners)).collect()
+    messages.into_iter().map(|message| message.value(manners, &terms.model)).collect()
 }
 
 fn put_pictures<'a>(messages: &mut Vec<Message<'a>>, pictures: &mut Vec<Piece<'a>>) {
@@ -160,7 +158,7 @@ fn put_pictures<'a>(messages: &mut Vec<Message<'a>>, pictures: &mut Vec<Piece<'a
 }
 
 impl Message<'_> {
-    fn value(self, manners: Manners) -> Value {
+    fn value(self, manners: Manners, model: &str) -> Value {
         let role = match self.role {
             Role::System => "system",
             Role::User => "user",
@@ -174,7 +172,7 @@ impl Message<'_> {
             message.insert("tool_call_id".into(), content::call_id(id.as_str()).into());
         }
         if self.role == Role::Assistant {
-            self.put_thinking(&mut message, manners.thinking, !calls.is_empty());
+            self.put_thinking(&mut message, manners.thinking, model, !calls.is_empty());
         }
         let is_silent = self.pieces.is_empty() && !calls.is_empty();
         message.insert("content".into(), if is_silent { Value::Null } else { contents(self.pieces) });
@@ -184,12 +182,18 @@ impl Message<'_> {
         message.into()
     }
 
-    fn put_thinking(&self, message: &mut Map<String, Value>, thinking: Thinking, has_calls: bool) {
+    fn put_thinking(
+        &self,
+        message: &mut Map<String, Value>,
+        thinking: Thinking,
+        model: &str,
+        has_calls: bool,
+    ) {
         let parts = self.items.iter().flat_map(|item| &item.parts);
         match thinking {
             Thinking::Nothing => {}
             Thinking::Details => {
-                let details: Vec<Value> = parts.filter_map(detail).collect();
+                let details: Vec<Value> = parts.filter_map(|part| detail(part, model)).collect();
                 if !details.is_empty() {
                     message.insert("reasoning_details".into(), details.into());
                 }
@@ -226,11 +230,7 @@ fn contents(pieces: Vec<(Piece<'_>, bool)>) -> Value {
 }
 
 fn call(call: &crate::engine::prompt::item::ItemCall) -> Value {
-    // What is an object goes back byte for byte.
-    let arguments = match serde_json::from_str::<Value>(&call.arguments) {
-        Ok(Value::Object(_)) => call.arguments.to_string(),
-        _ => Value::from(content::arguments(&call.arguments)).to_string(),
-    };
+    let arguments = content::arguments_text(&call.arguments);
     json!({
         "id": content::call_id(call.id.as_str()),
         "type": "function",
@@ -239,10 +239,10 @@ fn call(call: &crate::engine::prompt::item::ItemCall) -> Value {
 }
 
 /// One of `reasoning_details` as it came; nothing for thinking that came in no such block.
-fn detail(part: &ItemPart) -> Option<Value> {
+fn detail(part: &ItemPart, model: &str) -> Option<Value> {
     let ItemPart::Reasoning { text, signature, block: Some(block) } = part else { return None };
     let kind = block.get("type").and_then(Value::as_str).filter(|kind| kind.starts_with(reader::DETAIL))?;
-    let mut detail = (**block).clone();
+    let mut detail = own(block, Wire::OpenaiChat, Some(model))?;
     if kind == reader::DETAIL_TEXT {
         detail.insert("text".into(), (&**text).into());
     }

@@ -74,15 +74,27 @@ same! {
 
 impl From<message::Usage> for model::Usage {
     fn from(usage: message::Usage) -> Self {
-        let message::Usage { input_tokens, output_tokens, cached_input_tokens } = usage;
-        Self { input_tokens, output_tokens, cached_input_tokens }
+        let message::Usage {
+            input_tokens,
+            output_tokens,
+            cached_input_tokens,
+            cache_write_input_tokens,
+            reasoning_tokens,
+        } = usage;
+        Self { input_tokens, output_tokens, cached_input_tokens, cache_write_input_tokens, reasoning_tokens }
     }
 }
 
 impl From<model::Usage> for message::Usage {
     fn from(usage: model::Usage) -> Self {
-        let model::Usage { input_tokens, output_tokens, cached_input_tokens } = usage;
-        Self { input_tokens, output_tokens, cached_input_tokens }
+        let model::Usage {
+            input_tokens,
+            output_tokens,
+            cached_input_tokens,
+            cache_write_input_tokens,
+            reasoning_tokens,
+        } = usage;
+        Self { input_tokens, output_tokens, cached_input_tokens, cache_write_input_tokens, reasoning_tokens }
     }
 }
 

@@ -315,7 +315,7 @@ fn an_answer_is_what_it_states_and_the_deltas_for_the_rest() {
     let stated = json!({"content": "whole", "usage": {"inputTokens": 7, "outputTokens": 2}});
     let (_, _, beside) =
         Reading::new().answer(&serde_json::from_value(stated).unwrap()).unwrap().said(&draft);
-    let usage = Usage { input_tokens: Some(9), output_tokens: Some(2), cached_input_tokens: None };
+    let usage = Usage { input_tokens: Some(9), output_tokens: Some(2), ..Usage::default() };
     assert_eq!(
         (beside.citations, beside.usage),
         (vec![json!("book")], Some(usage)),

@@ -238,14 +238,16 @@ fn is_error(value: &Value) -> bool {
 
 fn used(usage: &Value) -> Usage {
     let count = |value: &Value, key| number(value, key).map(|count| u32::try_from(count).unwrap_or(u32::MAX));
-    let details = usage.get("prompt_tokens_details").and_then(|details| count(details, "cached_tokens"));
+    let within = |details, key| usage.get(details).and_then(|details| count(details, key));
     Usage {
         input_tokens: count(usage, "prompt_tokens"),
         output_tokens: count(usage, "completion_tokens"),
         // The same number under three names; it is a part of the prompt's.
-        cached_input_tokens: details
+        cached_input_tokens: within("prompt_tokens_details", "cached_tokens")
             .or_else(|| count(usage, "prompt_cache_hit_tokens"))
             .or_else(|| count(usage, "cached_tokens")),
+        cache_write_input_tokens: within("prompt_tokens_details", "cache_write_tokens"),
+        reasoning_tokens: within("completion_tokens_details", "reasoning_tokens"),
     }
 }
 
