@@ -3,6 +3,7 @@
 
 pub mod error;
 pub mod frames;
+pub mod known;
 pub mod overflow;
 pub mod remote;
 pub mod retry;

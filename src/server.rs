@@ -24,6 +24,7 @@ mod loops;
 mod main_loop;
 mod memory;
 pub mod message;
+mod models;
 mod opening;
 pub mod outgoing;
 pub mod outside;

@@ -67,10 +67,11 @@ pub struct Message {
     pub visible_to_model: bool,
     /// ISO-8601, UTC, as the source had it.
     pub created_at: Option<String>,
-    /// How a result is shown that was too large when it came; nothing where it is shown whole.
+    /// How a result is shown that was too large when it came, and an answer without its thinking; nothing where it is
+    /// shown whole.
     pub shown: Option<Cut>,
-    /// Raw tokens of the message with its overhead, as a prompt shows it without any compaction, counted once, at
-    /// insertion. Where [`Message::shown`] is there, they are its tokens.
+    /// Raw tokens of the message with its overhead, as a prompt shows it first without any compaction, counted once, at
+    /// insertion. Where [`Message::shown`] is there at once, they are its tokens.
     pub tokens: u32,
     /// [`Body::hash`], taken once, at insertion.
     pub hash: String,

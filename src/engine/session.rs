@@ -287,12 +287,15 @@ impl Session {
     pub fn step(&mut self, input: Input, around: Around<'_>) -> Vec<Effect> {
         let most_result = self.settings.most_result();
         self.transcript.limit_results(Some(most_result));
+        self.transcript.limit_thinking(self.settings.thinking);
         self.transcript.name_results(self.fixed.tools.iter().any(|tool| tool.name == RECALL));
         let mut step = Step { session: self, around, effects: Vec::new() };
         match input {
             Input::Command(reply, command) => step.command(reply, command),
             Input::Abandoned(reply) => step.abandoned(reply),
             Input::ModelDelta(call, delta) => step.model_delta(call, delta),
+            Input::ModelAlive(call) => step.model_is_alive(call, 0),
+            Input::ModelRetries(call, retry) => step.model_retries(call, retry),
             Input::ModelDone(call, outcome) => step.model_done(call, outcome),
             Input::ToolDone(call, outcome) => step.tool_done(call, outcome),
             Input::Permitted(decisions) => step.permitted(decisions),

@@ -5,7 +5,7 @@ mod rewind;
 
 use super::compact::record::{Compaction, Status};
 use super::id::{CallId, CompactionId, Generation, MessageId, Ordinal, RoundId, SessionId, TurnId};
-use super::message::cut::{self, Cut};
+use super::message::cut::{self, Cut, ThinkingInPrompt};
 use super::message::{Body, Message, NewMessage, REMOVED, ToolCall, UNREADABLE};
 use super::text::sha256_hex;
 use super::tokens::TokenCount;
@@ -30,6 +30,7 @@ pub struct Transcript {
     removed_rounds: usize,
     /// Tokens above which a new result is shown by its head and its tail.
     most_result: Option<u32>,
+    thinking: ThinkingInPrompt,
     /// Whether results that are shortened from now on tell how the rest is fetched.
     names_results: bool,
 }
@@ -77,6 +78,7 @@ impl Transcript {
             cuts: 0,
             removed_rounds: 0,
             most_result: None,
+            thinking: ThinkingInPrompt::Keep,
             names_results: false,
         }
     }
@@ -90,6 +92,11 @@ impl Transcript {
     /// appended before stays as it is shown.
     pub fn limit_results(&mut self, most: Option<u32>) {
         self.most_result = most;
+    }
+
+    /// Which thinking of the answers that come now stays in prompts. What was appended before stays as it is shown.
+    pub fn limit_thinking(&mut self, thinking: ThinkingInPrompt) {
+        self.thinking = thinking;
     }
 
     /// Whether a model can fetch what is not shown, so that results that are shortened from now on say how.
@@ -318,7 +325,12 @@ impl Transcript {
     /// never shown.
     fn weigh(&self, new: &NewMessage, counter: &dyn TokenCount) -> (u32, Option<Cut>) {
         if let Some(cut) = new.shown {
-            return (cut.tokens, Some(cut));
+            let tokens = if cut.after_turn { new.body.tokens(counter) } else { cut.tokens };
+            return (tokens, Some(cut));
+        }
+        if let Some(cut) = cut::without_thinking(&new.body, self.thinking, counter) {
+            let tokens = if cut.after_turn { new.body.tokens(counter) } else { cut.tokens };
+            return (tokens, Some(cut));
         }
         if let (Body::Tool(result), Some(most), true) = (&new.body, self.most_result, new.visible_to_model)
             && let Some((_, call)) = self.open_call(&result.call, self.turns.len() - 1)

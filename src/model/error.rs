@@ -187,6 +187,7 @@ const CODES: &[(&str, Class)] = &[
     ("cyber_policy", Class::Refused),
     ("responsibleaipolicyviolation", Class::Refused),
     ("invalid_api_key", Class::Auth),
+    ("api key not valid", Class::Auth),
     ("authentication_error", Class::Auth),
     ("permission_error", Class::Auth),
     ("rate_limit", Class::Rate),

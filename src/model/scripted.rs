@@ -140,6 +140,12 @@ impl Scripted {
         })
     }
 
+    /// The model for the next request alone.
+    pub fn next(&mut self) -> Self {
+        let answers = self.answers.pop_front().into_iter().collect();
+        Self { name: self.name.clone(), answers, then: self.then }
+    }
+
     /// Reads a fixture.
     pub fn from_json(json: &str) -> Result<Self, ScriptedError> {
         let fixture: Fixture = serde_json::from_str(json)?;

@@ -149,6 +149,9 @@ pub enum Event {
         /// At a turn's end, all its summaries: persist them with the turn and hand them back unchanged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         metadata: Option<TurnMetadata>,
+        /// The model could not answer and is asked again; nothing of its answer was said before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retrying: Option<Retrying>,
     },
     /// Calls wait for a decision of the user.
     PauseRequired {
@@ -295,6 +298,18 @@ pub enum CompactionPhase {
     Voided,
     /// The user took it out of force, or put another one in its place.
     Undone,
+}
+
+/// A call of a model that is made again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Retrying {
+    /// Which attempt comes next; the first one is 1.
+    pub attempt: u32,
+    /// After how long, in milliseconds.
+    pub delay_ms: u64,
+    /// Why the one before came to nothing.
+    pub reason: String,
 }
 
 /// A command that waited and could not be carried out.

@@ -21,7 +21,7 @@ use super::memory::{
 };
 use super::model::{
     ModelCompleteParams, ModelCompleteResult, ModelCountTokensParams, ModelCountTokensResult,
-    ModelDeltaParams, ModelUsageParams,
+    ModelDeltaParams, ModelKeyParams, ModelKeyResult, ModelUsageParams,
 };
 use super::prompt::{PromptRenderParams, PromptRenderResult};
 use super::recall::{ContextRecallParams, ContextRecallResult, ContextSearchParams, ContextSearchResult};
@@ -296,6 +296,9 @@ methods! {
     ServerDiagnostics = "server/diagnostics", ToSidecar, Extras,
         "Shows versions, stores, open sessions and what is under way.",
         ServerDiagnosticsParams => ServerDiagnosticsResult;
+    ModelKey = "model/key", ToSidecar, Core,
+        "Gives a key for models that the sidecar asks itself. It is kept in memory, and nowhere else.",
+        ModelKeyParams => ModelKeyResult;
     ModelDelta = "model/delta", ToSidecar, Core,
         "Streams an answer to `model/complete`.",
         ModelDeltaParams;

@@ -7,6 +7,7 @@ use super::unknown::unknown;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::fmt;
 
 /// What a model is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -224,6 +225,32 @@ unknown! {
     /// An operation that is not known here, as it came.
     UnknownDelta, "op", DELTA_OPS
 }
+
+/// A key. It is never shown, logged or stored.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Key(pub String);
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key")
+    }
+}
+
+/// Parameters of `model/key`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelKeyParams {
+    /// Its name, as `model.keyEnv` names it, such as `OPENAI_API_KEY`.
+    pub name: String,
+    /// The key; it goes before an environment variable of that name. Without one, what was given is forgotten.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Key>,
+}
+
+/// Result of `model/key`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelKeyResult {}
 
 /// Parameters of `model/countTokens`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

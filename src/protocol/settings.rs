@@ -6,15 +6,47 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The client's model, as far as prompts depend on it.
+/// How a model's provider is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModelWire {
+    /// The client asks it (`model/complete`).
+    Editor,
+    /// Chat Completions: OpenAI, OpenRouter, DeepSeek, Copilot, vLLM, llama-server, LM Studio.
+    OpenaiChat,
+    /// Responses of OpenAI.
+    OpenaiResponses,
+    /// Messages of Anthropic.
+    Anthropic,
+    /// The native chat of Ollama.
+    Ollama,
+    /// A fixture in place of a provider: `baseUrl` is its path, one that is built in where there is none.
+    Scripted,
+}
+
+/// A model: who asks it, and what prompts depend on.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Model {
     /// Its name, handed back with `model/complete`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its window in tokens.
-    pub window: u32,
+    /// Who asks it, and how. Default: `editor`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire: Option<ModelWire>,
+    /// Where it is asked, without a secret. Default: the wire's own provider. Never from a workspace's file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    /// The name of its key: one that the client gave with `model/key`, else an environment variable. Default: the wire's
+    /// usual variable, such as `OPENAI_API_KEY`. Never from a workspace's file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_env: Option<String>,
+    /// Whether answers come over a WebSocket; `openai-responses` alone has one. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub web_socket: Option<bool>,
+    /// Its window in tokens. Default: that of the known model of this name, else 128,000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u32>,
     /// The most that it answers, in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output: Option<u32>,
@@ -180,6 +212,18 @@ pub enum SystemPrompt {
     PerTurn,
 }
 
+/// Which thinking of earlier answers prompts show. It is decided for each answer when that comes, and all of it is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ThinkingInPrompt {
+    /// All of it.
+    Keep,
+    /// That of the turn that runs; at a turn's end the prefix breaks.
+    StripCompletedTurns,
+    /// None.
+    Strip,
+}
+
 /// How far history is made shorter before a model is asked, each step with all before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -329,6 +373,9 @@ pub struct Settings {
     /// When texts that are read from elsewhere go into prompts. Default: `frozen`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<SystemPrompt>,
+    /// Which thinking of earlier answers prompts show. Default: `keep`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking_in_prompt: Option<ThinkingInPrompt>,
     /// Instruction files of the workspace that stand in the system text, by their paths below the folder; an empty list
     /// is none. Of a file that changes, the next request of the user tells. Default: `AGENTS.md` where the sidecar runs
     /// the loop, none where the client does, for then it brings its own.

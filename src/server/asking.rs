@@ -173,7 +173,7 @@ fn start_turn(main: &mut MainLoop, to: ReplyTo, params: TurnStartParams) -> Resu
         external_id: params.external_id,
         prefix: prefix(params.sections.as_deref(), params.tools.as_deref())?,
         model: match &params.model {
-            Some(model) => Some((model_facts(model), wire(model)?)),
+            Some(model) => Some((model_facts(model)?, wire(model)?)),
             None => None,
         },
         priority: params.priority.unwrap_or_default(),
@@ -331,7 +331,7 @@ fn render_of(params: PromptRenderParams) -> Result<Render, ProtocolError> {
         history,
         current,
         prefix: prefix(params.sections.as_deref(), params.tools.as_deref())?,
-        model: params.model.as_ref().map(model_facts),
+        model: params.model.as_ref().map(model_facts).transpose()?,
         ceiling: params.budget,
         max_result: params
             .max_tool_result_tokens

@@ -3,14 +3,17 @@
 use super::files::Which;
 use super::follow::Told;
 use super::memory::Changed;
+use super::perform::Used;
 use super::queued::Gone;
 use super::shared::{Loaded, ScopeDone};
 use super::watch::Found;
 use crate::engine::id::{CallId, SessionId};
+use crate::engine::prompt::request::Answer as Answered;
 use crate::engine::search;
 use crate::engine::session::effect::InvokeTool;
-use crate::engine::session::input::{ReplyTo, Timer, ToolOutcome};
+use crate::engine::session::input::{ModelCallId, ReplyTo, Timer, ToolOutcome};
 use crate::engine::session::stored::Always;
+use crate::model::{ModelError, Said};
 use crate::protocol::error::ProtocolError;
 use crate::protocol::methods::{self, Method, Named};
 use crate::protocol::model::ModelDeltaParams;
@@ -43,6 +46,10 @@ pub(super) enum Event {
     Delta(ModelDeltaParams),
     /// The client answered something that we asked.
     Answered(Box<Answer>),
+    /// A model that we ask ourselves said a little more.
+    Said(SessionId, ModelCallId, Said),
+    /// A model that we ask ourselves is done.
+    Replied(SessionId, ModelCallId, Box<Replied>),
     /// The store has a session, or has none of that id.
     Loaded(SessionId, Box<Result<Loaded, StoreError>>),
     /// A scope was read or changed.
@@ -77,6 +84,14 @@ pub(super) enum Event {
     Ending(oneshot::Sender<()>),
     /// All stores are closed: whoever ends the process is told.
     Saved(oneshot::Sender<()>),
+}
+
+/// How a call of a model that we ask ourselves ended.
+pub(super) struct Replied {
+    /// What its use is told with.
+    pub used: Used,
+    /// Its answer, or why there is none.
+    pub answer: Result<Answered, ModelError>,
 }
 
 /// What the client says of itself.
@@ -173,6 +188,7 @@ asks! {
         ScopeGet => GetScope,
         ScopePut => PutScope,
         ToolApprovals => Approvals,
+        ModelKey => Key,
     }
     /// What a folder remembers: `memory`.
     Remembering {

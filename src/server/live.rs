@@ -30,6 +30,8 @@ pub(super) struct Live {
     pub writing: Arc<Vec<Write>>,
     /// Requests to the client's model, by our numbers for them.
     pub models: BTreeMap<ModelCallId, i64>,
+    /// Calls of models that we ask ourselves.
+    pub remotes: BTreeMap<ModelCallId, AbortHandle>,
     /// Requests to run a tool.
     pub tools: BTreeMap<CallId, i64>,
     /// The request for permission.
@@ -84,6 +86,7 @@ impl Live {
             unwritten: Vec::new(),
             writing: Arc::default(),
             models: BTreeMap::new(),
+            remotes: BTreeMap::new(),
             tools: BTreeMap::new(),
             permission: None,
             review: None,
@@ -117,5 +120,6 @@ impl Drop for Live {
         for (_, timer) in self.timers.values() {
             timer.abort();
         }
+        self.remotes.values().for_each(AbortHandle::abort);
     }
 }

@@ -58,6 +58,8 @@ pub(super) struct MainLoop {
     pub waiting: BTreeMap<ReplyTo, Waiting>,
     /// What we asked of the client, by the number of the request.
     pub asked: BTreeMap<i64, super::perform::Asked>,
+    /// Models that we ask ourselves.
+    pub models: super::models::Models,
     /// Loops that run.
     pub loops: BTreeMap<String, super::loops::Loop>,
     /// The last such number.
@@ -124,6 +126,7 @@ impl MainLoop {
             follows: Follows::default(),
             waiting: BTreeMap::new(),
             asked: BTreeMap::new(),
+            models: super::models::Models::default(),
             loops: BTreeMap::new(),
             last_asked: 0,
             timers: 0,
@@ -183,6 +186,8 @@ impl MainLoop {
             Event::Abandoned(to) => self.abandoned(to),
             Event::Delta(delta) => self.delta(delta),
             Event::Answered(answer) => self.answered(*answer),
+            Event::Said(id, call, said) => self.said(&id, call, said),
+            Event::Replied(id, call, replied) => self.replied(&id, call, *replied),
             Event::Loaded(id, loaded) => self.loaded(&id, *loaded),
             Event::Scope(done) => self.scope_done(*done),
             Event::Approvals(workspace, to, all) => self.approvals_done(&workspace, to, all),

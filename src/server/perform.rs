@@ -5,9 +5,10 @@ use super::inbox::Event;
 use super::live::{Done, Live};
 use super::main_loop::{MainLoop, Slot};
 use super::message::Answer;
+use super::models::Call;
 use super::{failure, listed, review, stores, wire_event, wire_session};
 use crate::engine::id::{CallId, SessionId, TurnId};
-use crate::engine::prompt::request::Failure;
+use crate::engine::prompt::request::{self, Failure};
 use crate::engine::session::effect::{Answer as Said, AskModel, Effect, InvokeTool, Made, Reason};
 use crate::engine::session::event::{EventBody, Phase};
 use crate::engine::session::input::{Input, ModelCallId, Timer, ToolOutcome};
@@ -164,6 +165,9 @@ impl MainLoop {
             }
             Effect::AskModel(ask) => self.ask_model(id, *ask),
             Effect::CancelModel(call) => {
+                if let Some(task) = self.live(id).and_then(|live| live.remotes.remove(&call)) {
+                    task.abort();
+                }
                 let number = self.live(id).and_then(|live| live.models.remove(&call));
                 self.cancel(number);
             }
@@ -289,6 +293,9 @@ impl MainLoop {
         let purpose = ModelPurpose::from(purpose);
         self.dump.request(id, purpose, &request, tokens);
         let used = Used { turn: turn.clone(), purpose, tokens };
+        if let Some(endpoint) = model.endpoint.clone() {
+            return self.ask_remote(id, &endpoint, Call { call, model, used, request });
+        }
         if self.layers.client.count_tokens && model.counts_tokens {
             let texts = request.items.iter().flat_map(|item| item.texts()).map(|text| text.to_string());
             let params = ModelCountTokensParams { texts: texts.collect(), model: model.name.clone() };
@@ -362,6 +369,13 @@ impl MainLoop {
             estimator: self.counter.name().to_owned(),
         };
         self.outgoing.notification(methods::ModelUsage::NAME, &params);
+    }
+
+    /// The same of a model that we ask ourselves.
+    pub(super) fn tell_remote_usage(&self, id: &SessionId, used: Used, answer: Option<&request::Answer>) {
+        if let Some(usage) = answer.and_then(|answer| answer.usage) {
+            self.tell_usage(id, used, usage.into(), UsageSource::Provider);
+        }
     }
 
     fn start_timer(&mut self, id: &SessionId, timer: Timer, ms: u64) {

@@ -3,9 +3,11 @@
 
 mod effective;
 mod layer;
+mod models;
 
-pub(super) use effective::{is_policy_file, model_facts, result_tokens, shown};
+pub(super) use effective::{is_policy_file, result_tokens, shown};
 pub(super) use layer::{Fault, Layer, names};
+pub(super) use models::facts as model_facts;
 
 use crate::engine::session::settings::{Client, Settings as Effective};
 use crate::protocol::error::ProtocolError;

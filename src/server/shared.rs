@@ -14,10 +14,12 @@ use crate::engine::session::input::{Input, ReplyTo, ToolOutcome};
 use crate::engine::session::stored::{Always, Head, Stored};
 use crate::protocol::convert;
 use crate::protocol::error::{ErrorData, ProtocolError};
+use crate::protocol::model::ModelKeyResult;
 use crate::protocol::scope::{ScopeResult, ToolApprovalsParams, ToolApprovalsResult};
 use crate::store::error::StoreError;
 use crate::store::{Fence, Store};
 use crate::tool::{Context, OwnTool};
+use secrecy::SecretString;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -115,6 +117,14 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Sharing) -> Result<(), 
             main.change_scope(place, Some(patch), params.if_revision, Then::Answer(to))
         }
         Sharing::Approvals(params) => approvals(main, to, params),
+        Sharing::Key(params) => {
+            if params.name.is_empty() {
+                return Err(ProtocolError::invalid("name", "must be the name of a key"));
+            }
+            main.models.set_key(params.name, params.value.map(|key| SecretString::from(key.0)));
+            main.answer(to, wire(&ModelKeyResult {}));
+            Ok(())
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::engine::session::effect::Refusal;
 use crate::engine::session::event::{self, EventBody};
 use crate::protocol::context::SectionTokens;
 use crate::protocol::convert;
-use crate::protocol::event::{Event, EventError, QueueFailure, SessionEvent};
+use crate::protocol::event::{Event, EventError, QueueFailure, Retrying, SessionEvent};
 
 /// An event of this session.
 pub(super) fn event(session: &Session, event: &event::Event) -> SessionEvent {
@@ -63,6 +63,19 @@ fn body(session: &Session, body: &EventBody) -> Event {
             status: ended.as_ref().map(|ended| ended.status.into()),
             error: ended.as_ref().and_then(|ended| ended.error.as_ref()).map(|why| error(session, why)),
             metadata: ended.as_ref().and_then(|ended| metadata(&ended.summaries)),
+            retrying: None,
+        },
+        EventBody::Retrying { state: now, turn, retry } => Event::RuntimeUpdated {
+            state: (*now).into(),
+            turn_id: turn.as_ref().map(|turn| turn.as_str().to_owned()),
+            status: None,
+            error: None,
+            metadata: None,
+            retrying: Some(Retrying {
+                attempt: retry.attempt,
+                delay_ms: retry.delay_ms,
+                reason: retry.reason.clone(),
+            }),
         },
         EventBody::PauseRequired(calls) => Event::PauseRequired { reasons: reasons(calls) },
         EventBody::PauseCleared => Event::PauseCleared {},

@@ -11,7 +11,13 @@
 
 mod answers;
 mod anthropic;
+mod errors;
+mod faults;
+mod ollama;
+mod openai_chat;
+mod requests;
 mod responses;
+pub(crate) mod server;
 mod socket;
 
 use serde_json::Value;
@@ -82,19 +88,27 @@ fn join(deltas: &mut Vec<Delta>, said: Said) {
 /// The recording gives these events, wherever its bytes are cut.
 fn same_wherever_it_is_cut(wire: Wire, bytes: &[u8]) -> Heard {
     let whole = read(wire, [bytes]);
-    for at in 0..=bytes.len() {
+    for at in places(bytes.len()) {
         let (a, b) = bytes.split_at(at);
         assert_eq!(read(wire, [a, b]), whole, "cut at {at}");
     }
-    assert_eq!(read(wire, bytes.chunks(1)), whole, "byte by byte");
+    for size in 1..32 {
+        assert_eq!(read(wire, bytes.chunks(size)), whole, "pieces of {size} bytes");
+    }
     whole
+}
+
+/// Where a stream of this size is cut: everywhere, but for the middle of a large one, which pieces of one byte cut too.
+fn places(size: usize) -> impl Iterator<Item = usize> {
+    const ENDS: usize = 5000;
+    (0..=size).filter(move |at| *at <= ENDS || at + ENDS / 2 > size)
 }
 
 /// A stream that is cut off anywhere is a broken one, and what was heard of it is a beginning of what is heard of the
 /// whole one. `least` is how many bytes a whole answer needs.
 fn broken_wherever_it_ends(wire: Wire, bytes: &[u8], least: usize) {
     let whole = draft(&read(wire, [bytes]).deltas);
-    for end in 0..bytes.len() {
+    for end in places(bytes.len() - 1) {
         let heard = read(wire, [&bytes[..end]]);
         let so_far = draft(&heard.deltas);
         assert!(said(&whole).starts_with(&said(&so_far)), "cut off at {end}");

@@ -20,6 +20,7 @@ mod set;
 mod settled;
 mod shown;
 mod table;
+mod thinking;
 mod triggers;
 mod waiting;
 

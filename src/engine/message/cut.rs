@@ -1,8 +1,9 @@
 //! A large tool result as a model sees it: its head, its tail, and how the rest is fetched. Whether a result is large is
 //! decided once, when it is appended, and the sizes stay with the message: no setting and no restart changes the bytes
-//! of a prompt. The result itself is kept whole. What a compaction does to old results is not told here.
+//! of a prompt. The result itself is kept whole. An answer without its thinking is decided in the same way. What a
+//! compaction does to old results is not told here.
 
-use super::{Content, ToolResult};
+use super::{AssistantPart, Body, Content, ToolResult};
 use crate::engine::text::{head, tail};
 use crate::engine::tokens::{PER_IMAGE, PER_MESSAGE, TokenCount};
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,42 @@ pub struct Cut {
     pub tail: u32,
     /// Tokens of the message so shown, with its overhead.
     pub tokens: u32,
+    /// Whether it is shown so only when its turn is over.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub after_turn: bool,
+}
+
+/// Which thinking of earlier answers a prompt shows (source: 001). It is decided once for each answer, when it is appended;
+/// what is stored of it is whole in any case.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ThinkingInPrompt {
+    /// All of it.
+    #[default]
+    Keep,
+    /// That of the turn that runs.
+    StripCompletedTurns,
+    /// None.
+    Strip,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// How an answer is shown whose thinking does not stay in prompts; nothing where it has none, or nothing beside it. Its
+/// tokens so shown.
+pub fn without_thinking(body: &Body, thinking: ThinkingInPrompt, counter: &dyn TokenCount) -> Option<Cut> {
+    let Body::Assistant { parts, calls, beside } = body else { return None };
+    let is_thinking = |part: &&AssistantPart| matches!(part, AssistantPart::Reasoning { .. });
+    let says_more = !calls.is_empty() || !parts.iter().all(|part| is_thinking(&part));
+    if thinking == ThinkingInPrompt::Keep || !says_more || !parts.iter().any(|part| is_thinking(&part)) {
+        return None;
+    }
+    let parts = parts.iter().filter(|part| !is_thinking(part)).cloned().collect();
+    let shown = Body::Assistant { parts, calls: calls.clone(), beside: beside.clone() };
+    let after_turn = thinking == ThinkingInPrompt::StripCompletedTurns;
+    Some(Cut { head: 0, tail: 0, tokens: shown.tokens(counter), after_turn })
 }
 
 /// Of a text of more bytes than this for each token of its limit, only that many are counted where they are over the
@@ -73,7 +110,7 @@ pub fn weigh(
     }
     let half = u32::try_from(keep / 2).unwrap_or(u32::MAX);
     let tokens = weight + beside;
-    (tokens, Some(Cut { head: half, tail: half, tokens }))
+    (tokens, Some(Cut { head: half, tail: half, tokens, after_turn: false }))
 }
 
 /// At most `first` bytes of the head and `last` bytes of the tail of a text, with what is missing said between them, and

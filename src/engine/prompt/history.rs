@@ -6,7 +6,7 @@ use super::{Cut, CutReason, KEEP, Prompt};
 use crate::engine::compact::record::{Action, Compaction, Placement};
 use crate::engine::id::Ordinal;
 use crate::engine::message::cut::{head_and_tail, joined};
-use crate::engine::message::{Body, Content, Message, SYSTEM_IN_HISTORY, WRAP_UP};
+use crate::engine::message::{AssistantPart, Body, Content, Message, SYSTEM_IN_HISTORY, WRAP_UP};
 use crate::engine::transcript::{Round, Transcript};
 use std::collections::BTreeSet;
 
@@ -154,9 +154,13 @@ impl<'a> History<'a> {
 
     fn put_round(&self, message: &Message, round: &Round, items: &mut Vec<Item>, cuts: &mut Vec<Cut>) {
         let Body::Assistant { parts, calls, .. } = &message.body else { return };
+        let is_running = round.turn + 1 == self.transcript.turns().len();
+        let without = message.shown.filter(|cut| !(cut.after_turn && is_running));
+        let is_shown =
+            |part: &&AssistantPart| without.is_none() || !matches!(part, AssistantPart::Reasoning { .. });
         items.push(Item {
             role: Role::Assistant,
-            parts: parts.iter().map(ItemPart::from).collect(),
+            parts: parts.iter().filter(is_shown).map(ItemPart::from).collect(),
             calls: calls
                 .iter()
                 .map(|call| ItemCall {
@@ -167,7 +171,7 @@ impl<'a> History<'a> {
                 .collect(),
             call_id: None,
             sources: vec![ItemSource { ord: message.ord, shown: Shown::Raw }],
-            tokens: message.tokens,
+            tokens: without.map_or(message.tokens, |cut| cut.tokens),
         });
         for (call, answer) in calls.iter().zip(&round.results) {
             let answer = answer.and_then(|ord| self.transcript.message(ord));

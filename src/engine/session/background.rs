@@ -29,7 +29,7 @@ impl Step<'_> {
     /// Has a summary made beside the turn whose prompt has this many tokens, where that is worth it.
     pub(super) fn prepare(&mut self, tokens: u32) {
         let settings = &self.session.settings;
-        let may_begin = settings.policy.consent == Consent::Auto && settings.client.completes;
+        let may_begin = settings.policy.consent == Consent::Auto && settings.may_ask(&settings.model);
         if !may_begin || self.session.is_held_by_undo() {
             return;
         }
@@ -99,12 +99,11 @@ impl Step<'_> {
                 self.accept(record, job);
             }
             Some(Background::Asking(running)) => {
-                let Compacting { call, mode, model, draft, waiting, .. } = *running;
                 self.tell(Phase::Started, &job, None, Some(job.reason()));
-                self.tell(Phase::Summarizing, &job, Some(mode), None);
+                self.tell(Phase::Summarizing, &job, Some(running.mode), None);
                 job.was_asked = true;
-                let waiting = waiting.needed(job.must_end());
-                self.wait_for_summary(Compacting { call, mode, model, draft, waiting, job });
+                let waiting = running.waiting.needed(job.must_end());
+                self.wait_for_summary(Compacting { waiting, job, ..*running });
             }
         }
         None
@@ -119,8 +118,12 @@ impl Step<'_> {
     }
 
     fn go_on_preparing(&mut self, outcome: impl FnOnce(&Compacting) -> Outcome) {
-        let Some(Background::Asking(running)) = self.session.background.take() else { return };
+        let Some(Background::Asking(mut running)) = self.session.background.take() else { return };
         let outcome = outcome(&running);
+        if self.ask_spare(&mut running, &outcome) {
+            self.session.background = Some(Background::Asking(running));
+            return;
+        }
         let Compacting { model, waiting, job, .. } = *running;
         let model = model.name.unwrap_or_else(|| "editor".to_owned());
         match self.at_desk(&job, |desk| Waiting::answer(waiting, desk, &model, outcome)) {

@@ -69,6 +69,17 @@ impl Step<'_> {
         }
     }
 
+    /// A turn begins: thinking that prompts showed while the one before it ran stands in them no longer.
+    pub(super) fn announce_stripped(&mut self) {
+        let transcript = &self.session.transcript;
+        let Some(last) = transcript.turns().len().checked_sub(1) else { return };
+        let answers =
+            transcript.rounds_of(last).iter().filter_map(|round| transcript.message(round.assistant));
+        if answers.filter_map(|message| message.shown).any(|cut| cut.after_turn) {
+            self.announce(BreakCause::StripCompletedTurns);
+        }
+    }
+
     /// A result came. Where its call stood in a prompt, something stood there for it.
     pub(super) fn announce_late_result(&mut self, ord: Ordinal) {
         let transcript = &self.session.transcript;

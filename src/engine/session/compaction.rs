@@ -150,6 +150,21 @@ impl Step<'_> {
         self.descend(step, job);
     }
 
+    /// The model that sums up, and the one that does where it fails: a model of its own where the settings name one, else
+    /// the one whose prompt is too large.
+    fn summarizer<'s>(&'s self, job: &'s Job) -> (&'s ModelFacts, Option<&'s ModelFacts>) {
+        let settings = &self.session.settings;
+        let of_render = match &job.then {
+            Then::Render(rendering) => rendering.render.model.as_ref(),
+            Then::Generate | Then::Report(_) | Then::Rest => None,
+        };
+        let main = job.old_model.as_ref().or(of_render).unwrap_or(&settings.model);
+        match &settings.summary_model {
+            Some(own) => (own, settings.may_ask(main).then_some(main)),
+            None => (main, None),
+        }
+    }
+
     /// Whether a model may be asked to sum up: a user's word always, anything else unless it is off or failed too often.
     fn may_ask(&self, job: &Job) -> bool {
         let settings = &self.session.settings;
@@ -158,7 +173,7 @@ impl Step<'_> {
             settings.policy.consent != Consent::Off
                 && self.at_desk(job, |desk| attempts.may_ask(desk.source, desk.policy)) == Ok(true)
         };
-        settings.client.completes && (job.trigger == Trigger::Manual || by_itself())
+        settings.may_ask(self.summarizer(job).0) && (job.trigger == Trigger::Manual || by_itself())
     }
 
     /// Budget and policy of a job: a render may bring its own.
@@ -170,8 +185,9 @@ impl Step<'_> {
         };
         let unanchored = |model: &ModelFacts| self.session.head.carried.usage.unanchored(model.key());
         let mut budget = self.session.budget_in(unanchored(model), model, ceiling)?;
-        if let Some(old) = &job.old_model {
-            budget.summary_request = self.session.budget_in(unanchored(old), old, None)?.limit;
+        let summarizer = self.summarizer(job).0;
+        if summarizer != model {
+            budget.summary_request = self.session.budget_in(unanchored(summarizer), summarizer, None)?.limit;
         }
         let mut policy = self.session.settings.policy.clone();
         if job.trigger == Trigger::Manual {
@@ -249,26 +265,47 @@ impl Step<'_> {
     pub(super) fn call_for_summary(&mut self, ask: Ask, job: Job) -> Compacting {
         let Ask { mut request, mode, waiting } = ask;
         let call = self.next_call();
-        let settings = &self.session.settings;
-        let of_render = match &job.then {
-            Then::Render(rendering) => rendering.render.model.as_ref(),
-            Then::Generate | Then::Report(_) | Then::Rest => None,
-        };
-        let own = job.old_model.as_ref().or(of_render);
-        let (model, deadline) = (own.unwrap_or(&settings.model).clone(), settings.model_deadline_ms);
+        let (model, spare) = self.summarizer(&job);
+        let (model, spare) = (model.clone(), spare.cloned());
         if !model.tool_choice_none && request.tool_choice == ToolChoice::None {
             // A model that cannot be told to use no tools is told of none; its cached prefix is lost.
             request.tools = std::sync::Arc::default();
             request.tool_choice = ToolChoice::Auto;
         }
+        let draft = Draft::default();
+        let running = Compacting { call, mode, model, spare, request, draft, waiting, job };
+        self.send_for_summary(&running);
+        running
+    }
+
+    /// Asks the model.
+    fn send_for_summary(&mut self, running: &Compacting) {
+        let Compacting { call, model, request, .. } = running;
         let tools = if request.tools.is_empty() { 0 } else { self.session.fixed.tool_tokens() };
         let tokens = tools + request.items.iter().map(|item| item.tokens).sum::<u32>();
         let tokens = self.session.head.carried.usage.unanchored(model.key()).read(tokens);
-        let turn = self.turn_id();
-        let ask = AskModel { call, turn, purpose: Purpose::Summary, model: model.clone(), tokens, request };
+        let (turn, deadline) = (self.turn_id(), self.session.settings.model_deadline_ms);
+        let (model, request) = (model.clone(), request.clone());
+        let ask = AskModel { call: *call, turn, purpose: Purpose::Summary, model, tokens, request };
         self.effects.push(Effect::AskModel(Box::new(ask)));
-        self.effects.push(Effect::Start(Timer::Model(call), deadline));
-        Compacting { call, mode, model, draft: Draft::default(), waiting, job }
+        self.effects.push(Effect::Start(Timer::Model(*call), deadline));
+    }
+
+    /// A model that sums up came to this end. Where it failed and another one can be asked, that one is asked the same;
+    /// what is waited for then.
+    pub(super) fn ask_spare(&mut self, running: &mut Compacting, outcome: &Outcome) -> bool {
+        let why = match outcome {
+            Outcome::Failed(why) => why,
+            Outcome::Deadline => "it did not answer in time",
+            _ => return false,
+        };
+        let Some(spare) = running.spare.take() else { return false };
+        self.trace(format!("the model for summaries failed, the main one is asked: {why}"));
+        running.call = self.next_call();
+        running.model = spare;
+        running.draft = Draft::default();
+        self.send_for_summary(running);
+        true
     }
 
     pub(super) fn summarized(&mut self, outcome: Result<request::Answer, Failure>) {
@@ -286,10 +323,15 @@ impl Step<'_> {
         else {
             return;
         };
-        let Compacting { draft, waiting, job, mode, .. } = *running;
-        let model = running.model.name.clone().unwrap_or_else(|| "editor".to_owned());
+        let mut running = running;
+        let outcome = outcome(std::mem::take(&mut running.draft));
+        if self.ask_spare(&mut running, &outcome) {
+            self.session.state = State::Compacting(running);
+            return;
+        }
+        let Compacting { waiting, job, mode, model, .. } = *running;
+        let model = model.name.unwrap_or_else(|| "editor".to_owned());
         let before = waiting.fallbacks().len();
-        let outcome = outcome(draft);
         let step = self.at_desk(&job, |desk| Waiting::answer(waiting, desk, &model, outcome));
         if let Ok(ladder::Step::Ask(ask)) = &step
             && ask.mode != mode

@@ -3,6 +3,7 @@
 
 use super::breaks::Announced;
 use super::effect::{Reason, Refusal};
+use super::input::Retry;
 use super::queue::QueueItem;
 use super::reconcile::Report;
 use super::state::StateName;
@@ -85,6 +86,15 @@ pub enum EventBody {
         turn: Option<TurnId>,
         /// How it ended, where it did.
         ended: Option<TurnEnd>,
+    },
+    /// The model could not answer, and is asked again after a while. The state is as before.
+    Retrying {
+        /// What it is.
+        state: StateName,
+        /// The turn that runs.
+        turn: Option<TurnId>,
+        /// When, and why.
+        retry: Retry,
     },
     /// Calls wait for the user.
     PauseRequired(Vec<Reason>),

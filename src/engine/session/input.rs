@@ -39,6 +39,10 @@ pub enum Input {
     Abandoned(ReplyTo),
     /// A model said a little more.
     ModelDelta(ModelCallId, Delta),
+    /// A model is at work, and said nothing that is for us.
+    ModelAlive(ModelCallId),
+    /// A model could not answer, and is asked the same again after a while.
+    ModelRetries(ModelCallId, Retry),
     /// A model is done: its answer, or why there is none.
     ModelDone(ModelCallId, Result<Answer, Failure>),
     /// A tool is done.
@@ -65,6 +69,17 @@ pub enum Input {
     Ending,
     /// What the last step wrote could not be stored; why.
     NotWritten(String),
+}
+
+/// A call of a model that is made again. Nothing of an answer was there before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retry {
+    /// Which attempt comes next; the first one is 1.
+    pub attempt: u32,
+    /// After how long, in milliseconds.
+    pub delay_ms: u64,
+    /// Why the one before came to nothing, for people.
+    pub reason: String,
 }
 
 /// What a client can ask a session for.

@@ -1,8 +1,10 @@
 //! The validated settings that a session runs under. Where they came from, and how layers of them are merged, is the
 //! shell's.
 
+use super::endpoint::Endpoint;
 use super::memories::MemorySettings;
 use crate::engine::compact::policy::{self, Policy};
+use crate::engine::message::cut::ThinkingInPrompt;
 use crate::engine::prompt::item::Tool;
 use crate::engine::prompt::order::{SystemPrompt, SystemText};
 use crate::engine::settings::{Budget, BudgetSettings, SettingsError};
@@ -21,6 +23,8 @@ pub struct Settings {
     pub system: SystemText,
     /// When that goes into prompts.
     pub system_prompt: SystemPrompt,
+    /// Which thinking of earlier answers prompts show (source: 001).
+    pub thinking: ThinkingInPrompt,
     /// Rounds of a turn before the user is asked whether to go on.
     pub round_limit: u32,
     /// Tokens above which a tool's result is shown by its head and its tail; [`most_result`] says what comes of it.
@@ -41,10 +45,8 @@ pub struct Settings {
     pub memory: MemorySettings,
     /// Instruction files of the workspace, by their paths below its folder, where somebody said which.
     pub instruction_files: Option<Vec<String>>,
-    /// The model that writes summaries, where it is not the one that answers (source: 002). Nobody asks it yet.
-    pub summary_model: Option<String>,
-    /// Where that model is asked, without a secret (source: 002). For whoever asks models by themselves.
-    pub summary_base_url: Option<String>,
+    /// The model that writes summaries, where it is not the one that answers (source: 002). Where it fails, that one does.
+    pub summary_model: Option<ModelFacts>,
     /// What the client can be asked for.
     pub client: Client,
 }
@@ -79,6 +81,9 @@ pub struct ModelFacts {
     pub images: bool,
     /// Whether the client is asked to count a request, because its provider does not say what one used.
     pub counts_tokens: bool,
+    /// Where it is asked; nothing where the client asks it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<Endpoint>,
 }
 
 /// What a client said that it can do. It is never asked for anything else.
@@ -97,23 +102,31 @@ pub struct Client {
 /// What is taken for a model of which nothing is said.
 pub const DEFAULT_WINDOW: u32 = 128_000;
 
+impl Default for ModelFacts {
+    fn default() -> Self {
+        Self {
+            name: None,
+            window: DEFAULT_WINDOW,
+            max_output: None,
+            tool_choice_none: true,
+            system_role: true,
+            tool_role: true,
+            images: true,
+            counts_tokens: false,
+            endpoint: None,
+        }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            model: ModelFacts {
-                name: None,
-                window: DEFAULT_WINDOW,
-                max_output: None,
-                tool_choice_none: true,
-                system_role: true,
-                tool_role: true,
-                images: true,
-                counts_tokens: false,
-            },
+            model: ModelFacts::default(),
             budget: BudgetSettings::default(),
             policy: policy::DEFAULT,
             system: SystemText::default(),
             system_prompt: SystemPrompt::default(),
+            thinking: ThinkingInPrompt::default(),
             round_limit: 64,
             max_tool_result_tokens: 16_000,
             model_deadline_ms: 60_000,
@@ -125,7 +138,6 @@ impl Default for Settings {
             memory: MemorySettings::default(),
             instruction_files: None,
             summary_model: None,
-            summary_base_url: None,
             client: Client::default(),
         }
     }
@@ -135,6 +147,11 @@ impl Settings {
     /// The budget of a prompt.
     pub fn budget(&self) -> Result<Budget, SettingsError> {
         self.budget.budget(self.model.window)
+    }
+
+    /// Whether this model can be asked: over its own wire, or by the client.
+    pub fn may_ask(&self, model: &ModelFacts) -> bool {
+        model.endpoint.is_some() || self.client.completes
     }
 
     /// Tokens above which a result that comes now is shown by its head and its tail.

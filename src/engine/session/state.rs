@@ -11,6 +11,7 @@ use crate::engine::compact::record::{Compaction, Mode, Trigger};
 use crate::engine::delta::{Delta, Draft};
 use crate::engine::id::{CallId, MessageId, SessionId, Time};
 use crate::engine::prompt::BudgetExceeded;
+use crate::engine::prompt::request::Request;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a session stands.
@@ -90,6 +91,10 @@ pub struct Compacting {
     pub mode: Mode,
     /// The model that was asked.
     pub model: ModelFacts,
+    /// The one that is asked the same where this one fails.
+    pub spare: Option<ModelFacts>,
+    /// What it was asked.
+    pub request: Request,
     /// What the model said so far.
     pub draft: Draft,
     /// How the compaction goes on with its answer.

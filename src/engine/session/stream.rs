@@ -4,7 +4,7 @@
 use super::Step;
 use super::effect::{Effect, Refusal};
 use super::event::EventBody;
-use super::input::{ModelCallId, Timer};
+use super::input::{ModelCallId, Retry, Timer};
 use super::overflow::silent;
 use super::state::{Background, Rest, State, Streaming};
 use super::stored::TurnStatus;
@@ -46,6 +46,34 @@ impl Step<'_> {
             },
         }
         self.effects.push(Effect::Start(Timer::Model(from), deadline));
+    }
+
+    /// A model that works is waited for, for as long again and this much longer.
+    pub(super) fn model_is_alive(&mut self, from: ModelCallId, more_ms: u64) {
+        let is_answering = match &self.session.state {
+            State::Streaming(running) => running.call == from,
+            State::Compacting(running) => running.call == from,
+            _ => false,
+        };
+        let is_titling = self.session.titling.as_ref().is_some_and(|(call, _)| *call == from);
+        if is_answering || is_titling || self.session.preparing() == Some(from) {
+            let ms = self.session.settings.model_deadline_ms.saturating_add(more_ms);
+            self.effects.push(Effect::Start(Timer::Model(from), ms));
+        }
+    }
+
+    /// A model is asked again after a while: whoever waits for an answer is told.
+    pub(super) fn model_retries(&mut self, from: ModelCallId, retry: Retry) {
+        self.model_is_alive(from, retry.delay_ms);
+        let is_awaited = match &self.session.state {
+            State::Streaming(running) => running.call == from,
+            State::Compacting(running) => running.call == from,
+            _ => false,
+        };
+        if is_awaited {
+            let (state, turn) = (self.session.state.name(), self.turn_id());
+            self.emit(EventBody::Retrying { state, turn, retry });
+        }
     }
 
     pub(super) fn model_done(&mut self, from: ModelCallId, outcome: Result<request::Answer, Failure>) {

@@ -55,7 +55,7 @@ impl Step<'_> {
     /// The first turn is over: a model may find a better name.
     pub(super) fn ask_for_title(&mut self) {
         let settings = &self.session.settings;
-        let may = settings.titles == Titles::Model && settings.client.completes;
+        let may = settings.titles == Titles::Model && settings.may_ask(&settings.model);
         let is_ours = self.session.head.title_from == Some(TitleFrom::Request);
         if !may || !is_ours || self.session.titling.is_some() {
             return;

@@ -31,6 +31,7 @@ impl Step<'_> {
         }
         self.close_running();
         self.renew_for_turn();
+        self.announce_stripped();
         let new = self.request(start);
         let (transcript, counter) = (&mut self.session.transcript, self.around.counter);
         let ord = match promised {
@@ -110,9 +111,11 @@ impl Step<'_> {
             Ok(budget) => budget,
             Err(error) => return self.fail(error),
         };
-        if !self.session.settings.client.completes {
+        if !self.session.settings.may_ask(&model) {
             return self.fail(
-                "no model can be asked: the client did not say that it answers model/complete".to_owned(),
+                "no model can be asked: the setting model.wire names none, and the client did not say that it answers \
+                 model/complete"
+                    .to_owned(),
             );
         }
         if self.settle_placement(budget).is_some() {

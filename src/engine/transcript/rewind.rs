@@ -79,6 +79,7 @@ impl Transcript {
             // The id of a call that is gone is never another call's: its result may still come.
             call_ids: std::mem::take(&mut self.call_ids),
             most_result: self.most_result,
+            thinking: self.thinking,
             ..Self::resumed(self.session.clone(), self.generation, self.cuts + 1)
         };
         messages.into_iter().for_each(|(turn, message)| new.put_back(turn, message));

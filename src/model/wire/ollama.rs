@@ -123,7 +123,8 @@ pub struct Ollama {
 
 impl Reader for Ollama {
     fn event(&mut self, event: &str, hear: Hear<'_>) -> Result<(), ModelError> {
-        let line: Value = serde_json::from_str(event).map_err(|_| cannot_be_read(event))?;
+        let line = serde_json::from_str(event).ok().filter(Value::is_object);
+        let line = line.ok_or_else(|| cannot_be_read(event))?;
         if line.get("error").is_some_and(|error| !error.is_null()) {
             return Err(Refusal::in_stream(&line).class());
         }

@@ -15,6 +15,8 @@ use std::collections::BTreeSet;
 
 /// Over the pictures of results: a tool's message holds text alone.
 const PICTURES: &str = "[pictures of the tool results above, in their order]";
+/// Stands in a result in the place of such a picture.
+const PICTURE_BELOW: &str = "[a picture, shown below the tool results]";
 /// The most breakpoints that one request may have; the last ones are worth most.
 const MOST_BREAKPOINTS: usize = 4;
 /// The longest cache key that is taken, in bytes.
@@ -125,12 +127,13 @@ fn messages(request: &Request, terms: &Terms, manners: Manners) -> Vec<Value> {
         if item.role != Role::Tool {
             put_pictures(&mut messages, &mut pictures);
         }
-        let pieces = content::pieces(item, terms.images);
-        let is_result = item.role == Role::Tool;
-        let (seen, said): (Vec<_>, Vec<_>) =
-            pieces.into_iter().partition(|piece| is_result && matches!(piece, Piece::Picture(_)));
-        pictures.extend(seen);
-        let mut pieces: Vec<_> = said.into_iter().map(|piece| (piece, false)).collect();
+        let mut pieces = content::pieces(item, terms.images);
+        if item.role == Role::Tool {
+            for piece in pieces.iter_mut().filter(|piece| matches!(piece, Piece::Picture(_))) {
+                pictures.push(std::mem::replace(piece, Piece::Text(PICTURE_BELOW.into())));
+            }
+        }
+        let mut pieces: Vec<_> = pieces.into_iter().map(|piece| (piece, false)).collect();
         if let Some((_, is_marked)) = pieces.last_mut() {
             *is_marked = breakpoints.contains(&at);
         }

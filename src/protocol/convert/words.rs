@@ -2,7 +2,7 @@
 
 use crate::engine::compact::policy;
 use crate::engine::compact::record as ours;
-use crate::engine::message;
+use crate::engine::message::{self, cut};
 use crate::engine::prompt as prompts;
 use crate::engine::prompt::{coverage, item, order, request, system};
 use crate::engine::scope;
@@ -36,6 +36,7 @@ same! {
     ours::ModeRequested = settings::SummaryMode: Auto Full Simple;
     policy::Consent = settings::Consent: Auto Ask Off;
     order::SystemPrompt = settings::SystemPrompt: Frozen PerTurn;
+    cut::ThinkingInPrompt = settings::ThinkingInPrompt: Keep StripCompletedTurns Strip;
     policy::Stage = settings::LimitHistory: Off FoldRepeats ShortenResults LimitHistory;
     ours::Trigger = context::CompactionTrigger:
         BudgetExceeded ProviderOverflow PreTurnTokens Background ModelChanged UserTurns Messages Idle Manual Restored Recorded;

@@ -1,24 +1,25 @@
 //! Settings as they are written become settings that a session runs under, and back. A value that cannot be used is an
 //! error that names it and says what could be.
 
+use super::models;
 use crate::engine::compact::policy::{self, Policy, PolicyError, Triggers};
 use crate::engine::message::Text;
 use crate::engine::prompt::item::Tool;
 use crate::engine::prompt::order::SystemText;
 use crate::engine::session::memories::MemorySettings;
-use crate::engine::session::settings::{Client, ModelFacts, Settings as Effective};
+use crate::engine::session::settings::{Client, Settings as Effective};
 use crate::engine::settings::{PerMille, SettingsError, Threshold};
 use crate::protocol::error::ProtocolError;
+use crate::protocol::settings::Summarize;
 use crate::protocol::settings::{
     self as wire, CountOrOff, Retention, Settings, ShareOrOff, SummaryBreakpoints,
 };
-use crate::protocol::settings::{Model, Summarize};
 use crate::server::watch::{Found, Look};
 use crate::tool::OwnTool;
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-type Read<T> = Result<T, ProtocolError>;
+pub(super) type Read<T> = Result<T, ProtocolError>;
 
 /// Whether each of these values could be used, whatever the others are.
 pub(super) fn possible(settings: &Settings) -> Read<()> {
@@ -29,7 +30,7 @@ pub(super) fn possible(settings: &Settings) -> Read<()> {
 pub(super) fn validated(settings: &Settings, client: Client) -> Read<Effective> {
     let mut effective = Effective { client, ..Effective::default() };
     if let Some(model) = &settings.model {
-        effective.model = model_facts(model);
+        effective.model = models::facts(model)?;
     }
     if let Some(name) = &settings.policy {
         effective.policy = policy_of(name)?;
@@ -41,8 +42,7 @@ pub(super) fn validated(settings: &Settings, client: Client) -> Read<Effective> 
     set(&mut effective.budget.reserved_output, settings.reserved_output);
     set(&mut effective.budget.max_summary_tokens, settings.max_summary_tokens);
     compaction(settings, &mut effective.policy)?;
-    effective.summary_model.clone_from(&settings.summary_model);
-    effective.summary_base_url = settings.summary_base_url.as_deref().map(address).transpose()?;
+    effective.summary_model = models::summary(settings, &effective.model)?;
     if let Some(names) = &settings.instruction_files {
         effective.instruction_files = Some(instruction_files(names)?);
     }
@@ -77,6 +77,7 @@ pub(super) fn validated(settings: &Settings, client: Client) -> Read<Effective> 
         ..SystemText::default()
     };
     set(&mut effective.system_prompt, settings.system_prompt.map(Into::into));
+    set(&mut effective.thinking, settings.thinking_in_prompt.map(Into::into));
     set(&mut effective.delta_interval_ms, settings.delta_interval_ms);
     set(&mut effective.titles, settings.titles.map(Into::into));
     effective.memory = memory(settings)?;
@@ -254,15 +255,6 @@ fn retention(given: Retention) -> Read<policy::Retention> {
     })
 }
 
-/// An address that can be shown and stored: what would give somebody else a key is no part of it.
-fn address(url: &str) -> Read<String> {
-    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
-    let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
-    let is_plain = !host.is_empty() && !host.contains('@') && !url.contains(char::is_whitespace);
-    let reason = "must be an http or https address without a user and a password";
-    if is_plain { Ok(url.to_owned()) } else { Err(ProtocolError::invalid("settings.summaryBaseUrl", reason)) }
-}
-
 /// Files that may be read at every opening of a session.
 const MOST_INSTRUCTION_FILES: usize = 16;
 
@@ -311,24 +303,6 @@ fn unusable(field: &str, error: &SettingsError) -> ProtocolError {
     ProtocolError::invalid(field, error.to_string())
 }
 
-/// What is known of a model that a client names.
-pub(in crate::server) fn model_facts(model: &Model) -> ModelFacts {
-    ModelFacts {
-        name: model.name.clone(),
-        window: model.window,
-        max_output: model.max_output,
-        tool_choice_none: model.tool_choice_none.unwrap_or(true),
-        system_role: has_role(model, "system"),
-        tool_role: has_role(model, "tool"),
-        images: model.images.unwrap_or(true),
-        counts_tokens: model.count_tokens == Some(true) && model.usage != Some(true),
-    }
-}
-
-fn has_role(model: &Model, role: &str) -> bool {
-    model.roles.as_ref().is_none_or(|roles| roles.iter().any(|known| known == role))
-}
-
 /// Settings in force, as a client reads them: each under one name.
 pub(in crate::server) fn shown(effective: &Effective) -> Settings {
     let Effective { model, budget, policy, .. } = effective;
@@ -339,13 +313,7 @@ pub(in crate::server) fn shown(effective: &Effective) -> Settings {
     let said = |text: &Option<Text>| text.as_ref().map(ToString::to_string);
     let count_or_off = |count: Option<u32>| Some(count.map_or(CountOrOff::Switch(false), CountOrOff::Count));
     Settings {
-        model: Some(Model {
-            name: model.name.clone(),
-            window: model.window,
-            max_output: model.max_output,
-            tool_choice_none: Some(model.tool_choice_none),
-            ..Model::default()
-        }),
+        model: Some(models::shown(model)),
         policy: Some(policy.name.clone().into_owned()),
         threshold: budget.threshold.map(Threshold::as_number),
         reserved_output: Some(budget.reserved_output),
@@ -390,9 +358,14 @@ pub(in crate::server) fn shown(effective: &Effective) -> Settings {
         project: said(&effective.system.project),
         iteration_budget: Some(effective.system.iteration_budget.is_some()),
         system_prompt: Some(effective.system_prompt.into()),
+        thinking_in_prompt: Some(effective.thinking.into()),
         instruction_files: effective.instruction_files.clone(),
-        summary_model: effective.summary_model.clone(),
-        summary_base_url: effective.summary_base_url.clone(),
+        summary_model: effective.summary_model.as_ref().and_then(|model| model.name.clone()),
+        summary_base_url: effective
+            .summary_model
+            .as_ref()
+            .and_then(|model| model.endpoint.as_ref())
+            .and_then(|endpoint| endpoint.base_url.clone()),
         round_limit: Some(effective.round_limit),
         max_tool_result_tokens: Some(effective.max_tool_result_tokens),
         own_tools: Some(effective.own_tools.iter().map(|tool| tool.name.clone()).collect()),

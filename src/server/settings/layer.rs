@@ -264,7 +264,7 @@ fn ratio_or_percentage(number: f64) -> Result<ShareOrOff, ProtocolError> {
 
 /// The names of settings that may not stand in a workspace's file: it comes with the code, from whoever wrote that, and
 /// what is said to a model may not go where such a file says.
-const NOT_OF_A_WORKSPACE: &[&str] = &["summaryBaseUrl"];
+const NOT_OF_A_WORKSPACE: &[&str] = &["summaryBaseUrl", "model.wire", "model.baseUrl", "model.keyEnv"];
 
 impl Layer {
     /// What a workspace may say.

@@ -1,7 +1,7 @@
 //! What the tests of Anthropic's and OpenAI's own wires share: a recorded stream that is damaged in every way that means
 //! nothing, an answer that goes back to the model that gave it, and a prompt with everything in it.
 
-use super::{Heard, draft, lines, read, recordings};
+use super::{Heard, draft, lines, read, recordings, same_wherever_it_is_cut};
 use expect_test::Expect;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -15,9 +15,6 @@ use threadhold::engine::session::endpoint::{Endpoint, Wire};
 use threadhold::model::Said;
 pub(super) use threadhold::model::wire::Terms;
 use threadhold::model::wire::{Post, post, stamped};
-
-/// From this many bytes on a stream is not cut at each of them by itself, but at each of them at once.
-const LARGE: usize = 20_000;
 
 /// The events of a recording, one JSON each; those of all its answers.
 pub(super) fn events(name: &str) -> Option<Vec<String>> {
@@ -44,14 +41,8 @@ pub(super) fn stream(events: &[String]) -> String {
 pub(super) fn gives(wire: Wire, events: &[String], golden: &Expect) -> Heard {
     let text = stream(events);
     let bytes = text.as_bytes();
-    let heard = read(wire, [bytes]);
+    let heard = same_wherever_it_is_cut(wire, bytes);
     golden.assert_eq(&lines(&heard));
-
-    assert_eq!(read(wire, bytes.chunks(1)), heard, "byte by byte");
-    for at in (0..=bytes.len()).step_by(if bytes.len() < LARGE { 1 } else { 131 }) {
-        let (a, b) = bytes.split_at(at);
-        assert_eq!(read(wire, [a, b]), heard, "cut at {at}");
-    }
     for (what, damaged) in [
         ("comments", text.replace("event: ", ": OPENROUTER PROCESSING\n\nid: 7\nretry: 10\nevent: ")),
         ("pings", text.replace("event: ", "event: ping\ndata: {\"type\": \"ping\"}\n\nevent: ")),

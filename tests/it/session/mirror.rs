@@ -142,6 +142,7 @@ impl Mirror {
                     self.ended.extend(ended.as_ref().map(|ended| (turn.clone(), ended.status)));
                 }
             }
+            EventBody::Retrying { state, .. } => view.state = *state,
             EventBody::PauseRequired(reasons) => view.pause.clone_from(reasons),
             EventBody::PauseCleared => view.pause.clear(),
             EventBody::CompactionUpdated(update) => {

@@ -189,7 +189,8 @@ pub fn step(id: &str, from: u32, messages: u32) -> Vec<Write> {
         let body = if ord % 2 == 0 { user(&text) } else { Body::assistant(&text, Vec::new()) };
         let mut message = message(ord, body);
         message.external_id = Some(format!("{id}-{ord}"));
-        message.shown = (ord % 5 == 3).then_some(Cut { head: 1, tail: ord, tokens: message.tokens });
+        message.shown =
+            (ord % 5 == 3).then_some(Cut { head: 1, tail: ord, tokens: message.tokens, after_turn: false });
         let turn = ord / 2;
         message.turn = TurnId::new(format!("{id}/t{turn}"));
         let row = TurnRow {

@@ -53,8 +53,12 @@ impl Reader for Chat {
             return Ok(());
         }
         let chunk: Value = serde_json::from_str(event).map_err(|_| cannot_be_read(event))?;
-        if is_error(&chunk) {
+        // Some put the object into a list.
+        if is_error(chunk.get(0).unwrap_or(&chunk)) {
             return Err(Refusal::in_stream(&chunk).class());
+        }
+        if !chunk.is_object() {
+            return Err(cannot_be_read(event));
         }
         // Beside the answer: a list that every chunk repeats.
         for citation in list(&chunk, "citations") {

@@ -1,0 +1,150 @@
+//! Models that are asked over their own wires: their connections, their keys, and what they say on its way to a session.
+//! What a session asks for, and what follows from an answer, is not here.
+
+use super::inbox::{Event, Replied};
+use super::main_loop::MainLoop;
+use super::perform::Used;
+use crate::engine::id::SessionId;
+use crate::engine::prompt::request::{Failure, Request};
+use crate::engine::session::endpoint::{Endpoint, Wire};
+use crate::engine::session::input::{Input, ModelCallId, Retry};
+use crate::engine::session::settings::ModelFacts;
+use crate::model::remote::{self, Remote};
+use crate::model::scripted::Scripted;
+use crate::model::wire::Terms;
+use crate::model::{Model, ModelError, Said};
+use secrecy::SecretString;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+/// What is kept between calls.
+#[derive(Default)]
+pub(super) struct Models {
+    /// Connections.
+    client: Option<reqwest::Client>,
+    /// Keys that the client gave, by their names. They are nowhere else.
+    keys: BTreeMap<String, SecretString>,
+    /// Fixtures, by their paths: their answers are used up.
+    scripted: BTreeMap<String, Scripted>,
+}
+
+impl Models {
+    /// Takes a key, or forgets one.
+    pub fn set_key(&mut self, name: String, key: Option<SecretString>) {
+        match key {
+            Some(key) => drop(self.keys.insert(name, key)),
+            None => drop(self.keys.remove(&name)),
+        }
+    }
+
+    /// The key of this name: what the client gave, else the environment's.
+    fn key(&self, name: &str) -> Option<SecretString> {
+        let given = self.keys.get(name).cloned();
+        given.or_else(|| std::env::var(name).ok().filter(|key| !key.is_empty()).map(SecretString::from))
+    }
+
+    /// The model for one call.
+    fn model(
+        &mut self,
+        endpoint: &Endpoint,
+        terms: Terms,
+        idle: Duration,
+    ) -> Result<Box<dyn Model>, ModelError> {
+        if endpoint.wire == Wire::Scripted {
+            return Ok(Box::new(self.scripted(endpoint.base_url.as_deref())?));
+        }
+        let client = match &self.client {
+            Some(client) => client.clone(),
+            None => self.client.insert(remote::client()?).clone(),
+        };
+        let key = endpoint.key_name().and_then(|name| self.key(name));
+        if let Some(name) = endpoint.key_name().filter(|_| key.is_none() && endpoint.base_url.is_none()) {
+            let reason = format!("there is none: neither model/key nor the environment has {name}");
+            return Err(ModelError::Auth { reason });
+        }
+        Ok(Box::new(Remote::new(client, endpoint.clone(), key, terms, idle)))
+    }
+
+    fn scripted(&mut self, path: Option<&str>) -> Result<Scripted, ModelError> {
+        let Some(path) = path else { return Ok(Scripted::echo()) };
+        if !self.scripted.contains_key(path) {
+            let unusable = |why: String| ModelError::BadRequest { reason: format!("{path}: {why}") };
+            let json =
+                std::fs::read_to_string(Path::new(path)).map_err(|error| unusable(error.to_string()))?;
+            let fixture = Scripted::from_json(&json).map_err(|error| unusable(error.to_string()))?;
+            self.scripted.insert(path.to_owned(), fixture);
+        }
+        Ok(self.scripted.get_mut(path).map(Scripted::next).unwrap_or_else(Scripted::echo))
+    }
+}
+
+/// A call of a model that is to be made.
+pub(super) struct Call {
+    /// The session's name for it.
+    pub call: ModelCallId,
+    /// The model.
+    pub model: ModelFacts,
+    /// What its use is told with.
+    pub used: Used,
+    /// What it is asked.
+    pub request: Request,
+}
+
+impl MainLoop {
+    /// Asks a model over its own wire.
+    pub(super) fn ask_remote(&mut self, id: &SessionId, endpoint: &Endpoint, asked: Call) {
+        let Call { call, model, used, request } = asked;
+        let Some(live) = self.live(id) else { return };
+        let (settings, head) = (live.session.settings(), live.session.head());
+        // The session's own deadline is the end of it; this one says why.
+        let idle = Duration::from_millis(settings.model_deadline_ms.saturating_sub(100).max(1));
+        let terms = Terms {
+            model: model.name.clone().unwrap_or_default(),
+            window: model.window,
+            max_output: model.max_output,
+            tool_choice_none: model.tool_choice_none,
+            images: model.images,
+            cache_key: Some(format!("{id}.{}", head.generation.0)),
+        };
+        let made = self.models.model(endpoint, terms, idle);
+        let (inbox, session) = (self.inbox.clone(), id.clone());
+        let task = tokio::spawn(async move {
+            let mut hear = |said| drop(inbox.send(Event::Said(session.clone(), call, said)));
+            let answer = match made {
+                Ok(mut model) => model.answer(&request, &mut hear).await,
+                Err(error) => Err(error),
+            };
+            drop(inbox.send(Event::Replied(session, call, Box::new(Replied { used, answer }))));
+        });
+        if let Some(live) = self.live(id) {
+            live.remotes.insert(call, task.abort_handle());
+        }
+    }
+
+    /// A model said a little more.
+    pub(super) fn said(&mut self, id: &SessionId, call: ModelCallId, said: Said) {
+        let input = match said {
+            Said::Delta(delta) => Input::ModelDelta(call, delta),
+            Said::Alive => Input::ModelAlive(call),
+            Said::Retrying(again) => {
+                let retry = Retry { attempt: again.attempt, delay_ms: again.delay_ms, reason: again.reason };
+                Input::ModelRetries(call, retry)
+            }
+        };
+        self.run_input(id, input);
+    }
+
+    /// A model is done.
+    pub(super) fn replied(&mut self, id: &SessionId, call: ModelCallId, replied: Replied) {
+        let Some(live) = self.live(id) else { return };
+        if live.remotes.remove(&call).is_none() {
+            return tracing::info!(session = %id, "an answer came late and was dropped");
+        }
+        if let Err(error) = &replied.answer {
+            tracing::warn!(session = %id, class = error.class(), "a model did not answer: {error}");
+        }
+        self.tell_remote_usage(id, replied.used, replied.answer.as_ref().ok());
+        self.run_input(id, Input::ModelDone(call, replied.answer.map_err(Failure::from)));
+    }
+}

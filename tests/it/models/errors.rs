@@ -1,0 +1,216 @@
+//! What providers said in place of an answer: each recorded body has its class and its numbers, and every hint about asking
+//! again is read.
+
+use super::{read, recordings};
+use expect_test::expect;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use threadhold::engine::session::endpoint::Wire;
+use threadhold::model::ModelError;
+use threadhold::model::error::Refusal;
+
+fn refusal(status: u64, body: Value) -> ModelError {
+    Refusal { status: u16::try_from(status).unwrap(), retry_after_ms: None, body }.class()
+}
+
+/// A row of the table: what it is, its class, its numbers, whether asking again may help.
+fn row(table: &mut String, name: &str, error: &ModelError) {
+    let numbers = match error {
+        ModelError::ContextOverflow { limit, needed } | ModelError::TooLargeForRate { limit, needed } => {
+            format!("limit {limit:?} needed {needed:?}")
+        }
+        other => format!("after {:?}", other.retry_after_ms()),
+    };
+    writeln!(table, "{name:<52} {:<16} {numbers} passing {}", error.class(), error.is_passing()).unwrap();
+}
+
+#[test]
+fn every_recorded_error_has_its_class_and_its_numbers() {
+    let Some(folder) = recordings() else { return };
+    let mut table = String::new();
+    let bodies = std::fs::read_to_string(folder.join("error-bodies.jsonl")).unwrap();
+    for line in bodies.lines() {
+        let said: Value = serde_json::from_str(line).unwrap();
+        let name = format!(
+            "{} {} {}",
+            said["provider"].as_str().unwrap(),
+            said["status"],
+            said["kind"].as_str().unwrap()
+        );
+        let body = match (&said["body"], &said["sse"], &said["message"]) {
+            (Value::Null, Value::String(sse), _) => {
+                let data = sse.lines().find_map(|line| line.strip_prefix("data: ")).unwrap();
+                serde_json::from_str(data).unwrap()
+            }
+            (Value::Null, _, Value::String(message)) => json!({"error": {"message": message}}),
+            (body, ..) => body.clone(),
+        };
+        row(&mut table, &name, &refusal(said["status"].as_u64().unwrap(), body));
+    }
+    for (file, status) in [
+        ("anthropic-error-404.json", 404),
+        ("openai-error-quota.json", 429),
+        ("llamacpp-context-overflow.json", 400),
+        ("openrouter-429.json", 429),
+        // Older servers sent the same with other statuses.
+        ("llamacpp-context-overflow.json", 500),
+    ] {
+        let body = serde_json::from_slice(&std::fs::read(folder.join(file)).unwrap()).unwrap();
+        row(&mut table, &format!("{file} {status}"), &refusal(status, body));
+    }
+    let overflow = std::fs::read(folder.join("llamacpp-context-overflow.json")).unwrap();
+    let heard = read(Wire::OpenaiChat, [&*overflow]);
+    row(&mut table, "llamacpp-context-overflow.json as a stream", &heard.end.unwrap_err());
+    println!("{table}");
+    expect![[r#"
+        anthropic 400 context_overflow                       contextOverflow  limit Some(200000) needed Some(208310) passing false
+        anthropic 400 context_overflow_with_max_tokens       contextOverflow  limit Some(200000) needed Some(242959) passing false
+        anthropic 529 overloaded                             overloaded       after None passing true
+        anthropic 200 overloaded_mid_stream                  overloaded       after None passing true
+        anthropic 429 rate_limit                             rateLimited      after None passing true
+        openai-chat 400 context_overflow                     contextOverflow  limit Some(4097) needed Some(44933) passing false
+        openai-chat 429 rate_limit_message_only              rateLimited      after None passing true
+        vllm 400 context_overflow_old                        contextOverflow  limit Some(131072) needed Some(156632) passing false
+        openrouter 400 context_overflow                      contextOverflow  limit Some(131072) needed Some(141607) passing false
+        copilot 400 context_overflow                         contextOverflow  limit Some(64000) needed Some(138898) passing false
+        gemini 400 context_overflow                          contextOverflow  limit Some(1048576) needed Some(3475108) passing false
+        ollama 400 context_overflow_no_shift                 contextOverflow  limit None needed None passing false
+        anthropic-error-404.json 404                         badRequest       after None passing false
+        openai-error-quota.json 429                          quota            after None passing false
+        llamacpp-context-overflow.json 400                   contextOverflow  limit Some(512) needed Some(2009) passing false
+        openrouter-429.json 429                              rateLimited      after None passing true
+        llamacpp-context-overflow.json 500                   contextOverflow  limit Some(512) needed Some(2009) passing false
+        llamacpp-context-overflow.json as a stream           contextOverflow  limit Some(512) needed Some(2009) passing false
+    "#]].assert_eq(&table);
+}
+
+#[test]
+fn errors_that_no_recording_has() {
+    let mut table = String::new();
+    let says = |message: &str| json!({"error": {"message": message}});
+    let rows = [
+        (
+            "vllm new",
+            400,
+            json!({"error": {"message": "You passed 130000 input tokens and requested 8192 output tokens. However, the model's context length is only 131072 tokens, resulting in a maximum input length of 122880 tokens.", "type": "BadRequestError", "param": "input_tokens", "code": 400}}),
+        ),
+        (
+            "gemini in a list",
+            400,
+            json!([{"error": {"code": 400, "message": "The input token count (3475108) exceeds the maximum number of tokens allowed (1048576).", "status": "INVALID_ARGUMENT"}}]),
+        ),
+        (
+            "openrouter, told by who stands behind",
+            400,
+            json!({"error": {"message": "Provider returned error", "code": 400, "metadata": {"raw": "{\"error\":{\"message\":\"prompt is too long: 210000 tokens > 200000 maximum\"}}"}}}),
+        ),
+        (
+            "openai too large for its rate",
+            429,
+            says(
+                "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 44210. The input or output tokens must be reduced in order to run successfully.",
+            ),
+        ),
+        (
+            "groq too large for its rate",
+            413,
+            says(
+                "Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 7123, please reduce your message size",
+            ),
+        ),
+        ("a proxy's limit", 413, json!("<html>413 Request Entity Too Large</html>")),
+        (
+            "gemini delay",
+            429,
+            json!({"error": {"code": 429, "message": "Quota exceeded for metric", "details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "27s"}]}}),
+        ),
+        (
+            "anthropic credit",
+            400,
+            json!({"type": "error", "error": {"type": "invalid_request_error", "message": "Your credit balance is too low to access the Anthropic API."}}),
+        ),
+        ("openrouter credit", 402, json!({"error": {"code": 402, "message": "Insufficient credits"}})),
+        ("deepseek credit", 402, says("Insufficient Balance")),
+        (
+            "azure filter",
+            400,
+            json!({"error": {"code": "content_filter", "message": "The response was filtered", "innererror": {"code": "ResponsibleAIPolicyViolation"}}}),
+        ),
+        (
+            "key",
+            401,
+            json!({"error": {"message": "Incorrect API key provided: [key]", "code": "invalid_api_key"}}),
+        ),
+        ("key of gemini", 400, says("API key not valid. Please pass a valid API key.")),
+        (
+            "orphan",
+            400,
+            says("messages.2: `tool_use` ids were found without `tool_result` blocks immediately after"),
+        ),
+        ("no model", 404, json!({"error": "model 'x' not found"})),
+        ("too slow", 408, json!("")),
+        ("server", 500, json!({"error": {"message": "The server had an error", "type": "server_error"}})),
+        ("gateway", 502, json!("<html>bad gateway</html>")),
+        (
+            "anthropic api_error",
+            500,
+            json!({"type": "error", "error": {"type": "api_error", "message": "Overloaded"}}),
+        ),
+        ("another address", 307, json!("")),
+        (
+            "filter results beside an error",
+            200,
+            json!({"error": {"message": "server overloaded"}, "choices": [{"content_filter_results": {}}]}),
+        ),
+        (
+            "a word and a message",
+            400,
+            json!({"error": "Bad Request", "message": "prompt is too long: 9 tokens > 8 maximum"}),
+        ),
+        ("a detail", 422, json!({"detail": [{"msg": "Extra inputs are not permitted"}]})),
+        ("nothing", 400, Value::Null),
+    ];
+    for (name, status, body) in rows {
+        row(&mut table, &format!("{name} {status}"), &refusal(status, body));
+    }
+    println!("{table}");
+    expect![[r#"
+        vllm new 400                                         contextOverflow  limit Some(131072) needed Some(138192) passing false
+        gemini in a list 400                                 contextOverflow  limit Some(1048576) needed Some(3475108) passing false
+        openrouter, told by who stands behind 400            contextOverflow  limit Some(200000) needed Some(210000) passing false
+        openai too large for its rate 429                    tooLargeForRate  limit Some(30000) needed Some(44210) passing false
+        groq too large for its rate 413                      tooLargeForRate  limit Some(6000) needed Some(7123) passing false
+        a proxy's limit 413                                  contextOverflow  limit None needed None passing false
+        gemini delay 429                                     rateLimited      after Some(27000) passing true
+        anthropic credit 400                                 quota            after None passing false
+        openrouter credit 402                                quota            after None passing false
+        deepseek credit 402                                  quota            after None passing false
+        azure filter 400                                     refused          after None passing false
+        key 401                                              auth             after None passing false
+        key of gemini 400                                    auth             after None passing false
+        orphan 400                                           badRequest       after None passing false
+        no model 404                                         badRequest       after None passing false
+        too slow 408                                         overloaded       after None passing true
+        server 500                                           overloaded       after None passing true
+        gateway 502                                          overloaded       after None passing true
+        anthropic api_error 500                              overloaded       after None passing true
+        another address 307                                  badRequest       after None passing false
+        filter results beside an error 200                   overloaded       after None passing true
+        a word and a message 400                             contextOverflow  limit Some(8) needed Some(9) passing false
+        a detail 422                                         badRequest       after None passing false
+        nothing 400                                          badRequest       after None passing false
+    "#]].assert_eq(&table);
+}
+
+#[test]
+fn a_secret_is_in_no_reason_also_where_it_was_cut() {
+    let key = "sk-planted-0123456789";
+    let told = |message: &str| refusal(400, json!({"error": {"message": message}})).without(key).to_string();
+    let reason = told(&format!("key {key} and again \"{key}\""));
+    assert!(!reason.contains("planted") && reason.contains("again"), "{reason}");
+    for before in 560..620 {
+        let reason = told(&format!("{} {key} is wrong", "x".repeat(before)));
+        assert!(!reason.contains("sk-p"), "{before}: {reason}");
+    }
+    assert!(told("a word").ends_with("a word"));
+}

@@ -1,0 +1,631 @@
+//! Bodies as they are posted: Chat Completions for each server that differs, and Ollama.
+
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use threadhold::engine::approval::Approval;
+use threadhold::engine::id::CallId;
+use threadhold::engine::message::{Content, Image};
+use threadhold::engine::prompt::item::{Item, ItemCall, ItemPart, Role, Tool};
+use threadhold::engine::prompt::request::{Request, ToolChoice};
+use threadhold::engine::session::endpoint::{Endpoint, Wire};
+use threadhold::model::wire::{Post, Terms, post};
+
+pub(super) fn terms() -> Terms {
+    Terms {
+        model: "m".to_owned(),
+        window: 32_768,
+        max_output: Some(4096),
+        tool_choice_none: true,
+        images: true,
+        cache_key: Some("s1/2".to_owned()),
+    }
+}
+
+fn tool() -> Tool {
+    Tool {
+        name: "read".to_owned(),
+        description: "Reads a file.".to_owned(),
+        input_schema: json!({"type": "object", "properties": {"path": {"type": "string"}}}),
+        kind: None,
+        guidelines: None,
+        approval: Approval::default(),
+        rules: Vec::new(),
+        ends_turn: None,
+    }
+}
+
+fn call(id: &str, arguments: &str) -> ItemCall {
+    ItemCall { id: CallId::new(id), name: "read".into(), arguments: arguments.into() }
+}
+
+fn result(id: &str, parts: Vec<ItemPart>) -> Item {
+    Item { parts, call_id: Some(CallId::new(id)), ..Item::made(Role::Tool, "", 1) }
+}
+
+fn picture(data: &str) -> ItemPart {
+    ItemPart::Content(Content::Image(Image { media_type: "image/png".to_owned(), data: data.into() }))
+}
+
+fn thinking(text: &str, signature: Option<&str>, block: Option<Value>) -> ItemPart {
+    let block = block.map(|block| Arc::new(block.as_object().unwrap().clone()));
+    ItemPart::Reasoning { text: text.into(), signature: signature.map(Into::into), block }
+}
+
+/// A turn in the middle of its rounds, with everything that an item can hold.
+fn conversation() -> Request {
+    let file = Content::ContextFile { path: "/code/a.rs".to_owned(), text: "fn a() {}".into() };
+    let asked = Item {
+        parts: vec![ItemPart::text("What is in it?"), ItemPart::Content(file), picture("aGk=")],
+        ..Item::made(Role::User, "", 1)
+    };
+    let detail = json!({"type": "reasoning.text", "format": "anthropic-claude-v1", "index": 0});
+    let answered = Item {
+        parts: vec![
+            thinking("I look.", None, None),
+            thinking("I look well.", Some("c2ln"), Some(detail)),
+            thinking("", Some("Zm9yZWlnbg=="), None),
+            ItemPart::text("I look."),
+            ItemPart::Raw(Arc::new(json!({"type": "server_tool_use"}))),
+        ],
+        calls: vec![call("call_a", "{\"path\": \"a\"}"), call("call_b", "")],
+        ..Item::made(Role::Assistant, "", 1)
+    };
+    let silent = Item {
+        parts: Vec::new(),
+        calls: vec![call("call_c", "{\"pa")],
+        ..Item::made(Role::Assistant, "", 1)
+    };
+    Request {
+        items: vec![
+            Item::made(Role::System, "Be brief.", 1),
+            Item::made(Role::User, "<summary>", 1),
+            asked,
+            answered,
+            result("call_a", vec![ItemPart::text("one"), ItemPart::text("two")]),
+            result("call_b", vec![picture("https://example.org/b.png")]),
+            silent,
+            result("call_c", vec![ItemPart::text("wrong")]),
+        ],
+        tools: Arc::from([tool()]),
+        tool_choice: ToolChoice::Auto,
+        temperature_zero: false,
+        max_output: None,
+        cache_breakpoints: vec![0, 1, 5, 7],
+    }
+}
+
+fn at(wire: Wire, url: &str) -> Endpoint {
+    Endpoint { base_url: Some(url.to_owned()), ..Endpoint::of(wire) }
+}
+
+fn posts(endpoint: &Endpoint, request: &Request, terms: &Terms, golden: Expect) -> Value {
+    let Post { path, headers, body } = post(endpoint, request, terms).expect("a wire that is posted to");
+    assert!(headers.is_empty());
+    golden.assert_eq(&format!("{path}\n{body:#}\n"));
+    body
+}
+
+#[test]
+fn a_server_that_nobody_knows_gets_what_all_understand() {
+    posts(
+        &at(Wire::OpenaiChat, "http://127.0.0.1:8080/v1/"),
+        &conversation(),
+        &terms(),
+        expect![[r#"
+            /chat/completions
+            {
+              "model": "m",
+              "messages": [
+                {
+                  "role": "system",
+                  "content": "Be brief."
+                },
+                {
+                  "role": "user",
+                  "content": [
+                    {
+                      "type": "text",
+                      "text": "<summary>"
+                    },
+                    {
+                      "type": "text",
+                      "text": "What is in it?"
+                    },
+                    {
+                      "type": "text",
+                      "text": "<context-file path=\"/code/a.rs\">\nfn a() {}\n</context-file>"
+                    },
+                    {
+                      "type": "image_url",
+                      "image_url": {
+                        "url": "data:image/png;base64,aGk="
+                      }
+                    }
+                  ]
+                },
+                {
+                  "role": "assistant",
+                  "content": "I look.",
+                  "tool_calls": [
+                    {
+                      "id": "call_a",
+                      "type": "function",
+                      "function": {
+                        "name": "read",
+                        "arguments": "{\"path\": \"a\"}"
+                      }
+                    },
+                    {
+                      "id": "call_b",
+                      "type": "function",
+                      "function": {
+                        "name": "read",
+                        "arguments": "{}"
+                      }
+                    }
+                  ]
+                },
+                {
+                  "role": "tool",
+                  "tool_call_id": "call_a",
+                  "content": "one\n\ntwo"
+                },
+                {
+                  "role": "tool",
+                  "tool_call_id": "call_b",
+                  "content": "[a picture, shown below the tool results]"
+                },
+                {
+                  "role": "user",
+                  "content": [
+                    {
+                      "type": "text",
+                      "text": "[pictures of the tool results above, in their order]"
+                    },
+                    {
+                      "type": "image_url",
+                      "image_url": {
+                        "url": "https://example.org/b.png"
+                      }
+                    }
+                  ]
+                },
+                {
+                  "role": "assistant",
+                  "content": null,
+                  "tool_calls": [
+                    {
+                      "id": "call_c",
+                      "type": "function",
+                      "function": {
+                        "name": "read",
+                        "arguments": "{\"unreadable\":\"{\\\"pa\"}"
+                      }
+                    }
+                  ]
+                },
+                {
+                  "role": "tool",
+                  "tool_call_id": "call_c",
+                  "content": "wrong"
+                }
+              ],
+              "tools": [
+                {
+                  "type": "function",
+                  "function": {
+                    "name": "read",
+                    "description": "Reads a file.",
+                    "parameters": {
+                      "type": "object",
+                      "properties": {
+                        "path": {
+                          "type": "string"
+                        }
+                      }
+                    }
+                  }
+                }
+              ],
+              "max_tokens": 4096,
+              "stream": true,
+              "stream_options": {
+                "include_usage": true
+              }
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn openrouter_gets_breakpoints_and_its_thinking_back() {
+    let body = posts(
+        &at(Wire::OpenaiChat, "https://openrouter.ai/api/v1"),
+        &conversation(),
+        &terms(),
+        expect![[r#"
+            /chat/completions
+            {
+              "model": "m",
+              "messages": [
+                {
+                  "role": "system",
+                  "content": [
+                    {
+                      "type": "text",
+                      "text": "Be brief.",
+                      "cache_control": {
+                        "type": "ephemeral"
+                      }
+                    }
+                  ]
+                },
+                {
+                  "role": "user",
+                  "content": [
+                    {
+                      "type": "text",
+                      "text": "<summary>",
+                      "cache_control": {
+                        "type": "ephemeral"
+                      }
+                    },
+                    {
+                      "type": "text",
+                      "text": "What is in it?"
+                    },
+                    {
+                      "type": "text",
+                      "text": "<context-file path=\"/code/a.rs\">\nfn a() {}\n</context-file>"
+                    },
+                    {
+                      "type": "image_url",
+                      "image_url": {
+                        "url": "data:image/png;base64,aGk="
+                      }
+                    }
+                  ]
+                },
+                {
+                  "role": "assistant",
+                  "reasoning_details": [
+                    {
+                      "type": "reasoning.text",
+                      "format": "anthropic-claude-v1",
+                      "index": 0,
+                      "text": "I look well.",
+                      "signature": "c2ln"
+                    }
+                  ],
+                  "content": "I look.",
+                  "tool_calls": [
+                    {
+                      "id": "call_a",
+                      "type": "function",
+                      "function": {
+                        "name": "read",
+                        "arguments": "{\"path\": \"a\"}"
+                      }
+                    },
+                    {
+                      "id": "call_b",
+                      "type": "function",
+                      "function": {
+                        "name": "read",
+                        "arguments": "{}"
+                      }
+                    }
+                  ]
+                },
+                {
+                  "role": "tool",
+                  "tool_call_id": "call_a",
+                  "content": "one\n\ntwo"
+                },
+                {
+                  "role": "tool",
+                  "tool_call_id": "call_b",
+                  "content": [
+                    {
+                      "type": "text",
+                      "text": "[a picture, shown below the tool results]",
+                      "cache_control": {
+                        "type": "ephemeral"
+                      }
+                    }
+                  ]
+                },
+                {
+                  "role": "user",
+                  "content": [
+                    {
+                      "type": "text",
+                      "text": "[pictures of the tool results above, in their order]"
+                    },
+                    {
+                      "type": "image_url",
+                      "image_url": {
+                        "url": "https://example.org/b.png"
+                      }
+                    }
+                  ]
+                },
+                {
+                  "role": "assistant",
+                  "content": null,
+                  "tool_calls": [
+                    {
+                      "id": "call_c",
+                      "type": "function",
+                      "function": {
+                        "name": "read",
+                        "arguments": "{\"unreadable\":\"{\\\"pa\"}"
+                      }
+                    }
+                  ]
+                },
+                {
+                  "role": "tool",
+                  "tool_call_id": "call_c",
+                  "content": [
+                    {
+                      "type": "text",
+                      "text": "wrong",
+                      "cache_control": {
+                        "type": "ephemeral"
+                      }
+                    }
+                  ]
+                }
+              ],
+              "tools": [
+                {
+                  "type": "function",
+                  "function": {
+                    "name": "read",
+                    "description": "Reads a file.",
+                    "parameters": {
+                      "type": "object",
+                      "properties": {
+                        "path": {
+                          "type": "string"
+                        }
+                      }
+                    }
+                  }
+                }
+              ],
+              "max_tokens": 4096,
+              "stream": true,
+              "stream_options": {
+                "include_usage": true
+              }
+            }
+        "#]],
+    );
+    assert_eq!(
+        body.to_string().matches("cache_control").count(),
+        3,
+        "a result without text has no place for one"
+    );
+}
+
+/// What of a body is asked for, beside its messages.
+fn beside(url: &str, request: &Request, terms: &Terms) -> String {
+    let post = post(&at(Wire::OpenaiChat, url), request, terms).unwrap();
+    let mut body = post.body.as_object().unwrap().clone();
+    for same in ["messages", "model", "stream", "stream_options"] {
+        assert!(body.shift_remove(same).is_some(), "{same}");
+    }
+    if let Some(tools) = body.get_mut("tools") {
+        *tools = tools.as_array().unwrap().len().into();
+    }
+    serde_json::to_string(&body).unwrap()
+}
+
+/// rows: V19, V35
+#[test]
+fn what_differs_between_servers_is_data() {
+    let summary = Request {
+        tool_choice: ToolChoice::None,
+        temperature_zero: true,
+        max_output: Some(100),
+        ..conversation()
+    };
+    let (request, terms) = (conversation(), terms());
+    let mut table = String::new();
+    for url in [
+        "https://api.openai.com/v1",
+        "https://eu.API.openai.com:443/v1",
+        "https://x.openai.azure.com/openai/v1",
+        "https://openrouter.ai/api/v1",
+        "https://api.deepseek.com",
+        "http://user@localhost:1234/v1?api.openai.com",
+        "https://notapi.openai.com.example.org/v1",
+    ] {
+        let (answer, summary) = (beside(url, &request, &terms), beside(url, &summary, &terms));
+        table.push_str(&format!("{url}\n  {answer}\n  {summary}\n"));
+    }
+    expect![[r#"
+        https://api.openai.com/v1
+          {"tools":1,"max_completion_tokens":4096,"prompt_cache_key":"s1/2"}
+          {"tools":1,"tool_choice":"none","temperature":0,"max_completion_tokens":100,"prompt_cache_key":"s1/2"}
+        https://eu.API.openai.com:443/v1
+          {"tools":1,"max_completion_tokens":4096,"prompt_cache_key":"s1/2"}
+          {"tools":1,"tool_choice":"none","temperature":0,"max_completion_tokens":100,"prompt_cache_key":"s1/2"}
+        https://x.openai.azure.com/openai/v1
+          {"tools":1,"max_completion_tokens":4096}
+          {"tools":1,"tool_choice":"none","temperature":0,"max_completion_tokens":100}
+        https://openrouter.ai/api/v1
+          {"tools":1,"max_tokens":4096}
+          {"tools":1,"tool_choice":"none","temperature":0,"max_tokens":100}
+        https://api.deepseek.com
+          {"tools":1,"max_tokens":4096}
+          {"tools":1,"tool_choice":"none","temperature":0,"max_tokens":100}
+        http://user@localhost:1234/v1?api.openai.com
+          {"tools":1,"max_tokens":4096}
+          {"tools":1,"tool_choice":"none","temperature":0,"max_tokens":100}
+        https://notapi.openai.com.example.org/v1
+          {"tools":1,"max_tokens":4096}
+          {"tools":1,"tool_choice":"none","temperature":0,"max_tokens":100}
+    "#]].assert_eq(&table);
+    let openai = "https://api.openai.com/v1";
+    let named = |model: &str| Terms { model: model.to_owned(), ..terms.clone() };
+    for (model, is_asked) in [("gpt-4o", true), ("gpt-5-mini", false), ("openai/o3", false), ("olmo", true)] {
+        assert_eq!(beside(openai, &summary, &named(model)).contains("temperature"), is_asked, "{model}");
+    }
+    let cannot = Terms { tool_choice_none: false, ..terms.clone() };
+    assert!(!beside(openai, &summary, &cannot).contains("tool"), "tools that it may not use are not told of");
+    let no_tools = Request { tools: Arc::default(), ..summary };
+    assert!(!beside(openai, &no_tools, &terms).contains("tool"), "no choice without tools");
+    let long_key = Terms { cache_key: Some("k".repeat(65)), ..terms };
+    assert!(!beside(openai, &request, &long_key).contains("cache_key"));
+}
+
+#[test]
+fn deepseek_gets_the_thinking_of_calls_back_and_no_other() {
+    let talk = Item {
+        parts: vec![thinking("Hm.", None, None), ItemPart::text("Yes.")],
+        ..Item::made(Role::Assistant, "", 1)
+    };
+    let mut request = conversation();
+    request.items.splice(1..1, [Item::made(Role::User, "Is it?", 1), talk]);
+    let post = post(&at(Wire::OpenaiChat, "https://api.deepseek.com"), &request, &terms()).unwrap();
+    let thought: Vec<_> = post.body["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|message| message["role"] == "assistant")
+        .map(|message| message.get("reasoning_content").and_then(Value::as_str))
+        .collect();
+    assert_eq!(thought, [None, Some("I look."), Some("")]);
+}
+
+#[test]
+fn a_model_without_eyes_is_told_that_a_picture_is_there() {
+    let blind = Terms { images: false, ..terms() };
+    for wire in [Wire::OpenaiChat, Wire::Ollama] {
+        let body = post(&at(wire, "http://127.0.0.1:1"), &conversation(), &blind).unwrap().body.to_string();
+        assert!(!body.contains("aGk=") && !body.contains("image_url") && !body.contains("b.png"), "{body}");
+        assert_eq!(body.matches("a picture stands here").count(), 2, "{body}");
+    }
+}
+
+#[test]
+fn ollama_gets_its_window_and_may_not_cut_the_prompt() {
+    let body = posts(
+        &Endpoint::of(Wire::Ollama),
+        &conversation(),
+        &terms(),
+        expect![[r#"
+        /api/chat
+        {
+          "model": "m",
+          "messages": [
+            {
+              "role": "system",
+              "content": "Be brief."
+            },
+            {
+              "role": "user",
+              "content": "<summary>\n\nWhat is in it?\n\n<context-file path=\"/code/a.rs\">\nfn a() {}\n</context-file>",
+              "images": [
+                "aGk="
+              ]
+            },
+            {
+              "role": "assistant",
+              "content": "I look.",
+              "thinking": "I look.",
+              "tool_calls": [
+                {
+                  "id": "call_a",
+                  "function": {
+                    "name": "read",
+                    "arguments": {
+                      "path": "a"
+                    }
+                  }
+                },
+                {
+                  "id": "call_b",
+                  "function": {
+                    "name": "read",
+                    "arguments": {}
+                  }
+                }
+              ]
+            },
+            {
+              "role": "tool",
+              "content": "one\n\ntwo",
+              "tool_name": "read",
+              "tool_call_id": "call_a"
+            },
+            {
+              "role": "tool",
+              "content": "[a picture stands here that this model cannot be shown]",
+              "tool_name": "read",
+              "tool_call_id": "call_b"
+            },
+            {
+              "role": "assistant",
+              "content": "",
+              "tool_calls": [
+                {
+                  "id": "call_c",
+                  "function": {
+                    "name": "read",
+                    "arguments": {
+                      "unreadable": "{\"pa"
+                    }
+                  }
+                }
+              ]
+            },
+            {
+              "role": "tool",
+              "content": "wrong",
+              "tool_name": "read",
+              "tool_call_id": "call_c"
+            }
+          ],
+          "tools": [
+            {
+              "type": "function",
+              "function": {
+                "name": "read",
+                "description": "Reads a file.",
+                "parameters": {
+                  "type": "object",
+                  "properties": {
+                    "path": {
+                      "type": "string"
+                    }
+                  }
+                }
+              }
+            }
+          ],
+          "stream": true,
+          "truncate": false,
+          "shift": false,
+          "options": {
+            "num_ctx": 32768,
+            "num_predict": 4096
+          }
+        }
+    "#]],
+    );
+    assert_eq!(body["options"]["num_ctx"], 32_768);
+    let summary = Request {
+        tool_choice: ToolChoice::None,
+        temperature_zero: true,
+        max_output: Some(100),
+        ..conversation()
+    };
+    let body = post(&Endpoint::of(Wire::Ollama), &summary, &terms()).unwrap().body;
+    assert_eq!(body["options"], json!({"num_ctx": 32_768, "num_predict": 100, "temperature": 0}));
+    assert_eq!(body.get("tools"), None, "it cannot be told to use none");
+}
