@@ -341,7 +341,8 @@ fn delay_in(words: &str) -> Option<u64> {
         let Some((number, unit)) = rest.split_at_checked(end).filter(|(number, _)| !number.is_empty()) else {
             return total;
         };
-        let number: f64 = number.parse().ok()?;
+        // A full stop after a unit is no number.
+        let Ok(number) = number.parse::<f64>() else { return total };
         let unit = unit.trim_start();
         let named = UNITS.iter().find_map(|(name, ms)| Some((unit.strip_prefix(name)?, *ms)));
         // A number that nothing follows has seconds.

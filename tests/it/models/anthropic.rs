@@ -112,14 +112,14 @@ fn signed_thinking_goes_back_as_it_came_or_not_at_all() {
     let Some((events, heard)) = recorded(
         "anthropic-thinking-signature.sse",
         expect![[r#"
-        usage {"inputTokens":43,"outputTokens":1,"cachedInputTokens":0,"cacheWriteInputTokens":0}
-        blocks [{"type":"thinking","thinking":"","signature":"","index":0}]
-        thinking "This is a st"…"t accidents." 202 bytes 18c2c6e0236d
-        blocks [{"type":"thinking","index":0,"signature":"EvMCCkYICxgCKkCHP2cSuEdcJK/0rFwqES/ecn+VurRpNTwI4XNyM0vnNfGsc9OmE8YYHauwBZ/uaRpmlEn2I4/kszHlcpptO82JEgyRMSbPkJYaegxYF3AaDHZbSm9EzZ6CM+YtliIw3iNVP/ilYrfoneo8S2+ad/5xSC62nKbk6joLtKmqXgXwYFJRpjIUjM2V7EGReOPRKtoBKfNHVmdNf7SeMhHalX/ObSeJ1G/NjDyGQAsDjyHGd7uY1r5gAIn3Cpdv5r+gHYJmWT+w2uiKZsBDRoSf4O3Km0l752EhPD4InEhqpCKyqhbUZ3dt5+JVKQHk2iyTBhQMB/XBYgZTstIpRqQRXU5ypcrydgnqj3mD1G9C7YC0ZTCNvFluAx0OL8q+cQwufgfqKquLEf2+XMYzhx9jYkVFEpnf/s1nx6gNBATKfF3Dmrs2r4tWu2QJB+FjlRuDp/8dxUxgJbmyhGxb7XsYeb1vgb7wwzDvP/UhjfQYAQ=="}]
-        text "Here are the"…"ing streets." 1021 bytes 1b0c432c3a48
-        usage {"inputTokens":43,"outputTokens":282,"cachedInputTokens":0,"cacheWriteInputTokens":0}
-        stop End
-    "#]],
+            usage {"inputTokens":43,"outputTokens":1,"cachedInputTokens":0,"cacheWriteInputTokens":0}
+            blocks [{"type":"thinking","thinking":"","signature":"","index":0}]
+            thinking "This is a st"…"t accidents." 202 bytes 18c2c6e0236d
+            blocks [{"type":"thinking","index":0,"signature":"\"EvMCCkYICxgC\"…\"P/UhjfQYAQ==\" 504 bytes e2385f7486c5"}]
+            text "Here are the"…"ing streets." 1021 bytes 1b0c432c3a48
+            usage {"inputTokens":43,"outputTokens":282,"cachedInputTokens":0,"cacheWriteInputTokens":0}
+            stop End
+        "#]],
     ) else {
         return;
     };
@@ -149,13 +149,13 @@ fn redacted_thinking_goes_back_as_it_came() {
     let Some((events, heard)) = recorded(
         "anthropic-redacted-thinking.sse",
         expect![[r#"
-        usage {"inputTokens":92,"outputTokens":88,"cachedInputTokens":0,"cacheWriteInputTokens":0}
-        blocks [{"type":"redacted_thinking","data":"EqkECkYIBxgCKkA8AZ4noDfV5VcOJe/p3JTRB6Xz5297mrWhl3MbHSXDKTMfuB/Z52U2teiWWTN0gg4eQ4bGS9TPilFX/xWTIq9HEgyOmstSPriNwyn1G7AaDC51r0hQ062qEd55IiIwYQj3Z3MSBBv0bSVdXi60LEHDvC7tzzmpQfw5Hb6R9rtyOz/6vC/xPw9/E1mUqfBqKpADO2HS2QlE/CnuzR901nZOn0TOw7kEXwH7kg30c85b9W7iKALgEejY9sELMBdPyIZNlTgKqNOKtY3R/aV5rGIRPTHh2Wh9Ijmqsf/TT7i//Z+InaYTo6f/fxF8R0vFXMRPOBME4XIscb05HcNhh4c9FDkpqQGYKaq31IR1NNwPWA0BsvdDz7SIo1nfx4H+X0qKKqqegKnQ3ynaXiD5ydT1C4U7fku4ftgF0LGwIk4PwXBE+4BP0DcKr1HV3cn7YSyNakBSDTvRJMKcXW6hl7X3w2a4//sxjC1Cjq0uzkIHkhzRWirN0OSXt+g3m6b1ex0wGmSyuO17Ak6kgVBpxwPugtrqsflG0oujFem44hecXJ9LQNssPf4RSlcydiG8EXp/XLGTe0YfHbe3kJagkowSH/Dm6ErXBiVs7249brncyY8WA+7MOoqIM82YIU095B9frCqDJDUWnN84VwOszRrcaywmpJXZO4aeQLMC1kXD5Wabu+O/00tD/X67EWkkWuR0AhDIXXjpot45vnBd4ewJ/hgB","index":0}]
-        blocks [{"type":"redacted_thinking","data":"EtgBCkYIBxgCKkDQfGkwzflEJP5asG3oQfJXcTwJLoRznn8CmuczWCsJ36dv93X9H0NCeaJRbi5BrCA2DyMgFnRKRuzZx8VTv5axEgwkFmcHJk8BSiZMZRQaDDYv2KZPfbFgRa2QjyIwm47f5YYsSK9CT/oh/WWpU1HJJVHr8lrC6HG1ItRdtMvYQYmEGy+KhyfcIACfbssVKkDGv/NKqNMOAcu0bd66gJ2+R1R0PX11Jxn2Nd1JtZqkxx7vMT/PXtHDhm9jkDZ2k/6RjRRFuab/DBV3yRYdZ1J0GAE=","index":1}]
-        text "I notice tha"…"or question?" 359 bytes 33e0d169251b
-        usage {"inputTokens":92,"outputTokens":189,"cachedInputTokens":0,"cacheWriteInputTokens":0}
-        stop End
-    "#]],
+            usage {"inputTokens":92,"outputTokens":88,"cachedInputTokens":0,"cacheWriteInputTokens":0}
+            blocks [{"type":"redacted_thinking","data":"\"EqkECkYIBxgC\"…\"vnBd4ewJ/hgB\" 744 bytes a5fcad0dab0d","index":0}]
+            blocks [{"type":"redacted_thinking","data":"\"EtgBCkYIBxgC\"…\"yRYdZ1J0GAE=\" 296 bytes f2ba85446010","index":1}]
+            text "I notice tha"…"or question?" 359 bytes 33e0d169251b
+            usage {"inputTokens":92,"outputTokens":189,"cachedInputTokens":0,"cacheWriteInputTokens":0}
+            stop End
+        "#]],
     ) else {
         return;
     };
@@ -173,13 +173,13 @@ fn a_compaction_of_the_provider_goes_back_and_its_summary_stands_beside() {
     let Some((events, heard)) = recorded(
         "anthropic-compaction.events.jsonl",
         expect![[r###"
-        usage {"inputTokens":60385,"outputTokens":5,"cachedInputTokens":0,"cacheWriteInputTokens":0}
-        block {"type":"compaction","content":"## Summary of Conversation\n\n### Task Context\nThe user shared a very long reference document about web development and software engineering (duplicated 5 times for \"redundancy\"). They asked a series of questions about different topics covered in the documentation.\n\n### Conversation Flow\n1. **React vs Vue.js State Management**: I explained React's hooks (useState, useReducer, useContext) and Redux vs Vue's Composition API (ref, computed, watch) and Pinia (defineStore with state, getters, actions).\n\n2. **Docker and Kubernetes**: I explained Docker's containerization (Dockerfile, Docker Compose) and Kubernetes orchestration (Deployments, Services, Ingress), plus how they work together in a development-to-production workflow.\n\n3. **Testing Strategies**: I covered the differences between Unit Testing (Jest - isolated functions, fast), Integration Testing (supertest - API endpoints, service communication), and E2E Testing (Playwright - real user flows in browsers), plus the testing pyramid concept.\n\n4. **SQL vs NoSQL Databases**: I explained SQL databases (DDL, DML, JOINs, window functions, CTEs, indexing) vs NoSQL options (MongoDB for documents, Redis for key-value/caching, Neo4j for graphs), and when to use each.\n\n5. **Current Question**: The user asked me to summarize key algorithms and data structures from the documentation. This is the pending question I need to answer.\n\n### Pending Response Needed\nI need to provide a comprehensive summary of algorithms and data structures from the documentation, covering:\n- **Data Structures**: Arrays, Linked Lists, Stacks, Queues, Priority Queues, Binary Search Trees, Hash Tables, Graphs\n- **Sorting Algorithms**: Quick Sort, Merge Sort, Heap Sort\n- **Searching Algorithms**: Binary Search (and variants)\n- **Dynamic Programming**: Fibonacci, LCS, Knapsack, Coin Change, Edit Distance\n- **Big O Notation**: Common complexities from O(1) to O(n!)\n\n### Key Pattern\nThe user asks broad questions about sections of the documentation and expects organized, structured answers that summarize the key concepts. They've been asking follow-up questions sequentially through the major sections. This was their \"final\" question in the series."}
-        extra {"serverCompaction":{"summary":"## Summary of Conversation\n\n### Task Context\nThe user shared a very long reference document about web development and software engineering (duplicated 5 times for \"redundancy\"). They asked a series of questions about different topics covered in the documentation.\n\n### Conversation Flow\n1. **React vs Vue.js State Management**: I explained React's hooks (useState, useReducer, useContext) and Redux vs Vue's Composition API (ref, computed, watch) and Pinia (defineStore with state, getters, actions).\n\n2. **Docker and Kubernetes**: I explained Docker's containerization (Dockerfile, Docker Compose) and Kubernetes orchestration (Deployments, Services, Ingress), plus how they work together in a development-to-production workflow.\n\n3. **Testing Strategies**: I covered the differences between Unit Testing (Jest - isolated functions, fast), Integration Testing (supertest - API endpoints, service communication), and E2E Testing (Playwright - real user flows in browsers), plus the testing pyramid concept.\n\n4. **SQL vs NoSQL Databases**: I explained SQL databases (DDL, DML, JOINs, window functions, CTEs, indexing) vs NoSQL options (MongoDB for documents, Redis for key-value/caching, Neo4j for graphs), and when to use each.\n\n5. **Current Question**: The user asked me to summarize key algorithms and data structures from the documentation. This is the pending question I need to answer.\n\n### Pending Response Needed\nI need to provide a comprehensive summary of algorithms and data structures from the documentation, covering:\n- **Data Structures**: Arrays, Linked Lists, Stacks, Queues, Priority Queues, Binary Search Trees, Hash Tables, Graphs\n- **Sorting Algorithms**: Quick Sort, Merge Sort, Heap Sort\n- **Searching Algorithms**: Binary Search (and variants)\n- **Dynamic Programming**: Fibonacci, LCS, Knapsack, Coin Change, Edit Distance\n- **Big O Notation**: Common complexities from O(1) to O(n!)\n\n### Key Pattern\nThe user asks broad questions about sections of the documentation and expects organized, structured answers that summarize the key concepts. They've been asking follow-up questions sequentially through the major sections. This was their \"final\" question in the series."}}
-        text "Based on the"…"her section?" 8581 bytes 684d36d33414
-        usage {"inputTokens":60385,"outputTokens":3341,"cachedInputTokens":0,"cacheWriteInputTokens":0}
-        stop End
-    "###]],
+            usage {"inputTokens":60385,"outputTokens":5,"cachedInputTokens":0,"cacheWriteInputTokens":0}
+            block {"type":"compaction","content":"\"## Summary o\"…\" the series.\" 2192 bytes 7264dae352fe"}
+            extra {"serverCompaction":{"summary":"\"## Summary o\"…\" the series.\" 2192 bytes 7264dae352fe"}}
+            text "Based on the"…"her section?" 8581 bytes 684d36d33414
+            usage {"inputTokens":60385,"outputTokens":3341,"cachedInputTokens":0,"cacheWriteInputTokens":0}
+            stop End
+        "###]],
     ) else {
         return;
     };

@@ -106,14 +106,14 @@ fn encrypted_thinking_goes_back_as_it_came_or_not_at_all() {
     let Some(answers) = answers("openai-responses-encrypted-reasoning.events.jsonl") else { return };
     let goldens = [
         expect![[r#"
-        blocks [{"id":"rs_01830d662ab3856501693c321405c88190be3ab04d5782d5f9","type":"reasoning","index":0}]
-        thinking "**Calculatin"…"nal product." 163 bytes e8c4cd892aec
-        blocks [{"id":"rs_01830d662ab3856501693c321405c88190be3ab04d5782d5f9","type":"reasoning","encrypted_content":"gAAAAABpPDIVOKrsHNZ0GwsoEKA_IGfuJ5f8Ma_6-EojH4yZFL50qlfUzM7FREdQlpkqlnIHLRx2YJxZfzvbnc0E3J_yvIuoeoGQp2hYUfiV5XWs5d0XfqJps9ZgtUBRR1dqB43ooABehaMjM6BjaSGz-3PeUHZfedawAcRKhdJuLF1Q2YPL0OI4i97zy3O1u_2ypHd9JTE1pWoJMwPqx3myOs1_eeg5_yzgiQ0WsRHLvginFvEUyt-N7uxubO6bHfSN_TVTyXiDhCI6lf1v1r8ElDAkFfpbEKvIhUs4SGhykBWkYauqsB9B79Nfr6gwmaUnRGAct8ZsX394UVAqqokBqLIB8EzDjckb5EkUh0F33Ye_9-Nyjo7zLN_gTGxf3JI5DxsbFsZAylpEsEAX6_UbH0o3-2dfy_p9_rgNUNfQmg4nty8z0ZIKdEC7hihyD-4gj7lRYEKcDhQmDVKJW-6asLIpFVoX65yJRo-xOBPf3lLzXczlXWvvYiooHFAF5h1YFFzfjS8pnXkpnq-cFS4Ot8i63pAKgTcRMQEgOB1AxjXOX-QRnX_ncyJmYDVAl-Q7zJwc2cynXXCiaoYfaFxN0P26An7bV18Dwrz3ed-hd-mKUQM_nS9z59kyvCb8Ug7KxD10Me8jyzOFXgtmb76vTRxa7zjMdQhoGE2wRO348n28yM4flAKqUS7b0TsUljeSSnoBXMJSqpuqKXrpmLWjt8_Ws9dEgP3ql8QcQwnQ5QAePNXoleQGBjiF_C5WI8Qoyd6yxFcYM939msh9gfA94QAQiMB7-KUpmo_8ViQOVAggnt1QlXXHrrHuEDDgL2l42_aAIVL3GlHCuSlIChiET8y2iRZmxhDoEg61zQAuknapDM8-5POFTRcbniqN6eHJjxKOJpD45JkH1HYAOHAX3llk6M1MNx_YkYc7mOXmcPIHUYvHOjTv7dAhntZhxn4iHXHRvFRd22b4pUNxSPHDJQ8_UgJ0OgCZIoy1axBR84rbicty4RCaGkbotBee75SdYcE__rOXQxSo_8XMnObfNxat0wz4uQ==","summary":[{"type":"summary_text","text":"**Calculating step-by-step using calculator**\n\nI'll compute 12 plus 7, then multiply the result by 3, and finally multiply that by 10, reporting the final product."}],"index":0}]
-        calls call_AB6AaRZ1FYZB2RwS6A5vbdqn=calculator()
-        arguments call_AB6AaRZ1FYZB2RwS6A5vbdqn {"a":12,"b":7,"op":"add"}
-        usage {"inputTokens":134,"outputTokens":28,"cachedInputTokens":0,"reasoningTokens":0}
-        stop ToolUse
-    "#]],
+            blocks [{"id":"rs_01830d662ab3856501693c321405c88190be3ab04d5782d5f9","type":"reasoning","index":0}]
+            thinking "**Calculatin"…"nal product." 163 bytes e8c4cd892aec
+            blocks [{"id":"rs_01830d662ab3856501693c321405c88190be3ab04d5782d5f9","type":"reasoning","encrypted_content":"\"gAAAAABpPDIV\"…\"Nxat0wz4uQ==\" 1060 bytes b82eda9fcb40","summary":[{"type":"summary_text","text":"\"**Calculatin\"…\"nal product.\" 163 bytes e8c4cd892aec"}],"index":0}]
+            calls call_AB6AaRZ1FYZB2RwS6A5vbdqn=calculator()
+            arguments call_AB6AaRZ1FYZB2RwS6A5vbdqn {"a":12,"b":7,"op":"add"}
+            usage {"inputTokens":134,"outputTokens":28,"cachedInputTokens":0,"reasoningTokens":0}
+            stop ToolUse
+        "#]],
         expect![[r#"
         calls call_Q6pW65MUgW9vF59BmItYGos3=calculator()
         arguments call_Q6pW65MUgW9vF59BmItYGos3 {"a":19,"b":3,"op":"multiply"}
