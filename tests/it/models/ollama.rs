@@ -22,7 +22,8 @@ fn a_call_comes_whole_and_its_stop_is_a_tools() {
         calls call_REDACTED_1=subtract({"x":2,"y":5})
         usage {"inputTokens":237,"outputTokens":321}
         stop ToolUse
-    "#]].assert_eq(&lines(&heard));
+    "#]]
+    .assert_eq(&lines(&heard));
     let text = String::from_utf8(bytes).unwrap();
     let padded = text.replace("}\n", " }\t \r\n\n  \n");
     assert_ne!(padded, text);
