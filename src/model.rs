@@ -8,6 +8,7 @@ pub mod overflow;
 pub mod remote;
 pub mod retry;
 pub mod scripted;
+pub mod socket;
 pub mod wire;
 
 use crate::engine::delta::{Delta, Draft};

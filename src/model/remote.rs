@@ -2,6 +2,7 @@
 //! is posted and how a stream is read is `wire`'s, what an error means `error`'s.
 
 use super::error::Refusal;
+use super::socket::Handshake;
 use super::wire::{Stream, Terms, post, stamped};
 use super::{Answering, Hear, Model, ModelError, Retrying, Said, retry};
 use crate::engine::delta::Delta;
@@ -9,7 +10,7 @@ use crate::engine::prompt::request::{Answer, Request};
 use crate::engine::session::endpoint::{Endpoint, Wire};
 use futures_util::{StreamExt, TryStreamExt};
 use reqwest::header::{HeaderMap, HeaderValue};
-use reqwest::{Client, Response, redirect};
+use reqwest::{Client, ClientBuilder, Response, StatusCode, redirect};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use std::time::{Duration, SystemTime};
@@ -50,14 +51,29 @@ impl From<ModelError> for Failed {
 ///
 /// The system's certificates cannot be read.
 pub fn client() -> Result<Client, ModelError> {
+    builder().build().map_err(network)
+}
+
+/// A client for one socket.
+fn http_1() -> Result<Client, ModelError> {
+    builder().http1_only().build().map_err(network)
+}
+
+fn builder() -> ClientBuilder {
     // An error says that there is one already.
     drop(rustls::crypto::ring::default_provider().install_default());
-    let client = Client::builder()
+    Client::builder()
         .connect_timeout(CONNECT)
         // Whoever an address leads on to was not given the key.
         .redirect(redirect::Policy::none())
-        .user_agent(concat!("threadhold/", env!("CARGO_PKG_VERSION")));
-    client.build().map_err(network)
+        .user_agent(concat!("threadhold/", env!("CARGO_PKG_VERSION")))
+}
+
+/// The address of the handshake of a socket: an HTTP one.
+fn of_handshake(url: &str) -> String {
+    let schemes = [("wss://", "https://"), ("ws://", "http://")];
+    let socket = schemes.iter().find_map(|(of, http)| Some(format!("{http}{}", url.strip_prefix(of)?)));
+    socket.unwrap_or_else(|| url.to_owned())
 }
 
 impl Remote {
@@ -104,7 +120,19 @@ impl Remote {
         let post = post(&self.endpoint, request, &self.terms).ok_or_else(unknown)?;
         let stream = Stream::new(wire).ok_or_else(unknown)?;
         let url = format!("{}{}", self.endpoint.url(), post.path);
-        let sent = self.client.post(url).headers(self.headers(&post.headers)?).body(post.body.to_string());
+        let headers = self.headers(&post.headers)?;
+        if wire == Wire::OpenaiResponses && self.endpoint.socket {
+            let handshake = Handshake::new();
+            // Over a connection of its own: the others may carry more than one request at a time, which no socket can.
+            let sent = http_1()?.get(of_handshake(&url)).headers(headers).headers(handshake.headers()?);
+            let response = in_time(self.idle, sent.send()).await?.map_err(network)?;
+            if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+                return Err(self.refused(response).await);
+            }
+            let pieces = in_time(self.idle, handshake.ask(response, &post.body)).await??;
+            return Ok(read(stream, pieces, self.idle, hear).await?);
+        }
+        let sent = self.client.post(url).headers(headers).body(post.body.to_string());
         let response = in_time(self.idle, sent.send()).await?.map_err(network)?;
         if !response.status().is_success() {
             return Err(self.refused(response).await);

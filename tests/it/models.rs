@@ -9,13 +9,18 @@
     reason = "helpers of tests fail as tests do"
 )]
 
+mod answers;
+mod anthropic;
 mod errors;
 mod faults;
 mod ollama;
 mod openai_chat;
 mod requests;
+mod responses;
 pub(crate) mod server;
+mod socket;
 
+use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use threadhold::engine::delta::{Delta, Draft};
@@ -141,12 +146,14 @@ pub(crate) fn lines(heard: &Heard) -> String {
             }
             Delta::AppendToolArguments { call, text } => format!("arguments {call} {text}"),
             Delta::SetThinkingBlocks(blocks) => {
-                format!("blocks {}", serde_json::to_string(blocks).expect("JSON"))
+                format!("blocks {}", brief(&serde_json::to_value(blocks).expect("JSON")))
             }
             Delta::AddCitation(value) => format!("citation {value}"),
-            Delta::AddServerContentBlock(value) => format!("block {value}"),
+            Delta::AddServerContentBlock(value) => format!("block {}", brief(value)),
             Delta::SetUsage(usage) => format!("usage {}", serde_json::to_string(usage).expect("JSON")),
-            Delta::MergeExtra(extra) => format!("extra {}", serde_json::to_string(extra).expect("JSON")),
+            Delta::MergeExtra(extra) => {
+                format!("extra {}", brief(&serde_json::to_value(extra).expect("JSON")))
+            }
         };
         writeln!(out, "{line}").expect("a string takes all");
     }
@@ -168,4 +175,14 @@ fn shown(text: &str) -> String {
     let (head, tail) =
         (&text[..text.floor_char_boundary(12)], &text[text.ceil_char_boundary(text.len() - 12)..]);
     format!("{head:?}…{tail:?} {} bytes {}", text.len(), &sha256_hex(text.as_bytes())[..12])
+}
+
+/// The same with its long texts by their ends.
+fn brief(value: &Value) -> Value {
+    match value {
+        Value::String(text) if text.len() > 60 => shown(text).into(),
+        Value::Array(list) => list.iter().map(brief).collect(),
+        Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), brief(value))).collect(),
+        other => other.clone(),
+    }
 }

@@ -1,0 +1,118 @@
+//! A WebSocket in the place of a post: the request goes as one message, and the messages that come are the events of the
+//! same stream. The handshake is a request of the one client there is, so addresses, keys and certificates are treated
+//! alike; what is said over it is the wire's.
+
+use super::ModelError;
+use futures_util::{SinkExt, Stream, StreamExt};
+use reqwest::header::{
+    CONNECTION, HeaderMap, HeaderName, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY,
+    SEC_WEBSOCKET_VERSION, UPGRADE,
+};
+use reqwest::{Response, StatusCode};
+use serde_json::Value;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::error::Error;
+use tokio_tungstenite::tungstenite::handshake::client::generate_key;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tokio_tungstenite::tungstenite::protocol::{Message, Role, WebSocketConfig};
+
+/// The most that one message may hold, in bytes. More is no answer of a model.
+const MOST_MESSAGE: usize = 16 << 20;
+
+/// A handshake: what is asked, and by what its answer is known.
+#[derive(Debug)]
+pub struct Handshake {
+    key: String,
+}
+
+impl Handshake {
+    /// One of its own.
+    pub fn new() -> Self {
+        Self { key: generate_key() }
+    }
+
+    /// The headers that ask for a socket.
+    ///
+    /// # Errors
+    ///
+    /// None that can come: a key is text that a header can hold.
+    pub fn headers(&self) -> Result<HeaderMap, ModelError> {
+        let key = HeaderValue::from_str(&self.key).map_err(|_| broken("no key could be made for it"))?;
+        let fields: [(HeaderName, HeaderValue); 4] = [
+            (CONNECTION, HeaderValue::from_static("Upgrade")),
+            (UPGRADE, HeaderValue::from_static("websocket")),
+            (SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13")),
+            (SEC_WEBSOCKET_KEY, key),
+        ];
+        Ok(HeaderMap::from_iter(fields))
+    }
+
+    /// Sends a request over the socket that was opened. What comes back are the bytes of the stream that a post would have
+    /// brought; dropping it closes the connection.
+    ///
+    /// # Errors
+    ///
+    /// The server did not open a socket, or the connection broke.
+    pub async fn ask(
+        self,
+        response: Response,
+        body: &Value,
+    ) -> Result<impl Stream<Item = Result<String, ModelError>> + Send + Unpin + use<>, ModelError> {
+        let accepted = response.headers().get(SEC_WEBSOCKET_ACCEPT).and_then(|value| value.to_str().ok());
+        let is_open = response.status() == StatusCode::SWITCHING_PROTOCOLS
+            && accepted == Some(&*derive_accept_key(self.key.as_bytes()));
+        if !is_open {
+            return Err(broken("the server did not open one"));
+        }
+        let opened = response.upgrade().await.map_err(|error| broken(&error.without_url().to_string()))?;
+        let limits = WebSocketConfig::default()
+            .max_message_size(Some(MOST_MESSAGE))
+            .max_frame_size(Some(MOST_MESSAGE));
+        let mut socket = WebSocketStream::from_raw_socket(opened, Role::Client, Some(limits)).await;
+        socket.send(Message::text(first(body).to_string())).await.map_err(|error| failed(&error))?;
+        Ok(socket.filter_map(|message| std::future::ready(event(message))).boxed())
+    }
+}
+
+impl Default for Handshake {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The body as the first message: that it is streamed goes without saying here.
+fn first(body: &Value) -> Value {
+    let mut message = serde_json::Map::from_iter([("type".to_owned(), Value::from("response.create"))]);
+    message.extend(body.as_object().cloned().unwrap_or_default());
+    message.shift_remove("stream");
+    Value::Object(message)
+}
+
+/// A message as the event that it is in the stream of a post. One that says nothing is a comment: the call is alive.
+fn event(message: Result<Message, Error>) -> Option<Result<String, ModelError>> {
+    match message {
+        // A line ends an event's data, and within JSON it is a blank.
+        Ok(Message::Text(text)) => Some(Ok(format!("data: {}\n\n", text.replace(['\n', '\r'], " ")))),
+        Ok(Message::Ping(_) | Message::Pong(_)) => Some(Ok(":\n".to_owned())),
+        Ok(Message::Close(Some(frame))) if !frame.reason.is_empty() => {
+            Some(Err(broken(&format!("it was closed: {}", frame.reason))))
+        }
+        Ok(Message::Close(_) | Message::Frame(_)) => None,
+        Ok(Message::Binary(_)) => {
+            Some(Err(ModelError::CorruptStream { reason: "a message is no text".to_owned() }))
+        }
+        Err(Error::ConnectionClosed | Error::AlreadyClosed) => None,
+        Err(error) => Some(Err(failed(&error))),
+    }
+}
+
+fn failed(error: &Error) -> ModelError {
+    match error {
+        Error::Capacity(_) | Error::Utf8(_) => ModelError::CorruptStream { reason: error.to_string() },
+        _ => broken(&error.to_string()),
+    }
+}
+
+fn broken(why: &str) -> ModelError {
+    ModelError::Network { reason: format!("the socket broke: {why}") }
+}
