@@ -3,7 +3,7 @@
 use super::calls::Calls;
 use super::content::{self, Piece};
 use super::openai_chat::function;
-use super::{Post, Reader, Terms, cannot_be_read, ended_early};
+use super::{Post, Reader, Terms, cannot_be_read, ended_early, number_of};
 use crate::engine::delta::Delta;
 use crate::engine::message::Usage;
 use crate::engine::prompt::item::{Item, Role};
@@ -145,12 +145,9 @@ impl Reader for Ollama {
             self.calls.add_whole(id, name, function.get("arguments"), hear);
         }
         if line.get("done").and_then(Value::as_bool) == Some(true) {
-            let count = |key| {
-                line.get(key).and_then(Value::as_u64).map(|count| u32::try_from(count).unwrap_or(u32::MAX))
-            };
             let usage = Usage {
-                input_tokens: count("prompt_eval_count"),
-                output_tokens: count("eval_count"),
+                input_tokens: number_of(&line, "prompt_eval_count"),
+                output_tokens: number_of(&line, "eval_count"),
                 ..Usage::default()
             };
             if usage != Usage::default() {

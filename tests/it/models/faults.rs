@@ -73,6 +73,7 @@ fn faults() -> Vec<(&'static str, Vec<Reply>)> {
     let plain = "{\"error\": {\"message\": \"slow down\"}}";
     vec![
         ("well-behaved", vec![well()]),
+        ("well-behaved, a call", vec![Reply::calls("call_1", "read", "{}")]),
         ("slow", vec![Reply::stream(slow)]),
         ("byte by byte, no [DONE]", vec![Reply::stream(halves)]),
         ("cut before anything", vec![Reply::stream(vec![Act::Cut]), well()]),
@@ -175,6 +176,7 @@ async fn every_fault_ends_in_its_class_and_what_was_heard_stands() {
     println!("{table}");
     expect![[r#"
         well-behaved                           End              requests 1 heard "Well."
+        well-behaved, a call                   ToolUse          requests 1 heard ""
         slow                                   End              requests 1 heard "Slow."
         byte by byte, no [DONE]                End              requests 1 heard "Hä"
         cut before anything                    End              requests 2 heard "Well."

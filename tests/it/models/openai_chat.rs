@@ -30,13 +30,13 @@ fn openai_parallel_calls_and_usage() {
     gives(
         "openai-chat-parallel-tools-usage.sse",
         expect![[r#"
-        calls call_REDACTED_1=alpha()
-        arguments call_REDACTED_1 {"value": "red"}
-        calls call_REDACTED_1=alpha({"value": "red"}) call_REDACTED_2=beta()
-        arguments call_REDACTED_2 {"value": "blue"}
-        usage {"inputTokens":90,"outputTokens":42,"cachedInputTokens":0}
-        stop ToolUse
-    "#]],
+            calls call_REDACTED_1=alpha()
+            arguments call_REDACTED_1 {"value": "red"}
+            calls call_REDACTED_1=alpha({"value": "red"}) call_REDACTED_2=beta()
+            arguments call_REDACTED_2 {"value": "blue"}
+            usage {"inputTokens":90,"outputTokens":42,"cachedInputTokens":0,"reasoningTokens":0}
+            stop ToolUse
+        "#]],
     );
 }
 
@@ -46,11 +46,11 @@ fn openai_a_call_that_the_limit_cuts_is_not_whole() {
     gives(
         "openai-chat-tool-call-cut.sse",
         expect![[r#"
-        calls call_REDACTED_1=file_report()
-        arguments call_REDACTED_1 {"summary":"The cache warmer raced the artifact uploader, the retry storm saturated the queue, three regions were drained by
-        usage {"inputTokens":101,"outputTokens":32,"cachedInputTokens":0}
-        stop Length
-    "#]],
+            calls call_REDACTED_1=file_report()
+            arguments call_REDACTED_1 {"summary":"The cache warmer raced the artifact uploader, the retry storm saturated the queue, three regions were drained by
+            usage {"inputTokens":101,"outputTokens":32,"cachedInputTokens":0,"reasoningTokens":0}
+            stop Length
+        "#]],
     );
 }
 
@@ -60,11 +60,11 @@ fn openrouter_comments_two_ends_and_usage_beside_a_choice() {
     gives(
         "openrouter-cache-usage.sse",
         expect![[r#"
-        text "cache probe ready"
-        usage {"inputTokens":4597,"outputTokens":4,"cachedInputTokens":4480}
-        extra {"cost":0.00035595}
-        stop End
-    "#]],
+            text "cache probe ready"
+            usage {"inputTokens":4597,"outputTokens":4,"cachedInputTokens":4480,"cacheWriteInputTokens":0,"reasoningTokens":0}
+            extra {"cost":0.00035595}
+            stop End
+        "#]],
     );
 }
 

@@ -60,11 +60,13 @@ fn conversation() -> Request {
         ..Item::made(Role::User, "", 1)
     };
     let detail = json!({"type": "reasoning.text", "format": "anthropic-claude-v1", "index": 0});
+    let of_another = json!({"type": "reasoning.text", "index": 0, "madeBy": "openai-chat/another"});
     let answered = Item {
         parts: vec![
             thinking("I look.", None, None),
             thinking("I look well.", Some("c2ln"), Some(detail)),
             thinking("", Some("Zm9yZWlnbg=="), None),
+            thinking("Hm.", Some("Zm9yZWlnbg=="), Some(of_another)),
             ItemPart::text("I look."),
             ItemPart::Raw(Arc::new(json!({"type": "server_tool_use"}))),
         ],
@@ -404,11 +406,7 @@ fn openrouter_gets_breakpoints_and_its_thinking_back() {
             }
         "#]],
     );
-    assert_eq!(
-        body.to_string().matches("cache_control").count(),
-        3,
-        "a result without text has no place for one"
-    );
+    assert_eq!(body.to_string().matches("cache_control").count(), 4, "each has its place");
 }
 
 /// What of a body is asked for, beside its messages.

@@ -1,7 +1,7 @@
 //! The stream of Chat Completions: its chunks become deltas. Servers differ in much, so nothing is expected that one of
 //! them leaves out: ids, indexes, usage in a chunk of its own, `[DONE]`. What is posted is not here.
 
-use super::super::{Reader, calls::Calls, cannot_be_read, ended_early};
+use super::super::{Reader, calls::Calls, cannot_be_read, ended_early, number_of};
 use crate::engine::delta::Delta;
 use crate::engine::message::Usage;
 use crate::engine::prompt::request::{Answer, StopReason};
@@ -237,15 +237,14 @@ fn is_error(value: &Value) -> bool {
 }
 
 fn used(usage: &Value) -> Usage {
-    let count = |value: &Value, key| number(value, key).map(|count| u32::try_from(count).unwrap_or(u32::MAX));
-    let within = |details, key| usage.get(details).and_then(|details| count(details, key));
+    let within = |details, key| usage.get(details).and_then(|details| number_of(details, key));
     Usage {
-        input_tokens: count(usage, "prompt_tokens"),
-        output_tokens: count(usage, "completion_tokens"),
+        input_tokens: number_of(usage, "prompt_tokens"),
+        output_tokens: number_of(usage, "completion_tokens"),
         // The same number under three names; it is a part of the prompt's.
         cached_input_tokens: within("prompt_tokens_details", "cached_tokens")
-            .or_else(|| count(usage, "prompt_cache_hit_tokens"))
-            .or_else(|| count(usage, "cached_tokens")),
+            .or_else(|| number_of(usage, "prompt_cache_hit_tokens"))
+            .or_else(|| number_of(usage, "cached_tokens")),
         cache_write_input_tokens: within("prompt_tokens_details", "cache_write_tokens"),
         reasoning_tokens: within("completion_tokens_details", "reasoning_tokens"),
     }
