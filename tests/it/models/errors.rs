@@ -69,7 +69,7 @@ fn every_recorded_error_has_its_class_and_its_numbers() {
         anthropic 200 overloaded_mid_stream                  overloaded       after None passing true
         anthropic 429 rate_limit                             rateLimited      after None passing true
         openai-chat 400 context_overflow                     contextOverflow  limit Some(4097) needed Some(44933) passing false
-        openai-chat 429 rate_limit_message_only              rateLimited      after None passing true
+        openai-chat 429 rate_limit_message_only              rateLimited      after Some(18642) passing true
         vllm 400 context_overflow_old                        contextOverflow  limit Some(131072) needed Some(156632) passing false
         openrouter 400 context_overflow                      contextOverflow  limit Some(131072) needed Some(141607) passing false
         copilot 400 context_overflow                         contextOverflow  limit Some(64000) needed Some(138898) passing false
