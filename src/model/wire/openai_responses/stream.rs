@@ -65,11 +65,11 @@ impl Reader for Responses {
                     hear(Said::Delta(Delta::AddCitation(annotation.clone())));
                 }
             }
-            "response.reasoning_summary_part.added" => {
-                // A part begins a paragraph.
-                if number_of(&event, "summary_index").is_some_and(|at| at > 0) {
-                    self.thinking(place(&event)?, "\n\n", hear);
-                }
+            // A part after the first begins a paragraph.
+            "response.reasoning_summary_part.added"
+                if number_of(&event, "summary_index").is_some_and(|at| at > 0) =>
+            {
+                self.thinking(place(&event)?, "\n\n", hear);
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
                 self.thinking(place(&event)?, text("delta"), hear);
