@@ -15,6 +15,7 @@ mod errors;
 mod faults;
 mod ollama;
 mod openai_chat;
+mod openai_ends;
 mod requests;
 mod responses;
 pub(crate) mod server;
