@@ -2,6 +2,7 @@
 //! misbehaves is met as it should be. Recordings stay outside of the repository.
 #![allow(
     clippy::panic,
+    clippy::print_stdout,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -89,7 +89,7 @@ fn an_error_in_a_line_and_an_end_that_is_none() {
     "#]],
     );
     heard(
-        &[said.clone()],
+        std::slice::from_ref(&said),
         expect![[r#"
         text "Half"
         error network: the model could not be reached: the stream ended before the answer did

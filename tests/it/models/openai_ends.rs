@@ -56,7 +56,7 @@ fn an_error_in_any_chunk_ends_the_answer_and_what_was_said_stands() {
 fn an_end_without_the_providers_word_is_none() {
     let said = delta(json!({"content": "Half"}));
     heard(
-        &[said.clone()],
+        std::slice::from_ref(&said),
         "",
         expect![[r#"
         text "Half"
@@ -64,7 +64,7 @@ fn an_end_without_the_providers_word_is_none() {
     "#]],
     );
     heard(
-        &[said.clone()],
+        std::slice::from_ref(&said),
         DONE,
         expect![[r#"
         text "Half"
@@ -94,7 +94,7 @@ fn an_end_without_the_providers_word_is_none() {
     "#]],
     );
     heard(
-        &[said.clone()],
+        std::slice::from_ref(&said),
         "data: {\"choices\": [{\"del",
         expect![[r#"
         text "Half"
@@ -102,7 +102,7 @@ fn an_end_without_the_providers_word_is_none() {
     "#]],
     );
     heard(
-        &[said.clone()],
+        std::slice::from_ref(&said),
         "data: {nonsense}\n\n",
         expect![[r#"
         text "Half"
@@ -110,7 +110,7 @@ fn an_end_without_the_providers_word_is_none() {
     "#]],
     );
     heard(
-        &[said.clone()],
+        std::slice::from_ref(&said),
         "data: \u{fffd}\n\n",
         expect![[r#"
         text "Half"
