@@ -29,6 +29,7 @@ struct Asked {
 }
 
 /// Plays these messages to who comes first. `holds` is whether the server waits for the client to go.
+#[allow(clippy::result_large_err, reason = "the error of a handshake is the library's")]
 async fn play(listener: TcpListener, messages: Vec<Message>, holds: bool) -> Asked {
     let (tcp, _) = listener.accept().await.unwrap();
     let mut asked =
