@@ -53,20 +53,6 @@ struct Names<'a> {
     ledger: Reading<'a>,
 }
 
-impl Names<'_> {
-    /// The ledger of what a record covers; of pictures those that no kept message shows.
-    fn ledger_of(&self, record: &Compaction) -> Ledger {
-        let Some(span) = record.covers else { return Ledger::default() };
-        let mut reading = self.ledger.clone();
-        reading.read_to(span.to);
-        let mut ledger = reading.done();
-        ledger.images.retain(|image| {
-            !record.kept_users.contains(&image.ord) && !record.open_requests.contains(&image.ord)
-        });
-        ledger
-    }
-}
-
 impl Desk<'_> {
     fn room(&self, slice: Slice, with: &Ingredients) -> Option<Room> {
         let keep = if with.gives_up { Keep::CurrentOnly } else { Keep::Words };
@@ -259,7 +245,7 @@ impl Desk<'_> {
             covers: record.covers.is_some(),
             ..self.bare_parts(&record, room.space)
         };
-        let lists = self.ledger_within(&mut parts, space, room, &names.ledger_of(&record));
+        let lists = self.ledger_within(&mut parts, space, room, &names.ledger.clone().of(&record));
         let ranked = identifiers::unseen(&names.ranked, &Seen::in_prompt(&without, &block(&parts)));
         let lines = lists.iter().flat_map(|list| &list.lines);
         let known: BTreeSet<Place> = lines.filter_map(|line| line.place.clone()).collect();

@@ -271,6 +271,13 @@ impl Model {
                 let reference = id.map_or_else(|| "nobody".to_owned(), |id| id.as_str().to_owned());
                 Command::Recall(Recall { reference, offset: 0, limit: 100 })
             }
+            Happening::AsksForLedger(limit) => {
+                let newest = self.bench.replies.iter().rev().find_map(|(_, reply)| match reply {
+                    Ok(Answer::Ledger(ledger)) => Some(ledger.next.clone()),
+                    _ => None,
+                });
+                Command::Ledger(LedgerQuery { from: newest.flatten(), limit: limit.into() })
+            }
             Happening::Searches => Command::Search(searched()),
             Happening::Subscribes(n) => {
                 let (stream, seq) = (self.bench.session.stream(), self.bench.events.len() as u64);
