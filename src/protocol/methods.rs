@@ -15,6 +15,7 @@ use super::edit::{
 };
 use super::error::ProtocolError;
 use super::event::{SessionEvent, SessionsChangedParams};
+use super::ledger::{ContextLedgerParams, ContextLedgerResult};
 use super::memory::{
     MemoryDeleteParams, MemoryDeleteResult, MemoryListParams, MemoryListResult, MemoryPutParams,
     MemoryPutResult, MemorySearchParams,
@@ -24,7 +25,6 @@ use super::model::{
     ModelDeltaParams, ModelUsageParams,
 };
 use super::prompt::{PromptRenderParams, PromptRenderResult};
-use super::ledger::{ContextLedgerParams, ContextLedgerResult};
 use super::recall::{ContextRecallParams, ContextRecallResult, ContextSearchParams, ContextSearchResult};
 use super::review::{CompactionReviewParams, CompactionReviewResult};
 use super::scope::{ScopeGetParams, ScopePutParams, ScopeResult, ToolApprovalsParams, ToolApprovalsResult};

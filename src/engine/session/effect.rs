@@ -3,8 +3,8 @@
 
 use super::event::Event;
 use super::input::{ModelCallId, ReplyTo, Timer};
-use super::queue::{Accepted, QueueItem};
 use super::ledger::LedgerPage;
+use super::queue::{Accepted, QueueItem};
 use super::recall::Recalled;
 use super::reconcile::Report;
 use super::settings::ModelFacts;

@@ -63,13 +63,7 @@ pub fn ledger(transcript: &Transcript, ledger: LedgerPage) -> ContextLedgerResul
     };
     let unread = |line: ours::UnreadableLine| {
         let (outcome, exit_code) = ended(line.outcome);
-        LedgerUnreadable {
-            tool: line.tool,
-            outcome,
-            exit_code,
-            times: line.times,
-            message_id: of(line.last),
-        }
+        LedgerUnreadable { tool: line.tool, outcome, exit_code, times: line.times, message_id: of(line.last) }
     };
     let image = |line: ours::ImageLine| LedgerImage {
         media_type: line.media_type,

@@ -16,8 +16,8 @@ use threadhold::engine::session::event::EventBody;
 use threadhold::engine::session::input::{
     At, Command, Compact, Configure, Decision, Input, Open, Render, Restore, StartTurn, ToolOutcome,
 };
-use threadhold::engine::session::queue::Accepted;
 use threadhold::engine::session::ledger::LedgerQuery;
+use threadhold::engine::session::queue::Accepted;
 use threadhold::engine::session::recall::Recall;
 use threadhold::engine::session::state::{State, StateName};
 use threadhold::engine::session::stored::{Driver, TurnStatus};

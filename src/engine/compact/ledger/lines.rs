@@ -245,7 +245,8 @@ fn command_line(line: &CommandLine) -> String {
 
 fn test_line(run: &TestRun) -> String {
     let text = |text: &String| shown(text, COMMAND_BYTES);
-    let failing = run.report.failing.iter().take(MOST_FAILING).map(|name| format!("; failing: {}", text(name)));
+    let failing =
+        run.report.failing.iter().take(MOST_FAILING).map(|name| format!("; failing: {}", text(name)));
     let more = run.report.failing.len().saturating_sub(MOST_FAILING);
     let more = (more > 0).then(|| format!("; and {more} more"));
     let last_lines = run.report.last_lines.iter().map(|line| format!("; {}", text(line)));

@@ -228,14 +228,22 @@ mod tests {
             let expected = TestReport { failing: vec![failing.to_owned()], last_lines: Vec::new() };
             assert_eq!(TestReport::of(Some(&result(text))), expected, "{text}");
         }
-        for (text, expected) in
-            [("building\n\n12 passed\n\nCommand exited with code 0", vec!["building", "12 passed"]), ("", vec![])]
-        {
+        for (text, expected) in [
+            ("building\n\n12 passed\n\nCommand exited with code 0", vec!["building", "12 passed"]),
+            ("", vec![]),
+        ] {
             let report = TestReport::of(Some(&result(text)));
-            assert_eq!((report.failing.len(), report.last_lines), (0, expected.into_iter().map(str::to_owned).collect()));
+            assert_eq!(
+                (report.failing.len(), report.last_lines),
+                (0, expected.into_iter().map(str::to_owned).collect())
+            );
         }
         let many: String = (0..20).map(|n| format!("not ok {n}\n")).collect();
         let report = TestReport::of(Some(&result(&many)));
-        assert_eq!(report.failing, (0..20).map(|n| n.to_string()).collect::<Vec<_>>(), "all of them are named");
+        assert_eq!(
+            report.failing,
+            (0..20).map(|n| n.to_string()).collect::<Vec<_>>(),
+            "all of them are named"
+        );
     }
 }

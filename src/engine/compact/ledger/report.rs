@@ -150,7 +150,14 @@ mod tests {
                 })
                 .into(),
             cells: each
-                .map(|n| CellLine { cell: of(n), notebook: Some(of(n)), outcome, output: vec![], times, last })
+                .map(|n| CellLine {
+                    cell: of(n),
+                    notebook: Some(of(n)),
+                    outcome,
+                    output: vec![],
+                    times,
+                    last,
+                })
                 .into(),
             unreadable: each.map(|n| UnreadableLine { tool: of(n), outcome, times, last }).into(),
             images: each
@@ -169,7 +176,11 @@ mod tests {
         let whole = full().page(0, usize::MAX);
         assert_eq!((whole.total, whole.entries.entries(), whole.next), (15, 15, None));
         assert!(!format!("{whole:?}").contains("hunter2"), "{whole:?}");
-        assert_eq!((whole.entries.files[0].changed, &*whole.entries.files[1].path), (1, "first"), "newest first");
+        assert_eq!(
+            (whole.entries.files[0].changed, &*whole.entries.files[1].path),
+            (1, "first"),
+            "newest first"
+        );
         for limit in 1..=16 {
             let (mut skip, mut all) = (Some(0), Ledger::default());
             while let Some(at) = skip {
