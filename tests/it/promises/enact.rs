@@ -225,7 +225,7 @@ impl Enactment {
     pub fn ledger(&mut self) -> Ledger {
         let (mut from, mut whole) = (None, Ledger::default());
         loop {
-            let reply = self.bench.command(Command::Ledger(LedgerQuery { from, limit: 40 }));
+            let reply = self.bench.command(Command::Ledger(LedgerQuery { from: from.clone(), limit: 40 }));
             let Some(Ok(Answer::Ledger(ledger))) = self.bench.reply(reply) else { panic!("no ledger") };
             let Ledger { files, commands, last_test, todos, decisions, cells, unreadable, images } =
                 ledger.page.entries.clone();
@@ -237,10 +237,12 @@ impl Enactment {
             whole.cells.extend(cells);
             whole.unreadable.extend(unreadable);
             whole.images.extend(images);
-            from = ledger.next.clone();
-            if from.is_none() {
+            let next = ledger.next.clone();
+            if next.is_none() {
                 return whole;
             }
+            assert_ne!(next, from, "a page with nothing on it");
+            from = next;
         }
     }
 
