@@ -9,6 +9,8 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use threadhold::engine::compact::ledger::CommandLine;
 use threadhold::engine::compact::ledger::outcome::Outcome;
+use threadhold::engine::compact::policy::Policy;
+use threadhold::engine::compact::policy::presets::FOUR_STAGE;
 use threadhold::engine::compact::record::Compaction;
 use threadhold::engine::compact::secrets::masked;
 use threadhold::engine::id::Ordinal;
@@ -51,6 +53,31 @@ fn p4_after_five_compactions_everything_is_there_or_named_whoever_sums_up() {
     assert!(counted > 100 && named > counted, "{counted} were only counted, {named} named");
 }
 
+/// promise: P2 P4. Whole rounds that were dropped without a summary leave their ledger: in the block as far as it goes, all
+/// of it in the report.
+#[test]
+fn p2_what_whole_dropped_rounds_did_is_named_too() {
+    let Some(folder) = transcripts() else { return };
+    let mut named = 0;
+    // No result is shortened, so that rounds must go.
+    let policy = Policy { shorten_to: (50_000, 50_000), ..FOUR_STAGE };
+    for file in FILES {
+        let import = import(&std::fs::read(folder.join(file)).unwrap(), None).unwrap();
+        let mut session = Enactment::under(&import, policy.clone(), 16_000, Summarizer::SaysNothing);
+        session.live(&import);
+        (0..40).for_each(|turn| sentinel_turn(&mut session, turn));
+        let prompt = asked_for_more(&mut session);
+        let transcript = session.bench.session.transcript();
+        assert!(transcript.compactions().len() >= IN_A_ROW, "{file}");
+        let record = transcript.in_force().unwrap().clone();
+        assert!(record.dropped.is_some(), "{file}: {:?}", record.mode);
+        assert!(record.block.contains("left out without a summary"), "{file}\n{}", record.block);
+        assert!(record.block.contains("\n# Files changed"), "{file}\n{}", record.block);
+        named += everything_is_there_or_named(&mut session, &prompt, file);
+    }
+    assert!(named > 500, "{named} named");
+}
+
 /// How many files and commands the block only counts, and how many the ledger names.
 fn after_five_compactions(
     import: &Import,
@@ -90,6 +117,11 @@ fn compacted_in_a_row(session: &mut Enactment, import: &Import, name: &str) -> V
         }
     }
     assert!(made >= IN_A_ROW, "{name}: {made} compactions");
+    asked_for_more(session)
+}
+
+/// What the model is sent for one more request.
+fn asked_for_more(session: &mut Enactment) -> Vec<String> {
     session.asks(vec![Content::Text("What is left to do?".into())]);
     session.request().iter().map(said).collect()
 }
