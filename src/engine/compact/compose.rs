@@ -106,6 +106,7 @@ impl Desk<'_> {
             excluded: previous.map(|p| p.excluded.clone()).unwrap_or_default(),
             tokens_before: self.tokens_before,
             tokens_after: 0,
+            target: None,
             estimator: self.counter.name().to_owned(),
             trigger: Trigger::BudgetExceeded,
             mode_requested: self.policy.summary_mode,
@@ -126,8 +127,9 @@ impl Desk<'_> {
         }
     }
 
-    /// The record with its size, if it brings the prompt to `most` tokens or less.
+    /// The record with its size, if it brings the prompt to `most` tokens or less, which it tells as its target.
     pub fn sized(&self, mut record: Compaction, most: u32) -> Option<Compaction> {
+        record.target = Some(most);
         record.tokens_after = prompt::draft(self.source, Some(&record)).tokens;
         (record.tokens_after <= most).then_some(record)
     }
@@ -409,7 +411,9 @@ impl Desk<'_> {
         // The more is dropped, the smaller the prompt: the first start that fits is found by halving.
         let at = starts.partition_point(|start| !fits(start));
         let start = *starts.get(at).or(starts.last())?;
-        self.sized(drop_before(start, true), limit).or_else(|| self.sized(drop_before(start, false), limit))
+        self.sized(drop_before(start, true), room.target)
+            .or_else(|| self.sized(drop_before(start, true), limit))
+            .or_else(|| self.sized(drop_before(start, false), limit))
     }
 }
 
