@@ -6,7 +6,6 @@ use proptest::prelude::*;
 use threadhold::engine::compact::ladder::{self, Outcome, Step};
 use threadhold::engine::compact::policy::presets;
 use threadhold::engine::compact::record::{Mode, Trigger};
-use threadhold::engine::compact::slice;
 use threadhold::engine::compact::trigger::{self, Attempts, Next};
 use threadhold::engine::message::NewMessage;
 use threadhold::engine::tokens::QuarterOfChars;
@@ -34,11 +33,10 @@ fn before_a_call(session: &mut Session, attempts: &mut Attempts, is_well: bool) 
         return None;
     };
     let limit = session.budget.limit;
-    let slice = slice::slice(session.source(), &session.policy).ok();
-    let target = slice.map_or(limit, |slice| desk.target(slice, &Default::default()));
     attempts.ended(&session.transcript, !matches!(record.mode, Mode::Full | Mode::Simple), &session.policy);
     record.trigger = trigger;
-    let target = target.max(record.tokens_after);
+    let target = record.target.expect("a rung aims at a size");
+    assert!(record.tokens_after <= target && target <= limit, "{} of {target}", record.tokens_after);
     session.transcript.record(*record);
     Some(limit - target.min(limit - 1))
 }
