@@ -289,7 +289,7 @@ fn p10_estimates_come_near_to_what_providers_reported() {
             );
             let counts: u64 = turns.iter().map(|turn| turn["count"].as_u64().unwrap()).sum();
             assert_eq!(Some(counts), estimate["newTokens"]["count"].as_u64(), "{estimate}");
-            assert!(counts >= reports - 5 && told.len() >= 2, "{estimate}");
+            assert!(counts + 4 >= reports && told.len() >= 2, "{estimate}");
         }
     }
 }
