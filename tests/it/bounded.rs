@@ -3,12 +3,14 @@
 
 use crate::desk::{SUMMARY, Session, answered, filler, overflowing};
 use proptest::prelude::*;
+use std::cell::Cell;
+use threadhold::engine::compact::compose::Desk;
 use threadhold::engine::compact::ladder::{self, Outcome, Step};
 use threadhold::engine::compact::policy::presets;
 use threadhold::engine::compact::record::{Mode, Trigger};
 use threadhold::engine::compact::trigger::{self, Attempts, Next};
 use threadhold::engine::message::NewMessage;
-use threadhold::engine::tokens::QuarterOfChars;
+use threadhold::engine::tokens::{QuarterOfChars, TokenCount};
 use threadhold::model::overflow;
 
 /// What a session does before each call of its model; the distance between limit and target, where it compacted.
@@ -88,6 +90,59 @@ fn p3_a_prompt_that_stays_near_its_limit_is_not_compacted_at_each_turn() {
         made
     };
     assert!(run(None) < run(Some(0)), "{} and {}", run(None), run(Some(0)));
+}
+
+/// Counts what is tokenised, in bytes.
+#[derive(Default)]
+struct Metered(Cell<usize>);
+
+impl TokenCount for Metered {
+    fn name(&self) -> &str {
+        QuarterOfChars.name()
+    }
+
+    fn count(&self, text: &str) -> u32 {
+        self.0.set(self.0.get() + text.len());
+        QuarterOfChars.count(text)
+    }
+}
+
+/// Promise P11: what a compaction tokenises follows its prompt, not the session behind it; to decide that one is due
+/// takes nothing but counts that are there.
+#[test]
+fn p11_a_compaction_counts_as_much_after_two_thousand_rounds_as_in_the_first_five_hundred() {
+    for policy in [presets::DEFAULT, presets::ROUNDS, presets::SYSTEM_TAIL] {
+        let name = policy.name.clone();
+        let mut session = Session::new(16_000);
+        session.policy = policy;
+        // What each compaction tokenised, with the round that it came after.
+        let mut counted: Vec<(usize, usize)> = Vec::new();
+        for n in 0..2000 {
+            if n % 25 == 0 {
+                session.transcript.append_turn(NewMessage::user(&format!("go on {n}")), &QuarterOfChars);
+            }
+            session.reads(&format!("src/part_{}.rs", n % 97), 600);
+            if n % 4 > 0 || session.render().is_ok() {
+                continue;
+            }
+            let metered = Metered::default();
+            let Step::Accepted(record) = ladder::start(Desk { counter: &metered, ..session.desk() }, false)
+            else {
+                panic!("{name}: no model is needed")
+            };
+            counted.push((n, metered.0.get()));
+            session.transcript.record(*record);
+        }
+        let most = |rounds: std::ops::Range<usize>| {
+            let of = counted.iter().filter(|(n, _)| rounds.contains(n));
+            of.map(|(_, bytes)| *bytes).max().unwrap_or_default()
+        };
+        let (early, late) = (most(0..500), most(1500..2000));
+        assert!(
+            early > 0 && late <= early + early / 4,
+            "{name}: {early} bytes at first, {late} later: {counted:?}"
+        );
+    }
 }
 
 #[test]
