@@ -131,7 +131,7 @@ fn p11_a_compaction_tokenises_a_few_prompts_however_long_the_session() {
             session.transcript.record(*record);
             made += 1;
         }
-        assert!(made >= 40, "{name}: {made}");
+        assert!(made >= 30, "{name}: {made}");
     }
 }
 
