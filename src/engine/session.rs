@@ -93,7 +93,6 @@ pub struct Session {
     settings: Settings,
     transcript: Transcript,
     fixed: Fixed,
-    read: prefix::Read,
     /// How each turn of the transcript ended, by its place.
     turns: Vec<TurnRow>,
     state: State,
@@ -209,7 +208,6 @@ impl Session {
             settings,
             transcript,
             fixed: Fixed::default(),
-            read: prefix::Read::default(),
             turns,
             state: State::Resting(Rest::Idle),
             events: Ring::default(),
@@ -304,7 +302,6 @@ impl Session {
             Input::Expired(Timer::Idle) => step.idled(),
             Input::Reviewed(review) => step.reviewed(review),
             Input::Settings(settings) => step.take_settings(*settings),
-            Input::Background(background) => step.take_background(*background),
             Input::Scope(scope) => step.take_scope(scope),
             Input::Instructions(files) => step.take_instructions(files),
             Input::Attach(attachments) => step.attach_later(attachments),

@@ -17,7 +17,7 @@ use threadhold::engine::message::{Body, NewMessage, ToolCall};
 use threadhold::engine::prompt::coverage::coverage;
 use threadhold::engine::prompt::item::{Approval, Channel, Item, Role, Shown, Tool};
 use threadhold::engine::prompt::linearize::{join_neighbours, pair_faults};
-use threadhold::engine::prompt::order::{Background, SystemText};
+use threadhold::engine::prompt::order::SystemText;
 use threadhold::engine::prompt::system::{CallerSection, Fixed, OnOverflow, Place};
 use threadhold::engine::prompt::{self, KEEP, Prompt};
 use threadhold::engine::tokens::QuarterOfChars;
@@ -50,10 +50,8 @@ fn fixed(policy: &Policy) -> Fixed {
         toolkit_hints: Some("A debugger is there for the asking.".into()),
         project: Some("The project is /code/parser.".into()),
         instruction_files: Some("AGENTS.md: no regex.".into()),
-        background: Background {
-            core_memories: Some("The user likes short answers.".into()),
-            key_reminder: Some("Never push by yourself.".into()),
-        },
+        core_memories: Some("The user likes short answers.".into()),
+        key_reminder: Some("Never push by yourself.".into()),
     };
     let section = |place, name: &str| CallerSection {
         place,

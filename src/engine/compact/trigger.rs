@@ -6,7 +6,7 @@ use super::record::{Compaction, Mode, Trigger};
 use super::slice;
 use crate::engine::id::Ordinal;
 use crate::engine::prompt::{self, BudgetExceeded, Prompt, Source};
-use crate::engine::transcript::Transcript;
+use crate::engine::transcript::{Transcript, Turn};
 use serde::{Deserialize, Serialize};
 
 /// What a prompt needs before it goes out.
@@ -155,16 +155,18 @@ fn is_worth_it(source: Source<'_>, policy: &Policy, tokens: u32) -> bool {
 }
 
 /// User turns that a prompt shows as they were said.
-fn shown_turns(transcript: &Transcript) -> u32 {
+pub fn shown_turns(transcript: &Transcript) -> u32 {
     let resume = resume_at(transcript);
-    let shown = transcript.turns().iter().filter(|turn| turn.first >= resume && !turn.requests.is_empty());
-    u32::try_from(shown.count()).unwrap_or(u32::MAX)
+    let is_shown =
+        |turn: &&Turn| turn.first >= resume && turn.requests.iter().any(|ord| !transcript.is_excluded(*ord));
+    u32::try_from(transcript.turns().iter().filter(is_shown).count()).unwrap_or(u32::MAX)
 }
 
 /// Messages that a prompt shows as they were said.
-fn shown_messages(transcript: &Transcript) -> u32 {
-    let shown = transcript.range(resume_at(transcript), Ordinal(u32::MAX));
-    u32::try_from(shown.iter().filter(|message| !message.is_hidden()).count()).unwrap_or(u32::MAX)
+pub fn shown_messages(transcript: &Transcript) -> u32 {
+    let messages = transcript.range(resume_at(transcript), Ordinal(u32::MAX)).iter();
+    let shown = messages.filter(|message| !message.is_hidden() && !transcript.is_excluded(message.ord));
+    u32::try_from(shown.count()).unwrap_or(u32::MAX)
 }
 
 fn resume_at(transcript: &Transcript) -> Ordinal {

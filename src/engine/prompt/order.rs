@@ -205,13 +205,6 @@ pub struct SystemText {
     pub project: Option<Text>,
     /// Instruction files of the workspace.
     pub instruction_files: Option<Text>,
-    /// What is read from elsewhere.
-    pub background: Background,
-}
-
-/// Texts that are no settings: they are read, and change without anybody's word.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Background {
     /// What is remembered from other sessions, within its budget.
     pub core_memories: Option<Text>,
     /// The few memories that matter most.
@@ -249,8 +242,8 @@ impl SystemText {
             Named::ToolkitHints => self.toolkit_hints.clone(),
             Named::Project => self.project.clone(),
             Named::InstructionFiles => self.instruction_files.clone(),
-            Named::CoreMemories => self.background.core_memories.clone(),
-            Named::KeyReminder => self.background.key_reminder.clone(),
+            Named::CoreMemories => self.core_memories.clone(),
+            Named::KeyReminder => self.key_reminder.clone(),
             Named::ToolGuidelines | Named::Callers => None,
         }
     }

@@ -37,6 +37,13 @@ pub(super) struct Begin {
     pub then: Then,
 }
 
+impl Begin {
+    /// One that nobody asked for in words, and that no prompt is too large for.
+    pub fn new(trigger: Trigger, then: Then) -> Self {
+        Self { trigger, focus: None, again: Again::default(), exceeded: None, then }
+    }
+}
+
 /// Why a compaction that nobody needs is not made.
 const NOTHING_GAINED: &str = "nothing would be gained: the prompt is small, or all of it must stay";
 
@@ -68,8 +75,7 @@ impl Step<'_> {
             Ok(again) => again,
             Err(refusal) => return self.reply(reply, Err(refusal)),
         };
-        let begin =
-            Begin { trigger: Trigger::Manual, focus, again, exceeded: None, then: Then::Report(reply) };
+        let begin = Begin { focus, again, ..Begin::new(Trigger::Manual, Then::Report(reply)) };
         if preview {
             return self.preview(reply, begin);
         }
@@ -331,9 +337,9 @@ impl Step<'_> {
         }
         let record = self.commit(record, None);
         if let Ok((budget, _)) = self.terms(&job) {
-            self.show_background_within(budget);
-            self.remember_compaction(&record, budget);
+            self.renew_within(budget);
         }
+        self.remember_compaction(&record);
         self.finish(job, End::Made(Box::new(record)));
     }
 

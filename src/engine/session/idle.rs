@@ -6,7 +6,6 @@ use super::compaction::Begin;
 use super::effect::Effect;
 use super::input::Timer;
 use super::state::Then;
-use super::undo::Again;
 use crate::engine::compact::record::Trigger;
 use crate::engine::compact::trigger;
 use crate::engine::prompt::Source;
@@ -47,12 +46,6 @@ impl Step<'_> {
         if !may_begin || !trigger::idles(policy, silent) || !trigger::may_shrink(source, policy) {
             return;
         }
-        self.begin_compaction(Begin {
-            again: Again::default(),
-            trigger: Trigger::Idle,
-            focus: None,
-            exceeded: None,
-            then: Then::Rest,
-        });
+        self.begin_compaction(Begin::new(Trigger::Idle, Then::Rest));
     }
 }

@@ -13,7 +13,6 @@ use crate::engine::memory::Memory;
 use crate::engine::message::attachment::Attachment;
 use crate::engine::message::{Content, NewMessage, Text, ToolResult};
 use crate::engine::prompt::item::Tool;
-use crate::engine::prompt::order::Background;
 use crate::engine::prompt::pins::Pinned;
 use crate::engine::prompt::request::{Answer, Failure};
 use crate::engine::prompt::system::CallerSection;
@@ -52,8 +51,6 @@ pub enum Input {
     Expired(Timer),
     /// The settings that all sessions share changed.
     Settings(Box<Settings>),
-    /// Instruction files or memories were read.
-    Background(Box<Background>),
     /// What background sessions share changed, or was read for the first time.
     Scope(Arc<Scope>),
     /// Instruction files of the workspace were read: the path of each, and what it holds where there is one.

@@ -1,14 +1,12 @@
 //! Memories of the session's workspace in its prompts (source: 000, 001): when what is frozen of them is read again, what
 //! stands with a message, and what the session is remembered by. What they say is `engine::memory`'s.
 
+use super::Step;
 use super::effect::{Effect, Memorize};
-use super::{Session, Step};
 use crate::engine::compact::record::{Compaction, Status};
 use crate::engine::memory::{Memory, MemoryPatch, SESSION_SUMMARY, knowledge, remembered};
 use crate::engine::message::Content;
 use crate::engine::message::attachment::Attachment;
-use crate::engine::prompt::{Source, draft};
-use crate::engine::settings::Budget;
 use std::sync::Arc;
 
 /// The name of what stands with a message.
@@ -57,9 +55,8 @@ impl Step<'_> {
         changed
     }
 
-    /// A compaction was accepted: its summary is remembered, and the memories are read again where the prompt still fits
-    /// with them.
-    pub(super) fn remember_compaction(&mut self, record: &Compaction, budget: Budget) {
+    /// A compaction was accepted: the workspace remembers what it sums up.
+    pub(super) fn remember_compaction(&mut self, record: &Compaction) {
         if let Some(narrative) = record.narrative.clone().filter(|_| self.session.settings.memory.summaries) {
             let id = format!("summary:{}", record.id);
             let memory = MemoryPatch {
@@ -70,17 +67,6 @@ impl Step<'_> {
             };
             self.effects.push(Effect::Memorize(Box::new(Memorize { id, memory })));
         }
-        let before = self.session.head.prefix.remembered.clone();
-        if !self.read_memories() {
-            return;
-        }
-        let Session { transcript, fixed, .. } = &*self.session;
-        let prompt = draft(Source { transcript, fixed, budget }, transcript.in_force());
-        if prompt.tokens > prompt.limit {
-            self.session.head.prefix.remembered = before;
-            return self.session.freeze(self.around.counter);
-        }
-        self.write_head();
     }
 
     /// What memories say to a request: it stands with the request from now on (source: 001).

@@ -5,7 +5,6 @@ use super::compaction::Begin;
 use super::effect::Refusal;
 use super::state::{Rest, Then};
 use super::stored::{LearnedLimit, TurnStatus};
-use super::undo::Again;
 use super::usage::read_exceeded;
 use super::{Session, Step};
 use crate::engine::compact::record::Trigger;
@@ -81,11 +80,8 @@ impl Step<'_> {
         match prompt::render(source) {
             // What was learned is obeyed by every prompt, so this one is over it.
             Err(exceeded) => self.begin_compaction(Begin {
-                again: Again::default(),
-                trigger: Trigger::ProviderOverflow,
-                focus: None,
                 exceeded: Some(read_exceeded(exceeded, scale)),
-                then: Then::Generate,
+                ..Begin::new(Trigger::ProviderOverflow, Then::Generate)
             }),
             Ok(_) => self.fail(Refusal::Provider { cause: "contextOverflow", why }),
         }

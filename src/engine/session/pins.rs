@@ -31,7 +31,7 @@ impl Session {
     /// for something to talk about.
     pub(super) fn most_pinned(&self) -> Result<u32, Refusal> {
         let before = self.fixed.tokens() - self.fixed.pins.tokens();
-        Ok(self.budget_now()?.limit.saturating_sub(before) / 2)
+        Ok(self.budget()?.limit.saturating_sub(before) / 2)
     }
 
     /// The pins with these among them; what is pinned already stays as it is.

@@ -13,7 +13,6 @@ use super::settings::{ModelFacts, most_result};
 use super::state::{Rendering, Rest, State, Then};
 use super::stored::{TurnRow, TurnStatus, Write};
 use super::turn::summary_failed;
-use super::undo::Again;
 use super::usage::{read_exceeded, read_prompt};
 use crate::engine::compact::metadata::metadata;
 use crate::engine::compact::record::{Compaction, Trigger};
@@ -76,7 +75,7 @@ impl Step<'_> {
             }
         };
         let then = Then::Render(Box::new(rendering));
-        self.begin_compaction(Begin { trigger, focus: None, again: Again::default(), exceeded, then });
+        self.begin_compaction(Begin { exceeded, ..Begin::new(trigger, then) });
     }
 
     /// Results that a render brings are shown under its own limit and its own model's window.

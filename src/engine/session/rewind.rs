@@ -382,12 +382,11 @@ impl Step<'_> {
         self.session.head.prefix.pins.clear();
         self.session.count_pins(self.around.counter);
         self.session.head.generation = self.session.transcript.generation();
-        self.show_background();
         if self.session.head.title_from != Some(TitleFrom::Client) {
             self.session.head.title = None;
             self.session.head.title_from = None;
         }
-        self.read_memories();
+        self.renew();
         if let Some(fork) = &fork {
             self.cut_off(Ordinal(0), fork, &void);
         } else {

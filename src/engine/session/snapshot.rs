@@ -11,6 +11,7 @@ use super::stored::{Head, TurnStatus};
 use super::usage::{Estimate, read_prompt};
 use crate::engine::compact::metadata::{SummaryMetadata, metadata};
 use crate::engine::compact::record::{Compaction, Mode, Status, Trigger};
+use crate::engine::compact::trigger;
 use crate::engine::delta::Draft;
 use crate::engine::id::{CallId, MessageId, Time};
 use crate::engine::message::{Body, Message, Usage};
@@ -19,7 +20,6 @@ use crate::engine::prompt::item::Channel;
 use crate::engine::prompt::{self, Cut};
 use crate::engine::settings::PerMille;
 use crate::engine::transcript::Round;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A session as it is.
@@ -226,7 +226,7 @@ impl Session {
     /// The context as figures, over its limit or not.
     pub(super) fn inspect(&self, counter: &str, now: Time) -> Option<Inspection> {
         let scale = self.scale(&self.settings.model);
-        let budget = self.budget_in(scale, &self.settings.model, None).ok()?;
+        let budget = self.budget().ok()?;
         let source = prompt::Source { transcript: &self.transcript, fixed: &self.fixed, budget };
         let in_force = self.transcript.in_force();
         let drafted = prompt::draft(source, in_force);
@@ -254,9 +254,8 @@ impl Session {
     /// How near each trigger is for this prompt.
     fn nearness(&self, prompt: &prompt::Prompt, now: Time) -> Vec<Nearness> {
         let triggers = self.settings.policy.triggers;
-        let shown: BTreeSet<_> =
-            prompt.items.iter().flat_map(|item| &item.sources).map(|source| source.ord).collect();
-        let turns = self.transcript.turns().iter().filter(|turn| shown.contains(&turn.first)).count();
+        let (turns, messages) =
+            (trigger::shown_turns(&self.transcript), trigger::shown_messages(&self.transcript));
         let idle = now.0.saturating_sub(self.head.updated_at.0) / 1000;
         let share = |of: Option<PerMille>| of.map(|share| u64::from(share.of(prompt.limit)));
         let tokens = u64::from(prompt.tokens);
@@ -265,8 +264,8 @@ impl Session {
             near(Trigger::BudgetExceeded, Measure::Tokens, tokens, Some(u64::from(prompt.limit))),
             near(Trigger::PreTurnTokens, Measure::Tokens, tokens, share(triggers.pre_turn)),
             near(Trigger::Background, Measure::Tokens, tokens, share(triggers.background)),
-            near(Trigger::UserTurns, Measure::Turns, turns as u64, triggers.user_turns.map(u64::from)),
-            near(Trigger::Messages, Measure::Messages, shown.len() as u64, triggers.messages.map(u64::from)),
+            near(Trigger::UserTurns, Measure::Turns, turns.into(), triggers.user_turns.map(u64::from)),
+            near(Trigger::Messages, Measure::Messages, messages.into(), triggers.messages.map(u64::from)),
             near(Trigger::Idle, Measure::Seconds, idle, triggers.idle_secs.map(u64::from)),
         ]
     }

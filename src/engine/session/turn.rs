@@ -8,7 +8,6 @@ use super::queue::{Accepted, Done};
 use super::settings::ModelFacts;
 use super::state::{Rest, State, Streaming, Then};
 use super::stored::{Driver, TurnStatus};
-use super::undo::Again;
 use super::usage::{read_exceeded, read_prompt};
 use super::{Session, Step};
 use crate::engine::compact::record::{Compaction, Mode};
@@ -31,7 +30,7 @@ impl Step<'_> {
             return self.put_in(start, promised);
         }
         self.close_running();
-        self.background_of_turn();
+        self.renew_for_turn();
         let new = self.request(start);
         let (transcript, counter) = (&mut self.session.transcript, self.around.counter);
         let ord = match promised {
@@ -107,7 +106,7 @@ impl Step<'_> {
     fn go_on_with(&mut self, before: Before) {
         let model = self.session.settings.model.clone();
         let scale = self.session.scale(&model);
-        let budget = match self.session.budget_in(scale, &model, None) {
+        let budget = match self.session.budget() {
             Ok(budget) => budget,
             Err(error) => return self.fail(error),
         };
@@ -126,26 +125,14 @@ impl Step<'_> {
         match (next.read(scale), before) {
             (Next::Send(prompt), before) => self.ask_for_answer(*prompt, scale, !before.failed()),
             (Next::Try(trigger, _), Before::Nothing) => {
-                self.begin_compaction(Begin {
-                    trigger,
-                    focus: None,
-                    again: Again::default(),
-                    exceeded: None,
-                    then,
-                });
+                self.begin_compaction(Begin::new(trigger, then));
             }
             (Next::Try(_, prompt), before) => self.ask_for_answer(*prompt, scale, !before.failed()),
             (Next::Must(_, exceeded), Before::Made { .. }) | (Next::Refuse(exceeded), _) => {
                 self.fail(exceeded)
             }
             (Next::Must(trigger, exceeded), Before::Nothing | Before::Tried { .. }) => {
-                self.begin_compaction(Begin {
-                    trigger,
-                    focus: None,
-                    again: Again::default(),
-                    exceeded: Some(exceeded),
-                    then,
-                });
+                self.begin_compaction(Begin { exceeded: Some(exceeded), ..Begin::new(trigger, then) });
             }
         }
     }

@@ -19,7 +19,7 @@ use crate::engine::prompt::item::SectionSize;
 use crate::engine::prompt::pins::{Pinned, Pins};
 use crate::engine::prompt::system::Fixed;
 use crate::engine::prompt::{self, Prompt, Source};
-use crate::engine::settings::{Budget, SettingsError};
+use crate::engine::settings::Budget;
 use crate::engine::tokens::TokenCount;
 use crate::engine::transcript::{Round, Transcript, Turn};
 use std::collections::{BTreeMap, BTreeSet};
@@ -118,12 +118,6 @@ impl Session {
         }
     }
 
-    /// What the next prompt may weigh, in raw tokens.
-    pub(super) fn budget_now(&self) -> Result<Budget, SettingsError> {
-        let model = &self.settings.model;
-        self.budget_in(self.scale(model), model, None)
-    }
-
     /// What another status of some records means for the next prompt.
     fn drafted(&self, changes: &BTreeMap<CompactionId, Status>, budget: Budget) -> Prompt {
         let mut transcript = self.transcript.clone();
@@ -134,7 +128,7 @@ impl Session {
 
     /// What can be done where the prompt without this record does not fit.
     fn ways_on(&self, record: &Compaction, without: &Prompt) -> Result<Vec<Way>, Refusal> {
-        let budget = self.budget_now()?;
+        let budget = self.budget()?;
         let with = self.drafted(&BTreeMap::new(), budget);
         let shown = |prompt: &Prompt| -> BTreeSet<Ordinal> {
             prompt.items.iter().flat_map(|item| &item.sources).map(|source| source.ord).collect()
@@ -314,7 +308,7 @@ impl Step<'_> {
         if let Some(replaced) = replaced.filter(comes_back) {
             changes.insert(replaced.id.clone(), Status::InForce);
         }
-        let without = session.drafted(&changes, session.budget_now()?);
+        let without = session.drafted(&changes, session.budget()?);
         if without.tokens > without.limit {
             let ways = session.ways_on(record, &without)?;
             let without = read_prompt(without, session.scale(&session.settings.model));
@@ -405,7 +399,7 @@ impl Step<'_> {
         make: impl FnOnce(Desk<'_>, &Session) -> Result<Compaction, Refusal>,
     ) -> Result<Compaction, Refusal> {
         let session = &*self.session;
-        let budget = session.budget_now()?;
+        let budget = session.budget()?;
         let source = Source { transcript: &session.transcript, fixed: &session.fixed, budget };
         let tokens_before = prompt::draft(source, session.transcript.in_force()).tokens;
         let policy = &session.settings.policy;

@@ -85,21 +85,24 @@ impl Step<'_> {
 
 /// A prompt with its figures as they are read. Its items stay raw.
 pub(super) fn read_prompt(mut prompt: Prompt, scale: Scale) -> Prompt {
-    let raw: Vec<u32> = prompt.plan.sections.iter().map(|section| section.tokens).collect();
-    for (section, tokens) in prompt.plan.sections.iter_mut().zip(scale.read_parts(&raw)) {
-        section.tokens = tokens;
-    }
+    read_each(prompt.plan.sections.iter_mut().map(|section| &mut section.tokens), scale);
     prompt.tokens = scale.read(prompt.tokens);
     prompt.limit = scale.read(prompt.limit);
     prompt
 }
 
+/// Sections of one prompt: they add up to it as it is read.
+fn read_each<'a>(sections: impl Iterator<Item = &'a mut u32>, scale: Scale) {
+    let sections: Vec<&mut u32> = sections.collect();
+    let raw: Vec<u32> = sections.iter().map(|tokens| **tokens).collect();
+    for (section, tokens) in sections.into_iter().zip(scale.read_parts(&raw)) {
+        *section = tokens;
+    }
+}
+
 /// An overflow with its figures as they are read.
 pub(super) fn read_exceeded(mut exceeded: BudgetExceeded, scale: Scale) -> BudgetExceeded {
-    let raw: Vec<u32> = exceeded.sections.iter().map(|section| section.tokens).collect();
-    for (section, tokens) in exceeded.sections.iter_mut().zip(scale.read_parts(&raw)) {
-        section.tokens = tokens;
-    }
+    read_each(exceeded.sections.iter_mut().map(|section| &mut section.tokens), scale);
     exceeded.needed = scale.read(exceeded.needed);
     exceeded.limit = scale.read(exceeded.limit);
     exceeded

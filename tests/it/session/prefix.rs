@@ -3,10 +3,13 @@
 use super::bench::{Bench, settings, text};
 use threadhold::engine::compact::policy::LAST_TURNS;
 use threadhold::engine::compact::record::Placement;
+use threadhold::engine::id::Time;
+use threadhold::engine::memory::{Memory, MemoryPatch};
 use threadhold::engine::message::Text;
 use threadhold::engine::prompt::item::{Item, Role};
-use threadhold::engine::prompt::order::{Background, SystemPrompt, SystemText};
+use threadhold::engine::prompt::order::{SystemPrompt, SystemText};
 use threadhold::engine::session::input::Input;
+use threadhold::engine::session::memories::MemorySettings;
 use threadhold::engine::session::settings::Settings;
 use threadhold::engine::session::stored::Driver;
 
@@ -64,19 +67,20 @@ fn a_setting_of_the_system_text_holds_from_the_next_prompt_on() {
 #[test]
 fn what_is_read_from_elsewhere_waits_where_the_prefix_is_frozen() {
     for (when, shown) in [(SystemPrompt::Frozen, "one"), (SystemPrompt::PerTurn, "two")] {
-        let settings = Settings { system_prompt: when, policy: LAST_TURNS, ..settings() };
+        let memory = MemorySettings { core: Some(500), ..MemorySettings::default() };
+        let settings = Settings { system_prompt: when, policy: LAST_TURNS, memory, ..settings() };
         let mut bench = Bench::with(Driver::Sidecar, settings, Vec::new());
-        let read = |memories: &str| {
-            let core_memories = Some(memories.into());
-            Input::Background(Box::new(Background { core_memories, ..Background::default() }))
+        let read = |text: &str| {
+            let patch = MemoryPatch { text: Some(text.into()), ..MemoryPatch::default() };
+            Input::Memories(Memory::new("m", patch, Time(0)).into_iter().collect())
         };
         bench.step(read("one"));
         bench.asks("go");
-        assert!(of_system(&bench)[0].ends_with("one"));
+        assert!(of_system(&bench)[0].contains("one"));
         bench.step(read("two"));
         bench.says("done", &[]);
         bench.asks("again");
-        assert!(of_system(&bench)[0].ends_with(shown), "{when:?}");
+        assert!(of_system(&bench)[0].contains(shown), "{when:?}");
     }
 }
 
