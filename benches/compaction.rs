@@ -68,7 +68,8 @@ impl Session {
         loop {
             session.round(n);
             n += 1;
-            let is_over = prompt::render(session.source()).is_err();
+            // Not before it matters: a prompt of thousands of rounds is no small thing to make.
+            let is_over = (compacts || n >= rounds) && prompt::render(session.source()).is_err();
             if n >= rounds && is_over {
                 return session;
             }
