@@ -221,7 +221,7 @@ pub fn replay(
             replayed.renders += 1;
         }
         if let Entry::Message(message) = entry {
-            replayed.estimates.answered(message);
+            replayed.estimates.answered(message, replayed.transcript.turns().len());
         }
         let known = replayed.transcript.messages().len();
         entry.clone().append_to(&mut replayed.transcript, &metered);

@@ -7,7 +7,7 @@ use super::main_loop::{MainLoop, Slot, wire};
 use super::stores;
 use crate::engine::id::{CompactionId, MessageId, Ordinal, PinId, SessionId};
 use crate::engine::prompt::pins::Pinned;
-use crate::engine::search::{self, Found, Hit, Query, Words};
+use crate::engine::search::{self, Found, HITS, Hit, Query, Words};
 use crate::engine::session::input::{Command, Compact, ReplyTo};
 use crate::engine::session::ledger::{LedgerQuery, NoCursor};
 use crate::engine::session::recall::Recall;
@@ -81,8 +81,6 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Context) -> Result<(), 
 /// Bytes of a recall where nobody says how many.
 const RECALL: usize = 256 * 1024;
 
-/// Messages of a search where nobody says how many.
-const HITS: u32 = 20;
 /// The most that a search answers.
 const MOST_HITS: u32 = 100;
 
@@ -94,7 +92,7 @@ fn query(params: ContextSearchParams) -> Result<Query, ProtocolError> {
     Ok(Query {
         words: Words::of(&params.query),
         before: before.transpose()?,
-        limit: params.limit.unwrap_or(HITS).clamp(1, MOST_HITS) as usize,
+        limit: params.limit.map_or(HITS, |limit| limit.clamp(1, MOST_HITS) as usize),
         hidden: true,
     })
 }

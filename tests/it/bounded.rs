@@ -3,13 +3,14 @@
 
 use crate::desk::{SUMMARY, Session, answered, filler, overflowing};
 use proptest::prelude::*;
+use std::cell::Cell;
+use threadhold::engine::compact::compose::Desk;
 use threadhold::engine::compact::ladder::{self, Outcome, Step};
 use threadhold::engine::compact::policy::presets;
 use threadhold::engine::compact::record::{Mode, Trigger};
-use threadhold::engine::compact::slice;
 use threadhold::engine::compact::trigger::{self, Attempts, Next};
 use threadhold::engine::message::NewMessage;
-use threadhold::engine::tokens::QuarterOfChars;
+use threadhold::engine::tokens::{QuarterOfChars, TokenCount};
 use threadhold::model::overflow;
 
 /// What a session does before each call of its model; the distance between limit and target, where it compacted.
@@ -34,11 +35,10 @@ fn before_a_call(session: &mut Session, attempts: &mut Attempts, is_well: bool) 
         return None;
     };
     let limit = session.budget.limit;
-    let slice = slice::slice(session.source(), &session.policy).ok();
-    let target = slice.map_or(limit, |slice| desk.target(slice, &Default::default()));
     attempts.ended(&session.transcript, !matches!(record.mode, Mode::Full | Mode::Simple), &session.policy);
     record.trigger = trigger;
-    let target = target.max(record.tokens_after);
+    let target = record.target.expect("a rung aims at a size");
+    assert!(record.tokens_after <= target && target <= limit, "{} of {target}", record.tokens_after);
     session.transcript.record(*record);
     Some(limit - target.min(limit - 1))
 }
@@ -90,6 +90,49 @@ fn p3_a_prompt_that_stays_near_its_limit_is_not_compacted_at_each_turn() {
         made
     };
     assert!(run(None) < run(Some(0)), "{} and {}", run(None), run(Some(0)));
+}
+
+/// Counts what is tokenised, in bytes.
+#[derive(Default)]
+struct Metered(Cell<usize>);
+
+impl TokenCount for Metered {
+    fn name(&self) -> &str {
+        QuarterOfChars.name()
+    }
+
+    fn count(&self, text: &str) -> u32 {
+        self.0.set(self.0.get() + text.len());
+        QuarterOfChars.count(text)
+    }
+}
+
+/// Promise P11: what a compaction tokenises follows its prompt, not the session behind it.
+#[test]
+fn p11_a_compaction_tokenises_a_few_prompts_however_long_the_session() {
+    for policy in [presets::DEFAULT, presets::ROUNDS, presets::SYSTEM_TAIL] {
+        let name = policy.name.clone();
+        let mut session = Session::new(16_000);
+        session.policy = policy;
+        let mut made = 0;
+        for n in 0..2000 {
+            if n % 25 == 0 {
+                session.transcript.append_turn(NewMessage::user(&format!("go on {n}")), &QuarterOfChars);
+            }
+            session.reads(&format!("src/part_{n}.rs"), 600);
+            if n % 4 > 0 || session.render().is_ok() {
+                continue;
+            }
+            let metered = Metered::default();
+            let desk = Desk { counter: &metered, ..session.desk() };
+            let Step::Accepted(record) = ladder::start(desk, false) else { panic!("{name}: needs a model") };
+            let (counted, prompt) = (metered.0.get(), 4 * session.budget.limit as usize);
+            assert!(counted <= 4 * prompt, "{name}: {counted} bytes for {prompt} after {n} rounds");
+            session.transcript.record(*record);
+            made += 1;
+        }
+        assert!(made >= 30, "{name}: {made}");
+    }
 }
 
 #[test]

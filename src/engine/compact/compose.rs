@@ -92,6 +92,7 @@ impl Desk<'_> {
             excluded: previous.map(|p| p.excluded.clone()).unwrap_or_default(),
             tokens_before: self.tokens_before,
             tokens_after: 0,
+            target: None,
             estimator: self.counter.name().to_owned(),
             trigger: Trigger::BudgetExceeded,
             mode_requested: self.policy.summary_mode,
@@ -112,8 +113,9 @@ impl Desk<'_> {
         }
     }
 
-    /// The record with its size, if it brings the prompt to `most` tokens or less.
+    /// The record with its size, if it brings the prompt to `most` tokens or less, which it tells as its target.
     pub fn sized(&self, mut record: Compaction, most: u32) -> Option<Compaction> {
+        record.target = Some(most);
         record.tokens_after = prompt::draft(self.source, Some(&record)).tokens;
         (record.tokens_after <= most).then_some(record)
     }
@@ -423,6 +425,7 @@ impl Desk<'_> {
         };
         let start = first_with(for_ledger).or_else(|| first_with(0)).or(starts.last().copied())?;
         with_ledger(start)
+            .or_else(|| self.sized(bare(start), room.target))
             .or_else(|| self.sized(bare(start), limit))
             .or_else(|| self.sized(without_block(start), limit))
     }

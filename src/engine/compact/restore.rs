@@ -225,6 +225,7 @@ fn of_others(
         excluded: BTreeSet::new(),
         tokens_before: 0,
         tokens_after: 0,
+        target: None,
         estimator: with.counter.name().to_owned(),
         trigger: Trigger::Restored,
         mode_requested: ModeRequested::Auto,

@@ -135,9 +135,12 @@ impl Prepared {
         let with = Ingredients { narrative: Some(self.narrative.clone()), ..Ingredients::default() };
         let mut record = desk.with_block(self.mode, self.way.slice, &with)?;
         // What came while it was made counts, too: else the next compaction would be near (promise P3).
-        let newest = slice::slice(desk.source, desk.policy).ok();
-        if newest.is_some_and(|slice| record.tokens_after > desk.target(slice, &with)) {
-            return None;
+        if let Ok(newest) = slice::slice(desk.source, desk.policy) {
+            let target = desk.target(newest, &with);
+            if record.tokens_after > target {
+                return None;
+            }
+            record.target = Some(target);
         }
         record.model = Some(self.model.clone());
         record.input_truncated = self.input_truncated;
