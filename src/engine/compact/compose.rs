@@ -153,6 +153,18 @@ impl Desk<'_> {
     /// A record that covers the slice but a tail, with a block of all that fits. Nothing where that does not reach the
     /// target.
     pub fn with_block(&self, mode: Mode, slice: Slice, with: &Ingredients) -> Option<Compaction> {
+        self.with_block_until(mode, slice, slice.through, with)
+    }
+
+    /// The same where the narrative was made earlier: it stands for what was said up to `told`, and the rest of the slice
+    /// stays as it is.
+    pub fn with_block_until(
+        &self,
+        mode: Mode,
+        slice: Slice,
+        told: Ordinal,
+        with: &Ingredients,
+    ) -> Option<Compaction> {
         let room = self.room(slice, with)?;
         let names = self.names(slice, with);
         let narrative = with.narrative.as_deref().map_or(0, |text| self.counter.count(text));
@@ -161,10 +173,11 @@ impl Desk<'_> {
         let mut short = self.policy.short_tail.of(free);
         let mut best: Option<Compaction> = None;
         for _ in 0..TAIL_PASSES {
-            let tail = plan::tail(self.source, self.policy, slice, &room.words, (raw, short), self.counter);
+            let words = &room.words;
+            let tail = plan::tail(self.source, self.policy, slice, told, words, (raw, short), self.counter);
             let used = tail.tokens;
             let Some(record) = self.filled(mode, &room, tail, with, &names) else {
-                if best.is_some() || used == 0 {
+                if best.is_some() || (raw, short) == (0, 0) {
                     break;
                 }
                 // Beside a long narrative there may be no room for a tail at all.

@@ -8,13 +8,13 @@ mod last;
 use super::accept::Refusal;
 use super::compose::{Desk, Ingredients};
 use super::policy::Stage;
-use super::record::{Compaction, Fallback, Mode, ModeRequested, Strength};
+use super::record::{Compaction, Fallback, Mode, Strength};
 use super::slice::{self, Slice};
 use crate::engine::id::Ordinal;
 use crate::engine::prompt::limit;
 use crate::engine::prompt::request::{Completion, Request};
 use answer::Fingerprint;
-use asking::{ask_full, ask_simple};
+use asking::ask_model;
 use last::{by_dropping, without_model, without_slice};
 use std::collections::VecDeque;
 use thiserror::Error;
@@ -66,6 +66,8 @@ pub struct Waiting {
 struct Way {
     slice: Slice,
     reach: Reach,
+    /// Whether it was begun ahead of time, so that more may have been said than its slice knows of.
+    is_ahead: bool,
     /// Why earlier rungs did not serve.
     fallbacks: Vec<Fallback>,
     /// Whether the one request to shorten was made.
@@ -147,9 +149,19 @@ pub fn offer(desk: Desk<'_>, model: bool) -> Step {
     begin(desk, model, Reach::Model)
 }
 
-/// Starts one ahead of time. Its answer is kept, see [`Prepared::applied`].
+/// Starts one ahead of time. Its answer is kept, see [`Prepared::applied`]. None is made where rung 0 would do: that is
+/// tried first when room is needed, and it asks nobody.
 pub fn prepare(desk: Desk<'_>) -> Step {
-    begin(desk, true, Reach::Beside)
+    match asks_nobody(desk) {
+        true => Step::Refused(vec![fallback(Mode::LimitHistory, "old results can be shortened in time")]),
+        false => begin(desk, true, Reach::Beside),
+    }
+}
+
+/// Whether rung 0 brings the prompt to its target, so that nobody waits for a model.
+pub fn asks_nobody(desk: Desk<'_>) -> bool {
+    let slice = slice::slice(desk.source, desk.policy).ok().filter(|_| desk.policy.enabled);
+    slice.and_then(|slice| limit_history(desk, slice)).is_some()
 }
 
 /// Goes on after the user refused what this rung made, without any model: the next rung, where there is one.
@@ -202,18 +214,16 @@ fn begin(desk: Desk<'_>, model: bool, reach: Reach) -> Step {
             None => {}
         }
     }
-    if !model {
-        return without_model(desk, way);
-    }
-    match desk.policy.summary_mode {
-        ModeRequested::Simple => ask_simple(desk, way),
-        ModeRequested::Auto | ModeRequested::Full => ask_full(desk, way),
+    match model {
+        true => ask_model(desk, way),
+        false => without_model(desk, way),
     }
 }
 
 impl Way {
     fn new(slice: Slice, reach: Reach) -> Self {
-        Self { slice, reach, fallbacks: Vec::new(), was_shortened: false }
+        let is_ahead = reach == Reach::Beside;
+        Self { slice, reach, is_ahead, fallbacks: Vec::new(), was_shortened: false }
     }
 
     fn fell(&mut self, mode: Mode, reason: impl Into<String>) {

@@ -158,11 +158,12 @@ pub struct Tail {
 
 /// The newest rounds of the slice that fit: unchanged within `raw` tokens, with shortened results where that is too
 /// much, within `raw + short` tokens. Stops at the first that fits neither way, and at a user message that does not
-/// stay.
+/// stay. What was said after `told` stays unchanged in any case: no block stands for it.
 pub fn tail(
     source: Source<'_>,
     policy: &Policy,
     slice: Slice,
+    told: Ordinal,
     words: &UserWords,
     (raw, short): (u32, u32),
     counter: &dyn TokenCount,
@@ -170,10 +171,14 @@ pub fn tail(
     let transcript = source.transcript;
     let resume = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
     let mut tail = Tail { start: slice.through.next(), ..Tail::default() };
+    for segment in segments(transcript, resume.max(told.next()), slice.through).iter().rev() {
+        tail.tokens += if segment.is_user { 0 } else { segment.tokens(transcript, &BTreeMap::new()) };
+        tail.start = segment.first;
+    }
     if !slice.leaves_tail {
         return tail;
     }
-    let segments = segments(transcript, resume, slice.through);
+    let segments = segments(transcript, resume, slice.through.min(told));
     // The oldest round goes in any case: a block that stands for nothing is no compaction.
     let oldest = segments.iter().position(|segment| segment.round.is_some()).map_or(0, |at| at + 1);
     for segment in segments.get(oldest..).unwrap_or_default().iter().rev() {

@@ -98,6 +98,12 @@ impl Step<'_> {
                 self.tell(Phase::Started, &job, None, Some(job.reason()));
                 self.accept(record, job);
             }
+            // Nobody waits for a model where nobody needs one.
+            Some(running @ Background::Asking(_)) if self.at_desk(&job, ladder::asks_nobody) == Ok(true) => {
+                self.session.background = Some(running);
+                self.cancel_background();
+                return Some(job);
+            }
             Some(Background::Asking(running)) => {
                 let Compacting { call, mode, model, draft, waiting, .. } = *running;
                 self.tell(Phase::Started, &job, None, Some(job.reason()));
