@@ -7,6 +7,7 @@ mod last;
 
 use super::accept::Refusal;
 use super::compose::{Desk, Ingredients};
+use super::plan::Aim;
 use super::policy::Stage;
 use super::record::{Compaction, Fallback, Mode, Strength};
 use super::slice::{self, Slice};
@@ -18,6 +19,9 @@ use asking::ask_model;
 use last::{by_dropping, without_model, without_slice};
 use std::collections::VecDeque;
 use thiserror::Error;
+
+/// Why a compaction that nobody needs is not made.
+pub const NOTHING_GAINED: &str = "nothing would be gained: the prompt is small, or all of it must stay";
 
 /// Where a compaction stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -179,15 +183,19 @@ pub fn below(desk: Desk<'_>, refused: Mode) -> Step {
     }
 }
 
-/// The same record with a user's words as its narrative; why not, where they cannot be used.
+/// The same record with a user's words as its narrative; why not, where they cannot be used. It stands for what the user
+/// was shown that it stands for, whatever room the words take.
 pub fn edited(desk: Desk<'_>, record: &Compaction, text: &str) -> Result<Compaction, String> {
+    let is_summary = !matches!(record.mode, Mode::LimitHistory | Mode::Dropped);
+    let covers = record.covers.filter(|_| is_summary).ok_or("it has no text that could be changed")?;
     let (most, tokens) = (desk.source.budget.max_summary_tokens, desk.counter.count(text));
     if tokens > most {
         return Err(Refusal::TooLarge { tokens, most }.to_string());
     }
     let slice = slice::slice(desk.source, desk.policy).map_err(|nothing| nothing.reason())?;
     let with = Ingredients { narrative: Some(text.trim().to_owned()), ..Ingredients::default() };
-    let made = desk.with_block(record.mode, slice, &with).ok_or("the prompt would not reach its target")?;
+    let made = desk.with_same_span(record, covers, slice, &with);
+    let made = made.ok_or("the prompt would not reach its target")?;
     Ok(Compaction {
         fallbacks: record.fallbacks.clone(),
         model: record.model.clone(),
@@ -205,6 +213,9 @@ fn begin(desk: Desk<'_>, model: bool, reach: Reach) -> Step {
         Err(nothing) => return without_slice(desk, nothing, reach),
     };
     let mut way = Way::new(slice, reach);
+    if desk.aim == Aim::Summary && !desk.has_room(slice) {
+        return Step::Refused(vec![fallback(Mode::Full, NOTHING_GAINED)]);
+    }
     if reach != Reach::Beside {
         match limit_history(desk, slice) {
             Some(record) => return Step::Accepted(Box::new(record)),
@@ -215,7 +226,11 @@ fn begin(desk: Desk<'_>, model: bool, reach: Reach) -> Step {
         }
     }
     match model {
-        true => ask_model(desk, way),
+        true if desk.has_room(slice) => ask_model(desk, way),
+        true => {
+            way.fell(Mode::Full, "what must stay leaves no room for a summary");
+            without_model(desk, way)
+        }
         false => without_model(desk, way),
     }
 }

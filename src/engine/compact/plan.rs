@@ -1,14 +1,15 @@
 //! What a compaction may touch: the user messages that stay, the tail that stays, the target. How far it may reach is
 //! `slice`'s. Reads the transcript, writes nothing, asks nobody.
 
-use super::policy::Policy;
-use super::record::{Action, Anchor, Compaction, Span};
+use super::policy::{Policy, Retention, Stage};
+use super::record::{Action, Anchor, Compaction, Span, Trigger};
 use super::slice::Slice;
 use crate::engine::id::{Ordinal, RoundId};
 use crate::engine::message::Message;
 use crate::engine::prompt::Source;
 use crate::engine::prompt::limit;
 use crate::engine::prompt::segment::segments;
+use crate::engine::settings::PerMille;
 use crate::engine::tokens::TokenCount;
 use crate::engine::transcript::{Transcript, Turn};
 use std::collections::{BTreeMap, BTreeSet};
@@ -113,6 +114,56 @@ pub struct Room {
     pub target: u32,
     /// `target` less `fixed`, in tokens.
     pub space: u32,
+}
+
+/// What a compaction is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aim {
+    /// Room for what comes, below the limit.
+    Room,
+    /// A summary in the place of what is shown now, however much room there is: somebody asked for it, or counts what is
+    /// shown, or nobody speaks any more.
+    Summary,
+}
+
+impl Aim {
+    /// What a compaction is for that this starts.
+    pub fn of(trigger: Trigger) -> Self {
+        match trigger {
+            Trigger::Manual | Trigger::Idle | Trigger::UserTurns | Trigger::Messages => Self::Summary,
+            Trigger::BudgetExceeded
+            | Trigger::ProviderOverflow
+            | Trigger::PreTurnTokens
+            | Trigger::Background
+            | Trigger::ModelChanged
+            | Trigger::Restored
+            | Trigger::Recorded => Self::Room,
+        }
+    }
+
+    /// The policy that serves it, for a prompt of so many tokens under this limit. Shortened results are no summary, and
+    /// a tail by weight is a share of what there is.
+    pub fn policy(self, mut policy: Policy, tokens: u32, limit: u32) -> Policy {
+        if self == Self::Summary {
+            policy.limit_history = Stage::Off;
+            if let Retention::TokenTail(share) = policy.retention {
+                let of_limit = u64::from(share.of(tokens.min(limit))) * 1000 / u64::from(limit.max(1));
+                let share = PerMille::new(u32::try_from(of_limit).unwrap_or(u32::MAX));
+                policy.retention = Retention::TokenTail(share);
+            }
+        }
+        policy
+    }
+}
+
+impl Room {
+    /// The same where a prompt of so many tokens is to become this share smaller; any smaller, where none is named. The
+    /// target is never above the usual one.
+    pub fn below(self, tokens: u32, share: Option<PerMille>) -> Self {
+        let free = tokens.saturating_sub(self.fixed);
+        let space = share.map_or(free.saturating_sub(1), |share| share.of(free)).min(self.space);
+        Self { target: self.fixed + space, space, ..self }
+    }
 }
 
 /// The room above what cannot be given up; nothing where that is over the limit by itself.
