@@ -93,6 +93,7 @@ const SEEN: &[&str] = &[
     "Undone",
     "Inspect done",
     "Recall done",
+    "Ledger done",
     "Search done",
     "Subscribe done",
     "Open done",
