@@ -33,6 +33,7 @@
 
 pub mod acceptance;
 mod attach;
+mod attempts;
 mod background;
 mod branch;
 pub mod breaks;
@@ -67,9 +68,9 @@ mod tools;
 mod turn;
 pub mod undo;
 pub mod usage;
+mod warning;
 
 use super::compact::record::Status;
-use super::delta::Draft;
 use super::id::{Ordinal, SessionId, Time, TurnId};
 use super::memory::Memory;
 use super::message::{Body, NewMessage, Text};
@@ -83,7 +84,7 @@ use input::{Input, ModelCallId, Render, ReplyTo, Timer};
 use queue::Queue;
 use recall::RECALL;
 use settings::Settings;
-use state::{Background, Rest, State};
+use state::{Background, Rest, State, Titling};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use stored::{Always, Head, Stored, TurnRow, TurnStatus, Write};
@@ -124,7 +125,7 @@ pub struct Session {
     /// What its workspace remembers, as it is now.
     memories: Arc<[Memory]>,
     /// The call of a model that is to name it, with what it said so far.
-    titling: Option<(ModelCallId, Draft)>,
+    titling: Option<Titling>,
     /// What the user is to see as soon as no answer is being given: the place of that is taken.
     notices: Vec<(&'static str, String)>,
     /// Renders that wait for the one that is being made; one at a time.

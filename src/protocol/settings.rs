@@ -345,7 +345,8 @@ pub struct Settings {
     /// Tools of the sidecar itself that the model is told of, by their names. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_tools: Option<Vec<String>>,
-    /// Milliseconds without a delta before a `model/complete` counts as failed. Default: 60,000.
+    /// Milliseconds without a delta before a `model/complete` counts as failed; a summary or a title may take five times
+    /// as long as a whole. Default: 60,000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_deadline_ms: Option<u64>,
     /// Milliseconds that a user has for `compaction/review`; then the compaction holds, marked as unreviewed. Default:

@@ -4,6 +4,7 @@
 use super::{Render, Watch};
 use crate::engine::compact::compose::{Desk, Ingredients};
 use crate::engine::compact::identifiers::identifiers;
+use crate::engine::compact::plan::Aim;
 use crate::engine::compact::policy::{Policy, WORDS_AND_LEDGER};
 use crate::engine::compact::record::{Compaction, Mode, Placement};
 use crate::engine::compact::slice;
@@ -195,6 +196,7 @@ impl Watch for Measure<'_> {
             counter: self.counter,
             tokens_before: record.tokens_before,
             focus: None,
+            aim: Aim::Room,
         };
         let slice = slice::slice(before, desk.policy).ok();
         let other = slice.and_then(|slice| desk.with_block(Mode::Ledger, slice, &Ingredients::default()));

@@ -421,6 +421,7 @@ fn inspected(session: &Session, layers: &Layers, inspection: Inspection) -> Cont
         pins: pins(session, session.pins()),
         triggers: inspection.triggers.iter().map(convert::trigger_state).collect(),
         usage: inspection.usage.map(Into::into),
+        learned_limit: inspection.learned_limit,
         settings: layers.sources(&session.head().workspace, &own, settings),
     }
 }

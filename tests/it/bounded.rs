@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use std::cell::Cell;
 use threadhold::engine::compact::compose::Desk;
 use threadhold::engine::compact::ladder::{self, Outcome, Step};
+use threadhold::engine::compact::plan::Aim;
 use threadhold::engine::compact::policy::presets;
 use threadhold::engine::compact::record::{Mode, Trigger};
 use threadhold::engine::compact::trigger::{self, Attempts, Next};
@@ -24,6 +25,9 @@ fn before_a_call(session: &mut Session, attempts: &mut Attempts, is_well: bool) 
     };
     let may_ask = attempts.may_ask(session.source(), &session.policy);
     let desk = session.desk();
+    let aim = if must_fit { Aim::Room } else { Aim::of(trigger) };
+    let policy = aim.policy(session.policy.clone(), desk.tokens_before, session.budget.limit);
+    let desk = Desk { policy: &policy, aim, ..desk };
     let mut step = if must_fit { ladder::start(desk, may_ask) } else { ladder::offer(desk, may_ask) };
     while let Step::Ask(ask) = step {
         let outcome = if is_well { answered(SUMMARY) } else { Outcome::Failed("away".into()) };
@@ -172,13 +176,14 @@ fn an_answer_that_only_acknowledges_or_says_more_than_it_stands_for_is_no_summar
     }
     let mut small = Session::new(4000);
     small.policy = session.policy.clone();
-    small.user("Hello.").says("Hi.").user("Go.").reads("a.rs", 12_000);
+    small.user("Hello.").says("Hi.").user("Go.").reads("a.rs", 2000);
     let long = SUMMARY.replace("half done", &filler("words", 900));
-    let step = small.descend(Some(&mut |_| answered(&long)));
-    let Step::Accepted(record) = step else { panic!("accepted") };
-    assert!(
-        record.fallbacks.iter().any(|fallback| fallback.reason.contains("larger than what it stands for"))
-    );
+    let mut step = ladder::offer(small.desk(), true);
+    while let Step::Ask(ask) = step {
+        step = ask.waiting.answer(small.desk(), "test", answered(&long));
+    }
+    let Step::Refused(fallbacks) = step else { panic!("refused: {step:?}") };
+    assert!(fallbacks.iter().any(|fallback| fallback.reason.contains("larger than what it stands for")));
 }
 
 #[test]
@@ -228,4 +233,24 @@ fn the_words_of_real_providers_tell_their_overflows() {
     for name in ["openai-error-quota.json", "openai-responses-rate-limit.sse", "openrouter-429.json"] {
         assert_eq!(overflow::told(&read(name)), None, "{name}");
     }
+}
+
+/// Each piece is a call that somebody waits for.
+#[test]
+fn p4_a_conversation_of_too_many_pieces_is_not_summed_up_piece_by_piece() {
+    let asked = |request: u32| {
+        let mut session = overflowing();
+        session.budget.summary_request = request;
+        let mut asked = 0;
+        let step = session.descend(Some(&mut |_| {
+            asked += 1;
+            answered(SUMMARY)
+        }));
+        let Step::Accepted(record) = step else { panic!("accepted: {step:?}") };
+        (asked, record.mode)
+    };
+    let all: Vec<_> = (1..60).map(|n| asked(n * 40)).collect();
+    assert!(all.iter().all(|(calls, _)| *calls <= 16), "{all:?}");
+    assert!(all.iter().any(|made| matches!(made, (2.., Mode::Simple))), "{all:?}");
+    assert!(all.contains(&(0, Mode::Ledger)), "{all:?}");
 }

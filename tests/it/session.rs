@@ -1,6 +1,8 @@
 //! The session machine without any shell: what a step must keep whatever happens. Writes go to a store in memory, and
 //! every session is opened again from it.
 
+mod ahead;
+mod asked_for;
 mod attached;
 pub(crate) mod bench;
 mod breaks;
@@ -22,6 +24,7 @@ mod shown;
 mod table;
 mod triggers;
 mod waiting;
+mod warned;
 
 use bench::{Bench, result, settings, text};
 use happening::happening;

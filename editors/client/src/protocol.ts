@@ -610,6 +610,11 @@ export interface ContextInspectResult {
   triggers: TriggerState[];
   /** What the model reported for its last answer. */
   usage?: Usage;
+  /**
+   * The most that the model's provider turned out to take, in tokens, where it found a prompt too large. It
+   * binds `limit` until the model, its window or the chat is another one.
+   */
+  learnedLimit?: number;
   /** Each setting with its value and who set it. */
   settings: SettingInForce[];
 }
@@ -3050,7 +3055,10 @@ export interface Settings {
   maxToolResultTokens?: number;
   /** Tools of the sidecar itself that the model is told of, by their names. Default: none. */
   ownTools?: string[];
-  /** Milliseconds without a delta before a `model/complete` counts as failed. Default: 60,000. */
+  /**
+   * Milliseconds without a delta before a `model/complete` counts as failed; a summary or a title may take
+   * five times as long as a whole. Default: 60,000.
+   */
   modelDeadlineMs?: number;
   /**
    * Milliseconds that a user has for `compaction/review`; then the compaction holds, marked as unreviewed.
@@ -3567,6 +3575,12 @@ export interface TriggerState {
   now: number;
   /** How much it starts at; missing where it is switched off. */
   at?: number;
+  /**
+   * New tokens that must come before it starts anything, however much there is: too little was said since
+   * the last compaction (see `minNewTokens`), or since one was refused, undone or came to nothing. Missing
+   * where nothing holds it back.
+   */
+  heldBackTokens?: number;
 }
 
 /**

@@ -5,7 +5,7 @@ use super::identifiers::{self, Place, Ranked, Seen};
 use super::known_tools::Kinds;
 use super::ledger::lines::List;
 use super::ledger::{Ledger, Reading};
-use super::plan::{self, Keep, Room, Tail, UserWords};
+use super::plan::{self, Aim, Keep, Room, Tail, UserWords};
 use super::policy::Policy;
 use super::record::{Action, Compaction, Mode, Span, Status, Strength, Trigger};
 use super::slice::Slice;
@@ -14,12 +14,15 @@ use crate::engine::id::Ordinal;
 use crate::engine::message::Message;
 use crate::engine::prompt::segment::segments;
 use crate::engine::prompt::{self, Source, limit};
+use crate::engine::settings::PerMille;
 use crate::engine::text::first_line;
 use crate::engine::tokens::{PER_MESSAGE, TokenCount};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How often what is left over is given to the tail.
 const TAIL_PASSES: u32 = 4;
+/// With fewer tokens to gain, or to fill, a block has no room for a narrative beside its own frame: no model is asked.
+const LEAST_SUMMARY: u32 = 200;
 
 /// What every rung works on.
 #[derive(Clone, Copy)]
@@ -34,6 +37,8 @@ pub struct Desk<'a> {
     pub tokens_before: u32,
     /// What a summary is to keep in view, in the words of who asked for it.
     pub focus: Option<&'a str>,
+    /// What it is for.
+    pub aim: Aim,
 }
 
 /// What a rung puts into its record beside what follows from the transcript.
@@ -55,12 +60,28 @@ struct Names<'a> {
 
 impl Desk<'_> {
     fn room(&self, slice: Slice, with: &Ingredients) -> Option<Room> {
+        // What a retention keeps by count is known; else the tail takes what the target leaves.
+        let share = slice.leaves_tail.then_some(self.policy.target_ratio);
+        self.room_of(slice, with, share)
+    }
+
+    /// The room, where a summary that was asked for makes the prompt this share smaller; any smaller, where none is named.
+    fn room_of(&self, slice: Slice, with: &Ingredients, share: Option<PerMille>) -> Option<Room> {
         let keep = if with.gives_up { Keep::CurrentOnly } else { Keep::Words };
         let transcript = self.source.transcript;
         let mut actions = transcript.in_force().map(|record| record.actions.clone()).unwrap_or_default();
         actions.extend(&with.newest);
         let after = plan::tokens_after(transcript, slice.through, &actions);
-        plan::room(self.source, self.policy, slice.through, after, keep)
+        let room = plan::room(self.source, self.policy, slice.through, after, keep)?;
+        Some(match self.aim {
+            Aim::Room => room,
+            Aim::Summary => room.below(self.tokens_before, share),
+        })
+    }
+
+    /// Whether a summary of this slice could be as long as the least that says anything.
+    pub fn has_room(&self, slice: Slice) -> bool {
+        self.room_of(slice, &Ingredients::default(), None).is_some_and(|room| room.space >= LEAST_SUMMARY)
     }
 
     /// Tokens that a prompt must not exceed after a compaction of this slice; none where what cannot be given up is
@@ -141,7 +162,49 @@ impl Desk<'_> {
     /// A record that covers the slice but a tail, with a block of all that fits. Nothing where that does not reach the
     /// target.
     pub fn with_block(&self, mode: Mode, slice: Slice, with: &Ingredients) -> Option<Compaction> {
+        self.with_block_until(mode, slice, slice.through, with)
+    }
+
+    /// The same where the narrative was made earlier: it stands for what was said up to `told`, and the rest of the slice
+    /// stays as it is.
+    pub fn with_block_until(
+        &self,
+        mode: Mode,
+        slice: Slice,
+        told: Ordinal,
+        with: &Ingredients,
+    ) -> Option<Compaction> {
         let room = self.room(slice, with)?;
+        let made = self.within(mode, slice, told, with, &room);
+        if made.is_some() || self.aim == Aim::Room {
+            return made;
+        }
+        // A summary that was asked for serves wherever the prompt becomes smaller at all.
+        self.within(mode, slice, told, with, &self.room_of(slice, with, None)?)
+    }
+
+    /// The same for exactly what a record covers, and what stays as it stays there.
+    pub fn with_same_span(
+        &self,
+        record: &Compaction,
+        covers: Span,
+        slice: Slice,
+        with: &Ingredients,
+    ) -> Option<Compaction> {
+        let room = self.room(slice, with)?;
+        let room = Room { target: room.target.max(record.tokens_after), ..room };
+        let tail = Tail { start: covers.to.next(), actions: record.actions.clone(), tokens: 0 };
+        self.filled(record.mode, &room, tail, with, &self.names(slice, with))
+    }
+
+    fn within(
+        &self,
+        mode: Mode,
+        slice: Slice,
+        told: Ordinal,
+        with: &Ingredients,
+        room: &Room,
+    ) -> Option<Compaction> {
         let names = self.names(slice, with);
         let narrative = with.narrative.as_deref().map_or(0, |text| self.counter.count(text));
         let free = room.space.saturating_sub(narrative);
@@ -149,10 +212,11 @@ impl Desk<'_> {
         let mut short = self.policy.short_tail.of(free);
         let mut best: Option<Compaction> = None;
         for _ in 0..TAIL_PASSES {
-            let tail = plan::tail(self.source, self.policy, slice, &room.words, (raw, short), self.counter);
+            let words = &room.words;
+            let tail = plan::tail(self.source, self.policy, slice, told, words, (raw, short), self.counter);
             let used = tail.tokens;
-            let Some(record) = self.filled(mode, &room, tail, with, &names) else {
-                if best.is_some() || used == 0 {
+            let Some(record) = self.filled(mode, room, tail, with, &names) else {
+                if best.is_some() || (raw, short) == (0, 0) {
                     break;
                 }
                 // Beside a long narrative there may be no room for a tail at all.

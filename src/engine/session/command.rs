@@ -212,6 +212,10 @@ impl Step<'_> {
         let old = std::mem::replace(&mut self.session.settings, settings);
         if old.model != self.session.settings.model {
             self.cancel_background();
+            self.forget_other_limit();
+        }
+        if old.policy != self.session.settings.policy && self.session.head.carried.held.take().is_some() {
+            self.write_head_as_it_was_used();
         }
         let new = &self.session.settings;
         let text = |of: &Settings| (of.system.clone(), of.policy.order.clone());

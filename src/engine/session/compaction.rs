@@ -6,17 +6,17 @@ use super::effect::{Answer, AskModel, Effect, Preview, Purpose, Refusal};
 use super::event::{CompactionUpdate, EventBody, Phase};
 use super::input::{Compact, ReplyTo, Timer};
 use super::settings::ModelFacts;
-use super::state::{Compacting, Job, Rest, State, Then};
+use super::state::{Compacting, Job, Patience, Rest, State, Then};
 use super::undo::Again;
 use super::usage::read_sizes;
 use super::{Session, Step};
 use crate::engine::compact::compose::Desk;
 use crate::engine::compact::known_tools::Kinds;
-use crate::engine::compact::ladder::{self, Ask, CannotFit, Outcome, Waiting};
+use crate::engine::compact::ladder::{self, Ask, CannotFit, NOTHING_GAINED, Outcome, Waiting};
 use crate::engine::compact::ledger;
 use crate::engine::compact::metadata::{SummaryMetadata, metadata};
-use crate::engine::compact::policy::{Consent, Policy, Stage};
-use crate::engine::compact::record::{Compaction, Mode, Trigger};
+use crate::engine::compact::policy::{Consent, Policy};
+use crate::engine::compact::record::{Compaction, Fallback, Mode, Trigger};
 use crate::engine::compact::trigger;
 use crate::engine::delta::Draft;
 use crate::engine::prompt::request::{self, Failure, ToolChoice};
@@ -44,8 +44,8 @@ impl Begin {
     }
 }
 
-/// Why a compaction that nobody needs is not made.
-const NOTHING_GAINED: &str = "nothing would be gained: the prompt is small, or all of it must stay";
+/// Why an answer that was cut off is no summary.
+pub(super) const ENDLESS: &str = "the model did not come to an end";
 
 /// How a compaction came out.
 pub(super) enum End {
@@ -85,6 +85,9 @@ impl Step<'_> {
     /// Says what would be done; nothing is.
     fn preview(&mut self, reply: ReplyTo, begin: Begin) {
         let job = self.job(begin);
+        if let Some(why) = self.beforehand(&job) {
+            return self.reply(reply, Ok(Answer::Compacted(Err(why))));
+        }
         let completes = self.may_ask(&job);
         let asks = |desk: Desk<'_>| {
             let asks_model = matches!(ladder::start(desk, completes), ladder::Step::Ask(_));
@@ -99,6 +102,7 @@ impl Step<'_> {
             Err(error) => Err(error.into()),
             Ok(Err(ladder::Step::CannotFit(sizes))) => Err(sizes.into()),
             Ok(Ok(preview)) if job.gains(&preview.record) => Ok(Answer::Previewed(Box::new(preview))),
+            Ok(Err(ladder::Step::Refused(fallbacks))) => Ok(Answer::Compacted(Err(reasons(fallbacks)))),
             Ok(_) => Ok(Answer::Compacted(Err(NOTHING_GAINED.into()))),
         };
         self.reply(reply, answer);
@@ -108,12 +112,29 @@ impl Step<'_> {
         let job = self.job(begin);
         let Some(job) = self.use_prepared(job) else { return };
         self.tell(Phase::Started, &job, None, Some(job.reason()));
-        let is_plain = job.trigger == Trigger::Manual && job.again == Again::default();
-        if is_plain && self.at_desk(&job, |desk| trigger::is_unchanged(desk.source)) == Ok(true) {
-            let why = "nothing was said since the last compaction";
-            return self.finish(job, End::Nothing(why.into()));
+        if let Some(why) = self.beforehand(&job) {
+            return self.finish(job, End::Nothing(why));
         }
         self.begin_ladder(job);
+    }
+
+    /// Why what somebody asks for is not even begun.
+    fn beforehand(&self, job: &Job) -> Option<String> {
+        let may_begin = job.trigger != Trigger::Manual || !job.again.is_plain();
+        if may_begin || self.at_desk(job, |desk| trigger::is_unchanged(desk.source)) != Ok(true) {
+            return None;
+        }
+        let why = match &job.again.gone {
+            Some(gone) => {
+                format!("{gone} is out of force, and nothing was said since the one that is in force")
+            }
+            None => "nothing was said since the last compaction".to_owned(),
+        };
+        let newest = self.session.transcript.in_force()?;
+        Some(format!(
+            "{why}; to make that one again, with another focus or messages to keep, redo {}",
+            newest.id
+        ))
     }
 
     fn job(&self, begin: Begin) -> Job {
@@ -150,17 +171,6 @@ impl Step<'_> {
         self.descend(step, job);
     }
 
-    /// Whether a model may be asked to sum up: a user's word always, anything else unless it is off or failed too often.
-    fn may_ask(&self, job: &Job) -> bool {
-        let settings = &self.session.settings;
-        let attempts = self.session.head.carried.attempts;
-        let by_itself = || {
-            settings.policy.consent != Consent::Off
-                && self.at_desk(job, |desk| attempts.may_ask(desk.source, desk.policy)) == Ok(true)
-        };
-        settings.client.completes && (job.trigger == Trigger::Manual || by_itself())
-    }
-
     /// Budget and policy of a job: a render may bring its own.
     fn terms(&self, job: &Job) -> Result<(Budget, Policy), SettingsError> {
         // What was reported is of the prompt that goes: only what is known of the model holds for the one that comes.
@@ -174,11 +184,7 @@ impl Step<'_> {
             budget.summary_request = self.session.budget_in(unanchored(old), old, None)?.limit;
         }
         let mut policy = self.session.settings.policy.clone();
-        if job.trigger == Trigger::Manual {
-            // Asked for, and not needed: then it is a summary that is wanted.
-            policy.limit_history = Stage::Off;
-            policy.enabled = true;
-        }
+        policy.enabled |= job.trigger == Trigger::Manual;
         Ok((budget, policy))
     }
 
@@ -192,12 +198,15 @@ impl Step<'_> {
             });
         let source = Source { transcript, fixed, budget };
         let tokens_before = prompt::draft(source, transcript.in_force()).tokens;
+        let aim = job.aim();
+        let policy = aim.policy(policy, tokens_before, budget.limit);
         let desk = Desk {
             source,
             policy: &policy,
             counter: self.around.counter,
             tokens_before,
             focus: job.focus.as_deref(),
+            aim,
         };
         Ok(work(desk))
     }
@@ -210,8 +219,7 @@ impl Step<'_> {
             Ok(ladder::Step::Accepted(record)) => self.accept(*record, job),
             Ok(ladder::Step::Off) => self.finish(job, End::Nothing("compaction is off".into())),
             Ok(ladder::Step::Refused(fallbacks)) => {
-                let reasons: Vec<String> = fallbacks.into_iter().map(|fallback| fallback.reason).collect();
-                self.finish(job, End::Nothing(reasons.join("; ")));
+                self.finish(job, End::Nothing(reasons(fallbacks)));
             }
             Ok(ladder::Step::CannotFit(sizes)) => {
                 let scale = self.session.head.carried.usage.unanchored(self.session.settings.model.key());
@@ -268,7 +276,8 @@ impl Step<'_> {
         let ask = AskModel { call, turn, purpose: Purpose::Summary, model: model.clone(), tokens, request };
         self.effects.push(Effect::AskModel(Box::new(ask)));
         self.effects.push(Effect::Start(Timer::Model(call), deadline));
-        Compacting { call, mode, model, draft: Draft::default(), waiting, job }
+        let patience = Patience::new(self.around.now, deadline);
+        Compacting { call, mode, model, draft: Draft::default(), patience, waiting, job }
     }
 
     pub(super) fn summarized(&mut self, outcome: Result<request::Answer, Failure>) {
@@ -277,6 +286,11 @@ impl Step<'_> {
 
     pub(super) fn summary_expired(&mut self) {
         self.resume(|_| Outcome::Deadline);
+    }
+
+    /// The model says more than anybody reads, or does not come to an end.
+    pub(super) fn summary_endless(&mut self) {
+        self.resume(|_| Outcome::Failed(ENDLESS.to_owned()));
     }
 
     /// Goes on with what the model did.
@@ -322,7 +336,7 @@ impl Step<'_> {
     }
 
     /// A record holds from now on, with what changes beside it.
-    pub(super) fn apply(&mut self, mut record: Compaction, job: Job) {
+    pub(super) fn apply(&mut self, mut record: Compaction, mut job: Job) {
         record.duration_ms = Some(self.around.now.0.saturating_sub(job.since.0));
         record.replaces.clone_from(&job.again.replaces);
         let pins = self.session.with_pins(&job.again.keep);
@@ -340,31 +354,14 @@ impl Step<'_> {
             self.renew_within(budget);
         }
         self.remember_compaction(&record);
+        self.warn_of(&record, &mut job);
         self.finish(job, End::Made(Box::new(record)));
-    }
-
-    /// Remembers how the attempt to have a model sum up ended, where one was asked.
-    fn count_attempt(&mut self, job: &Job, end: &End) {
-        let is_summary = matches!(end, End::Made(record) if matches!(record.mode, Mode::Full | Mode::Simple));
-        let is_asked = job.was_asked && !job.was_refused;
-        if is_asked || is_summary {
-            self.attempt_ended(!is_summary);
-        }
-    }
-
-    /// A model was asked in vain, or a summary came of it.
-    pub(super) fn attempt_ended(&mut self, is_failure: bool) {
-        let Session { head, transcript, settings, .. } = &mut *self.session;
-        let before = head.carried.attempts;
-        head.carried.attempts.ended(transcript, is_failure, &settings.policy);
-        if before != head.carried.attempts {
-            self.write_head_as_it_was_used();
-        }
     }
 
     /// What follows. Whoever waits next gets its turn.
     pub(super) fn finish(&mut self, job: Job, end: End) {
         self.count_attempt(&job, &end);
+        self.hold(&job, &end);
         if let End::Nothing(why) = &end {
             self.tell(Phase::Refused, &job, None, Some(why.clone()));
         }
@@ -453,6 +450,12 @@ impl Step<'_> {
             CompactionUpdate { id, phase, mode, trigger, reason, tokens_before, record: None, left: None };
         self.emit(EventBody::CompactionUpdated(Box::new(update)));
     }
+}
+
+/// Why nothing came of it, rung by rung.
+fn reasons(fallbacks: Vec<Fallback>) -> String {
+    let reasons: Vec<String> = fallbacks.into_iter().map(|fallback| fallback.reason).collect();
+    reasons.join("; ")
 }
 
 /// What a model did with a request for a summary.

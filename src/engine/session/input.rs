@@ -356,4 +356,6 @@ pub enum Review {
     Edit(String),
     /// Not at all.
     Refuse,
+    /// Something that cannot be read; why not.
+    Unusable(String),
 }

@@ -112,6 +112,7 @@ impl Model {
                     0 => Some(Review::Accept),
                     1 => Some(Review::Edit("my own words".into())),
                     2 => Some(Review::Refuse),
+                    3 => Some(Review::Unusable("it cannot be read".into())),
                     _ => None,
                 };
                 match self.bench.session.state() {

@@ -149,7 +149,8 @@ const KEYS: &[Key] = &[
     },
     Key {
         path: "minNewTokens",
-        about: "new tokens before a trigger other than an overflow starts another; auto: as between limit and target",
+        about: "new tokens since the last one before a trigger other than an overflow starts another; auto: as between \
+                limit and target; 0: none, so that each trigger is obeyed at once",
         possible: COUNT_OR_AUTO,
         get: |policy| policy.min_new_tokens.map_or(Value::from("auto"), Value::from),
         set: |policy, value| match value.as_str() {
@@ -281,14 +282,14 @@ const KEYS: &[Key] = &[
     },
     Key {
         path: "triggers.userTurns",
-        about: "more user turns than this are shown",
+        about: "more user turns than this are shown, and minNewTokens are new",
         possible: COUNT_OR_OFF,
         get: |policy| count_or_off_value(policy.triggers.user_turns),
         set: |policy, value| set(&mut policy.triggers.user_turns, count_or_off(value)?),
     },
     Key {
         path: "triggers.messages",
-        about: "more messages than this are shown",
+        about: "more messages than this are shown, and minNewTokens are new",
         possible: COUNT_OR_OFF,
         get: |policy| count_or_off_value(policy.triggers.messages),
         set: |policy, value| set(&mut policy.triggers.messages, count_or_off(value)?),
