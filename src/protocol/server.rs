@@ -3,7 +3,7 @@
 use super::event::EVENTS;
 use super::methods::{Level, METHODS};
 use super::session::{Driver, State};
-use super::settings::Settings;
+use super::settings::GivenSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub struct InitializeOptions {
     pub capabilities: Option<ClientCapabilities>,
     /// Settings of all sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub settings: Option<Settings>,
+    pub settings: Option<GivenSettings>,
 }
 
 /// Where sessions are kept.

@@ -117,7 +117,8 @@ fn open(main: &mut MainLoop, to: ReplyTo, params: SessionOpenParams) -> Result<(
     let folder = spelled(&params.workspace_folder);
     main.enter_folder(&folder);
     // A value that cannot be used is said before anything is stored.
-    main.layers.effective(&folder, &params.settings.clone().unwrap_or_default())?;
+    let settings = main.given(to, params.settings.as_ref())?;
+    main.layers.effective(&folder, &settings.clone().unwrap_or_default())?;
     let command = Command::Open(Box::new(Open {
         history: turns(params.history.as_deref())?,
         prefix: prefix(params.sections.as_deref(), params.tools.as_deref())?,
@@ -131,7 +132,7 @@ fn open(main: &mut MainLoop, to: ReplyTo, params: SessionOpenParams) -> Result<(
     };
     let folder = Some(folder);
     let follow = params.follow.unwrap_or_default();
-    let opens = Opens { command, folder, new, settings: params.settings, follow };
+    let opens = Opens { command, folder, new, settings, follow };
     main.hand(&id, Queued::Open(to, Box::new(opens)));
     Ok(())
 }

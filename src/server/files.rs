@@ -2,6 +2,7 @@
 //! read when they are first needed and followed from then on; what cannot be taken of one is said to the client, and
 //! what it said before stays.
 
+use super::configuring::Given;
 use super::inbox::Event;
 use super::main_loop::{MainLoop, Slot};
 use super::outside::{self, Flags};
@@ -21,10 +22,12 @@ use std::path::{Path, PathBuf};
 pub(super) struct Files {
     /// The user's, where the environment has a place for it.
     user: Option<PathBuf>,
+    /// Whether the environment names that file.
+    is_named: bool,
     /// Folders whose files are known.
     folders: BTreeSet<String>,
     /// What of the environment could not be taken: said once there is a client to say it to.
-    faults: Vec<Fault>,
+    faults: Vec<String>,
     /// Whether files are read at all.
     is_on: bool,
     /// Instruction files that are watched, by their folders and paths.
@@ -52,9 +55,10 @@ const MOST_INSTRUCTIONS: u64 = 32 << 10;
 const USUAL: &str = "AGENTS.md";
 
 impl Files {
-    /// Files are read from now on, this one for the user's settings.
-    pub fn with_user(user: Option<PathBuf>) -> Self {
-        Self { user, is_on: true, ..Self::default() }
+    /// Files are read from now on, this one for the user's settings; `is_named` where the user said so, so that it is
+    /// expected to be there.
+    pub fn with_user(user: Option<PathBuf>, is_named: bool) -> Self {
+        Self { user, is_named, is_on: true, ..Self::default() }
     }
 }
 
@@ -103,6 +107,10 @@ impl MainLoop {
             self.warn(format!("the environment: {fault}; it is left out"));
         }
         if let Some(look) = self.files.user.as_deref().map(of_user) {
+            if self.files.is_named && look.now() == Found::Missing {
+                let file = look.file.display();
+                self.warn(format!("THREADHOLD_CONFIG names {file}, and there is no such file"));
+            }
             self.follow_file(Which::User, look);
         }
     }
@@ -218,29 +226,16 @@ impl MainLoop {
             Ok(read) => read,
             Err(why) => return self.warn(format!("{place}: {why}; what it said before stays")),
         };
-        for fault in &faults {
-            let what = if fault.reason.is_some() { "what it was before stays" } else { "it is left out" };
-            self.warn(format!("{place}: {fault}; {what}"));
-        }
-        let mut layers = self.layers.clone();
-        let slot = match which {
-            Which::User => &mut layers.user,
-            Which::Workspace(folder) => layers.workspaces.entry(folder).or_default(),
+        let which = match which {
+            Which::User => Given::User,
+            Which::Workspace(folder) => Given::Workspace(folder),
             Which::Instructions(..) => return,
         };
-        let before = std::mem::replace(slot, layer);
-        slot.keep(&before, &faults);
-        if *slot == before {
-            return;
-        }
-        if let Err(error) = self.adopt(layers) {
-            self.warn(format!(
-                "{place}: it cannot be used with what else is set, and what it said before stays: {error}"
-            ));
-        }
+        self.take_layer(which, &place, layer, &faults);
     }
 
-    fn warn(&mut self, message: String) {
+    /// Says something to the client and in the log.
+    pub fn warn(&mut self, message: String) {
         tracing::warn!("{message}");
         self.log(message);
     }

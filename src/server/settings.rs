@@ -3,9 +3,11 @@
 
 mod effective;
 mod layer;
+mod names;
 
 pub(super) use effective::{is_policy_file, model_facts, result_tokens, shown};
-pub(super) use layer::{Fault, Layer, names};
+pub(super) use layer::{Fault, Layer};
+pub(super) use names::{names, nearest, other_names};
 
 use crate::engine::session::settings::{Client, Settings as Effective};
 use crate::protocol::error::ProtocolError;

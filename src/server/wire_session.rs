@@ -132,7 +132,9 @@ pub(super) fn answer(
             fork: accepted.session.map(|fork| fork.as_str().to_owned()),
             removed: queue(&gone),
         }),
-        Answer::Configured => wire(&SessionConfigureResult { settings: shown(session.settings()) }),
+        Answer::Configured => {
+            wire(&SessionConfigureResult { settings: shown(session.settings()), diagnostics: Vec::new() })
+        }
         Answer::Done(now) => wire(&ToolDecideResult { state: now.into() }),
         Answer::Recalled(recalled) => wire(&ContextRecallResult {
             reference: recalled.reference,

@@ -306,8 +306,10 @@ value who set it, with the file, the variable or the flag:
 
 Files are TOML with the names of the type `Settings` below, and open sessions follow them: what changes is a
 `threadUpdated`. What cannot be used is left out, value by value, and a `window/logMessage` names file, setting and what
-would be possible; what it was before stays. A workspace's file comes with the code, so it cannot say where a model is
-asked.
+would be possible; what it was before stays. The same goes for `initialize` and `workspace/didChangeConfiguration`, and
+for a name that no setting has: it is said with the nearest that exist. `session/open` and `session/configure` refuse a
+value that cannot be used, name the field, and do nothing; unknown names are among the `diagnostics` of their answer. A
+workspace's file comes with the code, so it cannot say where a model is asked.
 
 ```toml
 policy = "lastTurns"

@@ -1,6 +1,8 @@
 //! Settings from every place that has a say: which one wins, who is named for a value, what a file may say, and what
 //! becomes of one that changes.
 
+mod given;
+
 use super::client::{Client, Start, Wire};
 use super::script::{Editor, Folder, calls, prose};
 use serde_json::{Value, json};
