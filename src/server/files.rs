@@ -14,6 +14,7 @@ use crate::engine::session::Session;
 use crate::engine::session::input::Input;
 use crate::engine::session::stored::Driver;
 use crate::engine::text::head;
+use crate::engine::tokens::TokenCount;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -72,11 +73,23 @@ fn instruction_files(session: &Session) -> Vec<String> {
     session.settings().instruction_files.clone().unwrap_or(usual)
 }
 
-/// Bytes of instruction files that a session shows: an eighth of its window at about four bytes to a token, so that they
-/// are never what does not fit.
-fn most_instructions(session: &Session) -> usize {
-    let of_window = u64::from(session.settings().model.window) / 2;
-    usize::try_from(of_window.min(MOST_INSTRUCTIONS)).unwrap_or(usize::MAX)
+/// Tokens of instruction files that a session shows: an eighth of its window, so that they are never what does not fit.
+fn most_instructions(session: &Session) -> u32 {
+    session.settings().model.window / 8
+}
+
+/// The beginning of a text, of at most so many tokens.
+fn of_tokens<'a>(counter: &dyn TokenCount, text: &'a str, most: u32) -> &'a str {
+    if counter.count(text) <= most {
+        return text;
+    }
+    // A longer beginning has no fewer tokens, but for a few where it ends inside a word.
+    let (mut fits, mut too_long) = (0, text.len());
+    while fits + 1 < too_long {
+        let middle = fits.midpoint(too_long);
+        if counter.count(head(text, middle)) <= most { fits = middle } else { too_long = middle }
+    }
+    head(text, fits)
 }
 
 fn of_instructions(folder: &str, name: &str) -> Option<Look> {
@@ -140,7 +153,7 @@ impl MainLoop {
             if let Some(text) = self.instructions(&folder, &name, &found, left) {
                 // Two names of one file, or a copy of it, say the same.
                 if text.is_none() || !files.iter().any(|(_, known)| *known == text) {
-                    left = left.saturating_sub(text.as_ref().map_or(0, |text| text.len()));
+                    left = left.saturating_sub(text.as_ref().map_or(0, |text| self.counter.count(text)));
                     files.push((name, text));
                 }
             }
@@ -150,8 +163,8 @@ impl MainLoop {
         }
     }
 
-    /// What an instruction file says in at most so many bytes, where it can be read; nothing in it where there is none.
-    fn instructions(&mut self, folder: &str, name: &str, found: &Found, most: usize) -> Option<Option<Text>> {
+    /// What an instruction file says in at most so many tokens, where it can be read; nothing in it where there is none.
+    fn instructions(&mut self, folder: &str, name: &str, found: &Found, most: u32) -> Option<Option<Text>> {
         let place = Path::new(folder).join(name);
         match found {
             Found::Missing => Some(None),
@@ -161,7 +174,7 @@ impl MainLoop {
             }
             Found::Text { text, .. } if text.trim().is_empty() => Some(None),
             Found::Text { text, bytes } => {
-                let kept = head(text, most);
+                let kept = of_tokens(&*self.counter, text, most);
                 if kept.len() as u64 == *bytes {
                     return Some(Some(text.as_str().into()));
                 }

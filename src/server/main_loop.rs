@@ -291,7 +291,7 @@ impl MainLoop {
         }
         let Some(waiting) = self.waiting.remove(&to) else { return };
         if let Some((token, true)) = waiting.progress {
-            self.progress(&token, serde_json::json!({ "kind": "end" }));
+            self.progress(&token, serde_json::json!({ "kind": "end", "message": ended(&value) }));
         }
         for diagnostic in waiting.diagnostics {
             let list = value.as_mut().ok().and_then(|value| {
@@ -430,6 +430,18 @@ impl MainLoop {
 
     pub(super) fn ask(&mut self, to: ReplyTo, ask: Ask) -> Result<(), ProtocolError> {
         super::asking::ask(self, to, ask)
+    }
+}
+
+/// How it ended for which progress was told, in words.
+fn ended(value: &Result<Value, ProtocolError>) -> &str {
+    match value {
+        Err(error) => &error.message,
+        Ok(value) => match value.get("reason").and_then(Value::as_str) {
+            Some(reason) => reason,
+            None if value.get("messages").is_some() => "the prompt is ready",
+            None => "the conversation is compacted",
+        },
     }
 }
 

@@ -411,7 +411,7 @@ fn inspected(session: &Session, layers: &Layers, inspection: Inspection) -> Cont
         sections: sections
             .map(|(channel, name, tokens)| SectionTokens { channel: channel.into(), name, tokens })
             .collect(),
-        tokens_until_compaction: inspection.limit.saturating_sub(inspection.tokens),
+        tokens_until_compaction: inspection.until_compaction,
         compactions: inspection
             .compactions
             .iter()

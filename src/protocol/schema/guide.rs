@@ -323,7 +323,7 @@ background = false
 
 Files with instructions for agents (`instructionFiles`) are read when a session is opened. What they say when a chat begins
 stands in its system text until the prompt's beginning changes anyway; where a file changes, the next request of the user
-brings it along, once. At most 32 KiB of them are shown, and never more than about an eighth of the window.
+brings it along, once. Of each at most 32 KiB are read, and of all of them together at most an eighth of the window is shown, in tokens.
 "#;
 
 pub(super) const STATES: &str = r#"

@@ -48,7 +48,8 @@ pub(super) fn validated(settings: &Settings, client: Client) -> Read<Effective> 
         effective.instruction_files = Some(instruction_files(names)?);
     }
     if let Some(rounds) = settings.round_limit {
-        effective.round_limit = rounds.max(1);
+        let none = || ProtocolError::invalid("settings.roundLimit", "must be at least 1");
+        effective.round_limit = Some(rounds).filter(|rounds| *rounds > 0).ok_or_else(none)?;
     }
     if let Some(tokens) = settings.max_tool_result_tokens {
         effective.max_tool_result_tokens = result_tokens("settings.maxToolResultTokens", tokens)?;
