@@ -31,14 +31,24 @@ impl MainLoop {
         self.read_users_file();
         folders.iter().for_each(|folder| self.enter_folder(folder));
         let home = folders.into_iter().next().unwrap_or_default();
-        let (initialize, faults) = written(settings);
+        let (initialize, faults) = match settings {
+            Value::Object(settings) => Layer::written(settings, None),
+            Value::Null => Default::default(),
+            _ => {
+                let reason = Some("must be an object".to_owned());
+                (Layer::default(), vec![Fault { name: "settings".to_owned(), reason }])
+            }
+        };
         for fault in faults {
             self.warn(format!("the settings of initialize: {fault}; it is left out"));
         }
         let layers = Layers { initialize, ..self.layers.clone() };
         // Later it would be each session's error, and nobody would know whose values they were.
         match layers.effective(&home, &Settings::default()) {
-            Ok(_) => self.layers = layers,
+            Ok(settings) => {
+                self.layers = layers;
+                self.follow_policy(settings.policy_file.as_deref());
+            }
             Err(error) => {
                 self.warn(format!("the settings of initialize cannot be used with what else is set: {error}"))
             }
@@ -50,16 +60,20 @@ impl MainLoop {
 
     /// Settings of open sessions follow the client's.
     pub fn configured(&mut self, settings: Value) {
-        let (layer, faults) = written(settings);
-        self.take_layer(Given::Changed, "the new configuration", layer, &faults);
+        let place = "the new configuration";
+        match settings {
+            Value::Object(settings) => {
+                let (layer, faults) = Layer::written(settings, None);
+                self.take_layer(Given::Changed, place, layer, &faults);
+            }
+            // Some clients only say that something changed.
+            Value::Null => {}
+            _ => self.warn(format!("{place}: settings: must be an object; what it was before stays")),
+        }
     }
 
     /// Takes a layer that was read anew, and says what in it is not taken. `place` is where it stands, for people.
     pub fn take_layer(&mut self, which: Given, place: &str, layer: Layer, faults: &[Fault]) {
-        for fault in faults {
-            let what = if fault.reason.is_some() { "what it was before stays" } else { "it is left out" };
-            self.warn(format!("{place}: {fault}; {what}"));
-        }
         let mut layers = self.layers.clone();
         let slot = match which {
             Given::User => &mut layers.user,
@@ -68,7 +82,24 @@ impl MainLoop {
         };
         let before = std::mem::replace(slot, layer);
         slot.keep(&before, faults);
-        if *slot == before {
+        let is_new = *slot != before;
+        for fault in faults {
+            let what = match &fault.reason {
+                Some(_) if fault.name != "policy" || before.values.contains_key("policy") => {
+                    "what it was before stays".to_owned()
+                }
+                // It says more of how a session behaves than any other.
+                Some(_) => {
+                    let home = layers.merged(self.stores.home(), &Settings::default());
+                    let holds =
+                        home.ok().and_then(|home| home.policy).unwrap_or_else(|| "default".to_owned());
+                    format!("it is left out, and the policy {holds} holds")
+                }
+                None => "it is left out".to_owned(),
+            };
+            self.warn(format!("{place}: {fault}; {what}"));
+        }
+        if !is_new {
             return;
         }
         if let Err(error) = self.adopt(layers) {
@@ -94,6 +125,7 @@ impl MainLoop {
         }
         self.layers = layers;
         for (id, settings) in changed {
+            self.follow_policy(settings.policy_file.as_deref());
             self.run_input(&id, Input::Settings(Box::new(settings)));
         }
         Ok(())
@@ -115,17 +147,5 @@ impl MainLoop {
             );
         }
         Ok(Some(settings))
-    }
-}
-
-/// Settings as the client wrote them for all sessions.
-fn written(settings: Value) -> (Layer, Vec<Fault>) {
-    match settings {
-        Value::Object(settings) => Layer::written(settings, None),
-        Value::Null => Default::default(),
-        _ => {
-            let reason = Some("must be an object".to_owned());
-            (Layer::default(), vec![Fault { name: "settings".to_owned(), reason }])
-        }
     }
 }

@@ -6,7 +6,7 @@ use super::configuring::Given;
 use super::inbox::Event;
 use super::main_loop::{MainLoop, Slot};
 use super::outside::{self, Flags};
-use super::settings::{Fault, Layer, Layers};
+use super::settings::{Fault, Layer, Layers, of_policy, policy_of};
 use super::watch::{Found, Look, Watch};
 use crate::engine::id::SessionId;
 use crate::engine::message::Text;
@@ -43,6 +43,8 @@ pub(super) enum Which {
     User,
     /// The settings of the workspace in this folder.
     Workspace(String),
+    /// The file of a policy, by its path.
+    Policy(String),
     /// An instruction file of the workspace in this folder, by its path below that.
     Instructions(String, String),
 }
@@ -73,21 +75,31 @@ fn instruction_files(session: &Session) -> Vec<String> {
     session.settings().instruction_files.clone().unwrap_or(usual)
 }
 
-/// Tokens of instruction files that a session shows: an eighth of its window, so that they are never what does not fit.
-fn most_instructions(session: &Session) -> u32 {
-    session.settings().model.window / 8
+/// What is left for instruction files in a session's prompt.
+#[derive(Clone, Copy)]
+struct Room {
+    bytes: usize,
+    tokens: u32,
+}
+
+/// What instruction files of a session may take: an eighth of its window, so that they are never what does not fit.
+fn most_instructions(session: &Session) -> Room {
+    let bytes = usize::try_from(MOST_INSTRUCTIONS).unwrap_or(usize::MAX);
+    Room { bytes, tokens: session.settings().model.window / 8 }
 }
 
 /// The beginning of a text, of at most so many tokens.
-fn of_tokens<'a>(counter: &dyn TokenCount, text: &'a str, most: u32) -> &'a str {
-    if counter.count(text) <= most {
+fn of_tokens<'a>(counter: &dyn TokenCount, text: &'a str, most: Room) -> &'a str {
+    let text = head(text, most.bytes);
+    // A token has a byte at the least.
+    if text.len() <= most.tokens as usize || counter.count(text) <= most.tokens {
         return text;
     }
-    // A longer beginning has no fewer tokens, but for a few where it ends inside a word.
-    let (mut fits, mut too_long) = (0, text.len());
-    while fits + 1 < too_long {
+    // A longer beginning has no fewer tokens, but for a few where it ends inside a word. To the last byte it need not be.
+    let (mut fits, mut too_long) = (most.tokens as usize, text.len());
+    while fits + 1 < too_long && too_long - fits > text.len() / 128 {
         let middle = fits.midpoint(too_long);
-        if counter.count(head(text, middle)) <= most { fits = middle } else { too_long = middle }
+        if counter.count(head(text, middle)) <= most.tokens { fits = middle } else { too_long = middle }
     }
     head(text, fits)
 }
@@ -153,7 +165,10 @@ impl MainLoop {
             if let Some(text) = self.instructions(&folder, &name, &found, left) {
                 // Two names of one file, or a copy of it, say the same.
                 if text.is_none() || !files.iter().any(|(_, known)| *known == text) {
-                    left = left.saturating_sub(text.as_ref().map_or(0, |text| self.counter.count(text)));
+                    if let Some(text) = &text {
+                        left.bytes = left.bytes.saturating_sub(text.len());
+                        left.tokens = left.tokens.saturating_sub(self.counter.count(text));
+                    }
                     files.push((name, text));
                 }
             }
@@ -163,8 +178,8 @@ impl MainLoop {
         }
     }
 
-    /// What an instruction file says in at most so many tokens, where it can be read; nothing in it where there is none.
-    fn instructions(&mut self, folder: &str, name: &str, found: &Found, most: u32) -> Option<Option<Text>> {
+    /// What an instruction file says in the room that there is, where it can be read; nothing in it where there is none.
+    fn instructions(&mut self, folder: &str, name: &str, found: &Found, most: Room) -> Option<Option<Text>> {
         let place = Path::new(folder).join(name);
         match found {
             Found::Missing => Some(None),
@@ -210,6 +225,34 @@ impl MainLoop {
         self.watch_file(which, look, known);
     }
 
+    /// Follows the file of a policy that is in force from now on.
+    pub fn follow_policy(&mut self, file: Option<&str>) {
+        let Some(file) = file.filter(|file| self.files.is_on && !self.layers.policies.contains_key(*file))
+        else {
+            return;
+        };
+        if let Ok(policy) = policy_of(file) {
+            self.layers.policies.insert(file.to_owned(), policy);
+            let look = of_policy(file);
+            let known = look.now();
+            self.watch_file(Which::Policy(file.to_owned()), look, known);
+        }
+    }
+
+    /// The file of a policy changed: open sessions follow it. What cannot be used leaves what it said before.
+    fn policy_is(&mut self, file: &str) {
+        match policy_of(file) {
+            Ok(policy) => {
+                let mut layers = self.layers.clone();
+                layers.policies.insert(file.to_owned(), policy);
+                if let Err(error) = self.adopt(layers) {
+                    self.warn(format!("{file}: it cannot be used, and what it said before stays: {error}"));
+                }
+            }
+            Err(error) => self.warn(format!("{error}; what it said before stays until the process ends")),
+        }
+    }
+
     fn watch_file(&mut self, which: Which, look: Look, known: Found) {
         if self.files.watch.is_none() {
             let inbox = self.inbox.clone();
@@ -232,6 +275,7 @@ impl MainLoop {
             Which::User => self.files.user.as_deref().map(of_user),
             Which::Workspace(folder) => of_workspace(folder),
             Which::Instructions(folder, name) => return self.instructions_are(folder, name, &found),
+            Which::Policy(file) => return self.policy_is(file),
         };
         let Some(look) = look else { return };
         let place = look.file.display().to_string();
@@ -242,7 +286,7 @@ impl MainLoop {
         let which = match which {
             Which::User => Given::User,
             Which::Workspace(folder) => Given::Workspace(folder),
-            Which::Instructions(..) => return,
+            Which::Instructions(..) | Which::Policy(_) => return,
         };
         self.take_layer(which, &place, layer, &faults);
     }
@@ -275,7 +319,7 @@ fn read(which: &Which, found: Found, place: &str) -> Result<(Layer, Vec<Fault>),
     }
     let (layer, mut faults) = outside::file(&text, place)?;
     let layer = match which {
-        Which::User | Which::Instructions(..) => layer,
+        Which::User | Which::Instructions(..) | Which::Policy(_) => layer,
         Which::Workspace(_) => {
             let (layer, forbidden) = layer.of_workspace();
             faults.extend(forbidden);

@@ -86,7 +86,9 @@ pub(super) fn environment(variables: impl Iterator<Item = (String, String)>) -> 
     }
     let unknown = ours.keys().filter(|name| known.iter().all(|(variable, _)| variable != *name));
     let unknown = unknown.map(|name| {
-        let near = nearest(name, known.iter().map(|(variable, _)| variable.clone()));
+        let bare = |name: &str| name.strip_prefix(PREFIX).unwrap_or(name).to_owned();
+        let near = nearest(&bare(name), known.iter().map(|(variable, _)| bare(variable)));
+        let near: Vec<String> = near.iter().map(|bare| format!("{PREFIX}{bare}")).collect();
         let near = if near.is_empty() { String::new() } else { format!("; near it: {}", near.join(", ")) };
         format!("{name} names no setting{near}")
     });

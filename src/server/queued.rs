@@ -171,6 +171,7 @@ impl MainLoop {
             own = with_own(&own_settings(&own), settings)?;
         }
         let settings = self.layers.effective(folder, &own_settings(&own))?;
+        self.follow_policy(settings.policy_file.as_deref());
         Ok(Configure { settings, own, title: params.title })
     }
 

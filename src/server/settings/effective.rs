@@ -16,24 +16,32 @@ use crate::protocol::settings::{
 use crate::server::main_loop::wire as wire_form;
 use crate::server::watch::{Found, Look};
 use crate::tool::OwnTool;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 type Read<T> = Result<T, ProtocolError>;
 
 /// Whether each of these values could be used, whatever the others are.
 pub(super) fn possible(settings: &Settings) -> Read<()> {
-    validated(settings, Client::default()).map(drop)
+    validated(settings, Client::default(), &BTreeMap::new()).map(drop)
 }
 
-/// What a session runs under.
-pub(super) fn validated(settings: &Settings, client: Client) -> Read<Effective> {
+/// What a session runs under. `known` are policies of files as they were when they could be read last.
+pub(super) fn validated(
+    settings: &Settings,
+    client: Client,
+    known: &BTreeMap<String, Policy>,
+) -> Read<Effective> {
     let mut effective = Effective { client, ..Effective::default() };
     if let Some(model) = &settings.model {
         effective.model = model_facts(model);
     }
     if let Some(name) = &settings.policy {
-        effective.policy = policy_of(name)?;
+        effective.policy = match (policy_of(name), known.get(name)) {
+            (Err(_), Some(known)) => known.clone(),
+            (read, _) => read?,
+        };
+        effective.policy_file = Some(name.clone()).filter(|name| is_policy_file(name));
     }
     if let Some(threshold) = settings.threshold {
         let threshold = Threshold::from_number(threshold);
@@ -110,14 +118,20 @@ pub(in crate::server) fn is_policy_file(name: &str) -> bool {
     name.ends_with(".toml") || name.contains(std::path::is_separator)
 }
 
+/// How the file of a policy is looked at.
+pub(in crate::server) fn of_policy(name: &str) -> Look {
+    let file = PathBuf::from(name);
+    let base = file.parent().unwrap_or(&file).to_owned();
+    Look { base, file, may_leave: true, most: MOST_POLICY }
+}
+
 /// The policy of this name, or that of a file. What is wrong with a file is said without its values: it may be another
 /// one than was meant.
-fn policy_of(name: &str) -> Read<Policy> {
+pub(in crate::server) fn policy_of(name: &str) -> Read<Policy> {
     if !is_policy_file(name) {
         return Policy::named(name).map_err(|error| unusable("settings.policy", &error));
     }
-    let file = PathBuf::from(name);
-    let look = Look { base: file.clone(), file, may_leave: true, most: MOST_POLICY };
+    let look = of_policy(name);
     let unusable = |why: String| ProtocolError::invalid("settings.policy", format!("the file {name}: {why}"));
     match look.now() {
         Found::Missing => Err(unusable("there is none".to_owned())),
@@ -125,7 +139,7 @@ fn policy_of(name: &str) -> Read<Policy> {
         Found::Text { bytes, .. } if bytes > MOST_POLICY => Err(unusable("it is too large".to_owned())),
         Found::Text { text, .. } => policy::read(&text).map_err(|error| {
             unusable(match error {
-                PolicyError::Syntax { line, .. } => format!("it is not TOML at line {line}"),
+                PolicyError::Syntax { line, reason } => format!("it is not TOML at line {line}: {reason}"),
                 PolicyError::Key { key, known } => format!("there is no key {key}; known: {known}"),
                 PolicyError::Value { key, possible, .. } => format!("{key} must be {possible}"),
             })
@@ -243,7 +257,8 @@ pub(in crate::server) fn shown(effective: &Effective) -> Settings {
             tool_choice_none: Some(model.tool_choice_none),
             ..Model::default()
         }),
-        policy: Some(policy.name.clone().into_owned()),
+        // What can be handed back: the name that a file has for itself is known to nobody else.
+        policy: Some(effective.policy_file.clone().unwrap_or_else(|| policy.name.clone().into_owned())),
         threshold: budget.threshold.map(Threshold::as_number),
         reserved_output: Some(budget.reserved_output),
         max_summary_tokens: Some(budget.max_summary_tokens),

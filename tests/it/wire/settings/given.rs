@@ -1,6 +1,7 @@
 //! What clients write as settings: values that cannot be used beside good ones, names that no setting has, other names and
 //! forms. Each good value holds, and each other one is said.
 
+use super::super::client::{Start, Wire};
 use super::{Ground, in_force, wait_message, write};
 use serde_json::{Value, json};
 
@@ -69,8 +70,9 @@ fn a_bad_value_never_costs_the_good_ones() {
 fn a_name_that_no_setting_has_is_said_with_the_nearest_and_refuses_nothing() {
     let ground = Ground::new("given-names");
     let named = ground.at("not-there.toml");
-    let start =
-        ground.start().variable("THREADHOLD_POLCIY", "x").variable("THREADHOLD_TRIGGERS_PRE_TURN", "0.5");
+    let start = Start::new(Wire::Pipes)
+        .variable("THREADHOLD_POLCIY", "x")
+        .variable("THREADHOLD_TRIGGERS_PRE_TURN", "0.5");
     let start = start.variable("THREADHOLD_RETENTION_USER_TURNS", "5");
     let mut client = start.variable("THREADHOLD_CONFIG", named.to_str().expect("a text")).start();
     client
@@ -188,4 +190,49 @@ fn a_printed_policy_is_made_of_settings() {
     let mut by_name = ground.open(&mut client, "t", json!({ "policy": "lastTurns" }))["settings"].take();
     by_name["policy"] = json!("default");
     assert_eq!(opened["snapshot"]["settings"], by_name);
+}
+
+/// rows: M19
+#[test]
+fn a_policys_file_is_followed_and_what_is_shown_of_it_can_be_handed_back() {
+    let ground = Ground::new("given-policy-file");
+    let policy = ground.at("code/.threadhold/mine.toml");
+    let text = |messages: u32| {
+        format!("base = \"manifold\"\nname = \"longer\"\n[triggers]\nmessages = {messages}\n")
+    };
+    write(&policy, &text(60));
+    write(&ground.workspaces_file(), "policy = \"mine.toml\"\n");
+    let mut client = ground.start().start();
+    client.initialize(ground.hello(json!({})));
+    let shown = ground.open(&mut client, "s", json!({}))["settings"].take();
+    assert_eq!((&shown["policy"], &shown["triggers"]["messages"]), (&json!(policy), &json!(60)));
+    let params = json!({ "sessionId": "s", "settings": { "policy": shown["policy"] } });
+    client.call("session/configure", params).expect("what was shown is taken");
+    let messages = |client: &mut _| in_force(client, "s", "triggers.messages")["value"].take();
+
+    write(&policy, &text(70));
+    client.wait_notification("other messages", |frame| {
+        frame["params"]["settings"]["triggers"]["messages"] == 70
+    });
+    write(&policy, "a = = 1\n");
+    wait_message(&mut client, &["mine.toml", "not TOML at line 1: ", "stays"]);
+    std::fs::remove_file(&policy).expect("it is removed");
+    wait_message(&mut client, &["mine.toml", "there is none", "stays"]);
+    // Other settings go on to change meanwhile.
+    client.notify("workspace/didChangeConfiguration", configuration(json!({ "roundLimit": 9 })));
+    super::wait_round_limit(&mut client, 9);
+    assert_eq!(messages(&mut client), 70);
+    write(&policy, &text(80));
+    client.wait_notification("the file's messages again", |frame| {
+        frame["params"]["settings"]["triggers"]["messages"] == 80
+    });
+
+    // Another process, without the file: nobody is kept from the session, and what holds is said.
+    drop(client);
+    std::fs::remove_file(&policy).expect("it is removed");
+    let mut client = ground.start().start();
+    client.initialize(ground.hello(json!({})));
+    let shown = ground.open(&mut client, "s", json!({}))["settings"].take();
+    assert_eq!(shown["policy"], "default");
+    wait_message(&mut client, &["config.toml: policy: ", "there is none", "the policy default holds"]);
 }
