@@ -302,7 +302,7 @@ mod tests {
             [
                 "there is no setting roundlimit; near it: roundLimit",
                 "there is no setting summarization.on",
-                "there is no setting triggers.mesages; near it: triggers.messages",
+                "there is no setting triggers.mesages; near it: triggers.messages, retention.messages",
                 "triggers.messages: must be at least 0",
                 "there is no setting model.width; near it: model.window",
                 "threshold: threshold 50 is neither a ratio above 0 and up to 1 nor a count of at least 100 tokens",

@@ -140,12 +140,15 @@ fn usual_form(name: &str, value: Value) -> Value {
 /// Names that somebody may have meant who wrote one that is none, the nearest first.
 pub(in crate::server) fn nearest(name: &str, known: impl Iterator<Item = String>) -> Vec<String> {
     let last = |name: &str| name.rsplit(['.', '_']).next().unwrap_or_default().to_lowercase();
-    let most = (name.chars().count() / 3).max(2);
+    let few = |name: &str, least: usize| (name.chars().count() / 3).max(least);
+    let most = few(name, 2);
     let near = known.filter_map(|one| {
         let far = distance(&one, name);
         // The right word in the wrong place, too.
-        let near = if one.contains('.') && last(&one) == last(name) { 0 } else { far };
-        (near <= most).then_some((near, far, one))
+        let word = distance(&last(&one), &last(name));
+        let is_word = one.contains('.') && word <= few(&last(name), 1);
+        let near = if is_word { word.min(far) } else { far };
+        (is_word || far <= most).then_some((near, far, one))
     });
     let mut near: Vec<(usize, usize, String)> = near.collect();
     near.sort();

@@ -35,7 +35,10 @@ fn a_bad_value_never_costs_the_good_ones() {
         "workspace/didChangeConfiguration",
         configuration(json!({ "roundLimit": 9, "policy": "nope", "titles": 5 })),
     );
-    wait_message(&mut client, &["the new configuration: policy: ", "no policy is named", "stays"]);
+    wait_message(
+        &mut client,
+        &["the new configuration: policy: ", "no policy is named", "the policy default holds"],
+    );
     wait_message(&mut client, &["the new configuration: titles: "]);
     super::wait_round_limit(&mut client, 9);
     // What it was before stays, value by value.
