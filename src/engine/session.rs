@@ -28,6 +28,7 @@
 //! | `reconcile` | an editor's history against ours |
 //! | `found` | where it stands when it is opened again |
 //! | `recall` | what was said, byte for byte |
+//! | `ledger` | what the tools did where the prompt does not show it |
 //! | `memories` | what its workspace remembers, in its prompts |
 
 pub mod acceptance;
@@ -44,6 +45,7 @@ pub mod history_turn;
 mod idle;
 pub mod input;
 mod instructions;
+pub mod ledger;
 pub mod memories;
 mod overflow;
 pub mod pins;

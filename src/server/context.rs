@@ -9,9 +9,11 @@ use crate::engine::id::{CompactionId, MessageId, Ordinal, PinId, SessionId};
 use crate::engine::prompt::pins::Pinned;
 use crate::engine::search::{self, Found, Hit, Query, Words};
 use crate::engine::session::input::{Command, Compact, ReplyTo};
+use crate::engine::session::ledger::{LedgerQuery, NoCursor};
 use crate::engine::session::recall::Recall;
 use crate::protocol::convert;
 use crate::protocol::error::{ErrorData, ProtocolError};
+use crate::protocol::ledger::ContextLedgerParams;
 use crate::protocol::recall::{ContextRecallParams, ContextSearchParams, ContextSearchResult};
 use crate::store::error::StoreError;
 
@@ -72,6 +74,10 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Context) -> Result<(), 
             let id = params.session_id.clone();
             command(main, to, &id, Command::Search(query(params)?))
         }
+        Context::Ledger(params) => {
+            let id = params.session_id.clone();
+            command(main, to, &id, Command::Ledger(entries(params)?))
+        }
     }
 }
 
@@ -94,6 +100,18 @@ fn query(params: ContextSearchParams) -> Result<Query, ProtocolError> {
         limit: page_limit(params.limit, HITS, MOST_HITS)? as usize,
         hidden: true,
     })
+}
+
+/// Entries of a page of a ledger where nobody says how many.
+const ENTRIES: u32 = 200;
+/// The most entries of a page.
+const MOST_ENTRIES: u32 = 1000;
+
+fn entries(params: ContextLedgerParams) -> Result<LedgerQuery, ProtocolError> {
+    let from = params.cursor.as_deref().map(str::parse).transpose();
+    let from = from.map_err(|error: NoCursor| ProtocolError::invalid("cursor", error.to_string()))?;
+    let limit = params.limit.unwrap_or(ENTRIES).clamp(1, MOST_ENTRIES) as usize;
+    Ok(LedgerQuery { from, limit })
 }
 
 /// The store searched a session: what it found is answered with what became of it in the prompt.

@@ -166,6 +166,7 @@ asks! {
         ContextUnpin => Unpin,
         ContextRecall => Recall,
         ContextSearch => Search,
+        ContextLedger => Ledger,
     }
     /// What sessions share: `shared`.
     Sharing {

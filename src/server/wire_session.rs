@@ -144,6 +144,7 @@ pub(super) fn answer(
             next_offset: recalled.next.map(|next| next as u64),
             sha256: recalled.sha256,
         }),
+        Answer::Ledger(page) => wire(&convert::ledger(session.transcript(), *page)),
         Answer::Inspected(inspection) => wire(&inspected(session, layers, *inspection)),
     }
 }

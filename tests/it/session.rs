@@ -90,6 +90,7 @@ const SEEN: &[&str] = &[
     "Undone",
     "Inspect done",
     "Recall done",
+    "Ledger done",
     "Search done",
     "Subscribe done",
     "Open done",

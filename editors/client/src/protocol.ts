@@ -106,6 +106,11 @@ export interface ClientRequests {
    * Level: context.
    */
   "context/search": { params: ContextSearchParams; result: ContextSearchResult };
+  /**
+   * Names what the tools did in all that the compaction in force keeps out of sight, also what its block
+   * only counts. Level: context.
+   */
+  "context/ledger": { params: ContextLedgerParams; result: ContextLedgerResult };
   /** Cuts everything from a message on off, and has the model answer again. Level: edit. */
   "turn/retry": { params: TurnRetryParams; result: EditResult };
   /** Cuts the newest answer off, and has the model answer again. Level: edit. */
@@ -268,6 +273,15 @@ export interface Attachment {
 export type Auto =
   /** It is found out. */
   | "auto";
+
+/** How a call ended. */
+export type CallOutcome =
+  /** It answered, and did not say that it failed. */
+  | "ok"
+  /** It said that it failed, or its exit code was not 0. */
+  | "error"
+  /** No result was recorded. */
+  | "unknown";
 
 /** The five channels through which anything reaches a model. */
 export type Channel =
@@ -603,6 +617,53 @@ export interface ContextInspectResult {
   usage?: Usage;
   /** Each setting with its value and who set it. */
   settings: SettingInForce[];
+}
+
+/** Parameters of `context/ledger`. */
+export interface ContextLedgerParams {
+  /** The session. */
+  sessionId: string;
+  /**
+   * Where the page begins: `nextCursor` of the one before. It holds while the same compaction is in force.
+   */
+  cursor?: string;
+  /** The most entries to answer, from 1 to 1,000. Default: 200. */
+  limit?: number;
+}
+
+/**
+ * Result of `context/ledger`: all that the tools did in what the compaction in force covers or has dropped,
+ * by name, also what its block only counts. It is read from the conversation itself, by code. A page fills
+ * the lists in the order in which they stand here, each with the newest first; what looks like a secret is
+ * masked. User messages that are not shown whole are among `cuts` of `context/inspect`.
+ */
+export interface ContextLedgerResult {
+  /** The compaction in force; missing where there is none, and then all lists are empty. */
+  compactionId?: string;
+  /** The first message that it covers or has dropped. */
+  fromOrd?: number;
+  /** The last one. */
+  toOrd?: number;
+  /** Entries on all pages together. */
+  entries: number;
+  /** Files that were changed, read, or named in a command. */
+  files: LedgerFile[];
+  /** Commands that were run. */
+  commands: LedgerCommand[];
+  /** The last run of tests. */
+  lastTest?: LedgerTest;
+  /** Todos that are open, from the newest list, in its order. */
+  todos: LedgerTodo[];
+  /** What the user decided about calls. */
+  decisions: LedgerDecision[];
+  /** Notebook cells that were run. */
+  cells: LedgerCell[];
+  /** Calls of tools that change or run something, whose arguments could not be read. */
+  unreadable: LedgerUnreadable[];
+  /** Pictures that no kept message shows. */
+  images: LedgerImage[];
+  /** Where the next page begins; missing where this is the last. */
+  nextCursor?: string;
 }
 
 /** Parameters of `context/pin`: a message or a text. */
@@ -1152,6 +1213,115 @@ export interface Input {
   externalId?: string;
   /** What the user asks. */
   content: Content;
+}
+
+/** A notebook's cell. */
+export interface LedgerCell {
+  /** The cell. */
+  cell: string;
+  /** The notebook, where the call named it. */
+  notebook?: string;
+  /** How its last run ended. */
+  outcome: CallOutcome;
+  /** The exit code that the tool stated. */
+  exitCode?: number;
+  /** What that put out: `text`, `image`, `file`. */
+  output: string[];
+  /** How often it ran. */
+  times: number;
+  /** The message with the last run, for `context/recall`. */
+  messageId: string;
+}
+
+/** A command, once for each way in which it ended. */
+export interface LedgerCommand {
+  /** The command on one line, cut behind 400 bytes. */
+  command: string;
+  /** How it ended. */
+  outcome: CallOutcome;
+  /** The exit code that the tool stated. */
+  exitCode?: number;
+  /** How often it ran and ended so. */
+  times: number;
+  /** The message with the last such run, for `context/recall`. */
+  messageId: string;
+}
+
+/** What the user decided about calls. */
+export interface LedgerDecision {
+  /** The tool and what it was to do it with. */
+  call: string;
+  /** Whether it was allowed. */
+  approved: boolean;
+  /** What the user said about it. */
+  note?: string;
+  /** How often. */
+  times: number;
+  /** The message with the last such call, for `context/recall`. */
+  messageId: string;
+}
+
+/** A file. */
+export interface LedgerFile {
+  /** Its path as the calls named it. */
+  path: string;
+  /** How often it was changed; 0 for one that was only read or named. */
+  changed: number;
+  /**
+   * SHA-256 of what it held after the last change, lower-case hexadecimal: where a tool reported it, or
+   * wrote the file as a whole.
+   */
+  sha256?: string;
+  /** The message with the last call about it, for `context/recall`. */
+  messageId: string;
+}
+
+/** A picture. */
+export interface LedgerImage {
+  /** Such as `image/png`. */
+  mediaType: string;
+  /** SHA-256 of its data as it was given, lower-case hexadecimal. */
+  sha256: string;
+  /** The message that holds it, for `context/recall`. */
+  messageId: string;
+}
+
+/** A run of tests. */
+export interface LedgerTest {
+  /** The command on one line, cut behind 400 bytes. */
+  command: string;
+  /** How it ended. */
+  outcome: CallOutcome;
+  /** The exit code that the tool stated. */
+  exitCode?: number;
+  /** The failing tests that its output names. */
+  failing: string[];
+  /** The last lines of an output that names none. */
+  lastLines: string[];
+  /** The message with the run, for `context/recall`. */
+  messageId: string;
+}
+
+/** An open todo. */
+export interface LedgerTodo {
+  /** What is to do. */
+  text: string;
+  /** How it stands, in the words of the tool. */
+  status: string;
+}
+
+/** Calls that could not be read. */
+export interface LedgerUnreadable {
+  /** The tool. */
+  tool: string;
+  /** How they ended. */
+  outcome: CallOutcome;
+  /** The exit code that the tool stated. */
+  exitCode?: number;
+  /** How many. */
+  times: number;
+  /** The message with the last of them, for `context/recall`. */
+  messageId: string;
 }
 
 /** How far history is made shorter before a model is asked, each step with all before it. */

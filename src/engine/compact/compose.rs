@@ -53,20 +53,6 @@ struct Names<'a> {
     ledger: Reading<'a>,
 }
 
-impl Names<'_> {
-    /// The ledger of what a record covers; of pictures those that no kept message shows.
-    fn ledger_of(&self, record: &Compaction) -> Ledger {
-        let Some(span) = record.covers else { return Ledger::default() };
-        let mut reading = self.ledger.clone();
-        reading.read_to(span.to);
-        let mut ledger = reading.done();
-        ledger.images.retain(|image| {
-            !record.kept_users.contains(&image.ord) && !record.open_requests.contains(&image.ord)
-        });
-        ledger
-    }
-}
-
 impl Desk<'_> {
     fn room(&self, slice: Slice, with: &Ingredients) -> Option<Room> {
         let keep = if with.gives_up { Keep::CurrentOnly } else { Keep::Words };
@@ -227,14 +213,19 @@ impl Desk<'_> {
     fn names(&self, slice: Slice, with: &Ingredients) -> Names<'_> {
         let transcript = self.source.transcript;
         let last = with.newest.keys().next_back().copied().unwrap_or(slice.through);
+        Names { ranked: identifiers::rank(transcript, last.max(slice.through)), ledger: self.ledger_so_far() }
+    }
+
+    /// The ledger of what is out of sight already, to be read on.
+    fn ledger_so_far(&self) -> Reading<'_> {
+        let transcript = self.source.transcript;
         let kinds = Kinds { named: &self.policy.tool_kinds, declared: &self.source.fixed.tools };
         let mut ledger = Reading::new(transcript, Ordinal(0), kinds);
-        if let Some(Span { to, .. }) =
-            transcript.in_force().and_then(|record| record.dropped.or(record.covers))
-        {
+        let span = transcript.in_force().and_then(|record| record.dropped.or(record.covers));
+        if let Some(Span { to, .. }) = span {
             ledger.read_to(to);
         }
-        Names { ranked: identifiers::rank(transcript, last.max(slice.through)), ledger }
+        ledger
     }
 
     /// The block for this tail, with an index as large as the target allows.
@@ -259,7 +250,10 @@ impl Desk<'_> {
             covers: record.covers.is_some(),
             ..self.bare_parts(&record, room.space)
         };
-        let lists = self.ledger_within(&mut parts, space, room, &names.ledger_of(&record));
+        // Beside a long narrative the ledger has half of what is left, and names the other half.
+        let left = space.saturating_sub(self.weigh(&parts));
+        let most = self.policy.ledger.of(room.space).min(left / 2);
+        let lists = self.ledger_within(&mut parts, space, most, &names.ledger.clone().of(&record));
         let ranked = identifiers::unseen(&names.ranked, &Seen::in_prompt(&without, &block(&parts)));
         let lines = lists.iter().flat_map(|list| &list.lines);
         let known: BTreeSet<Place> = lines.filter_map(|line| line.place.clone()).collect();
@@ -286,11 +280,9 @@ impl Desk<'_> {
         }
     }
 
-    /// Puts as much of the ledger into a block as fits into `space`; at the least how much of it is left out. Beside a
-    /// long narrative the ledger has half of what is left, and names the other half.
-    fn ledger_within(&self, parts: &mut BlockParts, space: u32, room: &Room, ledger: &Ledger) -> Vec<List> {
-        let left = space.saturating_sub(self.weigh(parts));
-        let most = self.policy.ledger.of(room.space).min(left / 2);
+    /// Puts `most` tokens of the ledger into a block, fewer where it does not fit into `space` so; at the least how much of
+    /// it is left out.
+    fn ledger_within(&self, parts: &mut BlockParts, space: u32, most: u32, ledger: &Ledger) -> Vec<List> {
         for tokens in [most, most / 2, most / 4, 0] {
             let lists = ledger.shown(tokens, |line| self.counter.count(line));
             parts.ledger = ledger_text(&lists, &BTreeMap::new());
@@ -380,8 +372,8 @@ impl Desk<'_> {
     }
 
     /// Rung 4's first step: whole rounds dropped from the oldest on, until the prompt reaches the target; all of the
-    /// slice, where it does not. The block says so and names the user messages that went; where not even that fits,
-    /// there is none.
+    /// slice, where it does not. The block says so, names the user messages that went, and holds the ledger of what did,
+    /// where the target leaves room for it; where not even the first two fit, there is none.
     pub fn dropped(&self, mode: Mode, slice: Slice, with: &Ingredients) -> Option<Compaction> {
         let transcript = self.source.transcript;
         let limit = self.source.budget.limit;
@@ -394,22 +386,45 @@ impl Desk<'_> {
             .map(|segment| segment.first)
             .chain([slice.through.next()])
             .collect();
-        let drop_before = |start: Ordinal, with_block: bool| {
+        let without_block = |start: Ordinal| {
             let mut record = self.cut(mode, start, &room.words);
             record.actions.extend(&with.newest);
             record.strength = Strength::High;
-            if with_block {
-                let parts = BlockParts { dropped: true, ..self.bare_parts(&record, room.space) };
-                record.block = block(&parts).into();
-                record.block_tokens = self.weigh(&parts);
-            }
             record
         };
-        let fits = |start: &Ordinal| self.sized(drop_before(*start, true), room.target).is_some();
+        let parts_of =
+            |record: &Compaction| BlockParts { dropped: true, ..self.bare_parts(record, room.space) };
+        let with_parts = |record: Compaction, parts: &BlockParts| Compaction {
+            block: block(parts).into(),
+            block_tokens: self.weigh(parts),
+            ..record
+        };
+        let bare = |start: Ordinal| {
+            let record = without_block(start);
+            let parts = parts_of(&record);
+            with_parts(record, &parts)
+        };
+        let (ledger, most) = (self.ledger_so_far(), self.policy.ledger.of(room.space));
+        let with_ledger = |start: Ordinal| {
+            let record = without_block(start);
+            let mut parts = parts_of(&record);
+            let space = room.target.checked_sub(prompt::draft(self.source, Some(&record)).tokens)?;
+            self.ledger_within(&mut parts, space, most, &ledger.clone().of(&record));
+            self.sized(with_parts(record, &parts), room.target)
+        };
+        let of_all = ledger.clone().of(&without_block(slice.through.next()));
+        let lists = of_all.shown(most, |line| self.counter.count(line));
+        let for_ledger = self.counter.count(&ledger_text(&lists, &BTreeMap::new())) + PER_MESSAGE;
         // The more is dropped, the smaller the prompt: the first start that fits is found by halving.
-        let at = starts.partition_point(|start| !fits(start));
-        let start = *starts.get(at).or(starts.last())?;
-        self.sized(drop_before(start, true), limit).or_else(|| self.sized(drop_before(start, false), limit))
+        let first_with = |free: u32| {
+            let most = room.target.saturating_sub(free);
+            let at = starts.partition_point(|start| self.sized(bare(*start), most).is_none());
+            starts.get(at).copied()
+        };
+        let start = first_with(for_ledger).or_else(|| first_with(0)).or(starts.last().copied())?;
+        with_ledger(start)
+            .or_else(|| self.sized(bare(start), limit))
+            .or_else(|| self.sized(without_block(start), limit))
     }
 }
 

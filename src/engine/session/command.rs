@@ -86,6 +86,10 @@ impl Step<'_> {
                 let recalled = self.session.recall(recall).map(Answer::Recalled);
                 self.reply(reply, recalled);
             }
+            Command::Ledger(query) => {
+                let page = self.session.ledger(query).map(|page| Answer::Ledger(Box::new(page)));
+                self.reply(reply, page);
+            }
             // The index is the store's, and all that was said is stored before this is done.
             Command::Search(query) => self.effects.push(Effect::Search(reply, query)),
             Command::Subscribe { since } => self.subscribe(reply, since),

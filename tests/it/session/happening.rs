@@ -52,6 +52,8 @@ pub enum Happening {
     Unpins(u8),
     Inspects,
     Recalls(u8),
+    /// So many entries of the ledger, from the next page on where there is one.
+    AsksForLedger(u8),
     Searches,
     Subscribes(u8),
     Abandons,
@@ -324,6 +326,7 @@ fn command() -> BoxedStrategy<Happening> {
         1 => any::<u8>().prop_map(Happening::Unpins),
         1 => Just(Happening::Inspects),
         1 => any::<u8>().prop_map(Happening::Recalls),
+        1 => (1u8..4).prop_map(Happening::AsksForLedger),
         1 => Just(Happening::Searches),
         1 => (0u8..5).prop_map(Happening::Subscribes),
         1 => Just(Happening::Abandons),
