@@ -276,7 +276,7 @@ pub struct ContextInspectResult {
     pub estimate: Estimate,
     /// What it is made of, in order.
     pub sections: Vec<SectionTokens>,
-    /// New tokens that fit before a compaction is needed.
+    /// New tokens that fit before the nearest compaction that sizes set off, as in `contextUpdated`.
     pub tokens_until_compaction: u32,
     /// All compactions, oldest first.
     pub compactions: Vec<CompactionView>,

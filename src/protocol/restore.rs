@@ -45,6 +45,13 @@ pub struct SummaryMetadata {
 /// The key under which a value of the wrong kind is kept.
 const UNREADABLE: &str = "unreadable";
 
+impl TurnMetadata {
+    /// Whether it came as something that is no metadata at all.
+    pub fn is_unreadable(&self) -> bool {
+        self.extra.contains_key(UNREADABLE)
+    }
+}
+
 fn object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(map) => map,

@@ -1,7 +1,7 @@
 //! What a client asks about a session's prompt: what it is made of, what it left out, a compaction. Parameters become
 //! commands here and nowhere deeper.
 
-use super::asking::command;
+use super::asking::{command, page_limit};
 use super::inbox::{Context, Event};
 use super::main_loop::{MainLoop, Slot, wire};
 use super::stores;
@@ -11,7 +11,6 @@ use crate::engine::search::{self, Found, HITS, Hit, Query, Words};
 use crate::engine::session::input::{Command, Compact, ReplyTo};
 use crate::engine::session::ledger::{LedgerQuery, NoCursor};
 use crate::engine::session::recall::Recall;
-
 use crate::protocol::convert;
 use crate::protocol::error::{ErrorData, ProtocolError};
 use crate::protocol::ledger::ContextLedgerParams;
@@ -44,6 +43,10 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Context) -> Result<(), 
             command(main, to, &params.session_id, edit)
         }
         Context::Exclude(params) => {
+            if params.message_ids.is_empty() {
+                let reason = "it names no message; nothing was left out";
+                return Err(ProtocolError::invalid("messageIds", reason));
+            }
             let messages = params.message_ids.iter().map(MessageId::new).collect();
             command(main, to, &params.session_id, Command::Exclude(messages))
         }
@@ -92,7 +95,7 @@ fn query(params: ContextSearchParams) -> Result<Query, ProtocolError> {
     Ok(Query {
         words: Words::of(&params.query),
         before: before.transpose()?,
-        limit: params.limit.map_or(HITS, |limit| limit.clamp(1, MOST_HITS) as usize),
+        limit: page_limit(params.limit, HITS as u32, MOST_HITS)? as usize,
         hidden: true,
     })
 }

@@ -132,7 +132,9 @@ pub(super) fn answer(
             fork: accepted.session.map(|fork| fork.as_str().to_owned()),
             removed: queue(&gone),
         }),
-        Answer::Configured => wire(&SessionConfigureResult { settings: shown(session.settings()) }),
+        Answer::Configured => {
+            wire(&SessionConfigureResult { settings: shown(session.settings()), diagnostics: Vec::new() })
+        }
         Answer::Done(now) => wire(&ToolDecideResult { state: now.into() }),
         Answer::Recalled(recalled) => wire(&ContextRecallResult {
             reference: recalled.reference,
@@ -410,7 +412,7 @@ fn inspected(session: &Session, layers: &Layers, inspection: Inspection) -> Cont
         sections: sections
             .map(|(channel, name, tokens)| SectionTokens { channel: channel.into(), name, tokens })
             .collect(),
-        tokens_until_compaction: inspection.limit.saturating_sub(inspection.tokens),
+        tokens_until_compaction: inspection.until_compaction,
         compactions: inspection
             .compactions
             .iter()

@@ -269,6 +269,11 @@ export interface Attachment {
   text: string;
 }
 
+/** The word for what is found out. */
+export type Auto =
+  /** It is found out. */
+  | "auto";
+
 /** How a call ended. */
 export type CallOutcome =
   /** It answered, and did not say that it failed. */
@@ -596,7 +601,7 @@ export interface ContextInspectResult {
   estimate: Estimate;
   /** What it is made of, in order. */
   sections: SectionTokens[];
-  /** New tokens that fit before a compaction is needed. */
+  /** New tokens that fit before the nearest compaction that sizes set off, as in `contextUpdated`. */
   tokensUntilCompaction: number;
   /** All compactions, oldest first. */
   compactions: CompactionView[];
@@ -773,7 +778,10 @@ export interface ContextUnpinParams {
   pinId: string;
 }
 
-/** A number, at least 1, or whether there is one. */
+/** A number, or that it is found out. */
+export type CountOrAuto = Auto | number;
+
+/** A number, at least 1, or whether there is one; `"off"` is taken as false. */
 export type CountOrOff = boolean | number;
 
 /**
@@ -2478,6 +2486,8 @@ export interface SessionConfigureParams {
 export interface SessionConfigureResult {
   /** The settings in force. */
   settings: Settings;
+  /** Names that no setting has, of the kind `unknownSetting`. */
+  diagnostics: Diagnostic[];
 }
 
 /** Parameters of `session/delete`. */
@@ -2922,7 +2932,10 @@ export type SettingSource =
 /**
  * Settings. Later ones win: the policy, the user's file, the workspace's file, the environment,
  * `initialize`, `workspace/didChangeConfiguration`, `session/open` and `session/configure`, flags of the
- * command line, the request itself. Within one of these a setting wins over another name of it.
+ * command line, the request itself. Within one of these a setting wins over another name of it. A name with
+ * a point may be an object or not: `{"triggers": {"messages": 40}}` and `{"triggers.messages": 40}` are the
+ * same. A name that no setting has is reported, and is no error. The names of a policy file are taken too,
+ * as are these names there.
  */
 export interface Settings {
   /** The model. */
@@ -2947,9 +2960,15 @@ export interface Settings {
    * `auto`.
    */
   summaryMode?: SummaryMode;
-  /** What happens to cache breakpoints in a request for a summary. Default: `keep`. */
+  /**
+   * What happens to cache breakpoints in a request for a summary; true is taken as `keep`, false as
+   * `strip`. Default: `keep`.
+   */
   summaryBreakpoints?: SummaryBreakpoints;
-  /** Whether a prompt that is too large is compacted. Default: `auto`. */
+  /**
+   * Whether a prompt that is too large is compacted; true is taken as `auto`, false as `off`. `enabled` is
+   * taken as its name too. Default: `auto`.
+   */
   summarize?: Summarize;
   /**
    * Another name of `summarize`: false is `off`. `summarization.enabled` and
@@ -2966,10 +2985,10 @@ export interface Settings {
   /** Where the block stands that stands for what was covered. Default: `userAtBoundary`. */
   placement?: Placement;
   /**
-   * New tokens since the last compaction before a trigger starts another, but for an overflow. Default: as
-   * many as lie between the limit and the target.
+   * New tokens since the last compaction before a trigger starts another, but for an overflow. Default:
+   * `auto`, as many as lie between the limit and the target.
    */
-  minNewTokens?: number;
+  minNewTokens?: CountOrAuto;
   /**
    * Failed summaries in a row after which no model is asked until something new is said, at least 1.
    * Default: 3.
@@ -2984,7 +3003,10 @@ export interface Settings {
    * Default: 0.5.
    */
   targetRatio?: number;
-  /** The share of the limit at which a turn is asked to come to an end. */
+  /**
+   * The share of the limit at which a turn is asked to come to an end. True: 0.85 where the policy has
+   * none.
+   */
   budgetExit?: ShareOrOff;
   /** How far history is made shorter before a model is asked. Default: `shortenResults`. */
   limitHistory?: LimitHistory;
@@ -3098,7 +3120,7 @@ export interface Settings {
   synchronous?: Synchronous;
 }
 
-/** A share of the limit, above 0 and up to 1, or whether there is one. */
+/** A share of the limit, above 0 and up to 1, or whether there is one; `"off"` is taken as false. */
 export type ShareOrOff = boolean | number;
 
 /**
@@ -3590,17 +3612,20 @@ export interface TriggerState {
 export interface Triggers {
   /** The provider said that a prompt was too large. */
   providerOverflow?: boolean;
-  /** The share of the limit that a prompt has when a turn begins. */
+  /** The share of the limit that a prompt has when a turn begins. True: 0.8 where the policy has none. */
   preTurnTokens?: ShareOrOff;
-  /** The share of the limit at which a summary is prepared beside the running turn. */
+  /**
+   * The share of the limit at which a summary is prepared beside the running turn. True: 0.75 where the
+   * policy has none.
+   */
   background?: ShareOrOff;
   /** The next model's window is smaller, and the prompt does not fit it. */
   modelChanged?: boolean;
-  /** More requests of the user than this are shown. */
+  /** More requests of the user than this are shown. True: 32 where the policy has none. */
   userTurns?: CountOrOff;
-  /** More messages than this are shown. */
+  /** More messages than this are shown. True: 40 where the policy has none. */
   messages?: CountOrOff;
-  /** Seconds without a word. */
+  /** Seconds without a word. True: 900 where the policy has none. */
   idleSeconds?: CountOrOff;
 }
 

@@ -2,7 +2,7 @@
 //! not. Nothing is skipped in silence, and restoring twice changes nothing. What is matched against what is here; who
 //! brings the metadata is not.
 
-use super::metadata::{SummaryEntry, own_part};
+use super::metadata::{OwnPart, SummaryEntry, own_part};
 use super::plan::{self, Keep};
 use super::record::{
     Action, Anchor, Compaction, Mode, ModeRequested, Placement, Span, Status, Strength, Trigger,
@@ -81,11 +81,16 @@ pub fn restore(
 }
 
 fn one(transcript: &mut Transcript, turn: usize, entry: &SummaryEntry, with: Restoring<'_>) -> Verdict {
-    if entry.round_id.is_empty() && entry.text.is_empty() {
+    if entry.round_id.is_empty() && entry.text.is_empty() && entry.own.is_none() {
         return Verdict::Failure("marks a summary that failed".into());
     }
     let made = match &entry.own {
-        Some(own) => of_ours(transcript, own, &entry.text),
+        Some(own) => match own_part(own, &entry.text) {
+            Ok(own) => of_ours(transcript, own),
+            // What it says to people can still be read.
+            Err(_) if !entry.text.trim().is_empty() => of_others(transcript, turn, entry, with),
+            Err(error) => Err(Verdict::Failure(format!("cannot be read: {error}"))),
+        },
         None => of_others(transcript, turn, entry, with),
     };
     match made {
@@ -105,8 +110,7 @@ fn write(transcript: &mut Transcript, record: Compaction) -> Verdict {
 }
 
 /// A record of ours: found again by what it says of its source, wherever that stands now.
-fn of_ours(transcript: &Transcript, own: &str, text: &str) -> Result<Compaction, Verdict> {
-    let own = own_part(own, text).map_err(|error| Verdict::Failure(format!("cannot be read: {error}")))?;
+fn of_ours(transcript: &Transcript, own: OwnPart) -> Result<Compaction, Verdict> {
     let mut record = own.record;
     if let Some(known) = transcript.compactions().iter().find(|known| known.id == record.id) {
         if (&known.source_hash, &known.block) != (&record.source_hash, &record.block) {
@@ -194,6 +198,9 @@ fn of_others(
     entry: &SummaryEntry,
     with: Restoring<'_>,
 ) -> Result<Compaction, Verdict> {
+    if entry.text.trim().is_empty() {
+        return Err(Verdict::Failure("has no text: what it would stand for stays as it was said".into()));
+    }
     let through = named(transcript, turn, &entry.round_id).ok_or(Verdict::Orphan)?;
     let block = match entry.text.contains(BLOCK_OPEN) {
         true => entry.text.clone(),

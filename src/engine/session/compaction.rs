@@ -237,9 +237,14 @@ impl Step<'_> {
 
     fn ask_for_summary(&mut self, ask: Ask, mut job: Job) {
         self.tell(Phase::Summarizing, &job, Some(ask.mode), None);
-        job.was_asked = true;
+        // Another piece, or another way: it stood still before.
+        let goes_on = std::mem::replace(&mut job.was_asked, true) && !job.was_refused;
         let compacting = self.call_for_summary(ask, job);
-        self.wait_for_summary(compacting);
+        if goes_on {
+            self.session.state = State::Compacting(Box::new(compacting));
+        } else {
+            self.wait_for_summary(compacting);
+        }
     }
 
     /// The session stands still until a model has summed up.

@@ -79,6 +79,8 @@ pub struct Inspection {
     pub tokens: u32,
     /// Its limit.
     pub limit: u32,
+    /// New tokens that fit before the nearest compaction that sizes set off.
+    pub until_compaction: u32,
     /// The window.
     pub window: u32,
     /// Who counted.
@@ -237,11 +239,13 @@ impl Session {
         let drafted = prompt::draft(source, in_force);
         let coverage = coverage(&self.transcript, in_force, &drafted);
         let raw = drafted.tokens;
+        let until_compaction = trigger::tokens_until(source, &self.settings.policy, raw);
         let drafted = read_prompt(drafted, scale);
         let sections = drafted.plan.sections.iter();
         Some(Inspection {
             tokens: drafted.tokens,
             limit: drafted.limit,
+            until_compaction: scale.read_part(until_compaction),
             window: budget.window,
             estimator: scale.named(counter, self.settings.model.key()),
             estimate: self.estimate(),
