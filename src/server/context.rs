@@ -108,7 +108,7 @@ const MOST_ENTRIES: u32 = 1000;
 fn entries(params: ContextLedgerParams) -> Result<LedgerQuery, ProtocolError> {
     let from = params.cursor.as_deref().map(str::parse).transpose();
     let from = from.map_err(|error: NoCursor| ProtocolError::invalid("cursor", error.to_string()))?;
-    let limit = params.limit.unwrap_or(ENTRIES).clamp(1, MOST_ENTRIES) as usize;
+    let limit = page_limit(params.limit, ENTRIES, MOST_ENTRIES)? as usize;
     Ok(LedgerQuery { from, limit })
 }
 

@@ -163,6 +163,7 @@ fn numbers_that_cannot_be_meant_are_refused_with_their_field() {
     for (method, params, field) in [
         ("context/exclude", json!({ "sessionId": "s", "messageIds": [] }), "messageIds"),
         ("context/search", json!({ "sessionId": "s", "query": "x", "limit": 0 }), "limit"),
+        ("context/ledger", json!({ "sessionId": "s", "limit": 0 }), "limit"),
         ("memory/list", json!({ "limit": 0 }), "limit"),
         ("memory/search", json!({ "query": "x", "limit": 0 }), "limit"),
         ("session/list", json!({ "limit": 0 }), "limit"),
