@@ -87,8 +87,7 @@ fn one(transcript: &mut Transcript, turn: usize, entry: &SummaryEntry, with: Res
     let made = match &entry.own {
         Some(own) => match own_part(own, &entry.text) {
             Ok(own) => of_ours(transcript, own),
-            // What it says to people can still be read.
-            Err(_) if !entry.text.trim().is_empty() => of_others(transcript, turn, entry, with),
+            // Its text is no reason to hide what was said: what that stands for is in the part that cannot be read.
             Err(error) => Err(Verdict::Failure(format!("cannot be read: {error}"))),
         },
         None => of_others(transcript, turn, entry, with),

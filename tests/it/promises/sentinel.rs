@@ -200,7 +200,11 @@ fn is_named(block: &str, ord: u32) -> bool {
 fn stated(block: &str, heading: &str) -> usize {
     let line = block.lines().find(|line| line.starts_with(heading)).unwrap_or_default();
     let (before, _) = line.split_once(" left out").unwrap_or_default();
-    before.rsplit('(').next().and_then(|number| number.parse().ok()).unwrap_or_default()
+    let of_some = before.rsplit('(').next().and_then(|number| number.parse().ok());
+    // A list of which nothing has room is counted at the block's end.
+    let whole = format!("{}: ", heading.trim_start_matches("# "));
+    let of_all = block.lines().flat_map(|line| line.split(" · ")).find_map(|part| part.strip_prefix(&whole));
+    of_some.or_else(|| of_all.and_then(|number| number.parse().ok())).unwrap_or_default()
 }
 
 /// What a transcript says that was done in all that is out of sight, and how often, read without the ledger.

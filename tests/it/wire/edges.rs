@@ -36,9 +36,18 @@ fn a_summary_of_others_without_a_text_hides_nothing_and_is_reported() {
             0,
             "cannot be read",
         ),
-        // What people can read of it counts, as it does where that part is of another kind.
-        (json!({ "summary": { "toolCallRoundId": round, "text": "So far.", "threadhold": "{bad" } }), 1, ""),
-        (json!({ "summary": { "toolCallRoundId": round, "text": "So far.", "threadhold": {} } }), 1, ""),
+        // A text is no reason to hide what was said where the part that says what it stands for is spoilt.
+        (
+            json!({ "summary": { "toolCallRoundId": round, "text": "So far.", "threadhold": "{bad" } }),
+            0,
+            "cannot be read",
+        ),
+        (
+            json!({ "summary": { "toolCallRoundId": round, "text": "So far.", "threadhold": {} } }),
+            0,
+            "cannot be read",
+        ),
+        (json!({ "summary": { "toolCallRoundId": round, "text": "So far." } }), 1, ""),
     ]
     .into_iter()
     .enumerate()
@@ -151,7 +160,9 @@ fn progress_says_what_is_done_and_how_it_ended() {
     editor.call("context/compact", json!({ "sessionId": "s", "workDoneToken": "again" }));
     assert_eq!(
         told(&editor, "again").last().map(String::as_str),
-        Some("nothing was said since the last compaction")
+        Some(
+            "nothing was said since the last compaction; to make that one again, with another focus or messages to keep, redo s/c0"
+        )
     );
 }
 
