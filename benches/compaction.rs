@@ -9,6 +9,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 use threadhold::engine::compact::compose::Desk;
 use threadhold::engine::compact::ladder::{self, Step};
+use threadhold::engine::compact::plan::Aim;
 use threadhold::engine::compact::policy::DEFAULT;
 use threadhold::engine::compact::record::Compaction;
 use threadhold::engine::compact::trigger::{self, Next};
@@ -114,6 +115,7 @@ impl Session {
             counter: &self.counter,
             tokens_before: self.decides(),
             focus: None,
+            aim: Aim::Room,
         };
         match ladder::start(desk, false) {
             Step::Accepted(record) => *record,

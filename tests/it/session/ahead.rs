@@ -144,10 +144,11 @@ fn an_answer_that_nobody_reads_has_an_end_in_time_and_in_size() {
     }
     // Beside a turn, and for a title.
     let mut beside = preparing(&[2900, 2900, 2900], |_| ());
-    (0..30).for_each(|_| match asked(&beside, Purpose::Summary).len() {
-        1 => goes_on(&mut beside, Purpose::Summary, 20_000),
-        _ => (),
-    });
+    for _ in 0..30 {
+        if asked(&beside, Purpose::Summary).len() == 1 {
+            goes_on(&mut beside, Purpose::Summary, 20_000);
+        }
+    }
     let [call] = asked(&beside, Purpose::Turn)[..] else { panic!("the turn goes on: {:?}", beside.asked) };
     assert!(beside.timers.contains(&Timer::Model(call)));
     let mut titled = bench(|_| ());
@@ -155,10 +156,11 @@ fn an_answer_that_nobody_reads_has_an_end_in_time_and_in_size() {
     titled.step(Input::Settings(Box::new(settings)));
     titled.asks(&text(20));
     done(&mut titled, Purpose::Turn, Ok(said("done", &[], None)));
-    (0..30).for_each(|_| match asked(&titled, Purpose::Title).len() {
-        1 => goes_on(&mut titled, Purpose::Title, 20_000),
-        _ => (),
-    });
+    for _ in 0..30 {
+        if asked(&titled, Purpose::Title).len() == 1 {
+            goes_on(&mut titled, Purpose::Title, 20_000);
+        }
+    }
     assert_eq!(asked(&titled, Purpose::Title), []);
     assert!(titled.effects.iter().any(|effect| matches!(effect, Effect::CancelModel(_))));
 }
