@@ -8,6 +8,7 @@ pub mod convert;
 pub mod edit;
 pub mod error;
 pub mod event;
+pub mod ledger;
 pub mod memory;
 pub mod message;
 pub mod methods;

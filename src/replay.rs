@@ -9,6 +9,7 @@ pub mod table;
 
 use crate::engine::compact::compose::Desk;
 use crate::engine::compact::ladder::{self, CannotFit, Outcome, Prepared, Step};
+use crate::engine::compact::plan::Aim;
 use crate::engine::compact::policy::{Consent, Policy};
 use crate::engine::compact::record::{Compaction, Mode, Trigger};
 use crate::engine::compact::trigger::{self, Attempts, Next};
@@ -221,7 +222,7 @@ pub fn replay(
             replayed.renders += 1;
         }
         if let Entry::Message(message) = entry {
-            replayed.estimates.answered(message);
+            replayed.estimates.answered(message, replayed.transcript.turns().len());
         }
         let known = replayed.transcript.messages().len();
         entry.clone().append_to(&mut replayed.transcript, &metered);
@@ -289,8 +290,11 @@ impl Call<'_> {
             Next::Must(trigger, exceeded) => (trigger, Err(exceeded)),
         };
         let tokens_before = rendered.as_ref().map_or_else(|exceeded| exceeded.needed, |prompt| prompt.tokens);
-        let desk = self.desk(source, tokens_before);
-        let prepared = memory.prepared.take().and_then(|prepared| prepared.applied(desk));
+        let aim = if rendered.is_ok() { Aim::of(trigger) } else { Aim::Room };
+        let policy = aim.policy(self.options.policy.clone(), tokens_before, source.budget.limit);
+        let desk = Desk { policy: &policy, aim, ..self.desk(source, tokens_before) };
+        let prepared = memory.prepared.take().filter(|_| aim == Aim::Room);
+        let prepared = prepared.and_then(|prepared| prepared.applied(desk));
         let (trigger, step) = match prepared {
             Some(record) => (Trigger::Background, Step::Accepted(Box::new(record))),
             None => (trigger, self.descend(desk, rendered.is_err(), memory, model)),
@@ -325,7 +329,8 @@ impl Call<'_> {
     }
 
     fn desk<'d>(&'d self, source: Source<'d>, tokens_before: u32) -> Desk<'d> {
-        Desk { source, policy: &self.options.policy, counter: self.counter, tokens_before, focus: None }
+        let (policy, counter) = (&self.options.policy, self.counter);
+        Desk { source, policy, counter, tokens_before, focus: None, aim: Aim::Room }
     }
 
     /// Whether the summarizer may be asked now.

@@ -5,6 +5,7 @@
 mod asking;
 mod backend;
 mod background;
+mod configuring;
 mod context;
 mod delivery;
 mod diagnostics;
@@ -102,7 +103,8 @@ pub fn serve(options: &Options) -> std::io::Result<u8> {
         };
         // It takes all that there is: with a share of the runtime's turns it could be left with none by a burst.
         let mut owner = MainLoop::new(outgoing, events.clone(), Box::new(O200k));
-        owner.files = Files::with_user(outside::user_file(|name| std::env::var(name).ok()));
+        let variable = |name: &str| std::env::var(name).ok();
+        owner.files = Files::with_user(outside::user_file(variable), variable(outside::USERS_FILE).is_some());
         owner.take_outside(&options.flags);
         owner.dump = Dump::into_folder(options.dump_prompts.clone());
         let owner = tokio::task::unconstrained(owner.run(inbox));

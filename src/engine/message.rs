@@ -142,6 +142,15 @@ pub const WRAP_UP: &str = "wrapUp";
 /// The kind of [`Body::Event`] that asks the user how a turn goes on that came near the window's end.
 pub const BUDGET_EXIT: &str = "budgetExit";
 
+/// The kind of a notice, and of a diagnostic: a compaction left messages out, and no summary stands for them.
+pub const COMPACTION_DROPPED: &str = "compactionDropped";
+
+/// The kind of a diagnostic: a compaction that a single render needed holds for later prompts.
+pub const COMPACTION_LASTS: &str = "compactionLasts";
+
+/// The kind of a notice, and of a diagnostic: what a user answered about a compaction could not be used.
+pub const REVIEW_UNUSABLE: &str = "reviewUnusable";
+
 /// The kind of [`Body::Event`] that stands where a user removed a message. No client is shown it.
 pub const REMOVED: &str = "removed";
 

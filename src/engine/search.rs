@@ -11,6 +11,9 @@ use super::message::{Body, Message};
 use super::text::{head, tail};
 use std::ops::Range;
 
+/// Messages on a page where nobody asks for another number.
+pub const HITS: usize = 20;
+
 /// Of a longer query the first so many different words count.
 const MOST_WORDS: usize = 32;
 /// Bytes of a text that are shown on each side of a word.

@@ -11,6 +11,8 @@
 //! | `rewind`, `branch` | what changes the past, and what goes on from it elsewhere |
 //! | `turn` | our own loop: prompt, answer, tools, again |
 //! | `stream` | an answer that is being given |
+//! | `summarizer` | the model that sums up, and who is asked where it fails |
+//! | `endpoint` | where a model is asked |
 //! | `title` | the session's name |
 //! | `prefix` | what stands before the messages |
 //! | `tools` | calls, decisions, results |
@@ -28,10 +30,12 @@
 //! | `reconcile` | an editor's history against ours |
 //! | `found` | where it stands when it is opened again |
 //! | `recall` | what was said, byte for byte |
+//! | `ledger` | what the tools did where the prompt does not show it |
 //! | `memories` | what its workspace remembers, in its prompts |
 
 pub mod acceptance;
 mod attach;
+mod attempts;
 mod background;
 mod branch;
 pub mod breaks;
@@ -45,6 +49,7 @@ pub mod history_turn;
 mod idle;
 pub mod input;
 mod instructions;
+pub mod ledger;
 pub mod memories;
 mod overflow;
 pub mod pins;
@@ -61,14 +66,15 @@ pub mod snapshot;
 pub mod state;
 pub mod stored;
 mod stream;
+mod summarizer;
 mod title;
 mod tools;
 mod turn;
 pub mod undo;
 pub mod usage;
+mod warning;
 
 use super::compact::record::Status;
-use super::delta::Draft;
 use super::id::{Ordinal, SessionId, Time, TurnId};
 use super::memory::Memory;
 use super::message::{Body, NewMessage, Text};
@@ -82,7 +88,7 @@ use input::{Input, ModelCallId, Render, ReplyTo, Timer};
 use queue::Queue;
 use recall::RECALL;
 use settings::Settings;
-use state::{Background, Rest, State};
+use state::{Background, Rest, State, Titling};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use stored::{Always, Head, Stored, TurnRow, TurnStatus, Write};
@@ -123,7 +129,7 @@ pub struct Session {
     /// What its workspace remembers, as it is now.
     memories: Arc<[Memory]>,
     /// The call of a model that is to name it, with what it said so far.
-    titling: Option<(ModelCallId, Draft)>,
+    titling: Option<Titling>,
     /// What the user is to see as soon as no answer is being given: the place of that is taken.
     notices: Vec<(&'static str, String)>,
     /// Renders that wait for the one that is being made; one at a time.

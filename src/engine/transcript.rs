@@ -2,10 +2,11 @@
 //! only. It knows nothing of budgets or prompts.
 
 mod rewind;
+mod shown;
 
 use super::compact::record::{Compaction, Status};
 use super::id::{CallId, CompactionId, Generation, MessageId, Ordinal, RoundId, SessionId, TurnId};
-use super::message::cut::{self, Cut, ThinkingInPrompt};
+use super::message::cut::ThinkingInPrompt;
 use super::message::{Body, Message, NewMessage, REMOVED, ToolCall, UNREADABLE};
 use super::text::sha256_hex;
 use super::tokens::TokenCount;
@@ -86,22 +87,6 @@ impl Transcript {
     /// An empty session that goes on from `generation` after `cuts` cuts, for a store's messages to be put in again.
     pub fn resumed(session: SessionId, generation: Generation, cuts: u32) -> Self {
         Self { generation, cuts, ..Self::new(session) }
-    }
-
-    /// From now on a result whose text weighs more than this many tokens is shown by its head and its tail. What was
-    /// appended before stays as it is shown.
-    pub fn limit_results(&mut self, most: Option<u32>) {
-        self.most_result = most;
-    }
-
-    /// Which thinking of the answers that come now stays in prompts. What was appended before stays as it is shown.
-    pub fn limit_thinking(&mut self, thinking: ThinkingInPrompt) {
-        self.thinking = thinking;
-    }
-
-    /// Whether a model can fetch what is not shown, so that results that are shortened from now on say how.
-    pub fn name_results(&mut self, names: bool) {
-        self.names_results = names;
     }
 
     /// See [`Transcript::name_results`].
@@ -319,25 +304,6 @@ impl Transcript {
             found: Default::default(),
         }));
         ord
-    }
-
-    /// Tokens of a message as prompts will show it, and how a large result is shown. One that no call waits for is
-    /// never shown.
-    fn weigh(&self, new: &NewMessage, counter: &dyn TokenCount) -> (u32, Option<Cut>) {
-        if let Some(cut) = new.shown {
-            let tokens = if cut.after_turn { new.body.tokens(counter) } else { cut.tokens };
-            return (tokens, Some(cut));
-        }
-        if let Some(cut) = cut::without_thinking(&new.body, self.thinking, counter) {
-            let tokens = if cut.after_turn { new.body.tokens(counter) } else { cut.tokens };
-            return (tokens, Some(cut));
-        }
-        if let (Body::Tool(result), Some(most), true) = (&new.body, self.most_result, new.visible_to_model)
-            && let Some((_, call)) = self.open_call(&result.call, self.turns.len() - 1)
-        {
-            return cut::weigh(result, most, call.as_str(), counter);
-        }
-        (new.body.tokens(counter), None)
     }
 
     /// Puts a message where it belongs: its turn is the newest one.

@@ -230,6 +230,11 @@ pub struct TriggerState {
     /// How much it starts at; missing where it is switched off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<u64>,
+    /// New tokens that must come before it starts anything, however much there is: too little was said since the last
+    /// compaction (see `minNewTokens`), or since one was refused, undone or came to nothing. Missing where nothing holds
+    /// it back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_back_tokens: Option<u32>,
 }
 
 /// What a trigger counts.
@@ -271,7 +276,7 @@ pub struct ContextInspectResult {
     pub estimate: Estimate,
     /// What it is made of, in order.
     pub sections: Vec<SectionTokens>,
-    /// New tokens that fit before a compaction is needed.
+    /// New tokens that fit before the nearest compaction that sizes set off, as in `contextUpdated`.
     pub tokens_until_compaction: u32,
     /// All compactions, oldest first.
     pub compactions: Vec<CompactionView>,
@@ -286,6 +291,10 @@ pub struct ContextInspectResult {
     /// What the model reported for its last answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// The most that the model's provider turned out to take, in tokens, where it found a prompt too large. It binds
+    /// `limit` until the model, its window or the chat is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learned_limit: Option<u32>,
     /// Each setting with its value and who set it.
     pub settings: Vec<SettingInForce>,
 }

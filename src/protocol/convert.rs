@@ -5,6 +5,7 @@
 mod answer;
 mod context;
 mod error;
+mod ledger;
 mod memory;
 mod message;
 mod prompt;
@@ -19,6 +20,7 @@ pub use context::{
     cannot_undo, compaction_view, coverage, estimate, pin, preview, search_hit, summary_metadata,
     trigger_state, turn_metadata,
 };
+pub use ledger::ledger;
 pub use memory::memory;
 pub use message::{attachments, body_parts, content_parts, message};
 pub use prompt::{breakpoints, cuts, plan, prompt_messages, section, section_tokens};

@@ -15,6 +15,7 @@ use super::edit::{
 };
 use super::error::ProtocolError;
 use super::event::{SessionEvent, SessionsChangedParams};
+use super::ledger::{ContextLedgerParams, ContextLedgerResult};
 use super::memory::{
     MemoryDeleteParams, MemoryDeleteResult, MemoryListParams, MemoryListResult, MemoryPutParams,
     MemoryPutResult, MemorySearchParams,
@@ -221,6 +222,9 @@ methods! {
     ContextSearch = "context/search", ToSidecar, Context,
         "Finds messages by words, newest first and a page at a time, also those that a prompt does not show.",
         ContextSearchParams => ContextSearchResult;
+    ContextLedger = "context/ledger", ToSidecar, Context,
+        "Names what the tools did in all that the compaction in force keeps out of sight, also what its block only counts.",
+        ContextLedgerParams => ContextLedgerResult;
     TurnRetry = "turn/retry", ToSidecar, Edit,
         "Cuts everything from a message on off, and has the model answer again.",
         TurnRetryParams => EditResult;

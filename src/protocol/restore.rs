@@ -45,6 +45,13 @@ pub struct SummaryMetadata {
 /// The key under which a value of the wrong kind is kept.
 const UNREADABLE: &str = "unreadable";
 
+impl TurnMetadata {
+    /// Whether it came as something that is no metadata at all.
+    pub fn is_unreadable(&self) -> bool {
+        self.extra.contains_key(UNREADABLE)
+    }
+}
+
 fn object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(map) => map,
@@ -65,13 +72,19 @@ fn take_text(map: &mut Map<String, Value>, key: &str) -> Option<String> {
     }
 }
 
+/// Our part, where somebody keeps it parsed.
+fn parsed(map: &mut Map<String, Value>) -> Option<String> {
+    map.get("threadhold").filter(|value| value.is_object())?;
+    map.shift_remove("threadhold").map(|value| value.to_string())
+}
+
 impl From<Value> for SummaryMetadata {
     fn from(value: Value) -> Self {
         let mut extra = object(value);
         Self {
             tool_call_round_id: take_text(&mut extra, "toolCallRoundId").unwrap_or_default(),
             text: take_text(&mut extra, "text").unwrap_or_default(),
-            threadhold: take_text(&mut extra, "threadhold"),
+            threadhold: take_text(&mut extra, "threadhold").or_else(|| parsed(&mut extra)),
             extra,
         }
     }

@@ -3,9 +3,10 @@
 use super::event::EVENTS;
 use super::methods::{Level, METHODS};
 use super::session::{Driver, State};
-use super::settings::Settings;
+use super::settings::GivenSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// What a client puts into `initializationOptions.threadhold` of `initialize`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -24,7 +25,7 @@ pub struct InitializeOptions {
     pub capabilities: Option<ClientCapabilities>,
     /// Settings of all sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub settings: Option<Settings>,
+    pub settings: Option<GivenSettings>,
 }
 
 /// Where sessions are kept.
@@ -102,10 +103,11 @@ pub struct ServerCapabilities {
 impl ServerCapabilities {
     /// What this build can do.
     pub fn of_this_build(server_version: &str) -> Self {
+        let levels: BTreeSet<Level> = METHODS.iter().map(|method| method.level).collect();
         Self {
             protocol_version: super::VERSION,
             server_version: server_version.to_owned(),
-            levels: vec![Level::Core.name().to_owned()],
+            levels: levels.into_iter().map(|level: Level| level.name().to_owned()).collect(),
             methods: METHODS.iter().map(|method| method.name.to_owned()).collect(),
             events: EVENTS.iter().map(|name| (*name).to_owned()).collect(),
             states: State::ALL.iter().map(|state| state.name().to_owned()).collect(),

@@ -5,9 +5,9 @@ use super::event::SessionEvent;
 use super::message::{Message, Part};
 use super::model::Usage;
 use super::prompt::Section;
-use super::restore::{RestoreReport, TurnMetadata};
+use super::restore::{Diagnostic, RestoreReport, TurnMetadata};
 use super::scope::Scope;
-use super::settings::Settings;
+use super::settings::{GivenSettings, Settings};
 use super::tool::{PauseReason, PendingCall, Tool};
 use super::turn::{Turn, TurnStatus};
 use schemars::JsonSchema;
@@ -118,7 +118,7 @@ pub struct SessionOpenParams {
     pub work_scope: Option<String>,
     /// Settings of this session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub settings: Option<Settings>,
+    pub settings: Option<GivenSettings>,
     /// The tools that the model is told of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<Tool>>,
@@ -465,7 +465,7 @@ pub struct SessionConfigureParams {
     pub session_id: String,
     /// Settings to change; those that are missing stay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub settings: Option<Settings>,
+    pub settings: Option<GivenSettings>,
     /// Its new title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -477,4 +477,6 @@ pub struct SessionConfigureParams {
 pub struct SessionConfigureResult {
     /// The settings in force.
     pub settings: Settings,
+    /// Names that no setting has, of the kind `unknownSetting`.
+    pub diagnostics: Vec<Diagnostic>,
 }

@@ -2,9 +2,10 @@
 //! whoever takes it into use.
 
 use super::context::Placement;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 /// How a model's provider is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -149,27 +150,45 @@ pub enum Retention {
     ),
     /// The newest messages that weigh a share of the limit together.
     TokenTail(
-        /// The share, above 0 and up to 1.
+        /// The share, above 0 and below 1.
         f64,
     ),
 }
 
-/// A share of the limit, above 0 and up to 1, or whether there is one.
+/// A share of the limit, above 0 and up to 1, or whether there is one; `"off"` is taken as false.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ShareOrOff {
-    /// False: off. True: as the policy has it.
+    /// False: off. True: as the policy has it, and where that has none, as is said of the setting.
     Switch(bool),
     /// The share.
     Share(f64),
 }
 
-/// A number, at least 1, or whether there is one.
+/// A number, at least 1, or whether there is one; `"off"` is taken as false.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum CountOrOff {
-    /// False: off. True: as the policy has it.
+    /// False: off. True: as the policy has it, and where that has none, as is said of the setting.
     Switch(bool),
+    /// The number.
+    Count(u32),
+}
+
+/// The word for what is found out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Auto {
+    /// It is found out.
+    Auto,
+}
+
+/// A number, or that it is found out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum CountOrAuto {
+    /// The word.
+    Word(Auto),
     /// The number.
     Count(u32),
 }
@@ -182,22 +201,22 @@ pub struct Triggers {
     /// The provider said that a prompt was too large.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_overflow: Option<bool>,
-    /// The share of the limit that a prompt has when a turn begins.
+    /// The share of the limit that a prompt has when a turn begins. True: 0.8 where the policy has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pre_turn_tokens: Option<ShareOrOff>,
-    /// The share of the limit at which a summary is prepared beside the running turn.
+    /// The share of the limit at which a summary is prepared beside the running turn. True: 0.75 where the policy has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<ShareOrOff>,
     /// The next model's window is smaller, and the prompt does not fit it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_changed: Option<bool>,
-    /// More requests of the user than this are shown.
+    /// More requests of the user than this are shown. True: 32 where the policy has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_turns: Option<CountOrOff>,
-    /// More messages than this are shown.
+    /// More messages than this are shown. True: 40 where the policy has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<CountOrOff>,
-    /// Seconds without a word.
+    /// Seconds without a word. True: 900 where the policy has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_seconds: Option<CountOrOff>,
 }
@@ -240,7 +259,9 @@ pub enum LimitHistory {
 
 /// Settings. Later ones win: the policy, the user's file, the workspace's file, the environment, `initialize`,
 /// `workspace/didChangeConfiguration`, `session/open` and `session/configure`, flags of the command line, the request
-/// itself. Within one of these a setting wins over another name of it.
+/// itself. Within one of these a setting wins over another name of it. A name with a point may be an object or not:
+/// `{"triggers": {"messages": 40}}` and `{"triggers.messages": 40}` are the same. A name that no setting has is reported,
+/// and is no error. The names of a policy file are taken too, as are these names there.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Settings {
@@ -254,11 +275,7 @@ pub struct Settings {
     pub policy: Option<String>,
     /// The most that a prompt may weigh: a ratio of the window above 0 and up to 1, or a count of at least 100 tokens.
     /// `summarizeAgentConversationHistoryThreshold` is taken as its name too.
-    #[serde(
-        default,
-        alias = "summarizeAgentConversationHistoryThreshold",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
     /// Tokens kept back for the answer; a quarter of the window at most. Default: 4,096.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -267,23 +284,20 @@ pub struct Settings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_summary_tokens: Option<u32>,
     /// Which kind of summary is asked for. `agentHistorySummarizationMode` is taken as its name too. Default: `auto`.
-    #[serde(default, alias = "agentHistorySummarizationMode", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_mode: Option<SummaryMode>,
-    /// What happens to cache breakpoints in a request for a summary. Default: `keep`.
+    /// What happens to cache breakpoints in a request for a summary; true is taken as `keep`, false as `strip`. Default:
+    /// `keep`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_breakpoints: Option<SummaryBreakpoints>,
-    /// Whether a prompt that is too large is compacted. Default: `auto`.
+    /// Whether a prompt that is too large is compacted; true is taken as `auto`, false as `off`. `enabled` is taken as its
+    /// name too. Default: `auto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summarize: Option<Summarize>,
     /// Another name of `summarize`: false is `off`. `summarization.enabled` and
     /// `summarizeAgentConversationHistory.enabled` are taken as its names too. Unlike where the name is from, it is on
     /// unless somebody says no, for nothing is lost by it.
-    #[serde(
-        default,
-        alias = "summarization.enabled",
-        alias = "summarizeAgentConversationHistory.enabled",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_enabled: Option<bool>,
     /// Who decides about a compaction that nobody asked for. Default: `auto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -297,10 +311,10 @@ pub struct Settings {
     /// Where the block stands that stands for what was covered. Default: `userAtBoundary`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Placement>,
-    /// New tokens since the last compaction before a trigger starts another, but for an overflow. Default: as many as lie
-    /// between the limit and the target.
+    /// New tokens since the last compaction before a trigger starts another, but for an overflow. Default: `auto`, as many
+    /// as lie between the limit and the target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub min_new_tokens: Option<u32>,
+    pub min_new_tokens: Option<CountOrAuto>,
     /// Failed summaries in a row after which no model is asked until something new is said, at least 1. Default: 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_failures: Option<u32>,
@@ -311,7 +325,7 @@ pub struct Settings {
     /// 0.5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_ratio: Option<f64>,
-    /// The share of the limit at which a turn is asked to come to an end.
+    /// The share of the limit at which a turn is asked to come to an end. True: 0.85 where the policy has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_exit: Option<ShareOrOff>,
     /// How far history is made shorter before a model is asked. Default: `shortenResults`.
@@ -331,11 +345,11 @@ pub struct Settings {
     pub identifier_share: Option<f64>,
     /// The model that writes summaries, where it is not the one that answers. `openai.summaryModel` is taken as its name
     /// too, and the environment's OPENAI_SUMMARY_MODEL.
-    #[serde(default, alias = "openai.summaryModel", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_model: Option<String>,
     /// Where that model is asked: an http or https address without a user and a password. `openai.summaryBaseURL` is taken
     /// as its name too, and the environment's OPENAI_SUMMARY_URL.
-    #[serde(default, alias = "openai.summaryBaseURL", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_base_url: Option<String>,
     /// Another name of `triggers.messages`; 0 is off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -350,7 +364,7 @@ pub struct Settings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_summarize_turn_threshold: Option<u32>,
     /// Another name of `triggers.idleSeconds`, in minutes; 0 is off. `sessionTtlMinutes` is taken as its name too.
-    #[serde(default, alias = "sessionTtlMinutes", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_compact_after_minutes: Option<u32>,
     /// Who the model is: a section of the system text. What is set of it is taken at once, and breaks the prefix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -392,7 +406,8 @@ pub struct Settings {
     /// Tools of the sidecar itself that the model is told of, by their names. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_tools: Option<Vec<String>>,
-    /// Milliseconds without a delta before a `model/complete` counts as failed. Default: 60,000.
+    /// Milliseconds without a delta before a `model/complete` counts as failed; a summary or a title may take five times
+    /// as long as a whole. Default: 60,000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_deadline_ms: Option<u64>,
     /// Milliseconds that a user has for `compaction/review`; then the compaction holds, marked as unreviewed. Default:
@@ -429,6 +444,29 @@ pub struct Settings {
     /// When the store lets a write count as done. Default: `full`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub synchronous: Option<Synchronous>,
+}
+
+/// Settings as somebody wrote them, under any of their names and in any of their forms: whoever takes them into use reads
+/// them value by value. On the wire they are `Settings`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct GivenSettings(
+    /// What was written.
+    pub Map<String, Value>,
+);
+
+impl JsonSchema for GivenSettings {
+    fn schema_name() -> Cow<'static, str> {
+        Settings::schema_name()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        Settings::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Settings::json_schema(generator)
+    }
 }
 
 /// Where the value of a setting comes from, weakest first.

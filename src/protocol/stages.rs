@@ -2,7 +2,7 @@
 
 use super::message::Content;
 use super::prompt::Section;
-use super::settings::Settings;
+use super::settings::GivenSettings;
 use super::tool::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ pub struct Stage {
     pub sections: Option<Vec<Section>>,
     /// Settings of its sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub settings: Option<Settings>,
+    pub settings: Option<GivenSettings>,
 }
 
 /// When a loop is over. A stage that fails or is stopped ends it too; one that asks the user is waited for.

@@ -22,8 +22,8 @@ pub struct Estimates {
     unanchored: Vec<u32>,
     /// The same before it was known, by the best that was known then.
     first: Vec<u32>,
-    /// Errors on what was new since the report before.
-    new: Vec<u32>,
+    /// Errors on what was new since the report before, by the best that was known then, each with its turn.
+    new: Vec<(usize, u32)>,
     /// Calls that no result answered yet, by the source's id, with their raw tokens.
     open: BTreeMap<String, u32>,
 }
@@ -46,8 +46,10 @@ pub struct EstimateLine {
     unanchored: Errors,
     /// Before the factor was taught, by the best that was known.
     before_factor: Errors,
-    /// Of the new tokens alone.
+    /// Of the new tokens alone, from the second report on, by the best that was known then.
     new_tokens: Errors,
+    /// The same for each turn that has any.
+    turns: Vec<TurnErrors>,
 }
 
 /// How far estimates were off that were made before the report was seen, and after earlier ones taught the factor.
@@ -59,6 +61,17 @@ pub struct Errors {
     median: f64,
     /// The largest.
     worst: f64,
+}
+
+/// How far estimates of new tokens were off in one turn.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TurnErrors {
+    /// The turn, from 1.
+    turn: usize,
+    /// Estimates.
+    count: usize,
+    /// The one in the middle.
+    median: f64,
 }
 
 impl Errors {
@@ -76,8 +89,8 @@ impl Estimates {
         Self { raw: fixed, ..Self::default() }
     }
 
-    /// The source's provider says what the prompt of this answer weighed.
-    pub fn answered(&mut self, answer: &NewMessage) {
+    /// The source's provider says what the prompt of this answer weighed, which is part of this turn.
+    pub fn answered(&mut self, answer: &NewMessage, turn: usize) {
         let Body::Assistant { beside, .. } = &answer.body else { return };
         // Programs leave calls out that nothing answered: no provider takes them.
         let open: u32 = std::mem::take(&mut self.open).into_values().sum();
@@ -98,6 +111,13 @@ impl Estimates {
             self.implausible += 1;
             return;
         }
+        if let Some(before) = &before {
+            let new = reported.saturating_sub(before.reported);
+            if new > 0 {
+                let estimated = anchored.read_part(self.raw.saturating_sub(before.raw));
+                self.new.push((turn, off_by(estimated, new)));
+            }
+        }
         if !is_taught {
             if self.reports > 1 {
                 self.first.push(off_by(anchored.read(self.raw), reported));
@@ -105,12 +125,8 @@ impl Estimates {
             return;
         }
         self.unanchored.push(off_by(unanchored.read(self.raw), reported));
-        if let Some(before) = before {
+        if before.is_some() {
             self.anchored.push(off_by(anchored.read(self.raw), reported));
-            let new = reported.saturating_sub(before.reported);
-            if new > 0 {
-                self.new.push(off_by(anchored.read_part(self.raw.saturating_sub(before.raw)), new));
-            }
         }
     }
 
@@ -154,7 +170,19 @@ impl Estimates {
             anchored: Errors::of(&self.anchored),
             unanchored: Errors::of(&self.unanchored),
             before_factor: Errors::of(&self.first),
-            new_tokens: Errors::of(&self.new),
+            new_tokens: Errors::of(&self.new.iter().map(|(_, error)| *error).collect::<Vec<_>>()),
+            turns: self.turns(),
         })
+    }
+
+    fn turns(&self) -> Vec<TurnErrors> {
+        let of_one = self.new.chunk_by(|(one, _), (next, _)| one == next);
+        of_one
+            .filter_map(|errors| {
+                let (turn, _) = errors.first()?;
+                let errors = Errors::of(&errors.iter().map(|(_, error)| *error).collect::<Vec<_>>());
+                Some(TurnErrors { turn: *turn, count: errors.count, median: errors.median })
+            })
+            .collect()
     }
 }

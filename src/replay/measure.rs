@@ -4,13 +4,16 @@
 use super::{Render, Watch};
 use crate::engine::compact::compose::{Desk, Ingredients};
 use crate::engine::compact::identifiers::identifiers;
+use crate::engine::compact::plan::Aim;
 use crate::engine::compact::policy::{Policy, WORDS_AND_LEDGER};
 use crate::engine::compact::record::{Compaction, Mode, Placement};
 use crate::engine::compact::slice;
 use crate::engine::message::{Body, argument_values};
 use crate::engine::prompt::item::Channel;
 use crate::engine::prompt::{self, Source};
+use crate::engine::search::{self, HITS, Query, Words};
 use crate::engine::tokens::TokenCount;
+use crate::engine::transcript::Transcript;
 use crate::transcript_io::{Entry, Import};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -19,9 +22,6 @@ use std::collections::BTreeSet;
 pub const HORIZON: usize = 60;
 /// A point at which fewer names were needed says nothing.
 pub const LEAST_NEEDED: usize = 5;
-
-/// Messages that a search gives back.
-const HITS: usize = 10;
 
 /// What a policy kept over all points of a replay.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -106,19 +106,6 @@ impl<'a> Measure<'a> {
         }
     }
 
-    /// Whether a search for this name in what was said before `at` shows it: in the newest messages that hold it, in
-    /// any case, in the part of each that a search shows.
-    fn finds(&self, at: usize, name: &str) -> bool {
-        let wanted = name.to_ascii_lowercase();
-        let shows = |text: &str| {
-            let first = text.to_ascii_lowercase().find(&wanted)?;
-            Some(text.get(first..).is_some_and(|text| text.starts_with(name)))
-        };
-        let hits = self.messages.iter().take(at).rev();
-        let hits = hits.filter_map(|message| shows(&message.said).or_else(|| shows(&message.arguments)));
-        hits.take(HITS).any(|is_shown| is_shown)
-    }
-
     /// Names in the arguments of the next calls that stood before `at` and that nothing showed again before that use.
     fn needed(&self, at: usize) -> BTreeSet<String> {
         let (past, future) = self.messages.split_at(at.min(self.messages.len()));
@@ -199,7 +186,7 @@ impl Watch for Measure<'_> {
         let (kept, tokens) = shown(before, record);
         self.own.add(&needed, &kept, tokens, |_| false);
         let mut with_search = std::mem::take(&mut self.with_search);
-        with_search.add(&needed, &kept, tokens, |name| self.finds(at, name));
+        with_search.add(&needed, &kept, tokens, |name| finds(before.transcript, name));
         self.with_search = with_search;
         let (tail, tail_tokens) = self.tail(at, tokens);
         self.raw_tail.add(&needed, &tail, tail_tokens, |_| false);
@@ -209,12 +196,20 @@ impl Watch for Measure<'_> {
             counter: self.counter,
             tokens_before: record.tokens_before,
             focus: None,
+            aim: Aim::Room,
         };
         let slice = slice::slice(before, desk.policy).ok();
         let other = slice.and_then(|slice| desk.with_block(Mode::Ledger, slice, &Ingredients::default()));
         let (kept, tokens) = shown(before, other.as_ref().unwrap_or(record));
         self.words_and_ledger.add(&needed, &kept, tokens, |_| false);
     }
+}
+
+/// Whether one search for this name, as a model makes it, shows it.
+fn finds(transcript: &Transcript, name: &str) -> bool {
+    let query = Query { words: Words::of(name), before: None, limit: HITS, hidden: false };
+    let found = search::find(transcript.messages().iter().rev().map(|message| &**message), &query);
+    found.hits.iter().any(|hit| hit.excerpt.text.contains(name))
 }
 
 /// The rows of several policies over one source and window, the simplest first; what is compared with them is taken

@@ -23,6 +23,8 @@ pub struct Report {
     tool_calls: usize,
     tool_results: usize,
     orphan_calls: usize,
+    /// Of all messages that a model may see: what was new at some time.
+    message_tokens: u64,
     renders: u32,
     window: u32,
     limit: u32,
@@ -59,6 +61,8 @@ struct CompactionLine {
     mode: Mode,
     tokens_before: u32,
     tokens_after: u32,
+    /// The most that it was to leave, in tokens. What fits between it and the limit bounds how many there can be.
+    target: Option<u32>,
     covers_from_ord: Option<Ordinal>,
     covers_to_ord: Option<Ordinal>,
 }
@@ -93,12 +97,15 @@ pub struct Counts {
     pub results: usize,
     /// Calls that no result answers.
     pub orphan_calls: usize,
+    /// Tokens of the messages that a model may see, each as it is shown when it is new.
+    pub tokens: u64,
 }
 
 impl Counts {
     /// Counts a transcript.
     pub fn of(transcript: &crate::engine::transcript::Transcript) -> Self {
         let results = transcript.messages().iter().filter(|m| matches!(m.body, Body::Tool(_))).count();
+        let shown = transcript.messages().iter().filter(|message| !message.is_hidden());
         let answers = || transcript.rounds().iter().flat_map(|round| &round.results);
         Self {
             messages: transcript.messages().len(),
@@ -107,6 +114,7 @@ impl Counts {
             calls: answers().count(),
             results,
             orphan_calls: answers().filter(|answer| answer.is_none()).count(),
+            tokens: shown.map(|message| u64::from(message.tokens)).sum(),
         }
     }
 }
@@ -124,6 +132,7 @@ impl Report {
             tool_calls: counts.calls,
             tool_results: counts.results,
             orphan_calls: counts.orphan_calls,
+            message_tokens: counts.tokens,
             renders: replayed.renders,
             window: replayed.budget.window,
             limit: replayed.budget.limit,
@@ -195,6 +204,7 @@ impl CompactionLine {
             mode: record.mode,
             tokens_before: record.tokens_before,
             tokens_after: record.tokens_after,
+            target: record.target,
             covers_from_ord: from,
             covers_to_ord: to,
         }

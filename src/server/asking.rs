@@ -116,8 +116,10 @@ fn open(main: &mut MainLoop, to: ReplyTo, params: SessionOpenParams) -> Result<(
     let id = params.session_id.as_deref().map_or_else(|| Ok(new_id()), given_id)?;
     let folder = spelled(&params.workspace_folder);
     main.enter_folder(&folder);
+    main.stores.enter(&folder);
     // A value that cannot be used is said before anything is stored.
-    main.layers.effective(&folder, &params.settings.clone().unwrap_or_default())?;
+    let settings = main.given(to, params.settings.as_ref())?;
+    main.layers.effective(&folder, &settings.clone().unwrap_or_default())?;
     let command = Command::Open(Box::new(Open {
         history: turns(params.history.as_deref())?,
         prefix: prefix(params.sections.as_deref(), params.tools.as_deref())?,
@@ -131,9 +133,17 @@ fn open(main: &mut MainLoop, to: ReplyTo, params: SessionOpenParams) -> Result<(
     };
     let folder = Some(folder);
     let follow = params.follow.unwrap_or_default();
-    let opens = Opens { command, folder, new, settings: params.settings, follow };
+    let opens = Opens { command, folder, new, settings, follow };
     main.hand(&id, Queued::Open(to, Box::new(opens)));
     Ok(())
+}
+
+/// How many a page holds: as many as are asked for, and never more than `most`.
+pub(super) fn page_limit(asked: Option<u32>, usual: u32, most: u32) -> Result<u32, ProtocolError> {
+    match asked {
+        Some(0) => Err(ProtocolError::invalid("limit", "must be at least 1")),
+        asked => Ok(asked.unwrap_or(usual).min(most)),
+    }
 }
 
 fn list(main: &mut MainLoop, to: ReplyTo, params: &SessionListParams) -> Result<(), ProtocolError> {
@@ -145,7 +155,7 @@ fn list(main: &mut MainLoop, to: ReplyTo, params: &SessionListParams) -> Result<
         workspace: folder.clone(),
         text: params.query.clone(),
         after,
-        limit: params.limit.unwrap_or(PAGE).clamp(1, MOST_PAGE),
+        limit: page_limit(params.limit, PAGE, MOST_PAGE)?,
     };
     let store = main.stores.of(folder.as_deref())?;
     let inbox = main.inbox.clone();

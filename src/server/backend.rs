@@ -8,7 +8,6 @@ use crate::protocol::error::{ErrorData, ProtocolError};
 use crate::protocol::methods::{self, Named, read, read_params};
 use crate::protocol::model::ModelDeltaParams;
 use crate::protocol::server::{InitializeOptions, ServerCapabilities};
-use crate::protocol::settings::Settings;
 use crate::protocol::{SUPPORTED_VERSIONS as SUPPORTED, VERSION};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -87,10 +86,13 @@ impl Backend {
 impl LanguageServer for Backend {
     async fn initialize(&self, params: InitializeParams) -> Result<InitializeResult> {
         let ours = params.initialization_options.as_ref().and_then(|options| options.get("threadhold"));
+        let mut settings = Value::Null;
         let options: InitializeOptions = match ours {
             Some(options) => {
                 unsupported(options).map_or(Ok(()), Err).map_err(|error| jsonrpc(&error))?;
-                read(options.clone()).map_err(|error| jsonrpc(&error))?
+                let mut options = options.clone();
+                settings = options.get_mut("settings").map(Value::take).unwrap_or_default();
+                read(options).map_err(|error| jsonrpc(&error))?
             }
             // Any client of the base protocol may spawn it.
             None => InitializeOptions {
@@ -116,7 +118,7 @@ impl LanguageServer for Backend {
         let mut folders: Vec<String> = named.collect();
         #[allow(deprecated, reason = "older clients know no other field")]
         folders.extend(params.root_uri.map(|uri| uri.to_string()));
-        drop(self.events.send(Event::Hello(Box::new(Hello { options, folders }))));
+        drop(self.events.send(Event::Hello(Box::new(Hello { options, settings, folders }))));
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let capabilities = ServerCapabilities::of_this_build(&version);
         Ok(InitializeResult {
@@ -133,10 +135,7 @@ impl LanguageServer for Backend {
             Some(ours) => ours.clone(),
             None => params.settings,
         };
-        match read::<Settings>(ours) {
-            Ok(settings) => drop(self.events.send(Event::Configured(Box::new(settings)))),
-            Err(error) => drop(self.events.send(Event::Unreadable(error))),
-        }
+        drop(self.events.send(Event::Configured(ours)));
     }
 
     async fn did_change_workspace_folders(&self, params: DidChangeWorkspaceFoldersParams) {

@@ -1,18 +1,19 @@
 //! What a client asks about a session's prompt: what it is made of, what it left out, a compaction. Parameters become
 //! commands here and nowhere deeper.
 
-use super::asking::command;
+use super::asking::{command, page_limit};
 use super::inbox::{Context, Event};
 use super::main_loop::{MainLoop, Slot, wire};
 use super::stores;
 use crate::engine::id::{CompactionId, MessageId, Ordinal, PinId, SessionId};
 use crate::engine::prompt::pins::Pinned;
-use crate::engine::search::{self, Found, Hit, Query, Words};
+use crate::engine::search::{self, Found, HITS, Hit, Query, Words};
 use crate::engine::session::input::{Command, Compact, ReplyTo};
+use crate::engine::session::ledger::{LedgerQuery, NoCursor};
 use crate::engine::session::recall::Recall;
-
 use crate::protocol::convert;
 use crate::protocol::error::{ErrorData, ProtocolError};
+use crate::protocol::ledger::ContextLedgerParams;
 use crate::protocol::recall::{ContextRecallParams, ContextSearchParams, ContextSearchResult};
 use crate::store::error::StoreError;
 
@@ -42,6 +43,10 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Context) -> Result<(), 
             command(main, to, &params.session_id, edit)
         }
         Context::Exclude(params) => {
+            if params.message_ids.is_empty() {
+                let reason = "it names no message; nothing was left out";
+                return Err(ProtocolError::invalid("messageIds", reason));
+            }
             let messages = params.message_ids.iter().map(MessageId::new).collect();
             command(main, to, &params.session_id, Command::Exclude(messages))
         }
@@ -69,14 +74,16 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Context) -> Result<(), 
             let id = params.session_id.clone();
             command(main, to, &id, Command::Search(query(params)?))
         }
+        Context::Ledger(params) => {
+            let id = params.session_id.clone();
+            command(main, to, &id, Command::Ledger(entries(params)?))
+        }
     }
 }
 
 /// Bytes of a recall where nobody says how many.
 const RECALL: usize = 256 * 1024;
 
-/// Messages of a search where nobody says how many.
-const HITS: u32 = 20;
 /// The most that a search answers.
 const MOST_HITS: u32 = 100;
 
@@ -88,9 +95,21 @@ fn query(params: ContextSearchParams) -> Result<Query, ProtocolError> {
     Ok(Query {
         words: Words::of(&params.query),
         before: before.transpose()?,
-        limit: params.limit.unwrap_or(HITS).clamp(1, MOST_HITS) as usize,
+        limit: page_limit(params.limit, HITS as u32, MOST_HITS)? as usize,
         hidden: true,
     })
+}
+
+/// Entries of a page of a ledger where nobody says how many.
+const ENTRIES: u32 = 200;
+/// The most entries of a page.
+const MOST_ENTRIES: u32 = 1000;
+
+fn entries(params: ContextLedgerParams) -> Result<LedgerQuery, ProtocolError> {
+    let from = params.cursor.as_deref().map(str::parse).transpose();
+    let from = from.map_err(|error: NoCursor| ProtocolError::invalid("cursor", error.to_string()))?;
+    let limit = page_limit(params.limit, ENTRIES, MOST_ENTRIES)? as usize;
+    Ok(LedgerQuery { from, limit })
 }
 
 /// The store searched a session: what it found is answered with what became of it in the prompt.

@@ -2,10 +2,11 @@
 //! read when they are first needed and followed from then on; what cannot be taken of one is said to the client, and
 //! what it said before stays.
 
+use super::configuring::Given;
 use super::inbox::Event;
 use super::main_loop::{MainLoop, Slot};
 use super::outside::{self, Flags};
-use super::settings::{Fault, Layer, Layers};
+use super::settings::{Fault, Layer, Layers, of_policy, policy_of};
 use super::watch::{Found, Look, Watch};
 use crate::engine::id::SessionId;
 use crate::engine::message::Text;
@@ -13,6 +14,7 @@ use crate::engine::session::Session;
 use crate::engine::session::input::Input;
 use crate::engine::session::stored::Driver;
 use crate::engine::text::head;
+use crate::engine::tokens::TokenCount;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -21,10 +23,12 @@ use std::path::{Path, PathBuf};
 pub(super) struct Files {
     /// The user's, where the environment has a place for it.
     user: Option<PathBuf>,
+    /// Whether the environment names that file.
+    is_named: bool,
     /// Folders whose files are known.
     folders: BTreeSet<String>,
     /// What of the environment could not be taken: said once there is a client to say it to.
-    faults: Vec<Fault>,
+    faults: Vec<String>,
     /// Whether files are read at all.
     is_on: bool,
     /// Instruction files that are watched, by their folders and paths.
@@ -39,6 +43,8 @@ pub(super) enum Which {
     User,
     /// The settings of the workspace in this folder.
     Workspace(String),
+    /// The file of a policy, by its path.
+    Policy(String),
     /// An instruction file of the workspace in this folder, by its path below that.
     Instructions(String, String),
 }
@@ -52,9 +58,10 @@ const MOST_INSTRUCTIONS: u64 = 32 << 10;
 const USUAL: &str = "AGENTS.md";
 
 impl Files {
-    /// Files are read from now on, this one for the user's settings.
-    pub fn with_user(user: Option<PathBuf>) -> Self {
-        Self { user, is_on: true, ..Self::default() }
+    /// Files are read from now on, this one for the user's settings; `is_named` where the user said so, so that it is
+    /// expected to be there.
+    pub fn with_user(user: Option<PathBuf>, is_named: bool) -> Self {
+        Self { user, is_named, is_on: true, ..Self::default() }
     }
 }
 
@@ -68,11 +75,33 @@ fn instruction_files(session: &Session) -> Vec<String> {
     session.settings().instruction_files.clone().unwrap_or(usual)
 }
 
-/// Bytes of instruction files that a session shows: an eighth of its window at about four bytes to a token, so that they
-/// are never what does not fit.
-fn most_instructions(session: &Session) -> usize {
-    let of_window = u64::from(session.settings().model.window) / 2;
-    usize::try_from(of_window.min(MOST_INSTRUCTIONS)).unwrap_or(usize::MAX)
+/// What is left for instruction files in a session's prompt.
+#[derive(Clone, Copy)]
+struct Room {
+    bytes: usize,
+    tokens: u32,
+}
+
+/// What instruction files of a session may take: an eighth of its window, so that they are never what does not fit.
+fn most_instructions(session: &Session) -> Room {
+    let bytes = usize::try_from(MOST_INSTRUCTIONS).unwrap_or(usize::MAX);
+    Room { bytes, tokens: session.settings().model.window / 8 }
+}
+
+/// The beginning of a text, of at most so many tokens.
+fn of_tokens<'a>(counter: &dyn TokenCount, text: &'a str, most: Room) -> &'a str {
+    let text = head(text, most.bytes);
+    // A token has a byte at the least.
+    if text.len() <= most.tokens as usize || counter.count(text) <= most.tokens {
+        return text;
+    }
+    // A longer beginning has no fewer tokens, but for a few where it ends inside a word. To the last byte it need not be.
+    let (mut fits, mut too_long) = (most.tokens as usize, text.len());
+    while fits + 1 < too_long && too_long - fits > text.len() / 128 {
+        let middle = fits.midpoint(too_long);
+        if counter.count(head(text, middle)) <= most.tokens { fits = middle } else { too_long = middle }
+    }
+    head(text, fits)
 }
 
 fn of_instructions(folder: &str, name: &str) -> Option<Look> {
@@ -103,6 +132,10 @@ impl MainLoop {
             self.warn(format!("the environment: {fault}; it is left out"));
         }
         if let Some(look) = self.files.user.as_deref().map(of_user) {
+            if self.files.is_named && look.now() == Found::Missing {
+                let file = look.file.display();
+                self.warn(format!("THREADHOLD_CONFIG names {file}, and there is no such file"));
+            }
             self.follow_file(Which::User, look);
         }
     }
@@ -132,7 +165,10 @@ impl MainLoop {
             if let Some(text) = self.instructions(&folder, &name, &found, left) {
                 // Two names of one file, or a copy of it, say the same.
                 if text.is_none() || !files.iter().any(|(_, known)| *known == text) {
-                    left = left.saturating_sub(text.as_ref().map_or(0, |text| text.len()));
+                    if let Some(text) = &text {
+                        left.bytes = left.bytes.saturating_sub(text.len());
+                        left.tokens = left.tokens.saturating_sub(self.counter.count(text));
+                    }
                     files.push((name, text));
                 }
             }
@@ -142,8 +178,8 @@ impl MainLoop {
         }
     }
 
-    /// What an instruction file says in at most so many bytes, where it can be read; nothing in it where there is none.
-    fn instructions(&mut self, folder: &str, name: &str, found: &Found, most: usize) -> Option<Option<Text>> {
+    /// What an instruction file says in the room that there is, where it can be read; nothing in it where there is none.
+    fn instructions(&mut self, folder: &str, name: &str, found: &Found, most: Room) -> Option<Option<Text>> {
         let place = Path::new(folder).join(name);
         match found {
             Found::Missing => Some(None),
@@ -153,7 +189,7 @@ impl MainLoop {
             }
             Found::Text { text, .. } if text.trim().is_empty() => Some(None),
             Found::Text { text, bytes } => {
-                let kept = head(text, most);
+                let kept = of_tokens(&*self.counter, text, most);
                 if kept.len() as u64 == *bytes {
                     return Some(Some(text.as_str().into()));
                 }
@@ -189,6 +225,34 @@ impl MainLoop {
         self.watch_file(which, look, known);
     }
 
+    /// Follows the file of a policy that is in force from now on.
+    pub fn follow_policy(&mut self, file: Option<&str>) {
+        let Some(file) = file.filter(|file| self.files.is_on && !self.layers.policies.contains_key(*file))
+        else {
+            return;
+        };
+        if let Ok(policy) = policy_of(file) {
+            self.layers.policies.insert(file.to_owned(), policy);
+            let look = of_policy(file);
+            let known = look.now();
+            self.watch_file(Which::Policy(file.to_owned()), look, known);
+        }
+    }
+
+    /// The file of a policy changed: open sessions follow it. What cannot be used leaves what it said before.
+    fn policy_is(&mut self, file: &str) {
+        match policy_of(file) {
+            Ok(policy) => {
+                let mut layers = self.layers.clone();
+                layers.policies.insert(file.to_owned(), policy);
+                if let Err(error) = self.adopt(layers) {
+                    self.warn(format!("{file}: it cannot be used, and what it said before stays: {error}"));
+                }
+            }
+            Err(error) => self.warn(format!("{error}; what it said before stays until the process ends")),
+        }
+    }
+
     fn watch_file(&mut self, which: Which, look: Look, known: Found) {
         if self.files.watch.is_none() {
             let inbox = self.inbox.clone();
@@ -211,6 +275,7 @@ impl MainLoop {
             Which::User => self.files.user.as_deref().map(of_user),
             Which::Workspace(folder) => of_workspace(folder),
             Which::Instructions(folder, name) => return self.instructions_are(folder, name, &found),
+            Which::Policy(file) => return self.policy_is(file),
         };
         let Some(look) = look else { return };
         let place = look.file.display().to_string();
@@ -218,29 +283,16 @@ impl MainLoop {
             Ok(read) => read,
             Err(why) => return self.warn(format!("{place}: {why}; what it said before stays")),
         };
-        for fault in &faults {
-            let what = if fault.reason.is_some() { "what it was before stays" } else { "it is left out" };
-            self.warn(format!("{place}: {fault}; {what}"));
-        }
-        let mut layers = self.layers.clone();
-        let slot = match which {
-            Which::User => &mut layers.user,
-            Which::Workspace(folder) => layers.workspaces.entry(folder).or_default(),
-            Which::Instructions(..) => return,
+        let which = match which {
+            Which::User => Given::User,
+            Which::Workspace(folder) => Given::Workspace(folder),
+            Which::Instructions(..) | Which::Policy(_) => return,
         };
-        let before = std::mem::replace(slot, layer);
-        slot.keep(&before, &faults);
-        if *slot == before {
-            return;
-        }
-        if let Err(error) = self.adopt(layers) {
-            self.warn(format!(
-                "{place}: it cannot be used with what else is set, and what it said before stays: {error}"
-            ));
-        }
+        self.take_layer(which, &place, layer, &faults);
     }
 
-    fn warn(&mut self, message: String) {
+    /// Says something to the client and in the log.
+    pub fn warn(&mut self, message: String) {
         tracing::warn!("{message}");
         self.log(message);
     }
@@ -267,7 +319,7 @@ fn read(which: &Which, found: Found, place: &str) -> Result<(Layer, Vec<Fault>),
     }
     let (layer, mut faults) = outside::file(&text, place)?;
     let layer = match which {
-        Which::User | Which::Instructions(..) => layer,
+        Which::User | Which::Instructions(..) | Which::Policy(_) => layer,
         Which::Workspace(_) => {
             let (layer, forbidden) = layer.of_workspace();
             faults.extend(forbidden);

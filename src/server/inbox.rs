@@ -19,7 +19,6 @@ use crate::protocol::methods::{self, Method, Named};
 use crate::protocol::model::ModelDeltaParams;
 use crate::protocol::prompt::PromptRenderParams;
 use crate::protocol::server::InitializeOptions;
-use crate::protocol::settings::Settings;
 use crate::server::message::Answer;
 use crate::store::error::StoreError;
 use serde_json::Value;
@@ -33,9 +32,7 @@ pub(super) enum Event {
     /// The client said hello.
     Hello(Box<Hello>),
     /// The client's configuration changed.
-    Configured(Box<Settings>),
-    /// It changed to something that is no configuration.
-    Unreadable(ProtocolError),
+    Configured(Value),
     /// A file that matters changed.
     File(Which, Found),
     /// The client asks for something.
@@ -98,6 +95,8 @@ pub(super) struct Replied {
 pub(super) struct Hello {
     /// Our part of `initialize`.
     pub options: InitializeOptions,
+    /// Settings as it wrote them: one that cannot be used must not cost the others.
+    pub settings: Value,
     /// The folders that are open, as the client names them.
     pub folders: Vec<String>,
 }
@@ -182,6 +181,7 @@ asks! {
         ContextUnpin => Unpin,
         ContextRecall => Recall,
         ContextSearch => Search,
+        ContextLedger => Ledger,
     }
     /// What sessions share: `shared`.
     Sharing {

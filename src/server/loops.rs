@@ -67,7 +67,7 @@ fn start(main: &mut MainLoop, to: ReplyTo, params: LoopStartParams) -> Result<()
         passes: until.passes.unwrap_or(default.passes),
     };
     let asks: Vec<Asks> =
-        params.stages.into_iter().map(|stage| asks(main, stage)).collect::<Result<_, _>>()?;
+        params.stages.into_iter().map(|stage| asks(main, to, stage)).collect::<Result<_, _>>()?;
     let Some(stages) = Stages::new(asks.len(), until) else {
         return Err(ProtocolError::invalid("stages", "a loop needs a stage"));
     };
@@ -89,8 +89,9 @@ fn start(main: &mut MainLoop, to: ReplyTo, params: LoopStartParams) -> Result<()
 }
 
 /// A stage, read before anything of the loop begins.
-fn asks(main: &MainLoop, stage: Stage) -> Result<Asks, ProtocolError> {
-    main.layers.effective(main.stores.home(), &stage.settings.clone().unwrap_or_default())?;
+fn asks(main: &mut MainLoop, to: ReplyTo, stage: Stage) -> Result<Asks, ProtocolError> {
+    let settings = main.given(to, stage.settings.as_ref())?;
+    main.layers.effective(main.stores.home(), &settings.clone().unwrap_or_default())?;
     let content = Reading::new().field("stages", |reading| reading.content(&stage.content))?;
     if Body::User(content.clone()).is_empty() {
         return Err(ProtocolError::invalid("stages", "a stage asks for something; this one says nothing"));
@@ -99,7 +100,7 @@ fn asks(main: &MainLoop, stage: Stage) -> Result<Asks, ProtocolError> {
     Ok(Asks {
         open: Open { title: stage.title, prefix, ..Open::default() },
         start: StartTurn { content, ..StartTurn::default() },
-        settings: stage.settings,
+        settings,
     })
 }
 

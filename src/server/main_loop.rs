@@ -5,14 +5,13 @@
 use super::delivery::Delivery;
 use super::dump::Dump;
 use super::files::Files;
-use super::folder::spelled;
 use super::follow::Follows;
-use super::inbox::{Ask, Event, Hello, Reply};
+use super::inbox::{Ask, Event, Reply};
 use super::live::{Done, Live};
-use super::opening::{Opening, own_settings};
+use super::opening::Opening;
 use super::outgoing::Outgoing;
 use super::queued::Queued;
-use super::settings::{Layer, Layers};
+use super::settings::Layers;
 use super::stores::Stores;
 use super::wire_session::Asked;
 use crate::engine::id::{SessionId, Time};
@@ -21,9 +20,9 @@ use crate::engine::session::{Around, Session};
 use crate::engine::tokens::TokenCount;
 use crate::protocol::convert;
 use crate::protocol::error::{ErrorData, ProtocolError};
+use crate::protocol::restore::Diagnostic;
 use crate::protocol::server::ProgressToken;
 use crate::protocol::session::SessionCloseResult;
-use crate::protocol::settings::Settings;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
@@ -104,6 +103,8 @@ pub(super) struct Waiting {
     pub asked: Asked,
     /// Where progress is told meanwhile, and whether it was begun.
     pub progress: Option<(ProgressToken, bool)>,
+    /// What is to be said in the answer beside it.
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 impl MainLoop {
@@ -169,15 +170,19 @@ impl MainLoop {
     fn take(&mut self, event: Event) {
         match event {
             Event::Hello(hello) => self.hello(*hello),
-            Event::Configured(settings) => self.configured(&settings),
-            Event::Unreadable(error) => {
-                self.log(format!("the new configuration cannot be read, the old one stays: {error}"));
-            }
+            Event::Configured(settings) => self.configured(settings),
             Event::File(which, found) => self.file_is(which, found),
             Event::Asked(to, ask, reply) => {
                 self.waiting.insert(
                     to,
-                    Waiting { reply, session: None, turn: None, asked: Asked::default(), progress: None },
+                    Waiting {
+                        reply,
+                        session: None,
+                        turn: None,
+                        asked: Asked::default(),
+                        progress: None,
+                        diagnostics: Vec::new(),
+                    },
                 );
                 if let Err(error) = self.ask(to, *ask) {
                     self.answer(to, Err(error));
@@ -206,60 +211,6 @@ impl MainLoop {
             Event::Ending(done) => self.end(done),
             Event::Saved(done) => drop(done.send(())),
         }
-    }
-
-    fn hello(&mut self, hello: Hello) {
-        let Hello { options, folders } = hello;
-        self.layers.client = options.capabilities.unwrap_or_default();
-        let folders: Vec<String> = folders.iter().map(|folder| spelled(folder)).collect();
-        self.read_users_file();
-        folders.iter().for_each(|folder| self.enter_folder(folder));
-        let home = folders.into_iter().next().unwrap_or_default();
-        let given = options.settings.unwrap_or_default();
-        let given = Layer::of(&given).and_then(|initialize| {
-            let layers = Layers { initialize, ..self.layers.clone() };
-            // Later it would be each session's error, and nobody would know whose value it was.
-            layers.effective(&home, &Settings::default()).map(|_| layers)
-        });
-        match given {
-            Ok(layers) => self.layers = layers,
-            Err(error) => {
-                self.log(format!("the settings of initialize cannot be used and are left out: {error}"))
-            }
-        }
-        let merged = self.layers.merged(&home, &Settings::default());
-        let synchronous = merged.ok().and_then(|settings| settings.synchronous);
-        self.stores.configure(options.storage.unwrap_or_default(), synchronous, home);
-    }
-
-    /// Settings of open sessions follow the client's.
-    fn configured(&mut self, settings: &Settings) {
-        let changed = Layer::of(settings);
-        let layers = changed.map(|changed| Layers { changed, ..self.layers.clone() });
-        if let Err(error) = layers.and_then(|layers| self.adopt(layers)) {
-            self.log(format!("the new configuration cannot be used, the old one stays: {error}"));
-        }
-    }
-
-    /// Takes other layers on, and so does each open session that they change something for. Layers that one of them
-    /// cannot use are an error and change none.
-    pub fn adopt(&mut self, layers: Layers) -> Result<(), ProtocolError> {
-        // Also where no session is open that could tell.
-        layers.effective(self.stores.home(), &Settings::default())?;
-        let mut changed = Vec::new();
-        for (id, slot) in &self.sessions {
-            let Slot::Live(live) = slot else { continue };
-            let head = live.session.head();
-            let settings = layers.effective(&head.workspace, &own_settings(&head.settings))?;
-            if settings != *live.session.settings() {
-                changed.push((id.clone(), settings));
-            }
-        }
-        self.layers = layers;
-        for (id, settings) in changed {
-            self.run_input(&id, Input::Settings(Box::new(settings)));
-        }
-        Ok(())
     }
 
     /// Hands an input to a session, and performs what it wants done once its writes are stored.
@@ -339,13 +290,24 @@ impl MainLoop {
     }
 
     /// Answers, if somebody still waits.
-    pub fn answer(&mut self, to: ReplyTo, value: Result<Value, ProtocolError>) {
+    pub fn answer(&mut self, to: ReplyTo, mut value: Result<Value, ProtocolError>) {
         if let (NOBODY, Err(error)) = (to, &value) {
             self.log(format!("something that a session was to be told did not reach it: {error}"));
         }
         let Some(waiting) = self.waiting.remove(&to) else { return };
         if let Some((token, true)) = waiting.progress {
-            self.progress(&token, serde_json::json!({ "kind": "end" }));
+            self.progress(&token, serde_json::json!({ "kind": "end", "message": ended(&value) }));
+        }
+        for diagnostic in waiting.diagnostics {
+            let list = value.as_mut().ok().and_then(|value| {
+                let place =
+                    if value.get("restore").is_some() { "/restore/diagnostics" } else { "/diagnostics" };
+                value.pointer_mut(place)?.as_array_mut()
+            });
+            match (list, wire(&diagnostic)) {
+                (Some(list), Ok(diagnostic)) => list.push(diagnostic),
+                _ => self.warn(diagnostic.message),
+            }
         }
         self.outgoing.answer(waiting.reply, value);
     }
@@ -473,6 +435,18 @@ impl MainLoop {
 
     pub(super) fn ask(&mut self, to: ReplyTo, ask: Ask) -> Result<(), ProtocolError> {
         super::asking::ask(self, to, ask)
+    }
+}
+
+/// How it ended for which progress was told, in words.
+fn ended(value: &Result<Value, ProtocolError>) -> &str {
+    match value {
+        Err(error) => &error.message,
+        Ok(value) => match value.get("reason").and_then(Value::as_str) {
+            Some(reason) => reason,
+            None if value.get("messages").is_some() => "the prompt is ready",
+            None => "the conversation is compacted",
+        },
     }
 }
 

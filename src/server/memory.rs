@@ -1,6 +1,7 @@
 //! Memories of a folder: what clients ask about them, and what open sessions of the folder are told when they change. Which
 //! of them stand in a prompt is decided by the sessions.
 
+use super::asking::page_limit;
 use super::inbox::{Event, Remembering};
 use super::main_loop::{MainLoop, Slot, now, wire};
 use super::stores;
@@ -45,7 +46,7 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Remembering) -> Result<
                 active: params.active,
                 words: None,
                 skip: skip(params.cursor.as_deref())?,
-                limit: limit(params.limit),
+                limit: limit(params.limit)?,
             };
             read(main, to, params.workspace_folder.as_deref(), query)
         }
@@ -55,7 +56,7 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Remembering) -> Result<
                 active: params.active,
                 words: Some(Words::of(&params.query)),
                 skip: skip(params.cursor.as_deref())?,
-                limit: limit(params.limit),
+                limit: limit(params.limit)?,
             };
             read(main, to, params.workspace_folder.as_deref(), query)
         }
@@ -70,11 +71,11 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Remembering) -> Result<
 }
 
 fn workspace(main: &MainLoop, folder: Option<&str>) -> String {
-    folder.map_or_else(|| main.stores.home().to_owned(), super::folder::spelled)
+    folder.map_or_else(|| main.stores.first_folder().to_owned(), super::folder::spelled)
 }
 
-fn limit(limit: Option<u32>) -> usize {
-    limit.unwrap_or(PAGE).clamp(1, MOST_PAGE) as usize
+fn limit(limit: Option<u32>) -> Result<usize, ProtocolError> {
+    Ok(page_limit(limit, PAGE, MOST_PAGE)? as usize)
 }
 
 fn skip(cursor: Option<&str>) -> Result<usize, ProtocolError> {

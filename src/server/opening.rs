@@ -224,10 +224,21 @@ impl MainLoop {
         shared: Shared,
         store: Option<(Handle, Fence)>,
     ) -> Result<(), ProtocolError> {
+        let is_given = settings.is_some();
         if let Some(settings) = settings {
             head.settings = super::main_loop::wire(&settings)?;
         }
-        let settings = self.layers.effective(&head.workspace, &own_settings(&head.settings))?;
+        let mut own = own_settings(&head.settings);
+        let settings = match self.layers.effective(&head.workspace, &own) {
+            // Its file is gone, or says something else now: that is no reason to keep the session from anybody.
+            Err(error) if !is_given && own.policy.take().is_some() => {
+                let settings = self.layers.effective(&head.workspace, &own)?;
+                self.warn(format!("session {}: {error}; the policy {} holds", head.id, settings.policy.name));
+                settings
+            }
+            settings => settings?,
+        };
+        self.follow_policy(settings.policy_file.as_deref());
         let id = head.id.clone();
         let stream = Uuid::now_v7().simple().to_string();
         let Shared { scope, approvals, memories } = shared;

@@ -1,7 +1,7 @@
 //! Settings that come neither over the wire nor from a policy: flags, the environment, files. Where they stand and how
 //! they are written; what they mean is said in `settings`.
 
-use super::settings::{Fault, Layer, is_policy_file, names};
+use super::settings::{Fault, Layer, is_policy_file, names, nearest, other_names};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -59,26 +59,42 @@ const OTHER_NAMES: &[(&str, &str)] =
 
 const PREFIX: &str = "THREADHOLD_";
 
-/// The settings in these variables. A variable without a value is none.
-pub(super) fn environment(variables: impl Iterator<Item = (String, String)>) -> (Layer, Vec<Fault>) {
+/// The variable that names the user's file.
+pub(super) const USERS_FILE: &str = "THREADHOLD_CONFIG";
+
+/// The settings in these variables, with what is not taken. A variable without a value is none.
+pub(super) fn environment(variables: impl Iterator<Item = (String, String)>) -> (Layer, Vec<String>) {
     let is_ours =
         |name: &str| name.starts_with(PREFIX) || OTHER_NAMES.iter().any(|(other, _)| *other == name);
-    let ours: BTreeMap<String, String> =
+    let mut ours: BTreeMap<String, String> =
         variables.filter(|(name, value)| is_ours(name) && !value.is_empty()).collect();
+    ours.remove(USERS_FILE);
     if ours.is_empty() {
         return (Layer::default(), Vec::new());
     }
-    let others = OTHER_NAMES.iter().map(|(variable, name)| ((*variable).to_owned(), (*name).to_owned()));
+    let documents = OTHER_NAMES.iter().map(|(variable, name)| ((*variable).to_owned(), (*name).to_owned()));
+    let others = other_names().map(|(other, _)| (variable(other), other.to_owned()));
     let named = names().map(|name| (variable(&name), name));
+    let known: Vec<(String, String)> = documents.chain(others).chain(named).collect();
     // Ours last: they win.
     let mut given: Vec<Given> = Vec::new();
-    for (variable, name) in others.chain(named) {
-        if let Some(text) = ours.get(&variable) {
-            given.retain(|earlier| earlier.name != name);
-            given.push(Given { name, text: text.clone(), place: variable });
+    for (variable, name) in &known {
+        if let Some(text) = ours.get(variable) {
+            given.retain(|earlier| earlier.name != *name);
+            given.push(Given { name: name.clone(), text: text.clone(), place: variable.clone() });
         }
     }
-    layer(given)
+    let unknown = ours.keys().filter(|name| known.iter().all(|(variable, _)| variable != *name));
+    let unknown = unknown.map(|name| {
+        let bare = |name: &str| name.strip_prefix(PREFIX).unwrap_or(name).to_owned();
+        let near = nearest(&bare(name), known.iter().map(|(variable, _)| bare(variable)));
+        let near: Vec<String> = near.iter().map(|bare| format!("{PREFIX}{bare}")).collect();
+        let near = if near.is_empty() { String::new() } else { format!("; near it: {}", near.join(", ")) };
+        format!("{name} names no setting{near}")
+    });
+    let unknown: Vec<String> = unknown.collect();
+    let (layer, faults) = layer(given);
+    (layer, faults.iter().map(Fault::to_string).chain(unknown).collect())
 }
 
 /// The variable of a setting: `triggers.preTurnTokens` is `THREADHOLD_TRIGGERS_PRE_TURN_TOKENS`.
@@ -107,7 +123,7 @@ fn layer(given: Vec<Given>) -> (Layer, Vec<Fault>) {
         }
         let tried = values(&text)
             .into_iter()
-            .map(|value| Layer::written([(name.clone(), value)].into_iter().collect(), &place));
+            .map(|value| Layer::written([(name.clone(), value)].into_iter().collect(), Some(&place)));
         let tried: Vec<(Layer, Vec<Fault>)> = tried.collect();
         let good = tried.iter().position(|(_, faults)| faults.is_empty()).unwrap_or(0);
         if let Some((one, found)) = tried.into_iter().nth(good) {
@@ -116,7 +132,7 @@ fn layer(given: Vec<Given>) -> (Layer, Vec<Fault>) {
         }
     }
     for (all, place) in parts.into_values() {
-        let (one, found) = Layer::written(all, &place);
+        let (one, found) = Layer::written(all, Some(&place));
         layer = layer.under(one);
         faults.extend(found);
     }
@@ -134,7 +150,7 @@ fn values(text: &str) -> Vec<Value> {
 /// The user's file: the one that `THREADHOLD_CONFIG` names, none where that is empty, else the one in the platform's
 /// folder for configuration.
 pub(super) fn user_file(variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
-    if let Some(named) = variable("THREADHOLD_CONFIG") {
+    if let Some(named) = variable(USERS_FILE) {
         let file = (!named.is_empty()).then(|| PathBuf::from(named))?;
         // It is watched, also where the process goes elsewhere.
         return Some(std::path::absolute(&file).unwrap_or(file));
@@ -151,7 +167,7 @@ pub(super) fn user_file(variable: impl Fn(&str) -> Option<String>) -> Option<Pat
 /// The settings in a file's text. Text that is no TOML is an error that says where, and nothing of what stands there.
 pub(super) fn file(text: &str, place: &str) -> Result<(Layer, Vec<Fault>), String> {
     let read = toml::from_str::<Map<String, Value>>(text);
-    read.map(|raw| Layer::written(seen_from(place, raw), place)).map_err(|error: NoToml| {
+    read.map(|raw| Layer::written(seen_from(place, raw), Some(place))).map_err(|error: NoToml| {
         let at = error.span().map_or(0, |span| span.start).min(text.len());
         let before = text.as_bytes().get(..at).unwrap_or_default();
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -206,7 +222,9 @@ mod tests {
                 json!(0.31)
             }
             "autoSummarizeThreshold" => json!(31),
-            "budgetExit" | "triggers.preTurnTokens" | "triggers.background" => json!(0.31),
+            "budgetExit" | "triggers.preTurnTokens" | "triggers.background" | "retention.tokenTail" => {
+                json!(0.31)
+            }
             _ => json!(77),
         }
     }
@@ -246,7 +264,7 @@ mod tests {
                 set.insert(0, "model.window=9000".into());
             }
             let (environment, faults) = environment(variables.into_iter());
-            assert_eq!(faults, [], "{name}");
+            assert_eq!(faults, Vec::<String>::new(), "{name}");
             assert_eq!(in_force(&Layers { environment, ..Layers::default() }), wire, "{name} in a variable");
             let Flags(flags) = Flags::read(None, &set).unwrap();
             assert_eq!(in_force(&Layers { flags, ..Layers::default() }), wire, "{name} as a flag");
@@ -282,13 +300,13 @@ mod tests {
         let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
         expect_test::expect![[r#"
             [
-                "there is no setting model.width",
-                "there is no setting roundlimit",
+                "there is no setting roundlimit; near it: roundLimit",
                 "there is no setting summarization.on",
+                "there is no setting triggers.mesages; near it: triggers.messages, retention.messages",
+                "triggers.messages: must be at least 0",
+                "there is no setting model.width; near it: model.window",
                 "threshold: threshold 50 is neither a ratio above 0 and up to 1 nor a count of at least 100 tokens",
                 "titles: must be \"request\" or \"model\"",
-                "there is no setting triggers.mesages",
-                "triggers.messages: must be at least 0",
             ]
         "#]]
         .assert_debug_eq(&faults);

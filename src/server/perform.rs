@@ -7,6 +7,7 @@ use super::main_loop::{MainLoop, Slot};
 use super::message::Answer;
 use super::models::Call;
 use super::{failure, listed, review, stores, wire_event, wire_session};
+use crate::engine::compact::record::Trigger;
 use crate::engine::id::{CallId, SessionId, TurnId};
 use crate::engine::prompt::request::{self, Failure};
 use crate::engine::session::effect::{Answer as Said, AskModel, Effect, InvokeTool, Made, Reason};
@@ -256,6 +257,7 @@ impl MainLoop {
     fn tell_progress(&mut self, id: &SessionId, body: &EventBody) {
         let EventBody::CompactionUpdated(update) = body else { return };
         let message = match update.phase {
+            Phase::Started if update.trigger == Trigger::Manual => "compacting the conversation",
             Phase::Started => "the conversation is too long, making room",
             Phase::Summarizing => "summing up the conversation",
             Phase::FellBack => "the summary failed, trying another way",

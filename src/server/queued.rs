@@ -115,7 +115,7 @@ impl MainLoop {
                 }
                 self.run_command(to, id, opens.command);
             }
-            Queued::Configure(to, params) => match self.configure(id, *params) {
+            Queued::Configure(to, params) => match self.configure(to, id, *params) {
                 Ok(configure) => self.run_command(to, id, Command::Configure(Box::new(configure))),
                 Err(error) => self.answer(to, Err(error)),
             },
@@ -153,7 +153,13 @@ impl MainLoop {
         }
     }
 
-    fn configure(&self, id: &SessionId, params: SessionConfigureParams) -> Result<Configure, ProtocolError> {
+    fn configure(
+        &mut self,
+        to: ReplyTo,
+        id: &SessionId,
+        params: SessionConfigureParams,
+    ) -> Result<Configure, ProtocolError> {
+        let given = self.given(to, params.settings.as_ref())?;
         let (mut own, folder) = match self.sessions.get(id) {
             Some(Slot::Live(live)) => {
                 let head = live.session.head();
@@ -161,10 +167,11 @@ impl MainLoop {
             }
             Some(Slot::Opening(_)) | None => (serde_json::Value::Null, self.stores.home()),
         };
-        if let Some(settings) = &params.settings {
+        if let Some(settings) = &given {
             own = with_own(&own_settings(&own), settings)?;
         }
         let settings = self.layers.effective(folder, &own_settings(&own))?;
+        self.follow_policy(settings.policy_file.as_deref());
         Ok(Configure { settings, own, title: params.title })
     }
 

@@ -37,22 +37,21 @@ fn question(session: &Session, ask: &AskReview) -> CompactionReviewParams {
     }
 }
 
-/// What the user said; nothing where nobody can say it, or what was said cannot be read.
+/// What the user said; nothing where nobody can say it.
 pub(super) fn answer(outcome: Result<Value, Error>) -> Option<Review> {
     let result = match read_result::<methods::CompactionReview>(outcome.ok()?) {
         Ok(result) => result?,
         Err(error) => {
             tracing::warn!(%error, "an answer about a compaction could not be used");
-            return None;
+            return Some(Review::Unusable(
+                "it is no answer that is known: accept, edit with a text, or refuse".into(),
+            ));
         }
     };
     match (result.decision, result.text) {
         (ReviewDecision::Accept, _) => Some(Review::Accept),
         (ReviewDecision::Refuse, _) => Some(Review::Refuse),
         (ReviewDecision::Edit, Some(text)) => Some(Review::Edit(text)),
-        (ReviewDecision::Edit, None) => {
-            tracing::warn!("an edit of a compaction came without its words");
-            None
-        }
+        (ReviewDecision::Edit, None) => Some(Review::Unusable("an edit came without its text".into())),
     }
 }

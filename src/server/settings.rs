@@ -4,11 +4,14 @@
 mod effective;
 mod layer;
 mod models;
+mod names;
 
-pub(super) use effective::{is_policy_file, result_tokens, shown};
-pub(super) use layer::{Fault, Layer, names};
+pub(super) use effective::{is_policy_file, of_policy, policy_of, result_tokens, shown};
+pub(super) use layer::{Fault, Layer};
 pub(super) use models::facts as model_facts;
+pub(super) use names::{names, nearest, other_names};
 
+use crate::engine::compact::policy::Policy;
 use crate::engine::session::settings::{Client, Settings as Effective};
 use crate::protocol::error::ProtocolError;
 use crate::protocol::methods::read;
@@ -32,6 +35,8 @@ pub(super) struct Layers {
     pub changed: Layer,
     /// The command line.
     pub flags: Layer,
+    /// The policies of files that are in force, by their paths, as they could be read last.
+    pub policies: BTreeMap<String, Policy>,
     /// What the client said that it can do.
     pub client: ClientCapabilities,
 }
@@ -47,7 +52,7 @@ impl Layers {
             permits: self.client.request_permission,
             reviews: self.client.compaction_review,
         };
-        effective::validated(&self.merged(folder, own)?, client)
+        effective::validated(&self.merged(folder, own)?, client, &self.policies)
     }
 
     /// What is set for sessions of this folder, whoever set it.

@@ -24,6 +24,8 @@ pub(super) struct Stores {
     handles: BTreeMap<String, Handle>,
     /// The folder that is meant where none is named.
     home: String,
+    /// The folder of the first session that was opened.
+    opened: Option<String>,
     /// Which of them had a session that was opened here, also after its end.
     had: BTreeMap<SessionId, String>,
 }
@@ -49,6 +51,21 @@ impl Stores {
     /// The folder that is meant where none is named.
     pub fn home(&self) -> &str {
         &self.home
+    }
+
+    /// A session of this folder is opened.
+    pub fn enter(&mut self, folder: &str) {
+        if self.opened.is_none() && !folder.is_empty() {
+            self.opened = Some(folder.to_owned());
+        }
+    }
+
+    /// The first folder that is open: the client's, else that of the first session.
+    pub fn first_folder(&self) -> &str {
+        match &self.opened {
+            Some(opened) if self.home.is_empty() => opened,
+            _ => &self.home,
+        }
     }
 
     /// What the store of a folder is called here. It is a folder of that store.

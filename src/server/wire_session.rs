@@ -132,7 +132,9 @@ pub(super) fn answer(
             fork: accepted.session.map(|fork| fork.as_str().to_owned()),
             removed: queue(&gone),
         }),
-        Answer::Configured => wire(&SessionConfigureResult { settings: shown(session.settings()) }),
+        Answer::Configured => {
+            wire(&SessionConfigureResult { settings: shown(session.settings()), diagnostics: Vec::new() })
+        }
         Answer::Done(now) => wire(&ToolDecideResult { state: now.into() }),
         Answer::Recalled(recalled) => wire(&ContextRecallResult {
             reference: recalled.reference,
@@ -142,6 +144,7 @@ pub(super) fn answer(
             next_offset: recalled.next.map(|next| next as u64),
             sha256: recalled.sha256,
         }),
+        Answer::Ledger(page) => wire(&convert::ledger(session.transcript(), *page)),
         Answer::Inspected(inspection) => wire(&inspected(session, layers, *inspection)),
     }
 }
@@ -409,7 +412,7 @@ fn inspected(session: &Session, layers: &Layers, inspection: Inspection) -> Cont
         sections: sections
             .map(|(channel, name, tokens)| SectionTokens { channel: channel.into(), name, tokens })
             .collect(),
-        tokens_until_compaction: inspection.limit.saturating_sub(inspection.tokens),
+        tokens_until_compaction: inspection.until_compaction,
         compactions: inspection
             .compactions
             .iter()
@@ -420,6 +423,7 @@ fn inspected(session: &Session, layers: &Layers, inspection: Inspection) -> Cont
         pins: pins(session, session.pins()),
         triggers: inspection.triggers.iter().map(convert::trigger_state).collect(),
         usage: inspection.usage.map(Into::into),
+        learned_limit: inspection.learned_limit,
         settings: layers.sources(&session.head().workspace, &own, settings),
     }
 }

@@ -4,15 +4,13 @@
 use super::{About, Context, Ran, read, refusal};
 use crate::engine::id::Ordinal;
 use crate::engine::prompt::item::ToolKind;
-use crate::engine::search::{Found, Query, Words};
+use crate::engine::search::{Found, HITS, Query, Words};
 use crate::engine::text::page;
 use serde::Deserialize;
 use serde_json::json;
 
 /// Characters of a page.
 const PAGE: usize = 8_000;
-/// Messages that a search shows at most.
-const HITS: usize = 20;
 
 const EXPECTED: &str = r#"{"ref": "the id of a tool call or of a message", "offset": bytes from 0} or {"query": "words", "before": the number that an earlier answer gave}"#;
 

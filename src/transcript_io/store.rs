@@ -129,6 +129,7 @@ fn compaction(
         // 0 where the source does not say; it never says how large the prompt was afterwards.
         tokens_before: recorded.tokens_before.unwrap_or(0),
         tokens_after: 0,
+        target: None,
         estimator: counter.name().to_owned(),
         trigger: Trigger::Recorded,
         mode_requested: ModeRequested::Auto,

@@ -3,13 +3,15 @@
 
 use crate::desk::{SUMMARY, Session, answered, filler, overflowing};
 use proptest::prelude::*;
+use std::cell::Cell;
+use threadhold::engine::compact::compose::Desk;
 use threadhold::engine::compact::ladder::{self, Outcome, Step};
+use threadhold::engine::compact::plan::Aim;
 use threadhold::engine::compact::policy::presets;
 use threadhold::engine::compact::record::{Mode, Trigger};
-use threadhold::engine::compact::slice;
 use threadhold::engine::compact::trigger::{self, Attempts, Next};
 use threadhold::engine::message::NewMessage;
-use threadhold::engine::tokens::QuarterOfChars;
+use threadhold::engine::tokens::{QuarterOfChars, TokenCount};
 use threadhold::model::overflow;
 
 /// What a session does before each call of its model; the distance between limit and target, where it compacted.
@@ -23,6 +25,9 @@ fn before_a_call(session: &mut Session, attempts: &mut Attempts, is_well: bool) 
     };
     let may_ask = attempts.may_ask(session.source(), &session.policy);
     let desk = session.desk();
+    let aim = if must_fit { Aim::Room } else { Aim::of(trigger) };
+    let policy = aim.policy(session.policy.clone(), desk.tokens_before, session.budget.limit);
+    let desk = Desk { policy: &policy, aim, ..desk };
     let mut step = if must_fit { ladder::start(desk, may_ask) } else { ladder::offer(desk, may_ask) };
     while let Step::Ask(ask) = step {
         let outcome = if is_well { answered(SUMMARY) } else { Outcome::Failed("away".into()) };
@@ -34,11 +39,10 @@ fn before_a_call(session: &mut Session, attempts: &mut Attempts, is_well: bool) 
         return None;
     };
     let limit = session.budget.limit;
-    let slice = slice::slice(session.source(), &session.policy).ok();
-    let target = slice.map_or(limit, |slice| desk.target(slice, &Default::default()));
     attempts.ended(&session.transcript, !matches!(record.mode, Mode::Full | Mode::Simple), &session.policy);
     record.trigger = trigger;
-    let target = target.max(record.tokens_after);
+    let target = record.target.expect("a rung aims at a size");
+    assert!(record.tokens_after <= target && target <= limit, "{} of {target}", record.tokens_after);
     session.transcript.record(*record);
     Some(limit - target.min(limit - 1))
 }
@@ -92,6 +96,49 @@ fn p3_a_prompt_that_stays_near_its_limit_is_not_compacted_at_each_turn() {
     assert!(run(None) < run(Some(0)), "{} and {}", run(None), run(Some(0)));
 }
 
+/// Counts what is tokenised, in bytes.
+#[derive(Default)]
+struct Metered(Cell<usize>);
+
+impl TokenCount for Metered {
+    fn name(&self) -> &str {
+        QuarterOfChars.name()
+    }
+
+    fn count(&self, text: &str) -> u32 {
+        self.0.set(self.0.get() + text.len());
+        QuarterOfChars.count(text)
+    }
+}
+
+/// Promise P11: what a compaction tokenises follows its prompt, not the session behind it.
+#[test]
+fn p11_a_compaction_tokenises_a_few_prompts_however_long_the_session() {
+    for policy in [presets::DEFAULT, presets::ROUNDS, presets::SYSTEM_TAIL] {
+        let name = policy.name.clone();
+        let mut session = Session::new(16_000);
+        session.policy = policy;
+        let mut made = 0;
+        for n in 0..2000 {
+            if n % 25 == 0 {
+                session.transcript.append_turn(NewMessage::user(&format!("go on {n}")), &QuarterOfChars);
+            }
+            session.reads(&format!("src/part_{n}.rs"), 600);
+            if n % 4 > 0 || session.render().is_ok() {
+                continue;
+            }
+            let metered = Metered::default();
+            let desk = Desk { counter: &metered, ..session.desk() };
+            let Step::Accepted(record) = ladder::start(desk, false) else { panic!("{name}: needs a model") };
+            let (counted, prompt) = (metered.0.get(), 4 * session.budget.limit as usize);
+            assert!(counted <= 4 * prompt, "{name}: {counted} bytes for {prompt} after {n} rounds");
+            session.transcript.record(*record);
+            made += 1;
+        }
+        assert!(made >= 30, "{name}: {made}");
+    }
+}
+
 #[test]
 fn a_summary_that_is_too_long_is_asked_for_once_more() {
     let session = overflowing();
@@ -129,13 +176,14 @@ fn an_answer_that_only_acknowledges_or_says_more_than_it_stands_for_is_no_summar
     }
     let mut small = Session::new(4000);
     small.policy = session.policy.clone();
-    small.user("Hello.").says("Hi.").user("Go.").reads("a.rs", 12_000);
+    small.user("Hello.").says("Hi.").user("Go.").reads("a.rs", 2000);
     let long = SUMMARY.replace("half done", &filler("words", 900));
-    let step = small.descend(Some(&mut |_| answered(&long)));
-    let Step::Accepted(record) = step else { panic!("accepted") };
-    assert!(
-        record.fallbacks.iter().any(|fallback| fallback.reason.contains("larger than what it stands for"))
-    );
+    let mut step = ladder::offer(small.desk(), true);
+    while let Step::Ask(ask) = step {
+        step = ask.waiting.answer(small.desk(), "test", answered(&long));
+    }
+    let Step::Refused(fallbacks) = step else { panic!("refused: {step:?}") };
+    assert!(fallbacks.iter().any(|fallback| fallback.reason.contains("larger than what it stands for")));
 }
 
 #[test]
@@ -185,4 +233,24 @@ fn the_words_of_real_providers_tell_their_overflows() {
     for name in ["openai-error-quota.json", "openai-responses-rate-limit.sse", "openrouter-429.json"] {
         assert_eq!(overflow::told(&read(name)), None, "{name}");
     }
+}
+
+/// Each piece is a call that somebody waits for.
+#[test]
+fn p4_a_conversation_of_too_many_pieces_is_not_summed_up_piece_by_piece() {
+    let asked = |request: u32| {
+        let mut session = overflowing();
+        session.budget.summary_request = request;
+        let mut asked = 0;
+        let step = session.descend(Some(&mut |_| {
+            asked += 1;
+            answered(SUMMARY)
+        }));
+        let Step::Accepted(record) = step else { panic!("accepted: {step:?}") };
+        (asked, record.mode)
+    };
+    let all: Vec<_> = (1..60).map(|n| asked(n * 40)).collect();
+    assert!(all.iter().all(|(calls, _)| *calls <= 16), "{all:?}");
+    assert!(all.iter().any(|made| matches!(made, (2.., Mode::Simple))), "{all:?}");
+    assert!(all.contains(&(0, Mode::Ledger)), "{all:?}");
 }

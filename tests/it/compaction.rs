@@ -2,10 +2,12 @@
 
 use crate::desk::{SUMMARY, Session, answered, filler, overflowing};
 use expect_test::expect;
+use threadhold::engine::compact::compose::Ingredients;
 use threadhold::engine::compact::ladder::{CannotFit, Outcome, Step};
 use threadhold::engine::compact::metadata;
 use threadhold::engine::compact::policy::{OFF, Retention, Stage};
 use threadhold::engine::compact::record::{Mode, ModeRequested, Strength};
+use threadhold::engine::compact::slice::slice;
 use threadhold::engine::message::{Body, Content, Image, NewMessage};
 use threadhold::engine::prompt::item::{Channel, Role, Shown};
 use threadhold::engine::prompt::request::{Completion, StopReason, ToolChoice};
@@ -393,11 +395,18 @@ fn the_last_stage_of_the_limiter_drops_whole_rounds_and_reports_them() {
     let mut session = Session::new(8000);
     session.policy.limit_history = Stage::LimitHistory;
     session.user("Write.");
+    session.calls("TodoWrite", r#"{"todos":[{"content":"Mend it","status":"pending"}]}"#, "kept");
     for n in 0..40 {
         session.calls("write", &format!(r#"{{"path":"{n}","text":"{}"}}"#, filler("x", 600)), "ok");
     }
+    let slice = slice(session.source(), &session.policy).expect("a slice");
+    let target = session.desk().target(slice, &Ingredients::default());
     let record = session.compact(None);
     assert_eq!((record.mode, record.strength), (Mode::LimitHistory, Strength::High));
+    // What was dropped leaves its ledger, open todos before all.
+    let ledger = "# Open todos\n- Mend it (pending)\n# Calls whose arguments could not be read\n- write";
+    assert!(record.block.contains(ledger), "{}", record.block);
+    assert!(record.tokens_after <= target, "{} of {target}", record.tokens_after);
     let prompt = session.render().expect("fits");
     assert!(prompt.cuts.iter().any(|cut| cut.reason == CutReason::Dropped));
     assert!(prompt.items.iter().any(|item| item.sources.iter().any(|s| s.shown == Shown::Kept)));

@@ -3,6 +3,7 @@
 use serde_json::json;
 use threadhold::engine::compact::compose::Desk;
 use threadhold::engine::compact::ladder::{self, Ask, Outcome, Step};
+use threadhold::engine::compact::plan::Aim;
 use threadhold::engine::compact::policy::{DEFAULT, Policy};
 use threadhold::engine::compact::record::Compaction;
 use threadhold::engine::id::SessionId;
@@ -86,6 +87,7 @@ impl Session {
             counter: &QuarterOfChars,
             tokens_before: prompt::draft(self.source(), self.transcript.in_force()).tokens,
             focus: None,
+            aim: Aim::Room,
         }
     }
 

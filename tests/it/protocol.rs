@@ -21,6 +21,7 @@ use threadhold::protocol::restore::TurnMetadata;
 use threadhold::protocol::schema::{json, markdown::markdown, schema, typescript::typescript};
 use threadhold::protocol::server::{InitializeOptions, ServerCapabilities};
 use threadhold::protocol::session::State;
+use threadhold::protocol::settings::Settings;
 use threadhold::protocol::{SUPPORTED_VERSIONS, VERSION};
 
 #[test]
@@ -200,6 +201,13 @@ where
 
 #[test]
 fn a_field_that_does_not_fit_is_named() {
+    let settings = |given: Value| {
+        let error = read::<Settings>(given).expect_err("it does not fit");
+        match error.data {
+            ErrorData::InvalidParams { field, reason } => format!("{field}: {reason}"),
+            other => panic!("{other:?}"),
+        }
+    };
     let open = |more: Value| {
         let mut params = json!({"workspaceFolder": "/w"});
         params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -209,19 +217,16 @@ fn a_field_that_does_not_fit_is_named() {
     assert_eq!(complaint::<SessionOpen>(json!([])), ": must be an object, and is a list");
     assert_eq!(open(json!({"title": 7})), "title: must be a string, and is a number");
     assert_eq!(open(json!({"driver": "robot"})), "driver: must be \"sidecar\" or \"editor\"");
-    assert_eq!(open(json!({"settings": {"model": {}}})), "settings.model.window: is missing");
+    assert_eq!(settings(json!({"model": {}})), "model.window: is missing");
     assert_eq!(open(json!({"driver": 1})), "driver: must be \"sidecar\" or \"editor\", and is a number");
+    assert_eq!(settings(json!({"model": {"window": -1}})), "model.window: must be at least 0");
     assert_eq!(
-        open(json!({"settings": {"model": {"window": -1}}})),
-        "settings.model.window: must be at least 0"
+        settings(json!({"model": {"window": 5_000_000_000_u64}})),
+        "model.window: must be at most 4294967295"
     );
     assert_eq!(
-        open(json!({"settings": {"model": {"window": 5_000_000_000_u64}}})),
-        "settings.model.window: must be at most 4294967295"
-    );
-    assert_eq!(
-        open(json!({"settings": {"roundLimit": 1.5}})),
-        "settings.roundLimit: must be a whole number, and is a number with a fraction"
+        settings(json!({"roundLimit": 1.5})),
+        "roundLimit: must be a whole number, and is a number with a fraction"
     );
     let history = |part: Value| json!({"history": [{"request": "a"}, {"rounds": [{"assistant": {"parts": [part]}}], "metadata": 9}]});
     assert_eq!(

@@ -35,6 +35,7 @@ fn runs(program: &str, language: &str, name: &str) {
         .arg(&file)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .env("THREADHOLD", env!("CARGO_BIN_EXE_threadhold"))
+        .env_remove("THREADHOLD_CORPUS")
         .output();
     drop(std::fs::remove_dir_all(&folder));
     let ran = match ran {

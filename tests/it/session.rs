@@ -1,6 +1,8 @@
 //! The session machine without any shell: what a step must keep whatever happens. Writes go to a store in memory, and
 //! every session is opened again from it.
 
+mod ahead;
+mod asked_for;
 mod attached;
 pub(crate) mod bench;
 mod breaks;
@@ -23,6 +25,7 @@ mod table;
 mod thinking;
 mod triggers;
 mod waiting;
+mod warned;
 
 use bench::{Bench, result, settings, text};
 use happening::happening;
@@ -91,6 +94,7 @@ const SEEN: &[&str] = &[
     "Undone",
     "Inspect done",
     "Recall done",
+    "Ledger done",
     "Search done",
     "Subscribe done",
     "Open done",

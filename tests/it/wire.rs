@@ -9,6 +9,7 @@ pub mod client;
 mod conversation;
 mod delivery;
 mod deltas;
+mod edges;
 mod editor_driven;
 mod ends;
 mod failures;

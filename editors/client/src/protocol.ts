@@ -106,6 +106,11 @@ export interface ClientRequests {
    * Level: context.
    */
   "context/search": { params: ContextSearchParams; result: ContextSearchResult };
+  /**
+   * Names what the tools did in all that the compaction in force keeps out of sight, also what its block
+   * only counts. Level: context.
+   */
+  "context/ledger": { params: ContextLedgerParams; result: ContextLedgerResult };
   /** Cuts everything from a message on off, and has the model answer again. Level: edit. */
   "turn/retry": { params: TurnRetryParams; result: EditResult };
   /** Cuts the newest answer off, and has the model answer again. Level: edit. */
@@ -159,11 +164,6 @@ export interface ClientRequests {
   "session/delete": { params: SessionDeleteParams; result: SessionDeleteResult };
   /** Shows versions, stores, open sessions and what is under way. Level: extras. */
   "server/diagnostics": { params: ServerDiagnosticsParams; result: ServerDiagnosticsResult };
-  /**
-   * Gives a key for models that the sidecar asks itself. It is kept in memory, and nowhere else. Level:
-   * core.
-   */
-  "model/key": { params: ModelKeyParams; result: ModelKeyResult };
 }
 
 /** Notifications of the client to the sidecar. */
@@ -268,6 +268,20 @@ export interface Attachment {
   /** Its text. */
   text: string;
 }
+
+/** The word for what is found out. */
+export type Auto =
+  /** It is found out. */
+  | "auto";
+
+/** How a call ended. */
+export type CallOutcome =
+  /** It answered, and did not say that it failed. */
+  | "ok"
+  /** It said that it failed, or its exit code was not 0. */
+  | "error"
+  /** No result was recorded. */
+  | "unknown";
 
 /** The five channels through which anything reaches a model. */
 export type Channel =
@@ -587,7 +601,7 @@ export interface ContextInspectResult {
   estimate: Estimate;
   /** What it is made of, in order. */
   sections: SectionTokens[];
-  /** New tokens that fit before a compaction is needed. */
+  /** New tokens that fit before the nearest compaction that sizes set off, as in `contextUpdated`. */
   tokensUntilCompaction: number;
   /** All compactions, oldest first. */
   compactions: CompactionView[];
@@ -601,8 +615,60 @@ export interface ContextInspectResult {
   triggers: TriggerState[];
   /** What the model reported for its last answer. */
   usage?: Usage;
+  /**
+   * The most that the model's provider turned out to take, in tokens, where it found a prompt too large. It
+   * binds `limit` until the model, its window or the chat is another one.
+   */
+  learnedLimit?: number;
   /** Each setting with its value and who set it. */
   settings: SettingInForce[];
+}
+
+/** Parameters of `context/ledger`. */
+export interface ContextLedgerParams {
+  /** The session. */
+  sessionId: string;
+  /**
+   * Where the page begins: `nextCursor` of the one before. It holds while the same compaction is in force.
+   */
+  cursor?: string;
+  /** The most entries to answer, from 1 to 1,000. Default: 200. */
+  limit?: number;
+}
+
+/**
+ * Result of `context/ledger`: all that the tools did in what the compaction in force covers or has dropped,
+ * by name, also what its block only counts. It is read from the conversation itself, by code. A page fills
+ * the lists in the order in which they stand here, each with the newest first; what looks like a secret is
+ * masked. User messages that are not shown whole are among `cuts` of `context/inspect`.
+ */
+export interface ContextLedgerResult {
+  /** The compaction in force; missing where there is none, and then all lists are empty. */
+  compactionId?: string;
+  /** The first message that it covers or has dropped. */
+  fromOrd?: number;
+  /** The last one. */
+  toOrd?: number;
+  /** Entries on all pages together. */
+  entries: number;
+  /** Files that were changed, read, or named in a command. */
+  files: LedgerFile[];
+  /** Commands that were run. */
+  commands: LedgerCommand[];
+  /** The last run of tests. */
+  lastTest?: LedgerTest;
+  /** Todos that are open, from the newest list, in its order. */
+  todos: LedgerTodo[];
+  /** What the user decided about calls. */
+  decisions: LedgerDecision[];
+  /** Notebook cells that were run. */
+  cells: LedgerCell[];
+  /** Calls of tools that change or run something, whose arguments could not be read. */
+  unreadable: LedgerUnreadable[];
+  /** Pictures that no kept message shows. */
+  images: LedgerImage[];
+  /** Where the next page begins; missing where this is the last. */
+  nextCursor?: string;
 }
 
 /** Parameters of `context/pin`: a message or a text. */
@@ -712,7 +778,10 @@ export interface ContextUnpinParams {
   pinId: string;
 }
 
-/** A number, at least 1, or whether there is one. */
+/** A number, or that it is found out. */
+export type CountOrAuto = Auto | number;
+
+/** A number, at least 1, or whether there is one; `"off"` is taken as false. */
 export type CountOrOff = boolean | number;
 
 /**
@@ -1151,8 +1220,114 @@ export interface Input {
   content: Content;
 }
 
-/** A key. It is never shown, logged or stored. */
-export type Key = string;
+/** A notebook's cell. */
+export interface LedgerCell {
+  /** The cell. */
+  cell: string;
+  /** The notebook, where the call named it. */
+  notebook?: string;
+  /** How its last run ended. */
+  outcome: CallOutcome;
+  /** The exit code that the tool stated. */
+  exitCode?: number;
+  /** What that put out: `text`, `image`, `file`. */
+  output: string[];
+  /** How often it ran. */
+  times: number;
+  /** The message with the last run, for `context/recall`. */
+  messageId: string;
+}
+
+/** A command, once for each way in which it ended. */
+export interface LedgerCommand {
+  /** The command on one line, cut behind 400 bytes. */
+  command: string;
+  /** How it ended. */
+  outcome: CallOutcome;
+  /** The exit code that the tool stated. */
+  exitCode?: number;
+  /** How often it ran and ended so. */
+  times: number;
+  /** The message with the last such run, for `context/recall`. */
+  messageId: string;
+}
+
+/** What the user decided about calls. */
+export interface LedgerDecision {
+  /** The tool and what it was to do it with. */
+  call: string;
+  /** Whether it was allowed. */
+  approved: boolean;
+  /** What the user said about it. */
+  note?: string;
+  /** How often. */
+  times: number;
+  /** The message with the last such call, for `context/recall`. */
+  messageId: string;
+}
+
+/** A file. */
+export interface LedgerFile {
+  /** Its path as the calls named it. */
+  path: string;
+  /** How often it was changed; 0 for one that was only read or named. */
+  changed: number;
+  /**
+   * SHA-256 of what it held after the last change, lower-case hexadecimal: where a tool reported it, or
+   * wrote the file as a whole.
+   */
+  sha256?: string;
+  /** The message with the last call about it, for `context/recall`. */
+  messageId: string;
+}
+
+/** A picture. */
+export interface LedgerImage {
+  /** Such as `image/png`. */
+  mediaType: string;
+  /** SHA-256 of its data as it was given, lower-case hexadecimal. */
+  sha256: string;
+  /** The message that holds it, for `context/recall`. */
+  messageId: string;
+}
+
+/** A run of tests. */
+export interface LedgerTest {
+  /** The command on one line, cut behind 400 bytes. */
+  command: string;
+  /** How it ended. */
+  outcome: CallOutcome;
+  /** The exit code that the tool stated. */
+  exitCode?: number;
+  /** The failing tests that its output names. */
+  failing: string[];
+  /** The last lines of an output that names none. */
+  lastLines: string[];
+  /** The message with the run, for `context/recall`. */
+  messageId: string;
+}
+
+/** An open todo. */
+export interface LedgerTodo {
+  /** What is to do. */
+  text: string;
+  /** How it stands, in the words of the tool. */
+  status: string;
+}
+
+/** Calls that could not be read. */
+export interface LedgerUnreadable {
+  /** The tool. */
+  tool: string;
+  /** How they ended. */
+  outcome: CallOutcome;
+  /** The exit code that the tool stated. */
+  exitCode?: number;
+  /** How many. */
+  times: number;
+  /** The message with the last of them, for `context/recall`. */
+  messageId: string;
+}
 
 /** How far history is made shorter before a model is asked, each step with all before it. */
 export type LimitHistory =
@@ -1471,25 +1646,12 @@ export interface MessageUpdateParams {
   idempotencyKey?: string;
 }
 
-/** A model: who asks it, and what prompts depend on. */
+/** The client's model, as far as prompts depend on it. */
 export interface Model {
   /** Its name, handed back with `model/complete`. */
   name?: string;
-  /** Who asks it, and how. Default: `editor`. */
-  wire?: ModelWire;
-  /**
-   * Where it is asked, without a secret. Default: the wire's own provider. Never from a workspace's file.
-   */
-  baseUrl?: string;
-  /**
-   * The name of its key: one that the client gave with `model/key`, else an environment variable. Default:
-   * the wire's usual variable, such as `OPENAI_API_KEY`. Never from a workspace's file.
-   */
-  keyEnv?: string;
-  /** Whether answers come over a WebSocket; `openai-responses` alone has one. Default: false. */
-  webSocket?: boolean;
-  /** Its window in tokens. Default: that of the known model of this name, else 128,000. */
-  window?: number;
+  /** Its window in tokens. */
+  window: number;
   /** The most that it answers, in tokens. */
   maxOutput?: number;
   /** The roles that it takes, such as `system`, `user`, `assistant`, `tool`. Default: all. */
@@ -1560,19 +1722,6 @@ export interface ModelDeltaParams {
   ops: DeltaOp[];
 }
 
-/** Parameters of `model/key`. */
-export interface ModelKeyParams {
-  /** Its name, as `model.keyEnv` names it, such as `OPENAI_API_KEY`. */
-  name: string;
-  /**
-   * The key; it goes before an environment variable of that name. Without one, what was given is forgotten.
-   */
-  value?: Key;
-}
-
-/** Result of `model/key`. */
-export type ModelKeyResult = Record<string, never>;
-
 /** How a model is to answer. */
 export interface ModelOptions {
   /** The temperature; the model's own where it is missing. */
@@ -1607,21 +1756,6 @@ export interface ModelUsageParams {
   /** Who estimated. */
   estimator: string;
 }
-
-/** How a model's provider is spoken to. */
-export type ModelWire =
-  /** The client asks it (`model/complete`). */
-  | "editor"
-  /** Chat Completions: OpenAI, OpenRouter, DeepSeek, Copilot, vLLM, llama-server, LM Studio. */
-  | "openai-chat"
-  /** Responses of OpenAI. */
-  | "openai-responses"
-  /** Messages of Anthropic. */
-  | "anthropic"
-  /** The native chat of Ollama. */
-  | "ollama"
-  /** A fixture in place of a provider: `baseUrl` is its path, one that is built in where there is none. */
-  | "scripted";
 
 /** The state of a notebook. */
 export interface Notebook {
@@ -1717,8 +1851,7 @@ export type Part =
       signature?: string;
       /**
        * What else the provider's block holds, as it came: its type where it is not `thinking`, its index,
-       * its id, data that only the provider can read. `madeBy` is the sidecar's own: the wire and the model
-       * that the block is from, for no other one can use it.
+       * its id, data that only the provider can read.
        */
       block?: { [key: string]: unknown };
     }
@@ -1751,10 +1884,7 @@ export type Part =
   /** A block that a provider made by itself, in the form of its own wire. Only in assistant messages. */
   | {
       type: "raw";
-      /**
-       * The block as the provider had it. `madeBy` is the sidecar's own: the wire and the model that it is
-       * from.
-       */
+      /** The block as the provider had it. */
       wire: unknown;
     };
 
@@ -2105,16 +2235,6 @@ export type RestoreSource =
 /** What is never covered, at the least. */
 export type Retention = "rounds" | { userTurns: number } | { messages: number } | { tokenTail: number };
 
-/** A call of a model that is made again. */
-export interface Retrying {
-  /** Which attempt comes next; the first one is 1. */
-  attempt: number;
-  /** After how long, in milliseconds. */
-  delayMs: number;
-  /** Why the one before came to nothing. */
-  reason: string;
-}
-
 /** What a user says about a compaction. */
 export type ReviewDecision =
   /** It holds as it is. */
@@ -2366,6 +2486,8 @@ export interface SessionConfigureParams {
 export interface SessionConfigureResult {
   /** The settings in force. */
   settings: Settings;
+  /** Names that no setting has, of the kind `unknownSetting`. */
+  diagnostics: Diagnostic[];
 }
 
 /** Parameters of `session/delete`. */
@@ -2498,8 +2620,6 @@ export type SessionEvent = {
       error?: EventError;
       /** At a turn's end, all its summaries: persist them with the turn and hand them back unchanged. */
       metadata?: TurnMetadata;
-      /** The model could not answer and is asked again; nothing of its answer was said before. */
-      retrying?: Retrying;
     }
   /** Calls wait for a decision of the user. */
   | {
@@ -2812,7 +2932,10 @@ export type SettingSource =
 /**
  * Settings. Later ones win: the policy, the user's file, the workspace's file, the environment,
  * `initialize`, `workspace/didChangeConfiguration`, `session/open` and `session/configure`, flags of the
- * command line, the request itself. Within one of these a setting wins over another name of it.
+ * command line, the request itself. Within one of these a setting wins over another name of it. A name with
+ * a point may be an object or not: `{"triggers": {"messages": 40}}` and `{"triggers.messages": 40}` are the
+ * same. A name that no setting has is reported, and is no error. The names of a policy file are taken too,
+ * as are these names there.
  */
 export interface Settings {
   /** The model. */
@@ -2837,9 +2960,15 @@ export interface Settings {
    * `auto`.
    */
   summaryMode?: SummaryMode;
-  /** What happens to cache breakpoints in a request for a summary. Default: `keep`. */
+  /**
+   * What happens to cache breakpoints in a request for a summary; true is taken as `keep`, false as
+   * `strip`. Default: `keep`.
+   */
   summaryBreakpoints?: SummaryBreakpoints;
-  /** Whether a prompt that is too large is compacted. Default: `auto`. */
+  /**
+   * Whether a prompt that is too large is compacted; true is taken as `auto`, false as `off`. `enabled` is
+   * taken as its name too. Default: `auto`.
+   */
   summarize?: Summarize;
   /**
    * Another name of `summarize`: false is `off`. `summarization.enabled` and
@@ -2856,10 +2985,10 @@ export interface Settings {
   /** Where the block stands that stands for what was covered. Default: `userAtBoundary`. */
   placement?: Placement;
   /**
-   * New tokens since the last compaction before a trigger starts another, but for an overflow. Default: as
-   * many as lie between the limit and the target.
+   * New tokens since the last compaction before a trigger starts another, but for an overflow. Default:
+   * `auto`, as many as lie between the limit and the target.
    */
-  minNewTokens?: number;
+  minNewTokens?: CountOrAuto;
   /**
    * Failed summaries in a row after which no model is asked until something new is said, at least 1.
    * Default: 3.
@@ -2874,7 +3003,10 @@ export interface Settings {
    * Default: 0.5.
    */
   targetRatio?: number;
-  /** The share of the limit at which a turn is asked to come to an end. */
+  /**
+   * The share of the limit at which a turn is asked to come to an end. True: 0.85 where the policy has
+   * none.
+   */
   budgetExit?: ShareOrOff;
   /** How far history is made shorter before a model is asked. Default: `shortenResults`. */
   limitHistory?: LimitHistory;
@@ -2929,8 +3061,6 @@ export interface Settings {
   iterationBudget?: boolean;
   /** When texts that are read from elsewhere go into prompts. Default: `frozen`. */
   systemPrompt?: SystemPrompt;
-  /** Which thinking of earlier answers prompts show. Default: `keep`. */
-  thinkingInPrompt?: ThinkingInPrompt;
   /**
    * Instruction files of the workspace that stand in the system text, by their paths below the folder; an
    * empty list is none. Of a file that changes, the next request of the user tells. Default: `AGENTS.md`
@@ -2947,7 +3077,10 @@ export interface Settings {
   maxToolResultTokens?: number;
   /** Tools of the sidecar itself that the model is told of, by their names. Default: none. */
   ownTools?: string[];
-  /** Milliseconds without a delta before a `model/complete` counts as failed. Default: 60,000. */
+  /**
+   * Milliseconds without a delta before a `model/complete` counts as failed; a summary or a title may take
+   * five times as long as a whole. Default: 60,000.
+   */
   modelDeadlineMs?: number;
   /**
    * Milliseconds that a user has for `compaction/review`; then the compaction holds, marked as unreviewed.
@@ -2987,7 +3120,7 @@ export interface Settings {
   synchronous?: Synchronous;
 }
 
-/** A share of the limit, above 0 and up to 1, or whether there is one. */
+/** A share of the limit, above 0 and up to 1, or whether there is one; `"off"` is taken as false. */
 export type ShareOrOff = boolean | number;
 
 /**
@@ -3236,18 +3369,6 @@ export type SystemPrompt =
   /** With each turn; where they changed, the prefix breaks. */
   | "perTurn";
 
-/**
- * Which thinking of earlier answers prompts show. It is decided for each answer when that comes, and all of
- * it is stored.
- */
-export type ThinkingInPrompt =
-  /** All of it. */
-  | "keep"
-  /** That of the turn that runs; at a turn's end the prefix breaks. */
-  | "stripCompletedTurns"
-  /** None. */
-  | "strip";
-
 /** Who names a session that the client does not name. */
 export type Titles =
   /** Its first request does. */
@@ -3476,6 +3597,12 @@ export interface TriggerState {
   now: number;
   /** How much it starts at; missing where it is switched off. */
   at?: number;
+  /**
+   * New tokens that must come before it starts anything, however much there is: too little was said since
+   * the last compaction (see `minNewTokens`), or since one was refused, undone or came to nothing. Missing
+   * where nothing holds it back.
+   */
+  heldBackTokens?: number;
 }
 
 /**
@@ -3485,17 +3612,20 @@ export interface TriggerState {
 export interface Triggers {
   /** The provider said that a prompt was too large. */
   providerOverflow?: boolean;
-  /** The share of the limit that a prompt has when a turn begins. */
+  /** The share of the limit that a prompt has when a turn begins. True: 0.8 where the policy has none. */
   preTurnTokens?: ShareOrOff;
-  /** The share of the limit at which a summary is prepared beside the running turn. */
+  /**
+   * The share of the limit at which a summary is prepared beside the running turn. True: 0.75 where the
+   * policy has none.
+   */
   background?: ShareOrOff;
   /** The next model's window is smaller, and the prompt does not fit it. */
   modelChanged?: boolean;
-  /** More requests of the user than this are shown. */
+  /** More requests of the user than this are shown. True: 32 where the policy has none. */
   userTurns?: CountOrOff;
-  /** More messages than this are shown. */
+  /** More messages than this are shown. True: 40 where the policy has none. */
   messages?: CountOrOff;
-  /** Seconds without a word. */
+  /** Seconds without a word. True: 900 where the policy has none. */
   idleSeconds?: CountOrOff;
 }
 
@@ -3699,10 +3829,6 @@ export interface Usage {
   outputTokens?: number;
   /** Tokens of the input that came from a cache. */
   cachedInputTokens?: number;
-  /** Tokens of the input that a cache took in, for the next request. */
-  cacheWriteInputTokens?: number;
-  /** Tokens of the output that are thinking. */
-  reasoningTokens?: number;
 }
 
 /** What a provider reported of a prompt, beside our own count of it. */

@@ -42,6 +42,7 @@ pub fn edited(desk: &Desk<'_>, of: &Compaction, narrative: &str) -> Option<Compa
         block: block.into(),
         narrative: Some(narrative.into()),
         tokens_before: desk.tokens_before,
+        target: None,
         estimator: desk.counter.name().to_owned(),
         trigger: Trigger::Manual,
         mode: Mode::Edited,

@@ -1,11 +1,13 @@
 //! Fills the room of a compaction: ledger, identifiers, narrative and tail become one record. Pure arithmetic over
 //! what `plan` allows; which rung asks for it, and whether the result is taken, is the ladder's.
 
+mod dropped;
+
 use super::identifiers::{self, Place, Ranked, Seen};
 use super::known_tools::Kinds;
 use super::ledger::lines::List;
 use super::ledger::{Ledger, Reading};
-use super::plan::{self, Keep, Room, Tail, UserWords};
+use super::plan::{self, Aim, Keep, Room, Tail, UserWords};
 use super::policy::Policy;
 use super::record::{Action, Compaction, Mode, Span, Status, Strength, Trigger};
 use super::slice::Slice;
@@ -14,12 +16,15 @@ use crate::engine::id::Ordinal;
 use crate::engine::message::Message;
 use crate::engine::prompt::segment::segments;
 use crate::engine::prompt::{self, Source, limit};
+use crate::engine::settings::PerMille;
 use crate::engine::text::first_line;
 use crate::engine::tokens::{PER_MESSAGE, TokenCount};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How often what is left over is given to the tail.
 const TAIL_PASSES: u32 = 4;
+/// With fewer tokens to gain, or to fill, a block has no room for a narrative beside its own frame: no model is asked.
+const LEAST_SUMMARY: u32 = 200;
 
 /// What every rung works on.
 #[derive(Clone, Copy)]
@@ -34,6 +39,8 @@ pub struct Desk<'a> {
     pub tokens_before: u32,
     /// What a summary is to keep in view, in the words of who asked for it.
     pub focus: Option<&'a str>,
+    /// What it is for.
+    pub aim: Aim,
 }
 
 /// What a rung puts into its record beside what follows from the transcript.
@@ -53,28 +60,30 @@ struct Names<'a> {
     ledger: Reading<'a>,
 }
 
-impl Names<'_> {
-    /// The ledger of what a record covers; of pictures those that no kept message shows.
-    fn ledger_of(&self, record: &Compaction) -> Ledger {
-        let Some(span) = record.covers else { return Ledger::default() };
-        let mut reading = self.ledger.clone();
-        reading.read_to(span.to);
-        let mut ledger = reading.done();
-        ledger.images.retain(|image| {
-            !record.kept_users.contains(&image.ord) && !record.open_requests.contains(&image.ord)
-        });
-        ledger
-    }
-}
-
 impl Desk<'_> {
     fn room(&self, slice: Slice, with: &Ingredients) -> Option<Room> {
+        // What a retention keeps by count is known; else the tail takes what the target leaves.
+        let share = slice.leaves_tail.then_some(self.policy.target_ratio);
+        self.room_of(slice, with, share)
+    }
+
+    /// The room, where a summary that was asked for makes the prompt this share smaller; any smaller, where none is named.
+    fn room_of(&self, slice: Slice, with: &Ingredients, share: Option<PerMille>) -> Option<Room> {
         let keep = if with.gives_up { Keep::CurrentOnly } else { Keep::Words };
         let transcript = self.source.transcript;
         let mut actions = transcript.in_force().map(|record| record.actions.clone()).unwrap_or_default();
         actions.extend(&with.newest);
         let after = plan::tokens_after(transcript, slice.through, &actions);
-        plan::room(self.source, self.policy, slice.through, after, keep)
+        let room = plan::room(self.source, self.policy, slice.through, after, keep)?;
+        Some(match self.aim {
+            Aim::Room => room,
+            Aim::Summary => room.below(self.tokens_before, share),
+        })
+    }
+
+    /// Whether a summary of this slice could be as long as the least that says anything.
+    pub fn has_room(&self, slice: Slice) -> bool {
+        self.room_of(slice, &Ingredients::default(), None).is_some_and(|room| room.space >= LEAST_SUMMARY)
     }
 
     /// Tokens that a prompt must not exceed after a compaction of this slice; none where what cannot be given up is
@@ -106,6 +115,7 @@ impl Desk<'_> {
             excluded: previous.map(|p| p.excluded.clone()).unwrap_or_default(),
             tokens_before: self.tokens_before,
             tokens_after: 0,
+            target: None,
             estimator: self.counter.name().to_owned(),
             trigger: Trigger::BudgetExceeded,
             mode_requested: self.policy.summary_mode,
@@ -126,8 +136,9 @@ impl Desk<'_> {
         }
     }
 
-    /// The record with its size, if it brings the prompt to `most` tokens or less.
+    /// The record with its size, if it brings the prompt to `most` tokens or less, which it tells as its target.
     pub fn sized(&self, mut record: Compaction, most: u32) -> Option<Compaction> {
+        record.target = Some(most);
         record.tokens_after = prompt::draft(self.source, Some(&record)).tokens;
         (record.tokens_after <= most).then_some(record)
     }
@@ -153,7 +164,49 @@ impl Desk<'_> {
     /// A record that covers the slice but a tail, with a block of all that fits. Nothing where that does not reach the
     /// target.
     pub fn with_block(&self, mode: Mode, slice: Slice, with: &Ingredients) -> Option<Compaction> {
+        self.with_block_until(mode, slice, slice.through, with)
+    }
+
+    /// The same where the narrative was made earlier: it stands for what was said up to `told`, and the rest of the slice
+    /// stays as it is.
+    pub fn with_block_until(
+        &self,
+        mode: Mode,
+        slice: Slice,
+        told: Ordinal,
+        with: &Ingredients,
+    ) -> Option<Compaction> {
         let room = self.room(slice, with)?;
+        let made = self.within(mode, slice, told, with, &room);
+        if made.is_some() || self.aim == Aim::Room {
+            return made;
+        }
+        // A summary that was asked for serves wherever the prompt becomes smaller at all.
+        self.within(mode, slice, told, with, &self.room_of(slice, with, None)?)
+    }
+
+    /// The same for exactly what a record covers, and what stays as it stays there.
+    pub fn with_same_span(
+        &self,
+        record: &Compaction,
+        covers: Span,
+        slice: Slice,
+        with: &Ingredients,
+    ) -> Option<Compaction> {
+        let room = self.room(slice, with)?;
+        let room = Room { target: room.target.max(record.tokens_after), ..room };
+        let tail = Tail { start: covers.to.next(), actions: record.actions.clone(), tokens: 0 };
+        self.filled(record.mode, &room, tail, with, &self.names(slice, with))
+    }
+
+    fn within(
+        &self,
+        mode: Mode,
+        slice: Slice,
+        told: Ordinal,
+        with: &Ingredients,
+        room: &Room,
+    ) -> Option<Compaction> {
         let names = self.names(slice, with);
         let narrative = with.narrative.as_deref().map_or(0, |text| self.counter.count(text));
         let free = room.space.saturating_sub(narrative);
@@ -161,10 +214,11 @@ impl Desk<'_> {
         let mut short = self.policy.short_tail.of(free);
         let mut best: Option<Compaction> = None;
         for _ in 0..TAIL_PASSES {
-            let tail = plan::tail(self.source, self.policy, slice, &room.words, (raw, short), self.counter);
+            let words = &room.words;
+            let tail = plan::tail(self.source, self.policy, slice, told, words, (raw, short), self.counter);
             let used = tail.tokens;
-            let Some(record) = self.filled(mode, &room, tail, with, &names) else {
-                if best.is_some() || used == 0 {
+            let Some(record) = self.filled(mode, room, tail, with, &names) else {
+                if best.is_some() || (raw, short) == (0, 0) {
                     break;
                 }
                 // Beside a long narrative there may be no room for a tail at all.
@@ -227,14 +281,19 @@ impl Desk<'_> {
     fn names(&self, slice: Slice, with: &Ingredients) -> Names<'_> {
         let transcript = self.source.transcript;
         let last = with.newest.keys().next_back().copied().unwrap_or(slice.through);
+        Names { ranked: identifiers::rank(transcript, last.max(slice.through)), ledger: self.ledger_so_far() }
+    }
+
+    /// The ledger of what is out of sight already, to be read on.
+    fn ledger_so_far(&self) -> Reading<'_> {
+        let transcript = self.source.transcript;
         let kinds = Kinds { named: &self.policy.tool_kinds, declared: &self.source.fixed.tools };
         let mut ledger = Reading::new(transcript, Ordinal(0), kinds);
-        if let Some(Span { to, .. }) =
-            transcript.in_force().and_then(|record| record.dropped.or(record.covers))
-        {
+        let span = transcript.in_force().and_then(|record| record.dropped.or(record.covers));
+        if let Some(Span { to, .. }) = span {
             ledger.read_to(to);
         }
-        Names { ranked: identifiers::rank(transcript, last.max(slice.through)), ledger }
+        ledger
     }
 
     /// The block for this tail, with an index as large as the target allows.
@@ -259,7 +318,10 @@ impl Desk<'_> {
             covers: record.covers.is_some(),
             ..self.bare_parts(&record, room.space)
         };
-        let lists = self.ledger_within(&mut parts, space, room, &names.ledger_of(&record));
+        // Beside a long narrative the ledger has half of what is left, and names the other half.
+        let left = space.saturating_sub(self.weigh(&parts));
+        let most = self.policy.ledger.of(room.space).min(left / 2);
+        let lists = self.ledger_within(&mut parts, space, most, &names.ledger.clone().of(&record));
         let ranked = identifiers::unseen(&names.ranked, &Seen::in_prompt(&without, &block(&parts)));
         let lines = lists.iter().flat_map(|list| &list.lines);
         let known: BTreeSet<Place> = lines.filter_map(|line| line.place.clone()).collect();
@@ -286,11 +348,9 @@ impl Desk<'_> {
         }
     }
 
-    /// Puts as much of the ledger into a block as fits into `space`; at the least how much of it is left out. Beside a
-    /// long narrative the ledger has half of what is left, and names the other half.
-    fn ledger_within(&self, parts: &mut BlockParts, space: u32, room: &Room, ledger: &Ledger) -> Vec<List> {
-        let left = space.saturating_sub(self.weigh(parts));
-        let most = self.policy.ledger.of(room.space).min(left / 2);
+    /// Puts `most` tokens of the ledger into a block, fewer where it does not fit into `space` so; at the least how much of
+    /// it is left out.
+    fn ledger_within(&self, parts: &mut BlockParts, space: u32, most: u32, ledger: &Ledger) -> Vec<List> {
         for tokens in [most, most / 2, most / 4, 0] {
             let lists = ledger.shown(tokens, |line| self.counter.count(line));
             parts.ledger = ledger_text(&lists, &BTreeMap::new());
@@ -378,42 +438,4 @@ impl Desk<'_> {
         lines.reverse();
         lines
     }
-
-    /// Rung 4's first step: whole rounds dropped from the oldest on, until the prompt reaches the target; all of the
-    /// slice, where it does not. The block says so and names the user messages that went; where not even that fits,
-    /// there is none.
-    pub fn dropped(&self, mode: Mode, slice: Slice, with: &Ingredients) -> Option<Compaction> {
-        let transcript = self.source.transcript;
-        let limit = self.source.budget.limit;
-        let room = self.room(slice, with)?;
-        let resume = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
-        let starts: Vec<Ordinal> = segments(transcript, resume, slice.through)
-            .iter()
-            .skip(1)
-            .filter(|segment| segment.round.is_some() || starts_turn(self.source, segment.first))
-            .map(|segment| segment.first)
-            .chain([slice.through.next()])
-            .collect();
-        let drop_before = |start: Ordinal, with_block: bool| {
-            let mut record = self.cut(mode, start, &room.words);
-            record.actions.extend(&with.newest);
-            record.strength = Strength::High;
-            if with_block {
-                let parts = BlockParts { dropped: true, ..self.bare_parts(&record, room.space) };
-                record.block = block(&parts).into();
-                record.block_tokens = self.weigh(&parts);
-            }
-            record
-        };
-        let fits = |start: &Ordinal| self.sized(drop_before(*start, true), room.target).is_some();
-        // The more is dropped, the smaller the prompt: the first start that fits is found by halving.
-        let at = starts.partition_point(|start| !fits(start));
-        let start = *starts.get(at).or(starts.last())?;
-        self.sized(drop_before(start, true), limit).or_else(|| self.sized(drop_before(start, false), limit))
-    }
-}
-
-fn starts_turn(source: Source<'_>, ord: Ordinal) -> bool {
-    let turns = source.transcript.turns();
-    source.transcript.turn_at(ord).and_then(|turn| turns.get(turn)).is_some_and(|turn| turn.first == ord)
 }

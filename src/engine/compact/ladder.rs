@@ -7,17 +7,21 @@ mod last;
 
 use super::accept::Refusal;
 use super::compose::{Desk, Ingredients};
+use super::plan::Aim;
 use super::policy::Stage;
-use super::record::{Compaction, Fallback, Mode, ModeRequested, Strength};
+use super::record::{Compaction, Fallback, Mode, Strength};
 use super::slice::{self, Slice};
 use crate::engine::id::Ordinal;
 use crate::engine::prompt::limit;
 use crate::engine::prompt::request::{Completion, Request};
 use answer::Fingerprint;
-use asking::{ask_full, ask_simple};
+use asking::ask_model;
 use last::{by_dropping, without_model, without_slice};
 use std::collections::VecDeque;
 use thiserror::Error;
+
+/// Why a compaction that nobody needs is not made.
+pub const NOTHING_GAINED: &str = "nothing would be gained: the prompt is small, or all of it must stay";
 
 /// Where a compaction stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,6 +70,8 @@ pub struct Waiting {
 struct Way {
     slice: Slice,
     reach: Reach,
+    /// Whether it was begun ahead of time, so that more may have been said than its slice knows of.
+    is_ahead: bool,
     /// Why earlier rungs did not serve.
     fallbacks: Vec<Fallback>,
     /// Whether the one request to shorten was made.
@@ -147,9 +153,19 @@ pub fn offer(desk: Desk<'_>, model: bool) -> Step {
     begin(desk, model, Reach::Model)
 }
 
-/// Starts one ahead of time. Its answer is kept, see [`Prepared::applied`].
+/// Starts one ahead of time. Its answer is kept, see [`Prepared::applied`]. None is made where rung 0 would do: that is
+/// tried first when room is needed, and it asks nobody.
 pub fn prepare(desk: Desk<'_>) -> Step {
-    begin(desk, true, Reach::Beside)
+    match asks_nobody(desk) {
+        true => Step::Refused(vec![fallback(Mode::LimitHistory, "old results can be shortened in time")]),
+        false => begin(desk, true, Reach::Beside),
+    }
+}
+
+/// Whether rung 0 brings the prompt to its target, so that nobody waits for a model.
+pub fn asks_nobody(desk: Desk<'_>) -> bool {
+    let slice = slice::slice(desk.source, desk.policy).ok().filter(|_| desk.policy.enabled);
+    slice.and_then(|slice| limit_history(desk, slice)).is_some()
 }
 
 /// Goes on after the user refused what this rung made, without any model: the next rung, where there is one.
@@ -167,15 +183,19 @@ pub fn below(desk: Desk<'_>, refused: Mode) -> Step {
     }
 }
 
-/// The same record with a user's words as its narrative; why not, where they cannot be used.
+/// The same record with a user's words as its narrative; why not, where they cannot be used. It stands for what the user
+/// was shown that it stands for, whatever room the words take.
 pub fn edited(desk: Desk<'_>, record: &Compaction, text: &str) -> Result<Compaction, String> {
+    let is_summary = !matches!(record.mode, Mode::LimitHistory | Mode::Dropped);
+    let covers = record.covers.filter(|_| is_summary).ok_or("it has no text that could be changed")?;
     let (most, tokens) = (desk.source.budget.max_summary_tokens, desk.counter.count(text));
     if tokens > most {
         return Err(Refusal::TooLarge { tokens, most }.to_string());
     }
     let slice = slice::slice(desk.source, desk.policy).map_err(|nothing| nothing.reason())?;
     let with = Ingredients { narrative: Some(text.trim().to_owned()), ..Ingredients::default() };
-    let made = desk.with_block(record.mode, slice, &with).ok_or("the prompt would not reach its target")?;
+    let made = desk.with_same_span(record, covers, slice, &with);
+    let made = made.ok_or("the prompt would not reach its target")?;
     Ok(Compaction {
         fallbacks: record.fallbacks.clone(),
         model: record.model.clone(),
@@ -193,6 +213,9 @@ fn begin(desk: Desk<'_>, model: bool, reach: Reach) -> Step {
         Err(nothing) => return without_slice(desk, nothing, reach),
     };
     let mut way = Way::new(slice, reach);
+    if desk.aim == Aim::Summary && !desk.has_room(slice) {
+        return Step::Refused(vec![fallback(Mode::Full, NOTHING_GAINED)]);
+    }
     if reach != Reach::Beside {
         match limit_history(desk, slice) {
             Some(record) => return Step::Accepted(Box::new(record)),
@@ -202,18 +225,20 @@ fn begin(desk: Desk<'_>, model: bool, reach: Reach) -> Step {
             None => {}
         }
     }
-    if !model {
-        return without_model(desk, way);
-    }
-    match desk.policy.summary_mode {
-        ModeRequested::Simple => ask_simple(desk, way),
-        ModeRequested::Auto | ModeRequested::Full => ask_full(desk, way),
+    match model {
+        true if desk.has_room(slice) => ask_model(desk, way),
+        true => {
+            way.fell(Mode::Full, "what must stay leaves no room for a summary");
+            without_model(desk, way)
+        }
+        false => without_model(desk, way),
     }
 }
 
 impl Way {
     fn new(slice: Slice, reach: Reach) -> Self {
-        Self { slice, reach, fallbacks: Vec::new(), was_shortened: false }
+        let is_ahead = reach == Reach::Beside;
+        Self { slice, reach, is_ahead, fallbacks: Vec::new(), was_shortened: false }
     }
 
     fn fell(&mut self, mode: Mode, reason: impl Into<String>) {

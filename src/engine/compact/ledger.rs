@@ -1,9 +1,10 @@
 //! The ledger: what the tools of a span did, made by code from the rounds themselves, so that it does not decay over
 //! repeated compactions. No model, no guess: what is not known is said to be unknown. How results are read stands in
-//! [`outcome`], how it is worded and what of it is shown in [`lines`].
+//! [`outcome`], how it is worded and what of it is shown in [`lines`], all of it for people in [`report`].
 
 pub mod lines;
 pub mod outcome;
+pub mod report;
 
 use super::known_tools::{Kinds, runs_cells, writes_whole};
 use super::record::{Compaction, Span};
@@ -13,7 +14,7 @@ use crate::engine::message::{Body, Content, Message, ToolCall, ToolResult, Verdi
 use crate::engine::prompt::item::ToolKind;
 use crate::engine::text::one_line;
 use crate::engine::transcript::Transcript;
-use outcome::{Outcome, runs_tests, test_report};
+use outcome::{Outcome, TestReport, runs_tests};
 use regex::Regex;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -23,8 +24,9 @@ const COMMAND_BYTES: usize = 400;
 /// Todos of these states are not open.
 const DONE: &[&str] = &["cancelled", "canceled", "complete", "completed", "done"];
 
-/// What the tools of a span did, each list by the last touch, oldest first.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// What the tools of a span did, each list by the last touch, oldest first. A line's `last` is the message of its last
+/// call.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ledger {
     /// Files.
     pub files: Vec<FileLine>,
@@ -53,6 +55,8 @@ pub struct FileLine {
     pub changed: u32,
     /// SHA-256 of what it held after the last change: where a tool reported it, or wrote the file as a whole.
     pub sha256: Option<String>,
+    /// See [`Ledger`].
+    pub last: Ordinal,
 }
 
 /// A command that was run.
@@ -66,6 +70,8 @@ pub struct CommandLine {
     pub times: u32,
     /// Whether it did not run again with another outcome.
     pub is_last_run: bool,
+    /// See [`Ledger`].
+    pub last: Ordinal,
 }
 
 /// A run of tests.
@@ -75,8 +81,10 @@ pub struct TestRun {
     pub command: String,
     /// How it ended.
     pub outcome: Outcome,
-    /// The failing tests, or its last lines.
-    pub says: Vec<String>,
+    /// What it said.
+    pub report: TestReport,
+    /// See [`Ledger`].
+    pub last: Ordinal,
 }
 
 /// What a user decided.
@@ -88,6 +96,8 @@ pub struct DecisionLine {
     pub verdict: Verdict,
     /// How often.
     pub times: u32,
+    /// See [`Ledger`].
+    pub last: Ordinal,
 }
 
 /// A notebook's cell that was run.
@@ -103,6 +113,8 @@ pub struct CellLine {
     pub output: Vec<&'static str>,
     /// How often it ran.
     pub times: u32,
+    /// See [`Ledger`].
+    pub last: Ordinal,
 }
 
 /// Calls that could not be read.
@@ -114,6 +126,8 @@ pub struct UnreadableLine {
     pub outcome: Outcome,
     /// How many.
     pub times: u32,
+    /// See [`Ledger`].
+    pub last: Ordinal,
 }
 
 /// A picture.
@@ -167,19 +181,22 @@ pub struct Reading<'t> {
     kinds: Kinds<'t>,
     /// The first message that was not read.
     next: Ordinal,
-    touches: usize,
+    /// The message whose calls are read, and what was touched so far.
+    now: Touch,
     files: BTreeMap<String, Touched<FileLine>>,
     commands: BTreeMap<String, BTreeMap<Outcome, Touched<u32>>>,
-    last_test: Option<(String, Outcome, Option<&'t ToolResult>)>,
+    last_test: Option<(String, Outcome, Option<&'t ToolResult>, Ordinal)>,
     todos: Vec<(String, String)>,
     decisions: BTreeMap<(String, bool, Option<String>), Touched<u32>>,
     cells: BTreeMap<(Option<String>, String), Touched<CellLine>>,
-    unreadable: BTreeMap<(String, Outcome), u32>,
+    unreadable: BTreeMap<(String, Outcome), (u32, Ordinal)>,
     images: Vec<ImageLine>,
 }
 
-/// Something with the number of its last touch.
-type Touched<T> = (usize, T);
+/// A number that grows with each touch, and the message that it is of.
+type Touch = (usize, Ordinal);
+/// Something with its last touch.
+type Touched<T> = (Touch, T);
 
 impl<'t> Reading<'t> {
     /// Nothing read yet; it begins at `from`.
@@ -188,7 +205,7 @@ impl<'t> Reading<'t> {
             transcript,
             kinds,
             next: from,
-            touches: 0,
+            now: (0, from),
             files: BTreeMap::new(),
             commands: BTreeMap::new(),
             last_test: None,
@@ -211,6 +228,7 @@ impl<'t> Reading<'t> {
         for round in rounds.filter(|round| is_shown(round.assistant)) {
             let Some(message) = transcript.message(round.assistant) else { continue };
             let Body::Assistant { calls, .. } = &message.body else { continue };
+            self.now.1 = message.ord;
             for ((call, about), answer) in calls.iter().zip(message.about()).zip(&round.results) {
                 let result = answer.and_then(|ord| transcript.message(ord)).and_then(|m| match &m.body {
                     Body::Tool(result) => Some(result),
@@ -231,12 +249,13 @@ impl<'t> Reading<'t> {
         let is_cell = runs_cells(&call.name);
         let says_nothing = !about.is_readable || (is_cell && about.cell.is_none());
         if says_nothing && matches!(kind, ToolKind::Write | ToolKind::Run) {
-            *self.unreadable.entry((call.name.to_string(), outcome)).or_default() += 1;
+            let (times, last) = self.unreadable.entry((call.name.to_string(), outcome)).or_default();
+            (*times, *last) = (*times + 1, self.now.1);
         }
         if let Some(verdict) = result.and_then(|result| result.verdict.as_ref()) {
             self.decided(call, about, verdict);
         }
-        let before = self.touches;
+        let before = self.now;
         match kind {
             ToolKind::Read => about.paths.iter().for_each(|path| self.touch(path, 0)),
             ToolKind::Write => self.wrote(call, about, outcome),
@@ -261,15 +280,20 @@ impl<'t> Reading<'t> {
         }
     }
 
+    fn touched(&mut self) -> Touch {
+        self.now.0 += 1;
+        self.now
+    }
+
     /// A change makes an older hash unknown.
     fn touch(&mut self, path: &str, changes: u32) {
-        self.touches += 1;
-        let fresh = || (0, FileLine { path: path.to_owned(), changed: 0, sha256: None });
+        let now = self.touched();
+        let fresh = || (now, FileLine { path: path.to_owned(), changed: 0, sha256: None, last: now.1 });
         if !self.files.contains_key(path) {
             self.files.insert(path.to_owned(), fresh());
         }
         let Some((last, file)) = self.files.get_mut(path) else { return };
-        *last = self.touches;
+        (*last, file.last) = (now, now.1);
         file.changed += changes;
         if changes > 0 {
             file.sha256 = None;
@@ -296,33 +320,47 @@ impl<'t> Reading<'t> {
         paths_in(command).for_each(|path| self.touch(path, 0));
         // Some agents hand their patches to a shell.
         patched(command).for_each(|path| self.touch(path, u32::from(outcome.is_good())));
-        self.touches += 1;
+        let now = self.touched();
         let line = one_line(command, COMMAND_BYTES);
         if runs_tests(command) {
-            self.last_test = Some((line.clone(), outcome, result));
+            self.last_test = Some((line.clone(), outcome, result, now.1));
         }
         let (last, times) = self.commands.entry(line).or_default().entry(outcome).or_default();
-        *last = self.touches;
+        *last = now;
         *times += 1;
     }
 
     fn ran_cell(&mut self, cell: &str, about: &About, outcome: Outcome, result: Option<&ToolResult>) {
-        self.touches += 1;
+        let now = self.touched();
         let notebook = about.path().map(str::to_owned);
         let output = output_kinds(result);
         let known = self.cells.remove(&(notebook.clone(), cell.to_owned()));
         let times = known.map_or(0, |(_, line)| line.times) + 1;
-        let line = CellLine { cell: cell.to_owned(), notebook: notebook.clone(), outcome, output, times };
-        self.cells.insert((notebook, cell.to_owned()), (self.touches, line));
+        let cell = cell.to_owned();
+        let key = (notebook.clone(), cell.clone());
+        let line = CellLine { cell, notebook, outcome, output, times, last: now.1 };
+        self.cells.insert(key, (now, line));
     }
 
     fn decided(&mut self, call: &ToolCall, about: &About, verdict: &Verdict) {
-        self.touches += 1;
+        let now = self.touched();
         let with = about.command.as_deref().or(about.path()).or(about.cell.as_deref()).unwrap_or_default();
         let call = one_line(&format!("{} {with}", call.name), COMMAND_BYTES);
         let (last, times) = self.decisions.entry((call, verdict.approved, verdict.note.clone())).or_default();
-        *last = self.touches;
+        *last = now;
         *times += 1;
+    }
+
+    /// What a record keeps out of sight, of which this has read no more than that; of pictures those that no kept
+    /// message shows.
+    pub fn of(mut self, record: &Compaction) -> Ledger {
+        let Some(span) = record.dropped.or(record.covers) else { return Ledger::default() };
+        self.read_to(span.to);
+        let mut ledger = self.done();
+        ledger.images.retain(|image| {
+            !record.kept_users.contains(&image.ord) && !record.open_requests.contains(&image.ord)
+        });
+        ledger
     }
 
     /// What was read, each list in the order of the last touches.
@@ -331,27 +369,28 @@ impl<'t> Reading<'t> {
         for (command, outcomes) in self.commands {
             let newest = outcomes.values().map(|(last, _)| *last).max();
             for (outcome, (last, times)) in outcomes {
-                let is_last_run = Some(last) == newest;
-                commands.push((last, CommandLine { command: command.clone(), outcome, times, is_last_run }));
+                let (is_last_run, command) = (Some(last) == newest, command.clone());
+                commands.push((last, CommandLine { command, outcome, times, is_last_run, last: last.1 }));
             }
         }
         let decisions = self.decisions.into_iter().map(|((call, approved, note), (last, times))| {
-            (last, DecisionLine { call, verdict: Verdict { approved, note }, times })
+            (last, DecisionLine { call, verdict: Verdict { approved, note }, times, last: last.1 })
         });
         let unreadable = self.unreadable.into_iter();
         Ledger {
             files: in_order(self.files.into_values()),
             commands: in_order(commands.into_iter()),
-            last_test: self.last_test.map(|(command, outcome, result)| TestRun {
+            last_test: self.last_test.map(|(command, outcome, result, last)| TestRun {
                 command,
                 outcome,
-                says: test_report(result),
+                report: TestReport::of(result),
+                last,
             }),
             todos: self.todos,
             decisions: in_order(decisions),
             cells: in_order(self.cells.into_values()),
             unreadable: unreadable
-                .map(|((tool, outcome), times)| UnreadableLine { tool, outcome, times })
+                .map(|((tool, outcome), (times, last))| UnreadableLine { tool, outcome, times, last })
                 .collect(),
             images: self.images,
         }
@@ -443,14 +482,15 @@ mod tests {
         assert_eq!(
             ledger.files,
             [
-                FileLine { path: "b.rs".into(), changed: 0, sha256: None },
-                FileLine { path: "a.rs".into(), changed: 1, sha256: Some("ff".into()) },
+                FileLine { path: "b.rs".into(), changed: 0, sha256: None, last: Ordinal(3) },
+                FileLine { path: "a.rs".into(), changed: 1, sha256: Some("ff".into()), last: Ordinal(5) },
             ]
         );
         let outcomes: Vec<Outcome> = ledger.commands.iter().map(|line| line.outcome).collect();
         assert_eq!(outcomes, [Outcome::Exit(101), Outcome::Unknown, Outcome::Error]);
         let run = ledger.last_test.expect("a run");
-        assert_eq!((run.outcome, run.says), (Outcome::Exit(101), vec!["FAILED".to_owned()]));
+        let said = TestReport { failing: Vec::new(), last_lines: vec!["FAILED".to_owned()] };
+        assert_eq!((run.outcome, run.report, run.last), (Outcome::Exit(101), said, Ordinal(7)));
         assert_eq!(ledger.todos, [("two".to_owned(), "pending".to_owned())]);
     }
 
@@ -462,6 +502,7 @@ mod tests {
         };
         let ledger =
             run(&[("write", r#"{"path":"a"}"#, Some(reported)), ("write", r#"{"path":"a"}"#, said("done"))]);
-        assert_eq!(ledger.files, [FileLine { path: "a".into(), changed: 2, sha256: None }]);
+        let file = FileLine { path: "a".into(), changed: 2, sha256: None, last: Ordinal(3) };
+        assert_eq!(ledger.files, [file]);
     }
 }

@@ -21,6 +21,7 @@ pub fn replaced(source: Source<'_>, to: Placement, counter: &dyn TokenCount) -> 
         block_tokens: counter.count(&block) + PER_MESSAGE,
         block: block.into(),
         tokens_before: prompt::draft(source, Some(record)).tokens,
+        target: None,
         trigger: Trigger::Manual,
         fallbacks: Vec::new(),
         turn: transcript.turns().last().map(|turn| turn.id.clone()),

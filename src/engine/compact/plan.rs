@@ -1,14 +1,15 @@
 //! What a compaction may touch: the user messages that stay, the tail that stays, the target. How far it may reach is
 //! `slice`'s. Reads the transcript, writes nothing, asks nobody.
 
-use super::policy::Policy;
-use super::record::{Action, Anchor, Compaction, Span};
+use super::policy::{Policy, Retention, Stage};
+use super::record::{Action, Anchor, Compaction, Span, Trigger};
 use super::slice::Slice;
 use crate::engine::id::{Ordinal, RoundId};
 use crate::engine::message::Message;
 use crate::engine::prompt::Source;
 use crate::engine::prompt::limit;
 use crate::engine::prompt::segment::segments;
+use crate::engine::settings::PerMille;
 use crate::engine::tokens::TokenCount;
 use crate::engine::transcript::{Transcript, Turn};
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,6 +116,56 @@ pub struct Room {
     pub space: u32,
 }
 
+/// What a compaction is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aim {
+    /// Room for what comes, below the limit.
+    Room,
+    /// A summary in the place of what is shown now, however much room there is: somebody asked for it, or counts what is
+    /// shown, or nobody speaks any more.
+    Summary,
+}
+
+impl Aim {
+    /// What a compaction is for that this starts.
+    pub fn of(trigger: Trigger) -> Self {
+        match trigger {
+            Trigger::Manual | Trigger::Idle | Trigger::UserTurns | Trigger::Messages => Self::Summary,
+            Trigger::BudgetExceeded
+            | Trigger::ProviderOverflow
+            | Trigger::PreTurnTokens
+            | Trigger::Background
+            | Trigger::ModelChanged
+            | Trigger::Restored
+            | Trigger::Recorded => Self::Room,
+        }
+    }
+
+    /// The policy that serves it, for a prompt of so many tokens under this limit. Shortened results are no summary, and
+    /// a tail by weight is a share of what there is.
+    pub fn policy(self, mut policy: Policy, tokens: u32, limit: u32) -> Policy {
+        if self == Self::Summary {
+            policy.limit_history = Stage::Off;
+            if let Retention::TokenTail(share) = policy.retention {
+                let of_limit = u64::from(share.of(tokens.min(limit))) * 1000 / u64::from(limit.max(1));
+                let share = PerMille::new(u32::try_from(of_limit).unwrap_or(u32::MAX));
+                policy.retention = Retention::TokenTail(share);
+            }
+        }
+        policy
+    }
+}
+
+impl Room {
+    /// The same where a prompt of so many tokens is to become this share smaller; any smaller, where none is named. The
+    /// target is never above the usual one.
+    pub fn below(self, tokens: u32, share: Option<PerMille>) -> Self {
+        let free = tokens.saturating_sub(self.fixed);
+        let space = share.map_or(free.saturating_sub(1), |share| share.of(free)).min(self.space);
+        Self { target: self.fixed + space, space, ..self }
+    }
+}
+
 /// The room above what cannot be given up; nothing where that is over the limit by itself.
 pub fn room(source: Source<'_>, policy: &Policy, through: Ordinal, after: u32, keep: Keep) -> Option<Room> {
     let limit = source.budget.limit;
@@ -158,11 +209,12 @@ pub struct Tail {
 
 /// The newest rounds of the slice that fit: unchanged within `raw` tokens, with shortened results where that is too
 /// much, within `raw + short` tokens. Stops at the first that fits neither way, and at a user message that does not
-/// stay.
+/// stay. What was said after `told` stays unchanged in any case: no block stands for it.
 pub fn tail(
     source: Source<'_>,
     policy: &Policy,
     slice: Slice,
+    told: Ordinal,
     words: &UserWords,
     (raw, short): (u32, u32),
     counter: &dyn TokenCount,
@@ -170,10 +222,14 @@ pub fn tail(
     let transcript = source.transcript;
     let resume = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
     let mut tail = Tail { start: slice.through.next(), ..Tail::default() };
+    for segment in segments(transcript, resume.max(told.next()), slice.through).iter().rev() {
+        tail.tokens += if segment.is_user { 0 } else { segment.tokens(transcript, &BTreeMap::new()) };
+        tail.start = segment.first;
+    }
     if !slice.leaves_tail {
         return tail;
     }
-    let segments = segments(transcript, resume, slice.through);
+    let segments = segments(transcript, resume, slice.through.min(told));
     // The oldest round goes in any case: a block that stands for nothing is no compaction.
     let oldest = segments.iter().position(|segment| segment.round.is_some()).map_or(0, |at| at + 1);
     for segment in segments.get(oldest..).unwrap_or_default().iter().rev() {

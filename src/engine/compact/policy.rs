@@ -3,9 +3,11 @@
 
 pub mod presets;
 pub mod text;
+mod values;
 
 pub use presets::{DEFAULT, FOUR_STAGE, LAST_TURNS, OFF, WORDS_AND_LEDGER};
-pub use text::{PolicyError, read, write};
+pub use text::{PolicyError, keys, put, read, write};
+pub use values::OTHER_NAMES;
 
 use super::known_tools::ToolKinds;
 use super::record::{ModeRequested, Placement};

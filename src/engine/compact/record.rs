@@ -47,6 +47,10 @@ pub struct Compaction {
     pub tokens_before: u32,
     /// Tokens of the same prompt under this record.
     pub tokens_after: u32,
+    /// The most that prompt was to weigh, in tokens: the target size, or the limit where the last rung could not reach
+    /// that. Nothing where no size was aimed at: by hand, or from a source that does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<u32>,
     /// Who counted.
     pub estimator: String,
     /// What started it.

@@ -2,7 +2,7 @@
 //! not. Nothing is skipped in silence, and restoring twice changes nothing. What is matched against what is here; who
 //! brings the metadata is not.
 
-use super::metadata::{SummaryEntry, own_part};
+use super::metadata::{OwnPart, SummaryEntry, own_part};
 use super::plan::{self, Keep};
 use super::record::{
     Action, Anchor, Compaction, Mode, ModeRequested, Placement, Span, Status, Strength, Trigger,
@@ -81,11 +81,15 @@ pub fn restore(
 }
 
 fn one(transcript: &mut Transcript, turn: usize, entry: &SummaryEntry, with: Restoring<'_>) -> Verdict {
-    if entry.round_id.is_empty() && entry.text.is_empty() {
+    if entry.round_id.is_empty() && entry.text.is_empty() && entry.own.is_none() {
         return Verdict::Failure("marks a summary that failed".into());
     }
     let made = match &entry.own {
-        Some(own) => of_ours(transcript, own, &entry.text),
+        Some(own) => match own_part(own, &entry.text) {
+            Ok(own) => of_ours(transcript, own),
+            // Its text is no reason to hide what was said: what that stands for is in the part that cannot be read.
+            Err(error) => Err(Verdict::Failure(format!("cannot be read: {error}"))),
+        },
         None => of_others(transcript, turn, entry, with),
     };
     match made {
@@ -105,8 +109,7 @@ fn write(transcript: &mut Transcript, record: Compaction) -> Verdict {
 }
 
 /// A record of ours: found again by what it says of its source, wherever that stands now.
-fn of_ours(transcript: &Transcript, own: &str, text: &str) -> Result<Compaction, Verdict> {
-    let own = own_part(own, text).map_err(|error| Verdict::Failure(format!("cannot be read: {error}")))?;
+fn of_ours(transcript: &Transcript, own: OwnPart) -> Result<Compaction, Verdict> {
     let mut record = own.record;
     if let Some(known) = transcript.compactions().iter().find(|known| known.id == record.id) {
         if (&known.source_hash, &known.block) != (&record.source_hash, &record.block) {
@@ -194,6 +197,9 @@ fn of_others(
     entry: &SummaryEntry,
     with: Restoring<'_>,
 ) -> Result<Compaction, Verdict> {
+    if entry.text.trim().is_empty() {
+        return Err(Verdict::Failure("has no text: what it would stand for stays as it was said".into()));
+    }
     let through = named(transcript, turn, &entry.round_id).ok_or(Verdict::Orphan)?;
     let block = match entry.text.contains(BLOCK_OPEN) {
         true => entry.text.clone(),
@@ -225,6 +231,7 @@ fn of_others(
         excluded: BTreeSet::new(),
         tokens_before: 0,
         tokens_after: 0,
+        target: None,
         estimator: with.counter.name().to_owned(),
         trigger: Trigger::Restored,
         mode_requested: ModeRequested::Auto,

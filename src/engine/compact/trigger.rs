@@ -50,7 +50,7 @@ pub fn next(source: Source<'_>, policy: &Policy, is_smaller: bool) -> Next {
 /// The trigger that a prompt of this many tokens sets off, though it fits. They are looked at when a turn begins, before
 /// its model is asked (source: 000).
 pub fn due(source: Source<'_>, policy: &Policy, tokens: u32) -> Option<Trigger> {
-    let may = may_try(policy) && begins(source.transcript) && is_worth_it(source, policy, tokens);
+    let may = may_try(policy) && begins(source.transcript) && missing(source, policy, tokens) == 0;
     if !may || slice::slice(source, policy).is_err() {
         return None;
     }
@@ -68,7 +68,34 @@ pub fn due(source: Source<'_>, policy: &Policy, tokens: u32) -> Option<Trigger> 
 /// Whether a summary is to be prepared beside the turn that a prompt of this many tokens belongs to.
 pub fn prepares(source: Source<'_>, policy: &Policy, tokens: u32) -> bool {
     let share = policy.triggers.background.filter(|_| may_try(policy));
-    share.is_some_and(|share| tokens >= share.of(source.budget.limit)) && is_worth_it(source, policy, tokens)
+    share.is_some_and(|share| tokens >= share.of(source.budget.limit))
+        && missing_to_prepare(source, policy, tokens) == 0
+}
+
+/// New tokens that are missing before a summary is prepared: half of what a compaction waits for, so that it is there
+/// when room is needed. What is prepared is no compaction yet.
+pub fn missing_to_prepare(source: Source<'_>, policy: &Policy, tokens: u32) -> u32 {
+    missing_of(min_new_tokens(source, policy) / 2, source, tokens)
+}
+
+/// New tokens that are missing since the last compaction before a trigger other than an overflow starts another
+/// (hysteresis).
+pub fn missing(source: Source<'_>, policy: &Policy, tokens: u32) -> u32 {
+    missing_of(min_new_tokens(source, policy), source, tokens)
+}
+
+fn missing_of(most: u32, source: Source<'_>, tokens: u32) -> u32 {
+    newest(source.transcript)
+        .map_or(0, |record| most.saturating_sub(tokens.saturating_sub(record.tokens_after)))
+}
+
+/// New tokens that are missing, of those that another compaction would need, in what was said from this message on: an
+/// attempt came to nothing there, or the user refused what came of it.
+pub fn missing_since(source: Source<'_>, policy: &Policy, since: Ordinal) -> u32 {
+    let new = source.transcript.range(since, Ordinal(u32::MAX));
+    let tokens = new.iter().filter(|message| !message.is_hidden()).map(|message| message.tokens);
+    let tokens = tokens.fold(0, u32::saturating_add);
+    min_new_tokens(source, policy).max(1).saturating_sub(tokens)
 }
 
 /// Whether there is something to compact, and nothing of it was compacted already.
@@ -118,12 +145,7 @@ pub fn min_new_tokens(source: Source<'_>, policy: &Policy) -> u32 {
 impl Attempts {
     /// Whether a model may be asked. Failures in a row end that, until as much is new as another compaction would need.
     pub fn may_ask(&self, source: Source<'_>, policy: &Policy) -> bool {
-        if self.failures < policy.most_failures {
-            return true;
-        }
-        let new = source.transcript.range(self.since, Ordinal(u32::MAX));
-        let tokens = new.iter().filter(|message| !message.is_hidden()).map(|message| message.tokens);
-        tokens.fold(0, u32::saturating_add) >= min_new_tokens(source, policy).max(1)
+        self.failures < policy.most_failures || missing_since(source, policy, self.since) == 0
     }
 
     /// A model was asked in vain, or a summary came of it. New content had armed it again.
@@ -146,12 +168,6 @@ fn may_try(policy: &Policy) -> bool {
 fn begins(transcript: &Transcript) -> bool {
     let running = transcript.turns().len().checked_sub(1);
     running.is_some_and(|turn| transcript.rounds_of(turn).is_empty())
-}
-
-/// Whether enough is new since the last compaction.
-fn is_worth_it(source: Source<'_>, policy: &Policy, tokens: u32) -> bool {
-    newest(source.transcript)
-        .is_none_or(|record| tokens.saturating_sub(record.tokens_after) >= min_new_tokens(source, policy))
 }
 
 /// User turns that a prompt shows as they were said.

@@ -127,6 +127,8 @@ commands! {
     Inspect = "context/inspect", None, ALWAYS;
     /// What a message said, byte for byte.
     Recall = "context/recall", None, ALWAYS;
+    /// What the tools did in what a compaction keeps out of sight.
+    Ledger = "context/ledger", None, ALWAYS;
     /// Where words were said.
     Search = "context/search", None, ALWAYS;
     /// Events since a point.
@@ -211,6 +213,7 @@ impl Command {
             Command::Unpin(_) => CommandName::Unpin,
             Command::Inspect => CommandName::Inspect,
             Command::Recall(_) => CommandName::Recall,
+            Command::Ledger(_) => CommandName::Ledger,
             Command::Search(_) => CommandName::Search,
             Command::Subscribe { .. } => CommandName::Subscribe,
             Command::Notice { .. } => return None,

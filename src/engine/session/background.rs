@@ -2,7 +2,7 @@
 //! applied when room is needed, dropped when what it stands for is no longer what it was. The session's state does not
 //! know of it. One at a time, and never while another compaction goes on.
 
-use super::compaction::summary_outcome;
+use super::compaction::{ENDLESS, summary_outcome};
 use super::effect::Effect;
 use super::event::Phase;
 use super::input::{ModelCallId, Timer};
@@ -10,6 +10,7 @@ use super::state::{Background, Compacting, Job, Rest, Then};
 use super::undo::Again;
 use super::{Session, Step};
 use crate::engine::compact::ladder::{self, Outcome, Waiting};
+use crate::engine::compact::plan::Aim;
 use crate::engine::compact::policy::Consent;
 use crate::engine::compact::record::Trigger;
 use crate::engine::compact::trigger;
@@ -30,7 +31,7 @@ impl Step<'_> {
     pub(super) fn prepare(&mut self, tokens: u32) {
         let settings = &self.session.settings;
         let may_begin = settings.policy.consent == Consent::Auto && settings.may_ask(&settings.model);
-        if !may_begin || self.session.is_held_by_undo() {
+        if !may_begin {
             return;
         }
         let job = self.background_job();
@@ -40,7 +41,8 @@ impl Step<'_> {
         }
         let attempts = self.session.head.carried.attempts;
         let step = self.at_desk(&job, |desk| {
-            let may_ask = attempts.may_ask(desk.source, desk.policy);
+            let may_ask =
+                attempts.may_ask(desk.source, desk.policy) && self.session.held_back(desk.source) == 0;
             (may_ask && trigger::prepares(desk.source, desk.policy, tokens)).then(|| ladder::prepare(desk))
         });
         if let Ok(Some(ladder::Step::Ask(ask))) = step {
@@ -80,8 +82,8 @@ impl Step<'_> {
     /// Takes what was prepared for a compaction that is needed now: a record of it, or the model that is still at work on
     /// it. The job comes back where there is nothing that serves.
     pub(super) fn use_prepared(&mut self, mut job: Job) -> Option<Job> {
-        if job.trigger == Trigger::Manual {
-            // What was prepared keeps nothing in view above all.
+        if job.aim() == Aim::Summary {
+            // What was prepared is for an overflow: it keeps more, and nothing in view above all.
             self.cancel_background();
             return Some(job);
         }
@@ -98,12 +100,19 @@ impl Step<'_> {
                 self.tell(Phase::Started, &job, None, Some(job.reason()));
                 self.accept(record, job);
             }
+            // Nobody waits for a model where nobody needs one.
+            Some(running @ Background::Asking(_)) if self.at_desk(&job, ladder::asks_nobody) == Ok(true) => {
+                self.session.background = Some(running);
+                self.cancel_background();
+                return Some(job);
+            }
             Some(Background::Asking(running)) => {
+                let running = *running;
                 self.tell(Phase::Started, &job, None, Some(job.reason()));
                 self.tell(Phase::Summarizing, &job, Some(running.mode), None);
                 job.was_asked = true;
                 let waiting = running.waiting.needed(job.must_end());
-                self.wait_for_summary(Compacting { waiting, job, ..*running });
+                self.wait_for_summary(Compacting { waiting, job, ..running });
             }
         }
         None
@@ -115,6 +124,10 @@ impl Step<'_> {
 
     pub(super) fn preparing_expired(&mut self) {
         self.go_on_preparing(|_| Outcome::Deadline);
+    }
+
+    pub(super) fn preparing_endless(&mut self) {
+        self.go_on_preparing(|_| Outcome::Failed(ENDLESS.to_owned()));
     }
 
     fn go_on_preparing(&mut self, outcome: impl FnOnce(&Compacting) -> Outcome) {

@@ -86,6 +86,10 @@ impl Step<'_> {
                 let recalled = self.session.recall(recall).map(Answer::Recalled);
                 self.reply(reply, recalled);
             }
+            Command::Ledger(query) => {
+                let page = self.session.ledger(query).map(|page| Answer::Ledger(Box::new(page)));
+                self.reply(reply, page);
+            }
             // The index is the store's, and all that was said is stored before this is done.
             Command::Search(query) => self.effects.push(Effect::Search(reply, query)),
             Command::Subscribe { since } => self.subscribe(reply, since),
@@ -208,6 +212,10 @@ impl Step<'_> {
         let old = std::mem::replace(&mut self.session.settings, settings);
         if old.model != self.session.settings.model {
             self.cancel_background();
+            self.forget_other_limit();
+        }
+        if old.policy != self.session.settings.policy && self.session.head.carried.held.take().is_some() {
+            self.write_head_as_it_was_used();
         }
         let new = &self.session.settings;
         let text = |of: &Settings| (of.system.clone(), of.policy.order.clone());

@@ -2,7 +2,7 @@
 //! compaction goes on from there. The rungs themselves are in `compact::ladder`.
 
 use super::breaks::BreakCause;
-use super::effect::{Answer, AskModel, Effect, Preview, Purpose, Refusal};
+use super::effect::{Answer, Effect, Preview, Refusal};
 use super::event::{CompactionUpdate, EventBody, Phase};
 use super::input::{Compact, ReplyTo, Timer};
 use super::settings::ModelFacts;
@@ -12,14 +12,14 @@ use super::usage::read_sizes;
 use super::{Session, Step};
 use crate::engine::compact::compose::Desk;
 use crate::engine::compact::known_tools::Kinds;
-use crate::engine::compact::ladder::{self, Ask, CannotFit, Outcome, Waiting};
+use crate::engine::compact::ladder::{self, Ask, CannotFit, NOTHING_GAINED, Outcome, Waiting};
 use crate::engine::compact::ledger;
 use crate::engine::compact::metadata::{SummaryMetadata, metadata};
-use crate::engine::compact::policy::{Consent, Policy, Stage};
-use crate::engine::compact::record::{Compaction, Mode, Trigger};
+use crate::engine::compact::policy::{Consent, Policy};
+use crate::engine::compact::record::{Compaction, Fallback, Mode, Trigger};
 use crate::engine::compact::trigger;
 use crate::engine::delta::Draft;
-use crate::engine::prompt::request::{self, Failure, ToolChoice};
+use crate::engine::prompt::request::{self, Failure};
 use crate::engine::prompt::{self, BudgetExceeded, Source};
 use crate::engine::settings::{Budget, SettingsError};
 
@@ -44,8 +44,8 @@ impl Begin {
     }
 }
 
-/// Why a compaction that nobody needs is not made.
-const NOTHING_GAINED: &str = "nothing would be gained: the prompt is small, or all of it must stay";
+/// Why an answer that was cut off is no summary.
+pub(super) const ENDLESS: &str = "the model did not come to an end";
 
 /// How a compaction came out.
 pub(super) enum End {
@@ -85,6 +85,9 @@ impl Step<'_> {
     /// Says what would be done; nothing is.
     fn preview(&mut self, reply: ReplyTo, begin: Begin) {
         let job = self.job(begin);
+        if let Some(why) = self.beforehand(&job) {
+            return self.reply(reply, Ok(Answer::Compacted(Err(why))));
+        }
         let completes = self.may_ask(&job);
         let asks = |desk: Desk<'_>| {
             let asks_model = matches!(ladder::start(desk, completes), ladder::Step::Ask(_));
@@ -99,6 +102,7 @@ impl Step<'_> {
             Err(error) => Err(error.into()),
             Ok(Err(ladder::Step::CannotFit(sizes))) => Err(sizes.into()),
             Ok(Ok(preview)) if job.gains(&preview.record) => Ok(Answer::Previewed(Box::new(preview))),
+            Ok(Err(ladder::Step::Refused(fallbacks))) => Ok(Answer::Compacted(Err(reasons(fallbacks)))),
             Ok(_) => Ok(Answer::Compacted(Err(NOTHING_GAINED.into()))),
         };
         self.reply(reply, answer);
@@ -108,12 +112,29 @@ impl Step<'_> {
         let job = self.job(begin);
         let Some(job) = self.use_prepared(job) else { return };
         self.tell(Phase::Started, &job, None, Some(job.reason()));
-        let is_plain = job.trigger == Trigger::Manual && job.again == Again::default();
-        if is_plain && self.at_desk(&job, |desk| trigger::is_unchanged(desk.source)) == Ok(true) {
-            let why = "nothing was said since the last compaction";
-            return self.finish(job, End::Nothing(why.into()));
+        if let Some(why) = self.beforehand(&job) {
+            return self.finish(job, End::Nothing(why));
         }
         self.begin_ladder(job);
+    }
+
+    /// Why what somebody asks for is not even begun.
+    fn beforehand(&self, job: &Job) -> Option<String> {
+        let may_begin = job.trigger != Trigger::Manual || !job.again.is_plain();
+        if may_begin || self.at_desk(job, |desk| trigger::is_unchanged(desk.source)) != Ok(true) {
+            return None;
+        }
+        let why = match &job.again.gone {
+            Some(gone) => {
+                format!("{gone} is out of force, and nothing was said since the one that is in force")
+            }
+            None => "nothing was said since the last compaction".to_owned(),
+        };
+        let newest = self.session.transcript.in_force()?;
+        Some(format!(
+            "{why}; to make that one again, with another focus or messages to keep, redo {}",
+            newest.id
+        ))
     }
 
     fn job(&self, begin: Begin) -> Job {
@@ -150,32 +171,6 @@ impl Step<'_> {
         self.descend(step, job);
     }
 
-    /// The model that sums up, and the one that does where it fails: a model of its own where the settings name one, else
-    /// the one whose prompt is too large.
-    fn summarizer<'s>(&'s self, job: &'s Job) -> (&'s ModelFacts, Option<&'s ModelFacts>) {
-        let settings = &self.session.settings;
-        let of_render = match &job.then {
-            Then::Render(rendering) => rendering.render.model.as_ref(),
-            Then::Generate | Then::Report(_) | Then::Rest => None,
-        };
-        let main = job.old_model.as_ref().or(of_render).unwrap_or(&settings.model);
-        match &settings.summary_model {
-            Some(own) => (own, settings.may_ask(main).then_some(main)),
-            None => (main, None),
-        }
-    }
-
-    /// Whether a model may be asked to sum up: a user's word always, anything else unless it is off or failed too often.
-    fn may_ask(&self, job: &Job) -> bool {
-        let settings = &self.session.settings;
-        let attempts = self.session.head.carried.attempts;
-        let by_itself = || {
-            settings.policy.consent != Consent::Off
-                && self.at_desk(job, |desk| attempts.may_ask(desk.source, desk.policy)) == Ok(true)
-        };
-        settings.may_ask(self.summarizer(job).0) && (job.trigger == Trigger::Manual || by_itself())
-    }
-
     /// Budget and policy of a job: a render may bring its own.
     fn terms(&self, job: &Job) -> Result<(Budget, Policy), SettingsError> {
         // What was reported is of the prompt that goes: only what is known of the model holds for the one that comes.
@@ -190,11 +185,7 @@ impl Step<'_> {
             budget.summary_request = self.session.budget_in(unanchored(summarizer), summarizer, None)?.limit;
         }
         let mut policy = self.session.settings.policy.clone();
-        if job.trigger == Trigger::Manual {
-            // Asked for, and not needed: then it is a summary that is wanted.
-            policy.limit_history = Stage::Off;
-            policy.enabled = true;
-        }
+        policy.enabled |= job.trigger == Trigger::Manual;
         Ok((budget, policy))
     }
 
@@ -208,12 +199,15 @@ impl Step<'_> {
             });
         let source = Source { transcript, fixed, budget };
         let tokens_before = prompt::draft(source, transcript.in_force()).tokens;
+        let aim = job.aim();
+        let policy = aim.policy(policy, tokens_before, budget.limit);
         let desk = Desk {
             source,
             policy: &policy,
             counter: self.around.counter,
             tokens_before,
             focus: job.focus.as_deref(),
+            aim,
         };
         Ok(work(desk))
     }
@@ -226,8 +220,7 @@ impl Step<'_> {
             Ok(ladder::Step::Accepted(record)) => self.accept(*record, job),
             Ok(ladder::Step::Off) => self.finish(job, End::Nothing("compaction is off".into())),
             Ok(ladder::Step::Refused(fallbacks)) => {
-                let reasons: Vec<String> = fallbacks.into_iter().map(|fallback| fallback.reason).collect();
-                self.finish(job, End::Nothing(reasons.join("; ")));
+                self.finish(job, End::Nothing(reasons(fallbacks)));
             }
             Ok(ladder::Step::CannotFit(sizes)) => {
                 let scale = self.session.head.carried.usage.unanchored(self.session.settings.model.key());
@@ -245,9 +238,14 @@ impl Step<'_> {
 
     fn ask_for_summary(&mut self, ask: Ask, mut job: Job) {
         self.tell(Phase::Summarizing, &job, Some(ask.mode), None);
-        job.was_asked = true;
+        // Another piece, or another way: it stood still before.
+        let goes_on = std::mem::replace(&mut job.was_asked, true) && !job.was_refused;
         let compacting = self.call_for_summary(ask, job);
-        self.wait_for_summary(compacting);
+        if goes_on {
+            self.session.state = State::Compacting(Box::new(compacting));
+        } else {
+            self.wait_for_summary(compacting);
+        }
     }
 
     /// The session stands still until a model has summed up.
@@ -261,59 +259,17 @@ impl Step<'_> {
         }
     }
 
-    /// Asks a model to sum up; what waits for it.
-    pub(super) fn call_for_summary(&mut self, ask: Ask, job: Job) -> Compacting {
-        let Ask { mut request, mode, waiting } = ask;
-        let call = self.next_call();
-        let (model, spare) = self.summarizer(&job);
-        let (model, spare) = (model.clone(), spare.cloned());
-        if !model.tool_choice_none && request.tool_choice == ToolChoice::None {
-            // A model that cannot be told to use no tools is told of none; its cached prefix is lost.
-            request.tools = std::sync::Arc::default();
-            request.tool_choice = ToolChoice::Auto;
-        }
-        let draft = Draft::default();
-        let running = Compacting { call, mode, model, spare, request, draft, waiting, job };
-        self.send_for_summary(&running);
-        running
-    }
-
-    /// Asks the model.
-    fn send_for_summary(&mut self, running: &Compacting) {
-        let Compacting { call, model, request, .. } = running;
-        let tools = if request.tools.is_empty() { 0 } else { self.session.fixed.tool_tokens() };
-        let tokens = tools + request.items.iter().map(|item| item.tokens).sum::<u32>();
-        let tokens = self.session.head.carried.usage.unanchored(model.key()).read(tokens);
-        let (turn, deadline) = (self.turn_id(), self.session.settings.model_deadline_ms);
-        let (model, request) = (model.clone(), request.clone());
-        let ask = AskModel { call: *call, turn, purpose: Purpose::Summary, model, tokens, request };
-        self.effects.push(Effect::AskModel(Box::new(ask)));
-        self.effects.push(Effect::Start(Timer::Model(*call), deadline));
-    }
-
-    /// A model that sums up came to this end. Where it failed and another one can be asked, that one is asked the same;
-    /// what is waited for then.
-    pub(super) fn ask_spare(&mut self, running: &mut Compacting, outcome: &Outcome) -> bool {
-        let why = match outcome {
-            Outcome::Failed(why) => why,
-            Outcome::Deadline => "it did not answer in time",
-            _ => return false,
-        };
-        let Some(spare) = running.spare.take() else { return false };
-        self.trace(format!("the model for summaries failed, the main one is asked: {why}"));
-        running.call = self.next_call();
-        running.model = spare;
-        running.draft = Draft::default();
-        self.send_for_summary(running);
-        true
-    }
-
     pub(super) fn summarized(&mut self, outcome: Result<request::Answer, Failure>) {
         self.resume(|draft| summary_outcome(draft, outcome));
     }
 
     pub(super) fn summary_expired(&mut self) {
         self.resume(|_| Outcome::Deadline);
+    }
+
+    /// The model says more than anybody reads, or does not come to an end.
+    pub(super) fn summary_endless(&mut self) {
+        self.resume(|_| Outcome::Failed(ENDLESS.to_owned()));
     }
 
     /// Goes on with what the model did.
@@ -364,7 +320,7 @@ impl Step<'_> {
     }
 
     /// A record holds from now on, with what changes beside it.
-    pub(super) fn apply(&mut self, mut record: Compaction, job: Job) {
+    pub(super) fn apply(&mut self, mut record: Compaction, mut job: Job) {
         record.duration_ms = Some(self.around.now.0.saturating_sub(job.since.0));
         record.replaces.clone_from(&job.again.replaces);
         let pins = self.session.with_pins(&job.again.keep);
@@ -382,31 +338,14 @@ impl Step<'_> {
             self.renew_within(budget);
         }
         self.remember_compaction(&record);
+        self.warn_of(&record, &mut job);
         self.finish(job, End::Made(Box::new(record)));
-    }
-
-    /// Remembers how the attempt to have a model sum up ended, where one was asked.
-    fn count_attempt(&mut self, job: &Job, end: &End) {
-        let is_summary = matches!(end, End::Made(record) if matches!(record.mode, Mode::Full | Mode::Simple));
-        let is_asked = job.was_asked && !job.was_refused;
-        if is_asked || is_summary {
-            self.attempt_ended(!is_summary);
-        }
-    }
-
-    /// A model was asked in vain, or a summary came of it.
-    pub(super) fn attempt_ended(&mut self, is_failure: bool) {
-        let Session { head, transcript, settings, .. } = &mut *self.session;
-        let before = head.carried.attempts;
-        head.carried.attempts.ended(transcript, is_failure, &settings.policy);
-        if before != head.carried.attempts {
-            self.write_head_as_it_was_used();
-        }
     }
 
     /// What follows. Whoever waits next gets its turn.
     pub(super) fn finish(&mut self, job: Job, end: End) {
         self.count_attempt(&job, &end);
+        self.hold(&job, &end);
         if let End::Nothing(why) = &end {
             self.tell(Phase::Refused, &job, None, Some(why.clone()));
         }
@@ -495,6 +434,12 @@ impl Step<'_> {
             CompactionUpdate { id, phase, mode, trigger, reason, tokens_before, record: None, left: None };
         self.emit(EventBody::CompactionUpdated(Box::new(update)));
     }
+}
+
+/// Why nothing came of it, rung by rung.
+fn reasons(fallbacks: Vec<Fallback>) -> String {
+    let reasons: Vec<String> = fallbacks.into_iter().map(|fallback| fallback.reason).collect();
+    reasons.join("; ")
 }
 
 /// What a model did with a request for a summary.

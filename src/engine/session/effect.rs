@@ -3,6 +3,7 @@
 
 use super::event::Event;
 use super::input::{ModelCallId, ReplyTo, Timer};
+use super::ledger::LedgerPage;
 use super::queue::{Accepted, QueueItem};
 use super::recall::Recalled;
 use super::reconcile::Report;
@@ -211,6 +212,8 @@ pub enum Answer {
     Inspected(Box<Inspection>),
     /// A part of what was said.
     Recalled(Recalled),
+    /// A page of what the tools did.
+    Ledger(Box<LedgerPage>),
 }
 
 /// A compaction that went out of force.

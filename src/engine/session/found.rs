@@ -7,7 +7,9 @@ use super::state::{Calling, Pause, Rest, State};
 use super::stored::{Driver, TurnStatus};
 use crate::engine::approval::Approval;
 use crate::engine::id::CallId;
-use crate::engine::message::{BUDGET_EXIT, Body, PROCESS_COMPLETED, QUESTION, REMOVED, ROUND_LIMIT};
+use crate::engine::message::{
+    BUDGET_EXIT, Body, COMPACTION_DROPPED, PROCESS_COMPLETED, QUESTION, REMOVED, REVIEW_UNUSABLE, ROUND_LIMIT,
+};
 use std::collections::BTreeSet;
 
 impl Session {
@@ -50,7 +52,9 @@ impl Session {
 
     /// Whether the last thing said is a question to the user.
     pub(super) fn asks_the_user(&self) -> bool {
-        let is_aside = |body: &&Body| matches!(body, Body::Event { kind, .. } if kind == PROCESS_COMPLETED || kind == REMOVED);
+        let asides = [PROCESS_COMPLETED, REMOVED, COMPACTION_DROPPED, REVIEW_UNUSABLE];
+        let is_aside =
+            |body: &&Body| matches!(body, Body::Event { kind, .. } if asides.contains(&kind.as_str()));
         let mut newest_first = self.transcript.messages().iter().rev().map(|message| &message.body);
         let last = newest_first.find(|body| !is_aside(body));
         matches!(last, Some(Body::Event { kind, .. }) if [ROUND_LIMIT, QUESTION, BUDGET_EXIT].contains(&kind.as_str()))

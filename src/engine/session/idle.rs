@@ -39,10 +39,10 @@ impl Step<'_> {
     pub(super) fn idled(&mut self) {
         let silent = self.around.now.0.saturating_sub(self.session.head.updated_at.0);
         let is_free = self.is_resting() && self.session.queue.items.is_empty();
-        let may_begin = is_free && !self.session.is_held_by_undo();
         let policy = &self.session.settings.policy;
         let Ok(budget) = self.session.budget() else { return };
         let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
+        let may_begin = is_free && self.session.held_back(source) == 0;
         if !may_begin || !trigger::idles(policy, silent) || !trigger::may_shrink(source, policy) {
             return;
         }

@@ -3,6 +3,7 @@
 
 use super::effect::Diagnostic;
 use super::history_turn::HistoryTurn;
+use super::ledger::LedgerQuery;
 use super::recall::Recall;
 use super::settings::{ModelFacts, Settings};
 pub use super::stored::Decision;
@@ -201,6 +202,8 @@ pub enum Command {
     Inspect,
     /// What was said, byte for byte.
     Recall(Recall),
+    /// What the tools did in what the compaction in force keeps out of sight.
+    Ledger(LedgerQuery),
     /// Where words were said.
     Search(Query),
     /// Events since a point, or a snapshot.
@@ -368,4 +371,6 @@ pub enum Review {
     Edit(String),
     /// Not at all.
     Refuse,
+    /// Something that cannot be read; why not.
+    Unusable(String),
 }

@@ -104,12 +104,16 @@ impl Step<'_> {
         });
         let most = stated.unwrap_or(own * OF_UNKNOWN / 1000).min(own.saturating_sub(1));
         let tokens = u32::try_from(most).unwrap_or(u32::MAX);
-        let model = settings.model.name.clone();
-        self.trace(format!(
-            "the provider took less than was sent: prompts have at most {tokens} tokens from now on"
-        ));
-        self.session.head.carried.limit = Some(LearnedLimit { model, tokens });
-        self.write_head_as_it_was_used();
+        let (model, window) = (settings.model.name.clone(), settings.model.window);
+        let learned = Some(LearnedLimit { model, window, tokens });
+        if self.session.head.carried.limit != learned {
+            self.trace(format!(
+                "the provider took less than was sent: prompts have at most {tokens} tokens until the model, its window \
+                 or the chat is another one"
+            ));
+            self.session.head.carried.limit = learned;
+            self.write_head_as_it_was_used();
+        }
     }
 
     /// Notes what an answer's request used by the provider's own count, of which `tokens` is ours.

@@ -41,14 +41,13 @@ impl Step<'_> {
         match review {
             None => self.apply(Compaction { unreviewed: true, ..record }, job),
             Some(Review::Accept) => self.apply(record, job),
+            Some(Review::Unusable(why)) => self.apply_as_shown(record, job, why),
             Some(Review::Edit(text)) => {
                 match self.at_desk(&job, |desk| ladder::edited(desk, &record, &text)) {
                     Ok(Ok(edited)) => self.apply(Compaction { trigger: record.trigger, ..edited }, job),
                     Ok(Err(why)) => {
-                        let why =
-                            format!("the edited text cannot be used, so the summary stays as it was: {why}");
-                        self.tell(Phase::FellBack, &job, Some(record.mode), Some(why));
-                        self.apply(Compaction { unreviewed: true, ..record }, job);
+                        let why = format!("the edited text cannot be used: {why}");
+                        self.apply_as_shown(record, job, why);
                     }
                     Err(error) => self.finish(job, End::Nothing(error.to_string())),
                 }
@@ -64,6 +63,13 @@ impl Step<'_> {
                 self.descend(step, job);
             }
         }
+    }
+
+    /// The user answered something that cannot be used, and hears of it.
+    fn apply_as_shown(&mut self, record: Compaction, mut job: Job, why: String) {
+        self.warn_of_review(&mut job, &why);
+        self.tell(Phase::FellBack, &job, Some(record.mode), Some(why));
+        self.apply(Compaction { unreviewed: true, ..record }, job);
     }
 
     /// The user said nothing in time.

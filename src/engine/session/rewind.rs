@@ -6,7 +6,7 @@ use super::effect::{Answer, Effect, Made, Refusal};
 use super::event::{CompactionUpdate, EventBody, Phase};
 use super::input::{At, ReplyTo, Timer};
 use super::queue::{Accepted, Done, Work};
-use super::state::{Rest, State};
+use super::state::{Rest, State, Titling};
 use super::stored::{Carried, Head, Origin, TitleFrom, TurnRow, TurnStatus, Write};
 use super::{Session, Step};
 use crate::engine::compact::metadata::metadata;
@@ -171,6 +171,7 @@ impl Step<'_> {
             let row = row.clone();
             self.write(Write::Turn(row));
         }
+        self.session.head.carried.held.take_if(|held| *held > from);
         if let Some(sent) = &mut self.session.head.carried.sent {
             // Their places may be other messages' soon.
             sent.messages = sent.messages.min(from.0);
@@ -368,13 +369,14 @@ impl Step<'_> {
             self.end_turn(TurnStatus::Cancelled, Rest::Idle);
         }
         let gone = if keep_queue { Vec::new() } else { self.dequeue(|_| true) };
-        if let Some((call, _)) = self.session.titling.take() {
+        if let Some(Titling { call, .. }) = self.session.titling.take() {
             // It would name the chat that is gone.
             self.effects.push(Effect::CancelModel(call));
             self.effects.push(Effect::Stop(Timer::Model(call)));
         }
         self.cancel_background();
-        self.session.head.carried.attempts = Attempts::default();
+        let carried = &mut self.session.head.carried;
+        (carried.attempts, carried.held, carried.limit) = (Attempts::default(), None, None);
         let is_empty = self.session.transcript.messages().is_empty();
         let fork = (!is_empty).then(|| self.fork());
         self.announce(BreakCause::Reset);

@@ -19,6 +19,8 @@ pub struct Settings {
     pub budget: BudgetSettings,
     /// How it is compacted.
     pub policy: Policy,
+    /// The file that says so, by its path, where one does.
+    pub policy_file: Option<String>,
     /// What the named sections of the system text say; what is read from elsewhere is the session's.
     pub system: SystemText,
     /// When that goes into prompts.
@@ -124,6 +126,7 @@ impl Default for Settings {
             model: ModelFacts::default(),
             budget: BudgetSettings::default(),
             policy: policy::DEFAULT,
+            policy_file: None,
             system: SystemText::default(),
             system_prompt: SystemPrompt::default(),
             thinking: ThinkingInPrompt::default(),

@@ -17,7 +17,7 @@ use crate::engine::id::{CallId, MessageId, Time};
 use crate::engine::message::{Body, Message, Usage};
 use crate::engine::prompt::coverage::{Coverage, coverage};
 use crate::engine::prompt::item::Channel;
-use crate::engine::prompt::{self, Cut};
+use crate::engine::prompt::{self, Cut, Source};
 use crate::engine::settings::PerMille;
 use crate::engine::transcript::Round;
 use std::sync::Arc;
@@ -79,6 +79,8 @@ pub struct Inspection {
     pub tokens: u32,
     /// Its limit.
     pub limit: u32,
+    /// New tokens that fit before the nearest compaction that sizes set off.
+    pub until_compaction: u32,
     /// The window.
     pub window: u32,
     /// Who counted.
@@ -97,6 +99,8 @@ pub struct Inspection {
     pub triggers: Vec<Nearness>,
     /// What the model reported for its last answer.
     pub usage: Option<Usage>,
+    /// The most that the model's provider turned out to take, in tokens, where it found a prompt too large.
+    pub learned_limit: Option<u32>,
 }
 
 /// How near a trigger is.
@@ -110,6 +114,9 @@ pub struct Nearness {
     pub now: u64,
     /// How much it starts at; nothing where it is switched off.
     pub at: Option<u64>,
+    /// New tokens that are missing before it may start anything, however much there is: too little is new since the last
+    /// compaction, or since an attempt at one came to nothing, was refused or undone.
+    pub held_back: u32,
 }
 
 /// What a trigger counts.
@@ -227,22 +234,26 @@ impl Session {
     pub(super) fn inspect(&self, counter: &str, now: Time) -> Option<Inspection> {
         let scale = self.scale(&self.settings.model);
         let budget = self.budget().ok()?;
-        let source = prompt::Source { transcript: &self.transcript, fixed: &self.fixed, budget };
+        let source = Source { transcript: &self.transcript, fixed: &self.fixed, budget };
         let in_force = self.transcript.in_force();
         let drafted = prompt::draft(source, in_force);
         let coverage = coverage(&self.transcript, in_force, &drafted);
+        let raw = drafted.tokens;
+        let until_compaction = trigger::tokens_until(source, &self.settings.policy, raw);
         let drafted = read_prompt(drafted, scale);
         let sections = drafted.plan.sections.iter();
         Some(Inspection {
             tokens: drafted.tokens,
             limit: drafted.limit,
+            until_compaction: scale.read_part(until_compaction),
             window: budget.window,
             estimator: scale.named(counter, self.settings.model.key()),
             estimate: self.estimate(),
             sections: sections.map(|s| (s.channel, s.name.clone(), s.tokens)).collect(),
             coverage,
             compactions: self.compactions(),
-            triggers: self.nearness(&drafted, now),
+            triggers: self.nearness(source, raw, &drafted, now),
+            learned_limit: self.learned_limit(&self.settings.model).map(|limit| scale.read(limit)),
             cuts: drafted.cuts,
             usage: self.transcript.messages().iter().rev().find_map(|message| match &message.body {
                 Body::Assistant { beside, .. } => beside.usage,
@@ -252,21 +263,31 @@ impl Session {
     }
 
     /// How near each trigger is for this prompt.
-    fn nearness(&self, prompt: &prompt::Prompt, now: Time) -> Vec<Nearness> {
+    fn nearness(&self, source: Source<'_>, raw: u32, prompt: &prompt::Prompt, now: Time) -> Vec<Nearness> {
         let triggers = self.settings.policy.triggers;
         let (turns, messages) =
             (trigger::shown_turns(&self.transcript), trigger::shown_messages(&self.transcript));
         let idle = now.0.saturating_sub(self.head.updated_at.0) / 1000;
         let share = |of: Option<PerMille>| of.map(|share| u64::from(share.of(prompt.limit)));
         let tokens = u64::from(prompt.tokens);
-        let near = |trigger, measure, now, at| Nearness { trigger, measure, now, at };
+        let policy = &self.settings.policy;
+        let scale = self.scale(&self.settings.model);
+        let held = self.held_back(source);
+        let since_last = trigger::missing(source, policy, raw).max(held);
+        let to_prepare = trigger::missing_to_prepare(source, policy, raw).max(held);
+        let near = |trigger, measure, now, at, missing| {
+            let held_back = scale.read_part(missing).max(u32::from(missing > 0));
+            Nearness { trigger, measure, now, at, held_back }
+        };
+        let (of_turns, of_messages) = (triggers.user_turns.map(u64::from), triggers.messages.map(u64::from));
+        let of_silence = triggers.idle_secs.map(u64::from);
         vec![
-            near(Trigger::BudgetExceeded, Measure::Tokens, tokens, Some(u64::from(prompt.limit))),
-            near(Trigger::PreTurnTokens, Measure::Tokens, tokens, share(triggers.pre_turn)),
-            near(Trigger::Background, Measure::Tokens, tokens, share(triggers.background)),
-            near(Trigger::UserTurns, Measure::Turns, turns.into(), triggers.user_turns.map(u64::from)),
-            near(Trigger::Messages, Measure::Messages, messages.into(), triggers.messages.map(u64::from)),
-            near(Trigger::Idle, Measure::Seconds, idle, triggers.idle_secs.map(u64::from)),
+            near(Trigger::BudgetExceeded, Measure::Tokens, tokens, Some(u64::from(prompt.limit)), 0),
+            near(Trigger::PreTurnTokens, Measure::Tokens, tokens, share(triggers.pre_turn), since_last),
+            near(Trigger::Background, Measure::Tokens, tokens, share(triggers.background), to_prepare),
+            near(Trigger::UserTurns, Measure::Turns, turns.into(), of_turns, since_last),
+            near(Trigger::Messages, Measure::Messages, messages.into(), of_messages, since_last),
+            near(Trigger::Idle, Measure::Seconds, idle, of_silence, held),
         ]
     }
 

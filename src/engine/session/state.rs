@@ -7,6 +7,7 @@ use super::settings::ModelFacts;
 use super::stored::Decision;
 use super::undo::Again;
 use crate::engine::compact::ladder::{Prepared, Waiting};
+use crate::engine::compact::plan::Aim;
 use crate::engine::compact::record::{Compaction, Mode, Trigger};
 use crate::engine::delta::{Delta, Draft};
 use crate::engine::id::{CallId, MessageId, SessionId, Time};
@@ -82,6 +83,44 @@ pub struct Streaming {
     pub is_told: bool,
 }
 
+/// What is waited for while a model names a session.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Titling {
+    /// The call.
+    pub call: ModelCallId,
+    /// What the model said so far.
+    pub draft: Draft,
+    /// How much more it may say.
+    pub patience: Patience,
+}
+
+/// How much more is taken of an answer that nobody reads while it is given. A model that goes on for ever says something
+/// before each deadline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Patience {
+    until: Time,
+    bytes: usize,
+}
+
+/// Times the deadline for a word, which such an answer may take as a whole.
+const WHOLE_ANSWER: u64 = 5;
+/// Bytes of such an answer, with what the model thinks before it.
+const MOST_ANSWERED: usize = 256 * 1024;
+
+impl Patience {
+    /// Patience with an answer that begins now, whose model may say nothing for so many milliseconds.
+    pub(super) fn new(now: Time, silence: u64) -> Self {
+        Self { until: Time(now.0.saturating_add(silence.saturating_mul(WHOLE_ANSWER))), bytes: MOST_ANSWERED }
+    }
+
+    /// A piece of it came: how long the next one may take, in milliseconds; nothing where it was enough.
+    pub(super) fn goes_on(&mut self, delta: &Delta, now: Time, silence: u64) -> Option<u64> {
+        self.bytes = self.bytes.checked_sub(delta.bytes())?;
+        let left = self.until.0.checked_sub(now.0).filter(|left| *left > 0)?;
+        Some(left.min(silence))
+    }
+}
+
 /// What is waited for while a model sums up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compacting {
@@ -97,6 +136,8 @@ pub struct Compacting {
     pub request: Request,
     /// What the model said so far.
     pub draft: Draft,
+    /// How much more it may say.
+    pub patience: Patience,
     /// How the compaction goes on with its answer.
     pub waiting: Waiting,
     /// What it is about.
@@ -151,6 +192,11 @@ impl Job {
     pub(super) fn gains(&self, record: &Compaction) -> bool {
         let is_smaller = record.tokens_after < record.tokens_before && record.mode != Mode::Dropped;
         self.exceeded.is_some() || is_smaller
+    }
+
+    /// What it is for. Where the prompt does not fit, whatever was asked for: room.
+    pub(super) fn aim(&self) -> Aim {
+        if self.exceeded.is_some() { Aim::Room } else { Aim::of(self.trigger) }
     }
 
     /// Whether it goes down the whole ladder: the prompt must fit, or a user wants it.

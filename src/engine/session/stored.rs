@@ -141,6 +141,10 @@ pub struct Carried {
     pub attachments: Vec<Attachment>,
     /// How attempts to have a model sum up went.
     pub attempts: Attempts,
+    /// The message from which on new tokens count before a trigger other than an overflow starts a compaction: an attempt
+    /// at one came to nothing there, or the user refused what came of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<Ordinal>,
     /// What a provider turned out to take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<LearnedLimit>,
@@ -172,6 +176,9 @@ impl Carried {
 pub struct LearnedLimit {
     /// The model, by its name.
     pub model: Option<String>,
+    /// Its window, in tokens; with another one it is another model.
+    #[serde(default)]
+    pub window: u32,
     /// The most that a prompt may weigh, in raw tokens.
     pub tokens: u32,
 }

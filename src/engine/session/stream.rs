@@ -6,7 +6,7 @@ use super::effect::{Effect, Refusal};
 use super::event::EventBody;
 use super::input::{ModelCallId, Retry, Timer};
 use super::overflow::silent;
-use super::state::{Background, Rest, State, Streaming};
+use super::state::{Background, Rest, State, Streaming, Titling};
 use super::stored::TurnStatus;
 use crate::engine::delta::{Delta, Draft};
 use crate::engine::id::MessageId;
@@ -18,7 +18,8 @@ const UNKNOWN_CALL: &str = "arguments came for a call that was never set, and we
 
 impl Step<'_> {
     pub(super) fn model_delta(&mut self, from: ModelCallId, delta: Delta) {
-        let deadline = self.session.settings.model_deadline_ms;
+        let (deadline, now) = (self.session.settings.model_deadline_ms, self.around.now);
+        let mut next = Some(deadline);
         match &mut self.session.state {
             State::Streaming(running) if running.call == from => {
                 if running.draft.fold(delta.clone()).is_err() {
@@ -31,21 +32,40 @@ impl Step<'_> {
                 }
             }
             State::Compacting(running) if running.call == from => {
+                next = running.patience.goes_on(&delta, now, deadline);
                 if running.draft.fold(delta).is_err() {
                     return self.trace(UNKNOWN_CALL);
                 }
             }
             _ => match (&mut self.session.background, &mut self.session.titling) {
                 (Some(Background::Asking(running)), _) if running.call == from => {
+                    next = running.patience.goes_on(&delta, now, deadline);
                     if running.draft.fold(delta).is_err() {
                         return self.trace(UNKNOWN_CALL);
                     }
                 }
-                (_, Some((call, draft))) if *call == from => drop(draft.fold(delta)),
+                (_, Some(Titling { call, draft, patience })) if *call == from => {
+                    next = patience.goes_on(&delta, now, deadline);
+                    drop(draft.fold(delta));
+                }
                 _ => return self.trace(format!("a delta of call {} came late and was dropped", from.0)),
             },
         }
-        self.effects.push(Effect::Start(Timer::Model(from), deadline));
+        match next {
+            Some(ms) => self.effects.push(Effect::Start(Timer::Model(from), ms)),
+            None => self.model_endless(from),
+        }
+    }
+
+    /// An answer that nobody reads while it is given does not come to an end.
+    fn model_endless(&mut self, from: ModelCallId) {
+        self.effects.push(Effect::CancelModel(from));
+        self.effects.push(Effect::Stop(Timer::Model(from)));
+        match &self.session.state {
+            State::Compacting(running) if running.call == from => self.summary_endless(),
+            _ if self.session.preparing() == Some(from) => self.preparing_endless(),
+            _ => self.session.titling = None,
+        }
     }
 
     /// A model that works is waited for, for as long again and this much longer.
@@ -55,7 +75,7 @@ impl Step<'_> {
             State::Compacting(running) => running.call == from,
             _ => false,
         };
-        let is_titling = self.session.titling.as_ref().is_some_and(|(call, _)| *call == from);
+        let is_titling = self.session.titling.as_ref().is_some_and(|titling| titling.call == from);
         if is_answering || is_titling || self.session.preparing() == Some(from) {
             let ms = self.session.settings.model_deadline_ms.saturating_add(more_ms);
             self.effects.push(Effect::Start(Timer::Model(from), ms));
@@ -90,7 +110,7 @@ impl Step<'_> {
                 self.prepared(outcome);
             }
             _ => match self.session.titling.take() {
-                Some((call, draft)) if call == from => {
+                Some(Titling { call, draft, .. }) if call == from => {
                     self.effects.push(Effect::Stop(Timer::Model(from)));
                     self.titled(draft, outcome.map_err(|failure| failure.why));
                 }
@@ -120,7 +140,7 @@ impl Step<'_> {
                 self.preparing_expired();
             }
             _ => {
-                if self.session.titling.take_if(|(call, _)| *call == from).is_some() {
+                if self.session.titling.take_if(|titling| titling.call == from).is_some() {
                     self.effects.push(Effect::CancelModel(from));
                 }
             }

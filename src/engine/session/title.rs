@@ -6,6 +6,7 @@ use super::effect::{AskModel, Effect, Purpose};
 use super::event::{EventBody, Thread};
 use super::input::Timer;
 use super::settings::Titles;
+use super::state::{Patience, Titling};
 use super::stored::TitleFrom;
 use crate::engine::delta::Draft;
 use crate::engine::id::Ordinal;
@@ -82,7 +83,8 @@ impl Step<'_> {
             max_output: Some(64),
             cache_breakpoints: Vec::new(),
         };
-        self.session.titling = Some((call, Draft::default()));
+        let patience = Patience::new(self.around.now, deadline);
+        self.session.titling = Some(Titling { call, draft: Draft::default(), patience });
         let ask = AskModel { call, turn: None, purpose: Purpose::Title, model, tokens, request };
         self.effects.push(Effect::AskModel(Box::new(ask)));
         self.effects.push(Effect::Start(Timer::Model(call), deadline));

@@ -69,6 +69,7 @@ impl Step<'_> {
                 self.cancel_background();
             }
             self.session.settings.model = model;
+            self.forget_other_limit();
             match &mut self.session.head.settings {
                 Value::Object(own) => drop(own.insert("model".to_owned(), as_it_came)),
                 own => *own = serde_json::json!({ "model": as_it_came }),
@@ -310,10 +311,11 @@ impl Before {
 
 impl Session {
     /// What the next prompt, for this model, needs before it goes out. What the user took out of force is not made again
-    /// by itself where nothing was said since; room that is needed is made all the same.
+    /// by itself where nothing was said since, nor what came to nothing or was refused before as much is new as another
+    /// compaction waits for; room that is needed is made all the same.
     pub(super) fn next(&self, source: Source<'_>, model: &ModelFacts) -> Next {
         match trigger::next(source, &self.settings.policy, self.is_smaller(model)) {
-            Next::Try(_, prompt) if self.is_held_by_undo() => Next::Send(prompt),
+            Next::Try(_, prompt) if self.held_back(source) > 0 => Next::Send(prompt),
             next => next,
         }
     }

@@ -12,7 +12,9 @@ use super::{Session, Step};
 use crate::engine::compact::by_hand;
 use crate::engine::compact::compose::Desk;
 use crate::engine::compact::metadata::{SummaryMetadata, metadata};
+use crate::engine::compact::plan::Aim;
 use crate::engine::compact::record::{Compaction, Status};
+use crate::engine::compact::trigger;
 use crate::engine::id::{CompactionId, MessageId, Ordinal, TurnId};
 use crate::engine::message::Body;
 use crate::engine::prompt::item::SectionSize;
@@ -70,12 +72,19 @@ pub struct Again {
     pub replaces: Option<CompactionId>,
     /// What is pinned.
     pub keep: Vec<Pinned>,
+    /// The record that is out of force already: nothing of it has to go.
+    pub gone: Option<CompactionId>,
 }
 
 impl Again {
+    /// Whether nothing changes beside the record.
+    pub(super) fn is_plain(&self) -> bool {
+        self.replaces.is_none() && self.keep.is_empty()
+    }
+
     /// The session as it will be, for the ladder to work on.
     pub(super) fn staged(&self, session: &Session, counter: &dyn TokenCount) -> Option<(Transcript, Fixed)> {
-        if *self == Self::default() {
+        if self.is_plain() {
             return None;
         }
         let (mut transcript, mut fixed) = (session.transcript.clone(), session.fixed.clone());
@@ -179,6 +188,13 @@ impl Session {
         self.undone_at == Some(self.next_ord())
     }
 
+    /// New tokens that are missing before a compaction is made that need not be: the user undid one or refused one, or an
+    /// attempt at one came to nothing.
+    pub(super) fn held_back(&self, source: Source<'_>) -> u32 {
+        let missing = |since| trigger::missing_since(source, &self.settings.policy, since);
+        self.head.carried.held.map_or(0, missing).max(u32::from(self.is_held_by_undo()))
+    }
+
     /// Whether the newest record is one that the user undid.
     pub(super) fn is_last_undone(&self) -> bool {
         self.transcript.compactions().last().is_some_and(|record| record.status == Status::Undone)
@@ -254,14 +270,15 @@ impl Session {
     ) -> Result<Again, Refusal> {
         let known = |record: &&Compaction| Some(&record.id) == redo.as_ref();
         let status = self.transcript.compactions().iter().find(known).map(|record| record.status);
-        let replaces = match (redo, status) {
+        let (replaces, gone) = match (redo.clone(), status) {
             // What is out of force already needs nothing more to be made again.
-            (Some(_), Some(Status::Undone)) | (None, _) => None,
-            (Some(id), _) => Some(self.meant(Some(&id))?.id.clone()),
+            (gone, Some(Status::Undone)) => (None, gone),
+            (None, _) => (None, None),
+            (Some(id), _) => (Some(self.meant(Some(&id))?.id.clone()), None),
         };
         let keep: Vec<Pinned> = keep.into_iter().map(Pinned::Message).collect();
         self.check_pins(&keep, counter)?;
-        Ok(Again { replaces, keep })
+        Ok(Again { replaces, keep, gone })
     }
 }
 
@@ -403,7 +420,8 @@ impl Step<'_> {
         let source = Source { transcript: &session.transcript, fixed: &session.fixed, budget };
         let tokens_before = prompt::draft(source, session.transcript.in_force()).tokens;
         let policy = &session.settings.policy;
-        make(Desk { source, policy, counter: self.around.counter, tokens_before, focus: None }, session)
+        let counter = self.around.counter;
+        make(Desk { source, policy, counter, tokens_before, focus: None, aim: Aim::Room }, session)
     }
 
     fn made_by_hand(&mut self, reply: ReplyTo, cause: BreakCause, made: Result<Compaction, Refusal>) {

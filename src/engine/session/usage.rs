@@ -44,11 +44,18 @@ impl Session {
         let settings = &self.settings.budget;
         let margin = self.head.carried.usage.margin(model.key(), settings.margin);
         let budget = BudgetSettings { margin, ..settings.clone() }.budget(model.window)?;
-        let limit = ceiling.map_or(budget.limit, |ceiling| ceiling.min(budget.limit));
-        let learned = self.head.carried.limit.as_ref().filter(|learned| learned.model == model.name);
-        let raw = scale.raw_limit(limit);
-        let limit = learned.map_or(raw, |learned| learned.tokens.min(raw));
-        Ok(Budget { limit, summary_request: limit, ..budget })
+        let learned = self.learned_limit(model).unwrap_or(u32::MAX);
+        let taken = scale.raw_limit(budget.limit).min(learned);
+        // A ceiling is of the prompt that is made: what a model may read of a summary's source is its window's.
+        let limit = ceiling.map_or(taken, |ceiling| scale.raw_limit(ceiling).min(taken));
+        Ok(Budget { limit, summary_request: taken, ..budget })
+    }
+
+    /// What the provider of this model turned out to take, in raw tokens, where it found a prompt too large.
+    pub(super) fn learned_limit(&self, model: &ModelFacts) -> Option<u32> {
+        let learned = self.head.carried.limit.as_ref()?;
+        let is_of_it = (&learned.model, learned.window) == (&model.name, model.window);
+        is_of_it.then_some(learned.tokens)
     }
 
     /// How well counts for the model in force are known.
@@ -65,6 +72,14 @@ impl Session {
 }
 
 impl Step<'_> {
+    /// What was learned of a model holds for it and its window: with another one it is forgotten.
+    pub(super) fn forget_other_limit(&mut self) {
+        let is_held = self.session.learned_limit(&self.session.settings.model).is_some();
+        if !is_held && self.session.head.carried.limit.take().is_some() {
+            self.write_head_as_it_was_used();
+        }
+    }
+
     /// An answer was taken in. What its provider reported is about the prompt that went out last, where it follows that.
     pub(super) fn learn_usage(&mut self, ord: Ordinal) {
         let Some(sent) = &self.session.head.carried.sent else { return };

@@ -115,6 +115,7 @@ pub fn trigger_state(state: &Nearness) -> TriggerState {
         measure: state.measure.into(),
         now: state.now,
         at: state.at,
+        held_back_tokens: (state.held_back > 0).then_some(state.held_back),
     }
 }
 

@@ -90,6 +90,10 @@ fn entries(turn: &Turn) -> Vec<SummaryEntry> {
     let mut entries: Vec<SummaryEntry> = match &turn.metadata {
         Some(TurnMetadata { summaries: Some(all), .. }) if !all.is_empty() => all.iter().map(entry).collect(),
         Some(TurnMetadata { summary: Some(one), .. }) => vec![entry(one)],
+        // Said as what cannot be read.
+        Some(metadata) if metadata.is_unreadable() => {
+            vec![SummaryEntry { round_id: String::new(), text: String::new(), own: Some(String::new()) }]
+        }
         _ => Vec::new(),
     };
     for round in rounds(turn) {

@@ -306,8 +306,11 @@ value who set it, with the file, the variable or the flag:
 
 Files are TOML with the names of the type `Settings` below, and open sessions follow them: what changes is a
 `threadUpdated`. What cannot be used is left out, value by value, and a `window/logMessage` names file, setting and what
-would be possible; what it was before stays. A workspace's file comes with the code, so it cannot say where a model is
-asked.
+would be possible; what it was before stays. The same goes for `initialize` and `workspace/didChangeConfiguration`, and
+for a name that no setting has: it is said with the nearest that exist. `session/open` and `session/configure` refuse a
+value that cannot be used, name the field, and do nothing; unknown names are among the `diagnostics` of their answer. A
+workspace's file comes with the code, so it cannot say where a model is asked. The file of a policy is followed like the
+others: one that can no longer be used leaves what it said before, until the process ends.
 
 ```toml
 policy = "lastTurns"
@@ -321,7 +324,7 @@ background = false
 
 Files with instructions for agents (`instructionFiles`) are read when a session is opened. What they say when a chat begins
 stands in its system text until the prompt's beginning changes anyway; where a file changes, the next request of the user
-brings it along, once. At most 32 KiB of them are shown, and never more than about an eighth of the window.
+brings it along, once. At most 32 KiB of them are shown, and never more tokens than an eighth of the window.
 "#;
 
 pub(super) const STATES: &str = r#"

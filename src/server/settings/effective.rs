@@ -2,7 +2,7 @@
 //! error that names it and says what could be.
 
 use super::models;
-use crate::engine::compact::policy::{self, Policy, PolicyError, Triggers};
+use crate::engine::compact::policy::{self, Policy, PolicyError};
 use crate::engine::message::Text;
 use crate::engine::prompt::item::Tool;
 use crate::engine::prompt::order::SystemText;
@@ -10,30 +10,39 @@ use crate::engine::session::memories::MemorySettings;
 use crate::engine::session::settings::{Client, Settings as Effective};
 use crate::engine::settings::{PerMille, SettingsError, Threshold};
 use crate::protocol::error::ProtocolError;
-use crate::protocol::settings::Summarize;
 use crate::protocol::settings::{
-    self as wire, CountOrOff, Retention, Settings, ShareOrOff, SummaryBreakpoints,
+    self as wire, Auto, CountOrAuto, CountOrOff, Retention, Settings, ShareOrOff, Summarize,
+    SummaryBreakpoints,
 };
+use crate::server::main_loop::wire as wire_form;
 use crate::server::watch::{Found, Look};
 use crate::tool::OwnTool;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 pub(super) type Read<T> = Result<T, ProtocolError>;
 
 /// Whether each of these values could be used, whatever the others are.
 pub(super) fn possible(settings: &Settings) -> Read<()> {
-    validated(settings, Client::default()).map(drop)
+    validated(settings, Client::default(), &BTreeMap::new()).map(drop)
 }
 
-/// What a session runs under.
-pub(super) fn validated(settings: &Settings, client: Client) -> Read<Effective> {
+/// What a session runs under. `known` are policies of files as they were when they could be read last.
+pub(super) fn validated(
+    settings: &Settings,
+    client: Client,
+    known: &BTreeMap<String, Policy>,
+) -> Read<Effective> {
     let mut effective = Effective { client, ..Effective::default() };
     if let Some(model) = &settings.model {
         effective.model = models::facts(model)?;
     }
     if let Some(name) = &settings.policy {
-        effective.policy = policy_of(name)?;
+        effective.policy = match (policy_of(name), known.get(name)) {
+            (Err(_), Some(known)) => known.clone(),
+            (read, _) => read?,
+        };
+        effective.policy_file = Some(name.clone()).filter(|name| is_policy_file(name));
     }
     if let Some(threshold) = settings.threshold {
         let threshold = Threshold::from_number(threshold);
@@ -47,7 +56,8 @@ pub(super) fn validated(settings: &Settings, client: Client) -> Read<Effective> 
         effective.instruction_files = Some(instruction_files(names)?);
     }
     if let Some(rounds) = settings.round_limit {
-        effective.round_limit = rounds.max(1);
+        let none = || ProtocolError::invalid("settings.roundLimit", "must be at least 1");
+        effective.round_limit = Some(rounds).filter(|rounds| *rounds > 0).ok_or_else(none)?;
     }
     if let Some(tokens) = settings.max_tool_result_tokens {
         effective.max_tool_result_tokens = result_tokens("settings.maxToolResultTokens", tokens)?;
@@ -109,14 +119,20 @@ pub(in crate::server) fn is_policy_file(name: &str) -> bool {
     name.ends_with(".toml") || name.contains(std::path::is_separator)
 }
 
+/// How the file of a policy is looked at.
+pub(in crate::server) fn of_policy(name: &str) -> Look {
+    let file = PathBuf::from(name);
+    let base = file.parent().unwrap_or(&file).to_owned();
+    Look { base, file, may_leave: true, most: MOST_POLICY }
+}
+
 /// The policy of this name, or that of a file. What is wrong with a file is said without its values: it may be another
 /// one than was meant.
-fn policy_of(name: &str) -> Read<Policy> {
+pub(in crate::server) fn policy_of(name: &str) -> Read<Policy> {
     if !is_policy_file(name) {
         return Policy::named(name).map_err(|error| unusable("settings.policy", &error));
     }
-    let file = PathBuf::from(name);
-    let look = Look { base: file.clone(), file, may_leave: true, most: MOST_POLICY };
+    let look = of_policy(name);
     let unusable = |why: String| ProtocolError::invalid("settings.policy", format!("the file {name}: {why}"));
     match look.now() {
         Found::Missing => Err(unusable("there is none".to_owned())),
@@ -124,7 +140,7 @@ fn policy_of(name: &str) -> Read<Policy> {
         Found::Text { bytes, .. } if bytes > MOST_POLICY => Err(unusable("it is too large".to_owned())),
         Found::Text { text, .. } => policy::read(&text).map_err(|error| {
             unusable(match error {
-                PolicyError::Syntax { line, .. } => format!("it is not TOML at line {line}"),
+                PolicyError::Syntax { line, reason } => format!("it is not TOML at line {line}: {reason}"),
                 PolicyError::Key { key, known } => format!("there is no key {key}; known: {known}"),
                 PolicyError::Value { key, possible, .. } => format!("{key} must be {possible}"),
             })
@@ -138,121 +154,16 @@ fn set<T>(value: &mut T, given: Option<T>) {
     }
 }
 
-/// What is set of a policy by itself.
+/// What is set of a policy by itself: read as a policy's file is, so that both take the same.
 fn compaction(settings: &Settings, policy: &mut Policy) -> Read<()> {
-    set(&mut policy.summary_mode, settings.summary_mode.map(Into::into));
-    set(
-        &mut policy.summary_breakpoints,
-        settings.summary_breakpoints.map(|breakpoints| breakpoints == SummaryBreakpoints::Keep),
-    );
-    set(&mut policy.enabled, settings.summarize.map(|summarize| summarize == Summarize::Auto));
-    set(&mut policy.consent, settings.compaction.map(Into::into));
-    set(&mut policy.placement, settings.placement.map(Into::into));
-    set(&mut policy.limit_history, settings.limit_history.map(Into::into));
-    set(&mut policy.retention, settings.retention.map(retention).transpose()?);
-    if settings.min_new_tokens.is_some() {
-        policy.min_new_tokens = settings.min_new_tokens;
-    }
-    if let Some(failures) = settings.most_failures {
-        policy.most_failures = at_least_one("settings.mostFailures", failures)?;
-    }
-    for (field, given, share) in [
-        ("settings.userMessageBudget", settings.user_message_budget, &mut policy.user_messages),
-        ("settings.rawTailShare", settings.raw_tail_share, &mut policy.raw_tail),
-        ("settings.shortTailShare", settings.short_tail_share, &mut policy.short_tail),
-        ("settings.ledgerShare", settings.ledger_share, &mut policy.ledger),
-        ("settings.identifierShare", settings.identifier_share, &mut policy.identifiers),
-    ] {
-        match given {
-            Some(given) if (0.0..=1.0).contains(&given) => *share = per_mille(given),
-            Some(_) => return Err(ProtocolError::invalid(field, "must be a share from 0 to 1")),
-            None => {}
-        }
-    }
-    if let Some(given) = settings.target_ratio {
-        policy.target_ratio = share("settings.targetRatio", given)?;
-    }
-    if let Some(given) = settings.budget_exit {
-        policy.budget_exit = share_or_off("settings.budgetExit", given, policy.budget_exit, BUDGET_EXIT)?;
-    }
-    triggers(&settings.triggers.unwrap_or_default(), &mut policy.triggers)
-}
-
-/// Where a switch is on and the policy does not say how far: as the document has it that the switch is from.
-const BUDGET_EXIT: PerMille = PerMille::new(850);
-const USER_TURNS: u32 = 32;
-const MESSAGES: u32 = 40;
-const IDLE_SECONDS: u32 = 15 * 60;
-
-fn triggers(given: &wire::Triggers, triggers: &mut Triggers) -> Read<()> {
-    set(&mut triggers.provider_overflow, given.provider_overflow);
-    set(&mut triggers.model_changed, given.model_changed);
-    let default = policy::DEFAULT.triggers;
-    for (field, given, share, usual) in [
-        ("settings.triggers.preTurnTokens", given.pre_turn_tokens, &mut triggers.pre_turn, default.pre_turn),
-        ("settings.triggers.background", given.background, &mut triggers.background, default.background),
-    ] {
-        if let (Some(given), Some(usual)) = (given, usual) {
-            *share = share_or_off(field, given, *share, usual)?;
-        }
-    }
-    for (field, given, count, usual) in [
-        ("settings.triggers.userTurns", given.user_turns, &mut triggers.user_turns, USER_TURNS),
-        ("settings.triggers.messages", given.messages, &mut triggers.messages, MESSAGES),
-        ("settings.triggers.idleSeconds", given.idle_seconds, &mut triggers.idle_secs, IDLE_SECONDS),
-    ] {
-        match given {
-            Some(CountOrOff::Switch(true)) => *count = count.or(Some(usual)),
-            Some(CountOrOff::Switch(false)) => *count = None,
-            Some(CountOrOff::Count(given)) => *count = Some(at_least_one(field, given)?),
-            None => {}
-        }
+    let all = wire_form(settings)?;
+    for (name, possible) in policy::keys().filter(|(name, _)| *name != "name") {
+        let given = name.split('.').try_fold(&all, |all, part| all.get(part));
+        let Some(given) = given else { continue };
+        let put = toml::Value::try_from(given).ok().and_then(|given| policy::put(policy, name, &given).ok());
+        put.ok_or_else(|| ProtocolError::invalid(format!("settings.{name}"), format!("must be {possible}")))?;
     }
     Ok(())
-}
-
-fn share_or_off(
-    field: &str,
-    given: ShareOrOff,
-    now: Option<PerMille>,
-    usual: PerMille,
-) -> Read<Option<PerMille>> {
-    match given {
-        ShareOrOff::Switch(true) => Ok(now.or(Some(usual))),
-        ShareOrOff::Switch(false) => Ok(None),
-        ShareOrOff::Share(given) => share(field, given).map(Some),
-    }
-}
-
-fn share(field: &str, given: f64) -> Read<PerMille> {
-    match per_mille(given) {
-        share if given <= 1.0 && share > PerMille::new(0) => Ok(share),
-        _ => Err(ProtocolError::invalid(field, "must be a share above 0 and up to 1")),
-    }
-}
-
-/// A share in thousandths, the nearest one.
-fn per_mille(share: f64) -> PerMille {
-    PerMille::new((share.clamp(0.0, 1.0) * 1000.0).round() as u32)
-}
-
-fn at_least_one(field: &str, count: u32) -> Read<u32> {
-    match count {
-        0 => Err(ProtocolError::invalid(field, "must be at least 1")),
-        count => Ok(count),
-    }
-}
-
-fn retention(given: Retention) -> Read<policy::Retention> {
-    let count = |count| at_least_one("settings.retention", count).map(|count| count as usize);
-    Ok(match given {
-        Retention::Rounds => policy::Retention::Rounds,
-        Retention::UserTurns(turns) => policy::Retention::UserTurns(count(turns)?),
-        Retention::Messages(messages) => policy::Retention::Messages(count(messages)?),
-        Retention::TokenTail(given) => {
-            policy::Retention::TokenTail(share("settings.retention.tokenTail", given)?)
-        }
-    })
 }
 
 /// Files that may be read at every opening of a session.
@@ -314,7 +225,8 @@ pub(in crate::server) fn shown(effective: &Effective) -> Settings {
     let count_or_off = |count: Option<u32>| Some(count.map_or(CountOrOff::Switch(false), CountOrOff::Count));
     Settings {
         model: Some(models::shown(model)),
-        policy: Some(policy.name.clone().into_owned()),
+        // What can be handed back: the name that a file has for itself is known to nobody else.
+        policy: Some(effective.policy_file.clone().unwrap_or_else(|| policy.name.clone().into_owned())),
         threshold: budget.threshold.map(Threshold::as_number),
         reserved_output: Some(budget.reserved_output),
         max_summary_tokens: Some(budget.max_summary_tokens),
@@ -341,7 +253,7 @@ pub(in crate::server) fn shown(effective: &Effective) -> Settings {
             policy::Retention::TokenTail(share) => Retention::TokenTail(share.as_ratio()),
         }),
         placement: Some(policy.placement.into()),
-        min_new_tokens: policy.min_new_tokens,
+        min_new_tokens: Some(policy.min_new_tokens.map_or(CountOrAuto::Word(Auto::Auto), CountOrAuto::Count)),
         most_failures: Some(policy.most_failures),
         user_message_budget: Some(policy.user_messages.as_ratio()),
         target_ratio: Some(policy.target_ratio.as_ratio()),

@@ -3,13 +3,13 @@
 //! may be is said by `effective`.
 
 use super::effective;
+use super::names::{GROUPS, Written, is_name, names, nearest, one_by_one, other_names};
+use crate::engine::compact::policy;
 use crate::protocol::error::{ErrorData, ProtocolError};
 use crate::protocol::methods::read;
-use crate::protocol::settings::{CountOrOff, Retention, Settings, ShareOrOff, Summarize};
-use schemars::SchemaGenerator;
+use crate::protocol::settings::{CountOrOff, GivenSettings, Retention, Settings, ShareOrOff, Summarize};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
 
 /// Values that were set in one place, by their names; `triggers.messages` is one.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -33,52 +33,33 @@ pub(in crate::server) struct Held {
 pub(in crate::server) struct Fault {
     /// Its name, as it was written.
     pub name: String,
-    /// What is wrong with it and what would be possible, without its value, as it follows the name; nothing where no
-    /// setting has this name.
+    /// What is wrong with it and what would be possible, without its value; nothing where no setting has this name.
     pub reason: Option<String>,
+}
+
+impl Fault {
+    /// No setting has this name.
+    pub fn unknown(name: String) -> Self {
+        Self { name, reason: None }
+    }
 }
 
 impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.reason {
-            Some(reason) => write!(f, "{}{reason}", self.name),
-            None => write!(f, "there is no setting {}", self.name),
+            Some(reason) => write!(f, "{}: {reason}", self.name),
+            None => {
+                let others = other_names().map(|(other, _)| other.to_owned());
+                let near = nearest(&self.name, names().chain(others));
+                write!(f, "there is no setting {}", self.name)?;
+                if near.is_empty() { Ok(()) } else { write!(f, "; near it: {}", near.join(", ")) }
+            }
         }
     }
 }
 
-/// Settings whose parts are set by themselves.
-const GROUPS: &[&str] = &["triggers"];
-
-/// The names of settings, each with the names of its parts where it has some.
-static NAMES: LazyLock<BTreeMap<String, Vec<String>>> = LazyLock::new(|| {
-    let mut generator = SchemaGenerator::default();
-    let root = generator.root_schema_for::<Settings>();
-    let root = root.as_value();
-    let fields = |schema: &Value| {
-        let fields = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-        fields.map(|(name, field)| (name.clone(), field.clone())).collect::<Vec<_>>()
-    };
-    let parts = |field: &Value| {
-        let any = field.get("anyOf").and_then(Value::as_array).into_iter().flatten();
-        let target = any.chain([field]).find_map(|one| one.get("$ref")?.as_str());
-        let name = target.and_then(|target| target.strip_prefix("#/$defs/"));
-        let part = name.and_then(|name| root.get("$defs")?.get(name));
-        part.map(|part| fields(part).into_iter().map(|(name, _)| name).collect()).unwrap_or_default()
-    };
-    fields(root).into_iter().map(|(name, field)| (name, parts(&field))).collect()
-});
-
-/// The names of all settings, and of the parts of those that have some.
-pub(in crate::server) fn names() -> impl Iterator<Item = String> {
-    NAMES.iter().flat_map(|(name, parts)| {
-        let parts = parts.iter().map(move |part| format!("{name}.{part}"));
-        std::iter::once(name.clone()).chain(parts)
-    })
-}
-
 impl Layer {
-    /// What came over the wire.
+    /// What was read before.
     pub fn of(settings: &Settings) -> Result<Self, ProtocolError> {
         Ok(Self::plain(plain(settings.clone())?, "", None))
     }
@@ -101,33 +82,55 @@ impl Layer {
         layer
     }
 
-    /// What was written by hand. What cannot be taken is left out and said.
-    pub fn written(raw: Map<String, Value>, place: &str) -> (Self, Vec<Fault>) {
+    /// What somebody wrote, here in this place; without one it came over the wire. What cannot be taken is left out and
+    /// said.
+    pub fn written(raw: Map<String, Value>, place: Option<&str>) -> (Self, Vec<Fault>) {
         let (mut layer, mut faults) = (Self::default(), Vec::new());
-        for (name, value) in one_by_one(raw) {
-            match one(&name, value, place) {
-                Ok((one, unknown)) => {
-                    // A setting wins over another name of it, whatever their order.
-                    for (of, held) in one.values {
-                        let is_own_name = held.written == of;
-                        if is_own_name || !layer.values.contains_key(&of) {
-                            layer.values.insert(of, held);
-                        }
-                    }
-                    faults.extend(unknown.into_iter().map(|name| Fault { name, reason: None }));
-                }
-                Err(fault) => faults.push(fault),
+        for setting in one_by_one(raw) {
+            // Clients write it for what is not set.
+            if setting.value.is_null() && is_name(&setting.name) {
+                continue;
             }
+            let (one, found) = one(setting, place);
+            // A setting wins over another name of it, whatever their order.
+            for (of, held) in one.values {
+                if held.written == of || !layer.values.contains_key(&of) {
+                    layer.values.insert(of, held);
+                }
+            }
+            faults.extend(found);
         }
         (layer, faults)
     }
 
+    /// What a client wrote for one session, with the names in it that no setting has. One value that cannot be used and
+    /// all of it is an error.
+    pub fn given(given: &GivenSettings) -> Result<(Settings, Vec<Fault>), ProtocolError> {
+        let (layer, faults) = Self::written(given.0.clone(), None);
+        let (wrong, unknown): (Vec<Fault>, Vec<Fault>) =
+            faults.into_iter().partition(|fault| fault.reason.is_some());
+        if let Some(Fault { name, reason: Some(reason) }) = wrong.first() {
+            return Err(ProtocolError::invalid(format!("settings.{name}"), reason));
+        }
+        Ok((read(layer.together())?, unknown))
+    }
+
     /// Takes over what an earlier reading of the same place had for what cannot be taken now.
     pub fn keep(&mut self, before: &Self, faults: &[Fault]) {
-        for (name, held) in &before.values {
-            let is_at_fault = faults.iter().any(|fault| fault.reason.is_some() && fault.name == held.written);
-            if is_at_fault && !self.values.contains_key(name) {
-                self.values.insert(name.clone(), held.clone());
+        for fault in faults.iter().filter(|fault| fault.reason.is_some()) {
+            for (name, held) in &before.values {
+                let part = match fault.name.strip_prefix(&held.written) {
+                    Some("") => None,
+                    Some(part) if part.starts_with('.') => part.strip_prefix('.'),
+                    _ => continue,
+                };
+                match (self.values.get_mut(name), part) {
+                    (None, _) => drop(self.values.insert(name.clone(), held.clone())),
+                    (Some(Held { value: Value::Object(now), .. }), Some(part)) => {
+                        now.extend(held.value.get(part).map(|was| (part.to_owned(), was.clone())));
+                    }
+                    (Some(_), _) => {}
+                }
             }
         }
     }
@@ -150,7 +153,7 @@ impl Layer {
 
 /// Puts a value where its name says.
 fn put(all: &mut Map<String, Value>, name: &str, value: Value) {
-    let Some((group, part)) = name.split_once('.').filter(|(group, _)| NAMES.contains_key(*group)) else {
+    let Some((group, part)) = name.split_once('.').filter(|(group, _)| is_name(group)) else {
         all.insert(name.to_owned(), value);
         return;
     };
@@ -159,65 +162,62 @@ fn put(all: &mut Map<String, Value>, name: &str, value: Value) {
     }
 }
 
-/// Settings with what was written of each: tables that are none become dotted names, dotted names of parts become
-/// parts, and groups become their parts.
-fn one_by_one(raw: Map<String, Value>) -> Vec<(String, Value)> {
-    let mut all = Map::new();
-    let mut left: Vec<(String, Value)> = raw.into_iter().rev().collect();
-    while let Some((name, value)) = left.pop() {
-        match value {
-            Value::Object(parts) if !NAMES.contains_key(&name) && !parts.is_empty() => {
-                left.extend(parts.into_iter().rev().map(|(part, value)| (format!("{name}.{part}"), value)));
+/// One setting, with what of it is not taken.
+fn one(setting: Written, place: Option<&str>) -> (Layer, Vec<Fault>) {
+    let Written { name, written, mut value } = setting;
+    if !is_name(&name) {
+        return (Layer::default(), vec![Fault::unknown(written)]);
+    }
+    let mut faults = Vec::new();
+    if let Value::Object(parts) = &mut value {
+        parts.retain(|part, _| {
+            let part = format!("{name}.{part}");
+            let is_known = is_name(&part);
+            if !is_known {
+                faults.push(Fault::unknown(part));
             }
-            Value::Object(parts) if matches!(all.get(&name), Some(Value::Object(_))) => {
-                parts.into_iter().for_each(|(part, value)| put(&mut all, &format!("{name}.{part}"), value));
-            }
-            value => put(&mut all, &name, value),
+            is_known
+        });
+    }
+    loop {
+        let mut all = Map::new();
+        put(&mut all, &name, value.clone());
+        let read = read::<Settings>(Value::Object(all))
+            .and_then(plain)
+            .and_then(|settings| effective::possible(&settings).map(|()| settings));
+        let error = match read {
+            Ok(settings) => return (Layer::plain(settings, &written, place), faults),
+            Err(error) => error,
+        };
+        let (part, reason) = reason(&name, &error);
+        // The model's good parts stay, as far as it is one without the bad one.
+        let is_gone = match (&mut value, &part) {
+            (Value::Object(parts), Some(part)) if name == "model" => parts.shift_remove(part).is_some(),
+            _ => false,
+        };
+        if is_gone || faults.iter().all(|fault| fault.reason.is_none()) {
+            let name = part.map_or_else(|| written.clone(), |part| format!("{written}.{part}"));
+            faults.push(Fault { name, reason: Some(reason) });
+        }
+        if !is_gone {
+            return (Layer::default(), faults);
         }
     }
-    let mut each = Vec::new();
-    for (name, value) in all {
-        match value {
-            Value::Object(parts) if GROUPS.contains(&name.as_str()) => {
-                each.extend(parts.into_iter().map(|(part, value)| (format!("{name}.{part}"), value)));
-            }
-            value => each.push((name, value)),
-        }
-    }
-    each
 }
 
-/// One setting, with the names in it that mean nothing.
-fn one(name: &str, value: Value, place: &str) -> Result<(Layer, Vec<String>), Fault> {
-    let mut all = Map::new();
-    put(&mut all, name, value.clone());
-    let settings = read::<Settings>(Value::Object(all))
-        .and_then(plain)
-        .and_then(|settings| effective::possible(&settings).map(|()| settings))
-        .map_err(|error| Fault { name: name.to_owned(), reason: Some(reason(name, &error)) })?;
-    let layer = Layer::plain(settings, name, Some(place));
-    if layer.values.is_empty() {
-        return Ok((layer, vec![name.to_owned()]));
-    }
-    let taken = layer.values.values().next().map(|held| &held.value);
-    let unknown = match (&value, taken) {
-        (Value::Object(parts), Some(Value::Object(taken))) => {
-            let unknown = parts.keys().filter(|part| !taken.contains_key(*part));
-            unknown.map(|part| format!("{name}.{part}")).collect()
-        }
-        _ => Vec::new(),
+/// What is wrong with a setting or with a part of it, without its value.
+fn reason(name: &str, error: &ProtocolError) -> (Option<String>, String) {
+    let ErrorData::InvalidParams { field, reason } = &error.data else {
+        return (None, error.message.clone());
     };
-    Ok((layer, unknown))
-}
-
-/// What is wrong with a setting, without its value.
-fn reason(name: &str, error: &ProtocolError) -> String {
-    let ErrorData::InvalidParams { field, reason } = &error.data else { return error.message.clone() };
     let field = field.strip_prefix("settings.").unwrap_or(field);
-    match field.strip_prefix(name).and_then(|part| part.strip_prefix('.')) {
-        Some(part) => format!(".{part}: {reason}"),
-        None => format!(": {reason}"),
+    if field.is_empty()
+        && let Some((_, possible)) = policy::keys().find(|(key, _)| *key == name)
+    {
+        return (None, format!("must be {possible}"));
     }
+    let part = field.strip_prefix(name).and_then(|part| part.strip_prefix('.'));
+    (part.map(str::to_owned), reason.clone())
 }
 
 /// Other names of settings become the settings themselves; where both are given, the setting's own name counts.
@@ -274,7 +274,7 @@ impl Layer {
         self.values.retain(|name, held| {
             let is_free = !forbidden.contains(name.as_str());
             if !is_free {
-                let reason = ": a workspace's file may not say where a model is asked; the user's file may";
+                let reason = "a workspace's file may not say where a model is asked; the user's file may";
                 faults.push(Fault { name: held.written.clone(), reason: Some(reason.to_owned()) });
             }
             is_free

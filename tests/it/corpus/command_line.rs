@@ -19,6 +19,12 @@ fn complaint(arguments: &[&str]) -> String {
     ran.err
 }
 
+/// What stands on standard error beside the lines that tell who waits for over a second how far it is.
+fn complaints(err: &str) -> Vec<&str> {
+    let is_progress = |line: &&str| line.ends_with(" prompts") && !line.contains('\u{1b}');
+    err.lines().filter(|line| !is_progress(line)).collect()
+}
+
 #[test]
 fn a_misspelled_command_gets_a_suggestion() {
     let said = complaint(&["replya"]);
@@ -83,11 +89,11 @@ fn a_line_holds_all_figures_of_its_file() {
     let folder = Folder::new("line");
     let file = folder.file("s.jsonl", SESSION);
     let ran = threadhold(["replay", &file, "--json"]);
-    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    assert_eq!((ran.code, complaints(&ran.err)), (Some(0), vec![]));
     let [line] = &ran.lines()[..] else { panic!("not one line") };
     let expected = json!({
         "file": file, "format": "pi", "messages": 4, "turns": 1, "rounds": 2, "toolCalls": 1, "toolResults": 1,
-        "orphanCalls": 0, "renders": 2, "window": 128_000, "limit": 128_000 - 4_096 - 3_840,
+        "orphanCalls": 0, "messageTokens": 42, "renders": 2, "window": 128_000, "limit": 128_000 - 4_096 - 3_840,
         "estimator": "o200k_base", "overBudget": 0, "cannotFit": [], "compactions": [],
         "coverage": {
             "messages": 3, "raw": 3, "shortened": 0, "covered": 0, "dropped": 0, "hidden": 0, "unaccounted": 0,
@@ -100,6 +106,89 @@ fn a_line_holds_all_figures_of_its_file() {
     assert!(
         line["work"]["tokenizedBytes"].as_u64() > Some(0) && line["work"]["textBytes"].as_u64() > Some(0)
     );
+}
+
+/// Lines of a session in the format of pi.
+fn session(messages: Vec<Value>) -> String {
+    let head = json!({ "type": "session", "id": "s", "cwd": "/w" });
+    let message = |(n, message)| json!({ "type": "message", "id": format!("m{n}"), "message": message });
+    let lines = std::iter::once(head).chain(messages.into_iter().enumerate().map(message));
+    lines.map(|line| line.to_string() + "\n").collect()
+}
+
+/// What a source's provider reported is compared with what was estimated, as a whole and turn by turn.
+///
+/// rows: M22
+#[test]
+fn a_line_tells_how_far_estimates_were_off_turn_by_turn() {
+    let folder = Folder::new("estimates");
+    // 105 tokens with what a message has around it.
+    let asks = || json!({ "role": "user", "content": "and on ".repeat(50) });
+    // Ten tokens.
+    let says = |reported: Option<u32>| {
+        let usage =
+            reported.map(|input| json!({ "input": input, "output": 5, "cacheRead": 0, "cacheWrite": 0 }));
+        let text = json!([{ "type": "text", "text": "one two three four five six" }]);
+        json!({ "role": "assistant", "model": "m", "usage": usage, "content": text })
+    };
+    let messages = vec![
+        asks(),
+        says(Some(1000)),
+        // Twice as much as is estimated.
+        asks(),
+        says(Some(1230)),
+        // As much as is estimated, and then twice as much again.
+        asks(),
+        says(Some(1345)),
+        says(Some(1365)),
+        // Nothing is known of this turn.
+        asks(),
+        says(None),
+    ];
+    let ran = threadhold(["replay", &folder.file("s.jsonl", &session(messages)), "--json"]);
+    let line = &ran.lines()[0];
+    let none = json!({ "count": 0, "median": 0.0, "worst": 0.0 });
+    let expected = json!({
+        "reports": 4, "implausible": 0, "factor": 1.0, "beside": line["estimate"]["beside"],
+        "anchored": none, "unanchored": none,
+        "beforeFactor": { "count": 3, "median": 0.007, "worst": 0.093 },
+        "newTokens": { "count": 3, "median": 0.5, "worst": 0.5 },
+        "turns": [{ "turn": 2, "count": 1, "median": 0.5 }, { "turn": 3, "count": 2, "median": 0.5 }],
+    });
+    assert_eq!((&line["estimate"], &line["messageTokens"]), (&expected, &json!(4 * 105 + 5 * 10)));
+}
+
+/// A compaction is told with the size that it aimed at: half of the room above what cannot be given up.
+#[test]
+fn a_line_tells_each_compaction_and_what_it_aimed_at() {
+    let folder = Folder::new("compactions");
+    let mut messages = vec![json!({ "role": "user", "content": "Read all." })];
+    for n in 0..4 {
+        let call = json!({ "type": "toolCall", "id": n.to_string(), "name": "read", "arguments": { "path": "a.txt" } });
+        messages.push(json!({ "role": "assistant", "content": [call] }));
+        let text = format!("part {n} {}", "of it ".repeat(500));
+        let content = json!([{ "type": "text", "text": text }]);
+        messages.push(json!({ "role": "toolResult", "toolCallId": n.to_string(), "content": content }));
+    }
+    messages.push(json!({ "role": "assistant", "content": [{ "type": "text", "text": "Done." }] }));
+    let file = folder.file("long.jsonl", &session(messages));
+    let dump = folder.path("prompts");
+    let ran = threadhold(["replay", &file, "--window", "4000", "--json", "--dump-prompts", &dump]);
+    let line = &ran.lines()[0];
+    let limit = line["limit"].as_u64().unwrap();
+    let tokens = |render: usize| -> u64 {
+        let prompt: Value = serde_json::from_slice(&std::fs::read(&dumps(&dump)[&render]).unwrap()).unwrap();
+        prompt["tokens"].as_u64().unwrap()
+    };
+    // The first prompt has nothing but what stays; a round is what the second one has more.
+    let (fixed, round) = (tokens(0), tokens(1) - tokens(0));
+    let expected = json!([{
+        "id": "replay/c0", "render": 3, "trigger": "budgetExceeded", "mode": "limitHistory",
+        "tokensBefore": fixed + 3 * round, "tokensAfter": tokens(3), "target": (fixed + round).midpoint(limit),
+        "coversFromOrd": null, "coversToOrd": null,
+    }]);
+    assert_eq!(line["compactions"], expected);
+    assert!(tokens(3) <= (fixed + round).midpoint(limit) && fixed + 3 * round > limit);
 }
 
 #[test]
@@ -199,6 +288,6 @@ fn a_table_that_no_terminal_shows_has_no_colours() {
     let folder = Folder::new("table");
     let file = folder.file("s.jsonl", SESSION);
     let Ran { code, out, err } = threadhold(["replay", &file]);
-    assert_eq!((code, err.as_str()), (Some(0), ""));
+    assert_eq!((code, complaints(&err)), (Some(0), vec![]));
     assert!(out.contains(&file) && !out.contains('\u{1b}'), "{out:?}");
 }

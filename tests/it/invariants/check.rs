@@ -314,6 +314,7 @@ impl Watcher<'_> {
         };
         assert!(record.tokens_before >= due, "{:?} at {}", record.trigger, record.tokens_before);
         assert!(record.tokens_after <= budget.limit && record.tokens_after < record.tokens_before);
+        assert!(record.target.is_some_and(|target| record.tokens_after <= target && target <= budget.limit));
         assert!(transcript.compactions().iter().all(|older| older.id != record.id));
         assert_eq!(record.previous.as_ref(), transcript.in_force().map(|older| &older.id));
         // What another retention keeps cannot be given up either, and is no part of this sum.
@@ -323,6 +324,9 @@ impl Watcher<'_> {
             let fixed = before.fixed.tokens() + users - record.block_tokens + newest;
             let target = fixed + budget.limit.saturating_sub(fixed) / 2;
             assert!(record.tokens_after <= target, "P3: {} is over the target {target}", record.tokens_after);
+            // Where no aim can be reached with a word about what is gone, the limit is.
+            let aimed = record.target.filter(|aimed| *aimed < budget.limit);
+            assert!(aimed <= Some(target), "P3: {aimed:?} was aimed at, not {target}");
         }
         if let Some((left, messages)) = self.since {
             let came: u32 =

@@ -8,6 +8,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use threadhold::engine::compact::compose::Desk;
 use threadhold::engine::compact::ladder::{self, Outcome, Step};
+use threadhold::engine::compact::plan::Aim;
 use threadhold::engine::compact::record::Compaction;
 use threadhold::engine::id::{Ordinal, SessionId};
 use threadhold::engine::message::NewMessage;
@@ -41,8 +42,8 @@ impl Driver<'_> {
             Err(exceeded) => exceeded,
         };
         let tokens_before = exceeded.needed;
-        let desk =
-            Desk { source, policy: &self.case.policy, counter: self.counter, tokens_before, focus: None };
+        let (policy, counter) = (&self.case.policy, self.counter);
+        let desk = Desk { source, policy, counter, tokens_before, focus: None, aim: Aim::Room };
         let mut step = ladder::start(desk, self.case.summarizer.is_some());
         while let Step::Ask(ask) = step {
             let mut model = Scripted::echo();

@@ -3,15 +3,21 @@
 
 use crate::session::bench::{Bench, settings, tool};
 use serde_json::Value;
+use std::collections::BTreeSet;
+use threadhold::engine::compact::ledger::Ledger;
+use threadhold::engine::compact::policy::Policy;
 use threadhold::engine::delta::Delta;
+use threadhold::engine::id::Ordinal;
 use threadhold::engine::message::{AssistantPart, Body, Content, ToolCall, ToolResult};
+use threadhold::engine::prompt::CutReason;
 use threadhold::engine::prompt::item::{Approval, Item, Tool};
 use threadhold::engine::prompt::pins::Pinned;
-use threadhold::engine::prompt::request::{Answer, StopReason};
-use threadhold::engine::session::effect::Purpose;
+use threadhold::engine::prompt::request::{Answer as Answered, StopReason};
+use threadhold::engine::session::effect::{Answer, Purpose};
 use threadhold::engine::session::input::{
     Command, Compact, Input, ModelCallId, StartTurn, Timer, ToolOutcome,
 };
+use threadhold::engine::session::ledger::LedgerQuery;
 use threadhold::engine::session::settings::{ModelFacts, Settings};
 use threadhold::engine::session::stored::Driver;
 use threadhold::transcript_io::{Entry, Import};
@@ -97,6 +103,11 @@ pub struct Enactment {
 impl Enactment {
     /// Nothing was said yet.
     pub fn new(import: &Import, window: u32, summarizer: Summarizer) -> Self {
+        Self::under(import, Settings::default().policy, window, summarizer)
+    }
+
+    /// The same under this policy.
+    pub fn under(import: &Import, policy: Policy, window: u32, summarizer: Summarizer) -> Self {
         let calls = messages(import).filter_map(|body| match body {
             Body::Assistant { calls, .. } => Some(calls),
             _ => None,
@@ -106,7 +117,7 @@ impl Enactment {
         names.dedup();
         let tools: Vec<Tool> = names.into_iter().map(|name| tool(name, Approval::Allow)).collect();
         let model = ModelFacts { window, ..settings().model };
-        let settings = Settings { model, round_limit: u32::MAX, ..settings() };
+        let settings = Settings { model, policy, round_limit: u32::MAX, ..settings() };
         Self {
             bench: Bench::with(Driver::Sidecar, settings, tools),
             summarizer,
@@ -159,7 +170,7 @@ impl Enactment {
         stop: StopReason,
     ) {
         self.bench.asked.retain(|(asked, ..)| *asked != call);
-        let answer = Answer { parts: Some(parts), calls: Some(calls), stop, usage: None };
+        let answer = Answered { parts: Some(parts), calls: Some(calls), stop, usage: None };
         self.bench.step(Input::ModelDone(call, Ok(answer)));
         self.sum_up();
     }
@@ -210,6 +221,38 @@ impl Enactment {
         self.bench.session.transcript().compactions().len() > before
     }
 
+    /// The ledger of what is out of sight, as a client puts it together from pages.
+    pub fn ledger(&mut self) -> Ledger {
+        let (mut from, mut whole) = (None, Ledger::default());
+        loop {
+            let reply = self.bench.command(Command::Ledger(LedgerQuery { from: from.clone(), limit: 40 }));
+            let Some(Ok(Answer::Ledger(ledger))) = self.bench.reply(reply) else { panic!("no ledger") };
+            let Ledger { files, commands, last_test, todos, decisions, cells, unreadable, images } =
+                ledger.page.entries.clone();
+            whole.files.extend(files);
+            whole.commands.extend(commands);
+            whole.last_test = whole.last_test.or(last_test);
+            whole.todos.extend(todos);
+            whole.decisions.extend(decisions);
+            whole.cells.extend(cells);
+            whole.unreadable.extend(unreadable);
+            whole.images.extend(images);
+            let next = ledger.next.clone();
+            if next.is_none() {
+                return whole;
+            }
+            assert_ne!(next, from, "a page with nothing on it");
+            from = next;
+        }
+    }
+
+    /// What the prompt leaves out, as a client is told of it: messages and why.
+    pub fn cuts(&mut self) -> BTreeSet<(Ordinal, CutReason)> {
+        let reply = self.bench.command(Command::Inspect);
+        let Some(Ok(Answer::Inspected(shown))) = self.bench.reply(reply) else { panic!("no inspection") };
+        shown.cuts.iter().filter_map(|cut| Some((cut.ord?, cut.reason))).collect()
+    }
+
     /// The call of the model that answers the turn.
     fn answering(&self) -> Option<ModelCallId> {
         self.bench.asked.iter().find(|(_, purpose, _)| *purpose == Purpose::Turn).map(|(call, ..)| *call)
@@ -231,7 +274,7 @@ impl Enactment {
                 None => self.bench.step(Input::Expired(Timer::Model(call))),
                 Some((text, calls, stop)) => {
                     self.bench.step(Input::ModelDelta(call, Delta::AppendContent(text)));
-                    let answer = Answer { parts: None, calls: Some(calls), stop, usage: None };
+                    let answer = Answered { parts: None, calls: Some(calls), stop, usage: None };
                     self.bench.step(Input::ModelDone(call, Ok(answer)));
                 }
             }

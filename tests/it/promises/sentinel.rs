@@ -1,12 +1,22 @@
 //! After five compactions in a row, whoever wrote the summaries: what the user said, what was changed, what was run and
-//! how it ended, and what was pinned stand in the prompt, or a report names them. The real transcripts are read here by
-//! the test itself: nothing of the ledger is in what is expected.
+//! how it ended, and what was pinned stand in the prompt, or a report names them: the block what it has room for,
+//! `context/ledger` all of it. The real transcripts are read here by the test itself: nothing of the ledger is in what is
+//! expected.
 
 use super::enact::{Enactment, Summarizer, argument, said};
 use crate::corpus::transcripts;
 use serde_json::json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use threadhold::engine::compact::ledger::CommandLine;
+use threadhold::engine::compact::ledger::outcome::Outcome;
+use threadhold::engine::compact::policy::Policy;
+use threadhold::engine::compact::policy::presets::FOUR_STAGE;
+use threadhold::engine::compact::record::Compaction;
+use threadhold::engine::compact::secrets::masked;
+use threadhold::engine::id::Ordinal;
 use threadhold::engine::message::{Body, Content, ToolCall};
+use threadhold::engine::prompt::CutReason;
+use threadhold::engine::text::one_line;
 use threadhold::engine::transcript::Transcript;
 use threadhold::transcript_io::{Import, import};
 
@@ -21,61 +31,129 @@ pub const FILES: [&str; 6] = [
 
 /// Compactions in a row, at the least.
 const IN_A_ROW: usize = 5;
+/// Bytes of a command's line by which it is known again.
+const KNOWN_BY: usize = 400;
 
 /// promise: P1 P2 P4
 #[test]
 fn p4_after_five_compactions_everything_is_there_or_named_whoever_sums_up() {
     let Some(folder) = transcripts() else { return };
+    let (mut counted, mut named) = (0, 0);
     for file in FILES {
         let import = import(&std::fs::read(folder.join(file)).unwrap(), None).unwrap();
         for summarizer in Summarizer::ALL {
             // The chat replay's tools are not offered here: their schemas would fill any small window.
             for window in [16_000, 32_000] {
                 let name = format!("{file}, {window}, {summarizer:?}");
-                after_five_compactions(&import, window, summarizer, &name);
+                let (counts, names) = after_five_compactions(&import, window, summarizer, &name);
+                (counted, named) = (counted + counts, named + names);
             }
         }
     }
+    assert!(counted > 100 && named > counted, "{counted} were only counted, {named} named");
 }
 
-fn after_five_compactions(import: &Import, window: u32, summarizer: Summarizer, name: &str) {
+/// promise: P2 P4. Whole rounds that were dropped without a summary leave their ledger: in the block as far as it goes, all
+/// of it in the report.
+#[test]
+fn p2_what_whole_dropped_rounds_did_is_named_too() {
+    let Some(folder) = transcripts() else { return };
+    let mut named = 0;
+    // No result is shortened, so that rounds must go.
+    let policy = Policy { shorten_to: (50_000, 50_000), ..FOUR_STAGE };
+    for file in FILES {
+        let import = import(&std::fs::read(folder.join(file)).unwrap(), None).unwrap();
+        let mut session = Enactment::under(&import, policy.clone(), 16_000, Summarizer::SaysNothing);
+        session.live(&import);
+        (0..40).for_each(|turn| sentinel_turn(&mut session, turn));
+        let prompt = asked_for_more(&mut session);
+        let transcript = session.bench.session.transcript();
+        assert!(transcript.compactions().len() >= IN_A_ROW, "{file}");
+        let record = transcript.in_force().unwrap().clone();
+        assert!(record.dropped.is_some(), "{file}: {:?}", record.mode);
+        assert!(record.block.contains("left out without a summary"), "{file}\n{}", record.block);
+        assert!(record.block.contains("\n# Files changed"), "{file}\n{}", record.block);
+        named += everything_is_there_or_named(&mut session, &prompt, file);
+    }
+    assert!(named > 500, "{named} named");
+}
+
+/// How many files and commands the block only counts, and how many the ledger names.
+fn after_five_compactions(
+    import: &Import,
+    window: u32,
+    summarizer: Summarizer,
+    name: &str,
+) -> (usize, usize) {
     let mut session = Enactment::new(import, window, summarizer);
+    let prompt = compacted_in_a_row(&mut session, import, name);
+    let transcript = session.bench.session.transcript();
+    let record = transcript.in_force().unwrap();
+    let all = prompt.join("\n");
+    for ord in &record.reported_users {
+        assert!(is_named(&record.block, ord.0), "{name}: user message {ord} is not named");
+    }
+    let done = Done::of(transcript);
+    let left_out = |heading: &str| stated(&record.block, heading);
+    let files: Vec<&String> = done.changed.keys().filter(|path| !all.contains(*path)).collect();
+    assert!(files.len() <= left_out("# Files changed"), "{name}: changed files {files:?}\n{}", record.block);
+    let commands: Vec<&(String, Option<i32>)> = done.ran.keys().filter(|ran| !shows(&all, ran)).collect();
+    assert!(commands.len() <= left_out("# Commands run"), "{name}: {commands:?}\n{}", record.block);
+    assert_eq!(all.matches("<conversation-summary>").count(), 1, "{name}: one block");
+    assert!(!all.contains("rm -rf /\"}"), "{name}: what a summarizer asked for is nowhere");
+    let only_counted = files.len() + commands.len();
+    (only_counted, everything_is_there_or_named(&mut session, &prompt, name))
+}
+
+/// What the model is sent after a transcript and five compactions.
+fn compacted_in_a_row(session: &mut Enactment, import: &Import, name: &str) -> Vec<String> {
     session.live(import);
     let mut made = 0;
     for turn in 0..20 {
-        sentinel_turn(&mut session, turn);
+        sentinel_turn(session, turn);
         made += usize::from(session.compacts());
         if made >= IN_A_ROW {
             break;
         }
     }
     assert!(made >= IN_A_ROW, "{name}: {made} compactions");
+    asked_for_more(session)
+}
+
+/// What the model is sent for one more request.
+fn asked_for_more(session: &mut Enactment) -> Vec<String> {
     session.asks(vec![Content::Text("What is left to do?".into())]);
-    let prompt: Vec<String> = session.request().iter().map(said).collect();
+    session.request().iter().map(said).collect()
+}
+
+/// User messages and pins stand in the prompt word for word, or `context/inspect` names the message; files that were
+/// changed, and how often, commands and how each ended are in the ledger by name, whatever the block has room for.
+///
+/// How many files and commands these are.
+fn everything_is_there_or_named(session: &mut Enactment, prompt: &[String], name: &str) -> usize {
+    let (ledger, cuts) = (session.ledger(), session.cuts());
     let transcript = session.bench.session.transcript();
-    let record = transcript.in_force().unwrap();
-    let missing = users_missing(transcript, &prompt);
-    let reported: BTreeSet<u32> = record.reported_users.iter().map(|ord| ord.0).collect();
-    assert_eq!(
-        missing.difference(&reported).collect::<Vec<_>>(),
-        Vec::<&u32>::new(),
-        "{name}: user messages"
-    );
-    let all = prompt.join("\n");
-    for ord in &reported {
-        assert!(is_named(&record.block, *ord), "{name}: user message {ord} is not named");
+    for ord in users_missing(transcript, prompt) {
+        assert!(cuts.contains(&(Ordinal(ord), CutReason::UserMessage)), "{name}: user message {ord}");
     }
-    let done = Done::of(transcript);
-    let left_out = |heading: &str| stated(&record.block, heading);
-    let files: Vec<&String> = done.changed.iter().filter(|path| !all.contains(*path)).collect();
-    assert!(files.len() <= left_out("# Files changed"), "{name}: changed files {files:?}\n{}", record.block);
-    let commands: Vec<&(String, Option<i32>)> = done.ran.iter().filter(|ran| !shows(&all, ran)).collect();
-    assert!(commands.len() <= left_out("# Commands run"), "{name}: {commands:?}\n{}", record.block);
-    assert_eq!(all.matches("<conversation-summary>").count(), 1, "{name}: one block");
     for pin in &session.pinned {
         assert_eq!(prompt.iter().filter(|text| *text == pin).count(), 1, "{name}: {pin}");
     }
-    assert!(!all.contains("rm -rf /\"}"), "{name}: what a summarizer asked for is nowhere");
+    let done = Done::of(transcript);
+    for (path, times) in &done.changed {
+        let files: Vec<u32> =
+            ledger.files.iter().filter(|file| file.path == masked(path)).map(|file| file.changed).collect();
+        assert_eq!(files, [*times], "{name}: {path}");
+    }
+    for ((command, exit), times) in &done.ran {
+        let command = masked(&one_line(command, KNOWN_BY));
+        let is_it = |line: &&CommandLine| {
+            line.command == command && exit.is_none_or(|code| line.outcome == Outcome::Exit(code))
+        };
+        let ran: u32 = ledger.commands.iter().filter(is_it).map(|line| line.times).sum();
+        assert!(ran >= *times, "{name}: {command:?}, {exit:?}: {ran} of {times} times");
+    }
+    done.changed.len() + done.ran.len()
 }
 
 /// A turn in which a file is changed and a command fails in its own way.
@@ -122,21 +200,25 @@ fn is_named(block: &str, ord: u32) -> bool {
 fn stated(block: &str, heading: &str) -> usize {
     let line = block.lines().find(|line| line.starts_with(heading)).unwrap_or_default();
     let (before, _) = line.split_once(" left out").unwrap_or_default();
-    before.rsplit('(').next().and_then(|number| number.parse().ok()).unwrap_or_default()
+    let of_some = before.rsplit('(').next().and_then(|number| number.parse().ok());
+    // A list of which nothing has room is counted at the block's end.
+    let whole = format!("{}: ", heading.trim_start_matches("# "));
+    let of_all = block.lines().flat_map(|line| line.split(" · ")).find_map(|part| part.strip_prefix(&whole));
+    of_some.or_else(|| of_all.and_then(|number| number.parse().ok())).unwrap_or_default()
 }
 
-/// What a transcript says that was done, read without the ledger.
+/// What a transcript says that was done in all that is out of sight, and how often, read without the ledger.
 #[derive(Default)]
 struct Done {
-    changed: BTreeSet<String>,
-    ran: BTreeSet<(String, Option<i32>)>,
+    changed: BTreeMap<String, u32>,
+    ran: BTreeMap<(String, Option<i32>), u32>,
 }
 
 impl Done {
     fn of(transcript: &Transcript) -> Self {
         let mut done = Self::default();
-        let last = transcript.in_force().and_then(|record| record.covers).map_or(0, |span| span.to.0);
-        for round in transcript.rounds().iter().take_while(|round| round.assistant.0 <= last) {
+        let resume = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
+        for round in transcript.rounds().iter().take_while(|round| round.assistant < resume) {
             let Some(Body::Assistant { calls, .. }) = transcript.message(round.assistant).map(|m| &m.body)
             else {
                 continue;
@@ -154,12 +236,12 @@ impl Done {
                     && changes
                     && !failed
                 {
-                    done.changed.insert(path);
+                    *done.changed.entry(path).or_default() += 1;
                 }
                 if let Some(command) = argument(call, &["command"])
                     && name.contains("bash")
                 {
-                    done.ran.insert((command, result.and_then(|result| result.exit_code)));
+                    *done.ran.entry((command, result.and_then(|result| result.exit_code))).or_default() += 1;
                 }
             }
         }

@@ -293,7 +293,10 @@ fn a_preview_says_what_would_be_done_and_does_nothing() {
     let Ok(Answer::Previewed(again)) = preview(&mut bench, redo) else { panic!("no preview") };
     assert_eq!(again.record.block, record.block, "from the originals");
     let small = preview(&mut talked(8000, 10), Compact::default());
-    assert!(matches!(small, Ok(Answer::Compacted(Err(why))) if why.contains("nothing would be gained")));
+    assert!(
+        matches!(&small, Ok(Answer::Compacted(Err(why))) if why.contains("nothing would be gained")),
+        "{small:?}"
+    );
 }
 
 /// rows: V9

@@ -13,12 +13,13 @@ use threadhold::engine::prompt::pins::Pinned;
 use threadhold::engine::prompt::request::{Answer as Answered, Failure, Overflow, StopReason};
 use threadhold::engine::scope::Scope;
 use threadhold::engine::search::{Query, Words};
-use threadhold::engine::session::effect::Purpose;
+use threadhold::engine::session::effect::{Answer, Purpose};
 use threadhold::engine::session::history_turn::HistoryTurn;
 use threadhold::engine::session::input::{
     self, Command, Compact, Configure, Decision, GivenPrefix, Input, ModelCallId, Open, Render, ReplyTo,
     Restore, Review, StartTurn, Summarize, ToolOutcome,
 };
+use threadhold::engine::session::ledger::LedgerQuery;
 use threadhold::engine::session::queue::Work;
 use threadhold::engine::session::recall::Recall;
 use threadhold::engine::session::settings::ModelFacts;
@@ -111,6 +112,7 @@ impl Model {
                     0 => Some(Review::Accept),
                     1 => Some(Review::Edit("my own words".into())),
                     2 => Some(Review::Refuse),
+                    3 => Some(Review::Unusable("it cannot be read".into())),
                     _ => None,
                 };
                 match self.bench.session.state() {
@@ -270,6 +272,13 @@ impl Model {
                 let id = self.nth_message(nth);
                 let reference = id.map_or_else(|| "nobody".to_owned(), |id| id.as_str().to_owned());
                 Command::Recall(Recall { reference, offset: 0, limit: 100 })
+            }
+            Happening::AsksForLedger(limit) => {
+                let newest = self.bench.replies.iter().rev().find_map(|(_, reply)| match reply {
+                    Ok(Answer::Ledger(ledger)) => Some(ledger.next.clone()),
+                    _ => None,
+                });
+                Command::Ledger(LedgerQuery { from: newest.flatten(), limit: limit.into() })
             }
             Happening::Searches => Command::Search(searched()),
             Happening::Subscribes(n) => {

@@ -52,6 +52,8 @@ pub enum Happening {
     Unpins(u8),
     Inspects,
     Recalls(u8),
+    /// So many entries of the ledger, from the next page on where there is one.
+    AsksForLedger(u8),
     Searches,
     Subscribes(u8),
     Abandons,
@@ -324,6 +326,7 @@ fn command() -> BoxedStrategy<Happening> {
         1 => any::<u8>().prop_map(Happening::Unpins),
         1 => Just(Happening::Inspects),
         1 => any::<u8>().prop_map(Happening::Recalls),
+        1 => (1u8..4).prop_map(Happening::AsksForLedger),
         1 => Just(Happening::Searches),
         1 => (0u8..5).prop_map(Happening::Subscribes),
         1 => Just(Happening::Abandons),
@@ -347,7 +350,7 @@ pub fn happening() -> BoxedStrategy<Happening> {
             .prop_map(|(calls, stop)| Happening::Answers(calls, stop)),
         1 => Just(Happening::Fails),
         1 => prop::option::of(1000u16..3000).prop_map(Happening::Overflows),
-        2 => (0u8..4).prop_map(Happening::Reviews),
+        2 => (0u8..5).prop_map(Happening::Reviews),
         1 => any::<u8>().prop_map(Happening::Late),
         8 => (any::<u8>(), tool(), size()).prop_map(|(nth, tool, size)| Happening::ToolDoes(nth, tool, size)),
         4 => (any::<u8>(), decided(), any::<bool>(), prop::bool::weighted(0.3))

@@ -16,6 +16,7 @@ use threadhold::engine::session::event::EventBody;
 use threadhold::engine::session::input::{
     At, Command, Compact, Configure, Decision, Input, Open, Render, Restore, StartTurn, ToolOutcome,
 };
+use threadhold::engine::session::ledger::LedgerQuery;
 use threadhold::engine::session::queue::Accepted;
 use threadhold::engine::session::recall::Recall;
 use threadhold::engine::session::state::{State, StateName};
@@ -252,6 +253,7 @@ fn command(model: &mut Model, name: CommandName) -> Command {
             let reference = messages[0].id.as_str().to_owned();
             Command::Recall(Recall { reference, offset: 0, limit: 100 })
         }
+        CommandName::Ledger => Command::Ledger(LedgerQuery { from: None, limit: 10 }),
         CommandName::Search => Command::Search(super::drive::searched()),
         CommandName::Subscribe => Command::Subscribe { since: None },
         CommandName::Open => Command::Open(Box::<Open>::default()),

@@ -17,7 +17,7 @@ use threadhold::engine::session::stored::Driver;
 use threadhold::engine::settings::PerMille;
 
 /// A session of our own loop under this policy, in which nothing but an overflow starts a compaction unless it says so.
-fn bench(change: impl FnOnce(&mut Policy)) -> Bench {
+pub(super) fn bench(change: impl FnOnce(&mut Policy)) -> Bench {
     let mut settings = settings();
     settings.policy.limit_history = Stage::Off;
     settings.policy.triggers.pre_turn = None;
@@ -26,18 +26,18 @@ fn bench(change: impl FnOnce(&mut Policy)) -> Bench {
     Bench::with(Driver::Sidecar, settings, vec![tool("read", Approval::Allow)])
 }
 
-fn asked(bench: &Bench, purpose: Purpose) -> Vec<ModelCallId> {
+pub(super) fn asked(bench: &Bench, purpose: Purpose) -> Vec<ModelCallId> {
     bench.asked.iter().filter(|ask| ask.1 == purpose).map(|ask| ask.0).collect()
 }
 
 /// The model that is asked for this is done.
-fn done(bench: &mut Bench, purpose: Purpose, outcome: Result<Answer, Failure>) {
+pub(super) fn done(bench: &mut Bench, purpose: Purpose, outcome: Result<Answer, Failure>) {
     let [call] = asked(bench, purpose)[..] else { panic!("asked for: {:?}", bench.asked) };
     bench.asked.retain(|ask| ask.0 != call);
     bench.step(Input::ModelDone(call, outcome));
 }
 
-fn said(text: &str, calls: &[&str], used: Option<u32>) -> Answer {
+pub(super) fn said(text: &str, calls: &[&str], used: Option<u32>) -> Answer {
     let call = |(n, id): (usize, &&str)| ToolCall::new(&format!("{id}{n}"), "read", "{}");
     Answer {
         parts: Some(vec![threadhold::engine::message::AssistantPart::Text(text.into())]),
@@ -48,27 +48,27 @@ fn said(text: &str, calls: &[&str], used: Option<u32>) -> Answer {
 }
 
 /// A turn of one answer.
-fn turn(bench: &mut Bench, request: &str, answer: &str) {
+pub(super) fn turn(bench: &mut Bench, request: &str, answer: &str) {
     bench.asks(request);
     done(bench, Purpose::Turn, Ok(said(answer, &[], None)));
 }
 
 /// A round of one call, whose result has this size.
-fn round(bench: &mut Bench, id: &str, size: u16, used: Option<u32>) {
+pub(super) fn round(bench: &mut Bench, id: &str, size: u16, used: Option<u32>) {
     done(bench, Purpose::Turn, Ok(said("on", &[id], used)));
     bench.tool_answers(&text(size));
 }
 
-fn sums_up(bench: &mut Bench) {
+pub(super) fn sums_up(bench: &mut Bench) {
     done(bench, Purpose::Summary, Ok(said(SUMMARY, &[], None)));
 }
 
-fn records(bench: &Bench) -> &[Compaction] {
+pub(super) fn records(bench: &Bench) -> &[Compaction] {
     bench.session.transcript().compactions()
 }
 
 /// What was told since the nth event, in words.
-fn told(bench: &Bench, from: usize) -> Vec<String> {
+pub(super) fn told(bench: &Bench, from: usize) -> Vec<String> {
     let words = bench.events.iter().skip(from).filter_map(|(_, body)| match body {
         EventBody::CompactionUpdated(update) => Some(format!("{:?} {:?}", update.phase, update.trigger)),
         EventBody::StreamStarted { .. } => Some("streamStarted".to_owned()),
@@ -77,7 +77,7 @@ fn told(bench: &Bench, from: usize) -> Vec<String> {
     words.collect()
 }
 
-fn fails(bench: &mut Bench, purpose: Purpose) {
+pub(super) fn fails(bench: &mut Bench, purpose: Purpose) {
     done(bench, purpose, Err("out of order".into()));
 }
 
@@ -219,7 +219,7 @@ fn a_turn_near_its_windows_end_is_asked_to_wrap_up_and_ends_after_two_more_round
     assert_eq!(limited.session.state().name(), StateName::WaitingUserInput);
 }
 
-fn overflow(limit: Option<u32>, needed: Option<u32>) -> Result<Answer, Failure> {
+pub(super) fn overflow(limit: Option<u32>, needed: Option<u32>) -> Result<Answer, Failure> {
     Err(Failure { why: "too large".into(), overflow: Some(Overflow { limit, needed }) })
 }
 

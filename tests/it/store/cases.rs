@@ -289,6 +289,7 @@ pub fn compaction(id: &str, to: u32) -> Compaction {
         excluded: [Ordinal(12)].into(),
         tokens_before: 100,
         tokens_after: 50,
+        target: Some(60),
         estimator: "chars/4".into(),
         trigger: Trigger::BudgetExceeded,
         mode_requested: ModeRequested::Auto,

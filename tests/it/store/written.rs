@@ -3,6 +3,7 @@
 
 use super::cases::{Folder, compaction, enqueue, head, key, message, session, step, user};
 use rusqlite::Connection;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -71,6 +72,53 @@ fn what_a_commit_writes_does_not_grow_with_the_session() {
     assert!(late <= early + page, "{early} bytes at 10 messages, {late} at 1,000");
     // Also where pages are split, in the most trees at once that a step touches.
     assert!(most_early.max(most_late) <= 64 * 1024, "{most_early} and {most_late} bytes at most");
+}
+
+/// However large a message is, its commit writes 64 KiB and eight times its bytes at most. Its place in the index, which
+/// the next search fills in, and a change of both stay within the same in the mean: parts of an index are merged by and by,
+/// and what was merged is wiped when the last of it is done.
+#[test]
+fn what_is_written_for_a_message_is_bounded_by_its_bytes_index_included() {
+    // Words as code and prose have them: many, most of them more than once.
+    let text = |bytes: usize, seed: u64| {
+        let mut text = format!("seed{seed} ");
+        for n in seed.. {
+            if text.len() >= bytes {
+                break;
+            }
+            text.push_str(&format!("part{}_of_{} ", n.wrapping_mul(n) % 997, n % 61));
+        }
+        text
+    };
+    let folder = Folder::new();
+    let mut store = folder.open();
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    // The session's own beginning, its tools and its system text, is no part of a message.
+    store.commit(&session("s"), fence, &one(0)).unwrap();
+    let mut all: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
+    for (ord, bytes) in (1..).zip([10, 1_000, 20_000, 100_000, 600_000].repeat(6)) {
+        let said = |rev: u32| {
+            let mut message = message(ord, Body::result("call", &text(bytes, u64::from(ord * 2 + rev))));
+            message.rev = rev;
+            Write::Message { turn: ord / 2, message: Arc::new(message) }
+        };
+        let most = 64 * 1024 + 8 * bytes as u64;
+        let mut new = one(ord);
+        new.retain(|write| !matches!(write, Write::Message { .. }));
+        new.push(said(0));
+        let alone = written(&folder, &mut store, fence, &new);
+        assert!(alone <= most, "{bytes} bytes: {alone}, where {most} are allowed");
+        while count(&folder, "SELECT indexed, 0 FROM chat_activity").0 <= u64::from(ord) {
+            store.search(&session("s"), &words("part7_of_3")).unwrap();
+        }
+        let with_index = fs::metadata(folder.0.join("threadhold.db-wal")).unwrap().len();
+        let again = written(&folder, &mut store, fence, &[said(1)]);
+        all.entry(bytes).or_default().extend([with_index, again]);
+    }
+    for (bytes, written) in all {
+        let mean = written.iter().sum::<u64>() / written.len() as u64;
+        assert!(mean <= 64 * 1024 + 8 * bytes as u64, "{bytes} bytes: {mean} in the mean of {written:?}");
+    }
 }
 
 /// A step as a queue makes them: a command is accepted under a key, another one is taken out, an early message is

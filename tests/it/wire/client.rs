@@ -170,6 +170,7 @@ impl Client {
         command
             .args(&start.arguments)
             .env("THREADHOLD_CONFIG", "")
+            .env_remove("THREADHOLD_CORPUS")
             .envs(start.variables)
             .stderr(Stdio::piped());
         start.missing.iter().for_each(|name| {

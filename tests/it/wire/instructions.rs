@@ -6,6 +6,8 @@ use super::script::{Editor, Folder, prose};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
+use threadhold::engine::tokens::TokenCount;
+use threadhold::tokenizer::O200k;
 
 struct Ground {
     folder: Folder,
@@ -214,10 +216,19 @@ fn a_file_that_means_harm_is_left_out_and_named() {
     assert!(text.contains("## tag.md"));
 
     // Nor are they ever what a small window has no room for.
-    let small = json!({ "model": { "window": 4000 }, "instructionFiles": ["huge.md"] });
-    editor.call(
-        "session/open",
-        json!({ "workspaceFolder": ground.at(""), "sessionId": "t", "settings": small }),
-    );
-    assert!(system(&asked(&mut editor, "t", "Go.")).contains("[2000 of 40007 bytes; the rest is left out]"));
+    ground.write("short.md", "x y z w ".repeat(1000));
+    for (session, name, window) in [("t", "huge.md", 4000), ("u", "short.md", 16_000)] {
+        let small = json!({ "model": { "window": window }, "instructionFiles": [name] });
+        editor.call(
+            "session/open",
+            json!({ "workspaceFolder": ground.at(""), "sessionId": session, "settings": small }),
+        );
+        let messages = asked(&mut editor, session, "Go.");
+        assert!(system(&messages).contains("bytes; the rest is left out]"), "{name}");
+        let parts = messages[0]["parts"].as_array().expect("a list");
+        let tokens: u32 =
+            parts.iter().map(|part| O200k.count(part["text"].as_str().unwrap_or_default())).sum();
+        // With the heading and the note; and not much less than there is room for.
+        assert!((window / 8 * 9 / 10..window / 8 + 100).contains(&tokens), "{name}: {tokens}");
+    }
 }

@@ -108,6 +108,49 @@ fn p7_every_cut_of_every_prompt_is_recalled_byte_for_byte() {
     assert_eq!(&recalled(&mut editor, &fork, id).0, text);
 }
 
+/// All pages of a session's ledger.
+fn ledger(editor: &mut Editor) -> Vec<Value> {
+    let mut cursor = Value::Null;
+    let mut pages = Vec::new();
+    loop {
+        let params = json!({ "sessionId": "s", "limit": 3, "cursor": cursor });
+        let page = editor.call("context/ledger", params);
+        cursor = page["nextCursor"].clone();
+        pages.push(page);
+        if cursor.is_null() {
+            return pages;
+        }
+    }
+}
+
+/// The fixture `ledger.jsonl` shows each list; here is what outlives a process, and what leads from a name to the words.
+#[test]
+fn p7_the_ledger_names_what_is_out_of_sight_in_every_process_and_leads_to_it() {
+    let folder = Folder::new("losses-ledger");
+    let mut editor = Editor::start(&folder, settings(6_000));
+    editor.open("s", None);
+    let ids: Vec<String> = (0..12).map(|n| format!("c{n}")).collect();
+    editor.answers.extend(ids.iter().map(|id| calls("I look.", [&**id])));
+    editor.turn(json!({ "sessionId": "s", "content": "Look at all of them." }));
+    editor.call("context/compact", json!({ "sessionId": "s" }));
+    let pages = ledger(&mut editor);
+    let files: Vec<&Value> = pages.iter().flat_map(|page| page["files"].as_array().unwrap()).collect();
+    assert!(pages.len() > 1 && files.len() > 3, "{pages:?}");
+    let out_of_sight = pages[0]["toOrd"].as_u64().expect("something is out of sight");
+    // The request, then an answer and a result in turn.
+    let expected: Vec<String> =
+        (0..12).rev().filter(|n| n * 2 < out_of_sight).map(|n| format!("src/c{n}.rs")).collect();
+    assert_eq!(files.iter().map(|file| file["path"].as_str().unwrap()).collect::<Vec<_>>(), expected);
+    for file in files {
+        let (said, _) = recalled(&mut editor, "s", file["messageId"].as_str().expect("a message"));
+        assert!(said.contains(file["path"].as_str().expect("a path")), "{file}: {said}");
+    }
+    editor.kill();
+    let mut editor = Editor::start(&folder, settings(6_000));
+    editor.open("s", None);
+    assert_eq!(ledger(&mut editor), pages);
+}
+
 #[test]
 fn a_section_that_is_over_its_ceiling_is_recalled_too() {
     let folder = Folder::new("losses-section");

@@ -1,6 +1,8 @@
 //! Settings from every place that has a say: which one wins, who is named for a value, what a file may say, and what
 //! becomes of one that changes.
 
+mod given;
+
 use super::client::{Client, Start, Wire};
 use super::script::{Editor, Folder, calls, prose};
 use serde_json::{Value, json};
@@ -140,7 +142,8 @@ fn a_policy_is_named_for_what_it_changes() {
     let mut client = ground.start().start();
     client.initialize(ground.hello(json!({})));
     let settings = ground.open(&mut client, "t", json!({}))["settings"].take();
-    assert_eq!((&settings["policy"], &settings["mostFailures"]), (&json!("mine"), &json!(5)));
+    let mine = json!(ground.at("code/.threadhold/mine.toml"));
+    assert_eq!((&settings["policy"], &settings["mostFailures"]), (&mine, &json!(5)));
     assert_eq!(in_force(&mut client, "t", "mostFailures")["source"], "policy");
     write(&ground.at("code/.threadhold/yours.toml"), "password = \"sk-planted-0x5ec2e7\"\n");
     write(&ground.workspaces_file(), "policy = \"yours.toml\"\nroundLimit = 9\n");
@@ -150,7 +153,7 @@ fn a_policy_is_named_for_what_it_changes() {
     );
     assert!(!said.contains("0x5ec2e7"), "{said}");
     wait_round_limit(&mut client, 9);
-    assert_eq!(in_force(&mut client, "t", "policy")["value"], "mine");
+    assert_eq!(in_force(&mut client, "t", "policy")["value"], mine);
 }
 
 /// What a setting says of the model's part stands in the system text of the next prompt.

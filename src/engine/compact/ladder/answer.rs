@@ -1,9 +1,9 @@
 //! What a model's answer is worth: the next piece, the one request to shorten, a record, the next rung. And a summary
 //! that was made ahead of time, until it is needed.
 
-use super::asking::{after_full, ask_piece, ask_shorter};
+use super::asking::{after_full, ask_model, ask_piece, ask_shorter};
 use super::last::without_model;
-use super::{Outcome, Prepared, Reach, Rung, Step, Waiting};
+use super::{Outcome, Prepared, Reach, Rung, Step, Waiting, Way};
 use crate::engine::compact::accept::{Refusal, accept};
 use crate::engine::compact::compose::{Desk, Ingredients};
 use crate::engine::compact::record::{Compaction, Fallback, Mode};
@@ -42,7 +42,8 @@ impl Waiting {
         self.is_shortening
     }
 
-    /// What was prepared beside a running turn is needed now: it goes down the whole ladder, or as far as a model goes.
+    /// What was prepared beside a running turn is needed now, for room or for a trigger that need not be obeyed. Where no
+    /// summary comes of it, the ladder goes on with what the session holds by then.
     pub fn needed(mut self, must_fit: bool) -> Self {
         self.way.reach = if must_fit { Reach::Whole } else { Reach::Model };
         self
@@ -83,11 +84,11 @@ impl Waiting {
             }
             (Err(reason), Rung::Full) => {
                 way.fell(Mode::Full, reason);
-                after_full(desk, way)
+                after_full(desk, way.caught_up(desk))
             }
             (Err(reason), Rung::Simple(_)) => {
                 way.fell(Mode::Simple, reason);
-                without_model(desk, way)
+                without_model(desk, way.caught_up(desk))
             }
         }
     }
@@ -104,8 +105,26 @@ fn covered_tokens(desk: Desk<'_>, slice: Slice) -> u32 {
     raw + previous.map_or(0, |record| record.block_tokens)
 }
 
+impl Way {
+    /// Whether it was begun ahead of time, and is needed now.
+    fn is_behind(&self) -> bool {
+        self.is_ahead && self.reach != Reach::Beside
+    }
+
+    /// The same for what the session holds now, where it was begun ahead of time and is needed now.
+    fn caught_up(mut self, desk: Desk<'_>) -> Self {
+        if self.is_behind() {
+            self.slice = slice::slice(desk.source, desk.policy).unwrap_or(self.slice);
+            self.is_ahead = false;
+            self.was_shortened = false;
+        }
+        self
+    }
+}
+
 impl Prepared {
-    /// It is here: kept where it was made ahead of time, else applied, else the next rung.
+    /// It is here: kept where it was made ahead of time, else applied, else the next rung. A summary of what was there
+    /// earlier that leaves too much raw is no reason to do without one: then a model sums up what there is now.
     fn arrived(self, desk: Desk<'_>) -> Step {
         if self.way.reach == Reach::Beside {
             return Step::Prepared(Box::new(self));
@@ -115,7 +134,10 @@ impl Prepared {
             None => {
                 let mut way = self.way;
                 way.fell(self.mode, "the summary does not reach the target");
-                without_model(desk, way)
+                match way.is_behind() {
+                    true => ask_model(desk, way.caught_up(desk)),
+                    false => without_model(desk, way),
+                }
             }
         }
     }
@@ -133,12 +155,10 @@ impl Prepared {
 
     fn record(&self, desk: Desk<'_>) -> Option<Compaction> {
         let with = Ingredients { narrative: Some(self.narrative.clone()), ..Ingredients::default() };
-        let mut record = desk.with_block(self.mode, self.way.slice, &with)?;
-        // What came while it was made counts, too: else the next compaction would be near (promise P3).
-        let newest = slice::slice(desk.source, desk.policy).ok();
-        if newest.is_some_and(|slice| record.tokens_after > desk.target(slice, &with)) {
-            return None;
-        }
+        // What came since counts, too: else the next compaction would be near (promise P3). It takes the tail's place.
+        let told = self.way.slice.through;
+        let now = slice::slice(desk.source, desk.policy).ok().filter(|now| now.through >= told);
+        let mut record = desk.with_block_until(self.mode, now.unwrap_or(self.way.slice), told, &with)?;
         record.model = Some(self.model.clone());
         record.input_truncated = self.input_truncated;
         record.fallbacks.clone_from(&self.way.fallbacks);

@@ -17,9 +17,20 @@ use crate::engine::tokens::{PER_MESSAGE, TokenCount};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+/// Pieces of a conversation that a model is asked to sum up one after the other: each is a call that the user waits for.
+const MOST_PIECES: usize = 16;
+
+/// The first rung that asks a model.
+pub(super) fn ask_model(desk: Desk<'_>, way: Way) -> Step {
+    match desk.policy.summary_mode {
+        ModeRequested::Simple => ask_simple(desk, way),
+        ModeRequested::Auto | ModeRequested::Full => ask_full(desk, way),
+    }
+}
+
 /// Rung 1: the conversation as it was sent, up to the slice's end, and one instruction. The request extends the live
 /// prefix, so a provider's cache serves it. Where that is over the limit by itself, rung 2.
-pub(super) fn ask_full(desk: Desk<'_>, mut way: Way) -> Step {
+fn ask_full(desk: Desk<'_>, mut way: Way) -> Step {
     let slice = way.slice;
     let live = prompt::draft(desk.source, desk.source.transcript.in_force());
     let is_later = |item: &Item| {
@@ -57,7 +68,7 @@ pub(super) fn after_full(desk: Desk<'_>, way: Way) -> Step {
 }
 
 /// Rung 2: a text transcript of what is not covered yet, in pieces that fit, each with the narrative so far, uncut.
-pub(super) fn ask_simple(desk: Desk<'_>, way: Way) -> Step {
+fn ask_simple(desk: Desk<'_>, mut way: Way) -> Step {
     let slice = way.slice;
     let transcript = desk.source.transcript;
     let previous = transcript.in_force();
@@ -85,6 +96,11 @@ pub(super) fn ask_simple(desk: Desk<'_>, way: Way) -> Step {
         }
     }
     pieces.push_back(piece);
+    if pieces.len() > MOST_PIECES {
+        let reason = format!("the conversation has {} pieces, and {MOST_PIECES} are summed up", pieces.len());
+        way.fell(Mode::Simple, reason);
+        return without_model(desk, way);
+    }
     let narrative = previous.and_then(|record| record.narrative.clone());
     ask_piece(desk, way, pieces, narrative.as_deref(), truncated)
 }

@@ -1,9 +1,9 @@
 //! Rungs 3, 4 and 5, which need no model: ledger and identifiers alone, whole rounds dropped, the newest results
 //! shortened, and the sizes of what cannot be given up.
 
-use super::{CannotFit, Reach, Step, Way, fallback};
+use super::{CannotFit, NOTHING_GAINED, Reach, Step, Way, fallback};
 use crate::engine::compact::compose::{Desk, Ingredients};
-use crate::engine::compact::plan;
+use crate::engine::compact::plan::{self, Aim};
 use crate::engine::compact::record::{Action, Compaction, Fallback, Mode, Strength};
 use crate::engine::compact::slice::{self, NothingToSummarize, Slice};
 use crate::engine::id::Ordinal;
@@ -36,6 +36,11 @@ pub(super) fn without_model(desk: Desk<'_>, mut way: Way) -> Step {
     if let Some(record) = record {
         return accepted(record, way.fallbacks);
     }
+    if desk.aim == Aim::Summary {
+        // The prompt fits: nothing is dropped from it.
+        way.fell(Mode::Ledger, NOTHING_GAINED);
+        return Step::Refused(way.fallbacks);
+    }
     way.fell(Mode::Ledger, "does not reach the target");
     by_dropping(desk, way)
 }
@@ -53,8 +58,8 @@ pub(super) fn by_dropping(desk: Desk<'_>, way: Way) -> Step {
 pub(super) fn without_slice(desk: Desk<'_>, nothing: NothingToSummarize, reach: Reach) -> Step {
     let fallbacks = vec![fallback(Mode::Ledger, nothing.reason())];
     match reach {
-        Reach::Whole => last_steps(desk, fallbacks),
-        Reach::Model | Reach::Beside => Step::Refused(fallbacks),
+        Reach::Whole if desk.aim == Aim::Room => last_steps(desk, fallbacks),
+        Reach::Whole | Reach::Model | Reach::Beside => Step::Refused(fallbacks),
     }
 }
 

@@ -13,6 +13,8 @@ const NOTE_BYTES: usize = 120;
 const PATH_BYTES: usize = 200;
 /// Hexadecimal digits of a hash that a line shows.
 const HASH_DIGITS: usize = 12;
+/// Failing tests that a line names.
+const MOST_FAILING: usize = 6;
 /// No line is lighter, in tokens.
 const LEAST_LINE: u32 = 4;
 
@@ -242,11 +244,14 @@ fn command_line(line: &CommandLine) -> String {
 }
 
 fn test_line(run: &TestRun) -> String {
-    let says = match run.says.as_slice() {
-        [] => String::new(),
-        says => format!("; {}", says.join("; ")),
-    };
-    format!("- `{}` → {}{says}", shown(&run.command, COMMAND_BYTES), run.outcome.words())
+    let text = |text: &String| shown(text, COMMAND_BYTES);
+    let failing =
+        run.report.failing.iter().take(MOST_FAILING).map(|name| format!("; failing: {}", text(name)));
+    let more = run.report.failing.len().saturating_sub(MOST_FAILING);
+    let more = (more > 0).then(|| format!("; and {more} more"));
+    let last_lines = run.report.last_lines.iter().map(|line| format!("; {}", text(line)));
+    let says: String = failing.chain(more).chain(last_lines).collect();
+    format!("- `{}` → {}{says}", text(&run.command), run.outcome.words())
 }
 
 fn decision_line(line: &DecisionLine) -> String {

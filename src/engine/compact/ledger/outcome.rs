@@ -1,9 +1,9 @@
 //! How calls ended, and what runs of tests said: read from results by phrases that tools use, which are data. What no
 //! phrase tells stays unknown.
 
-use super::lines::shown;
 use crate::engine::message::{Content, ToolResult};
-use crate::engine::text::{head, tail};
+use crate::engine::text::{head, one_line, tail};
+use std::collections::BTreeSet;
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,12 +86,10 @@ const FAILING: &[(&str, &str)] = &[
     ("✕ ", ""),
     ("× ", ""),
 ];
-/// Failing tests that are named at most.
-const MOST_FAILING: usize = 6;
 /// Lines that are shown of a run that names none.
 const LAST_LINES: usize = 2;
-/// Bytes of a name or a line.
-const LINE_BYTES: usize = 100;
+/// Bytes by which a name or a line is known.
+const LINE_BYTES: usize = 400;
 /// Bytes of an output that are looked through for them.
 const LOOKED_THROUGH: usize = 200_000;
 
@@ -148,34 +146,36 @@ pub fn runs_tests(command: &str) -> bool {
     TEST_RUNNERS.iter().any(|runner| command.contains(runner))
 }
 
-/// What a run of tests said: the names of failing tests where lines of it name some, else its last lines.
-pub fn test_report(result: Option<&ToolResult>) -> Vec<String> {
-    let text = result.map_or("", said);
-    let text = tail(text, LOOKED_THROUGH);
-    let failing = |line: &str| {
-        let line = line.trim();
-        let between =
-            |(start, end): &(&str, &str)| line.strip_prefix(start)?.strip_suffix(end).map(str::to_owned);
-        FAILING.iter().find_map(between).filter(|name| !name.trim().is_empty())
-    };
-    let mut names: Vec<String> = Vec::new();
-    let mut more = 0;
-    for name in text.lines().filter_map(failing) {
-        let name = shown(&name, LINE_BYTES);
-        if names.contains(&name) {
-            continue;
-        }
-        if names.len() < MOST_FAILING { names.push(name) } else { more += 1 }
+/// What a run of tests said.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TestReport {
+    /// The failing tests that lines of it name, each once.
+    pub failing: Vec<String>,
+    /// Its last lines, where no line names a failing test.
+    pub last_lines: Vec<String>,
+}
+
+impl TestReport {
+    /// Reads it from a result.
+    pub fn of(result: Option<&ToolResult>) -> Self {
+        let text = tail(result.map_or("", said), LOOKED_THROUGH);
+        let name = |line: &str| {
+            let line = line.trim();
+            let between = |(start, end): &(&str, &str)| {
+                line.strip_prefix(start)?.strip_suffix(end).map(|name| one_line(name, LINE_BYTES))
+            };
+            FAILING.iter().find_map(between).filter(|name| !name.is_empty())
+        };
+        let mut known = BTreeSet::new();
+        let failing: Vec<String> =
+            text.lines().filter_map(name).filter(|name| known.insert(name.clone())).collect();
+        let says_more = |line: &&str| !line.trim().is_empty() && exit_code(line).is_none();
+        let of_end = if failing.is_empty() { LAST_LINES } else { 0 };
+        let last = text.lines().rev().filter(says_more).take(of_end);
+        let mut last_lines: Vec<String> = last.map(|line| one_line(line, LINE_BYTES)).collect();
+        last_lines.reverse();
+        Self { failing, last_lines }
     }
-    if !names.is_empty() {
-        let last = (more > 0).then(|| format!("and {more} more"));
-        return names.into_iter().map(|name| format!("failing: {name}")).chain(last).collect();
-    }
-    let says_more = |line: &&str| !line.trim().is_empty() && exit_code(line).is_none();
-    let mut lines: Vec<String> =
-        text.lines().rev().filter(says_more).take(LAST_LINES).map(|line| shown(line, LINE_BYTES)).collect();
-    lines.reverse();
-    lines
 }
 
 #[cfg(test)]
@@ -219,21 +219,31 @@ mod tests {
 
     #[test]
     fn a_run_of_tests_names_what_fails_else_its_last_lines() {
+        for (text, failing) in [
+            ("test a::b ... ok\ntest a::c ... FAILED\n\ntest result: FAILED. 1 passed", "a::c"),
+            ("FAILED tests/x.py::test_y - boom", "tests/x.py::test_y - boom"),
+            ("--- FAIL: TestIt (0.00s)", "TestIt (0.00s)"),
+            (" ✕ adds (3 ms)\n ✓ takes\n ✕ adds (3 ms)", "adds (3 ms)"),
+        ] {
+            let expected = TestReport { failing: vec![failing.to_owned()], last_lines: Vec::new() };
+            assert_eq!(TestReport::of(Some(&result(text))), expected, "{text}");
+        }
         for (text, expected) in [
-            (
-                "test a::b ... ok\ntest a::c ... FAILED\n\ntest result: FAILED. 1 passed",
-                vec!["failing: a::c"],
-            ),
-            ("FAILED tests/x.py::test_y - boom", vec!["failing: tests/x.py::test_y - boom"]),
-            ("--- FAIL: TestIt (0.00s)", vec!["failing: TestIt (0.00s)"]),
-            (" ✕ adds (3 ms)\n ✓ takes", vec!["failing: adds (3 ms)"]),
             ("building\n\n12 passed\n\nCommand exited with code 0", vec!["building", "12 passed"]),
             ("", vec![]),
         ] {
-            assert_eq!(test_report(Some(&result(text))), expected, "{text}");
+            let report = TestReport::of(Some(&result(text)));
+            assert_eq!(
+                (report.failing.len(), report.last_lines),
+                (0, expected.into_iter().map(str::to_owned).collect())
+            );
         }
         let many: String = (0..20).map(|n| format!("not ok {n}\n")).collect();
-        let report = test_report(Some(&result(&many)));
-        assert_eq!((report.len(), report.last().map(String::as_str)), (7, Some("and 14 more")));
+        let report = TestReport::of(Some(&result(&many)));
+        assert_eq!(
+            report.failing,
+            (0..20).map(|n| n.to_string()).collect::<Vec<_>>(),
+            "all of them are named"
+        );
     }
 }

@@ -142,7 +142,7 @@ pub const ALL: [Preset; 8] = [
     Preset {
         policy: LAST_MESSAGES,
         aliases: &["manifold"],
-        about: "above 40 messages keeps the newest 12; the summary is a system message",
+        about: "above 40 messages keeps the newest 12, again once minNewTokens are new; the summary is a system message",
     },
     Preset {
         policy: SYSTEM_TAIL,

@@ -1,14 +1,11 @@
-//! A policy as a TOML file: one table of keys, by which it is read, written and explained. What is not said is as in the
-//! policy that it builds on. A key that is not known and a value that is not possible are errors that name both.
+//! A policy as a TOML file: one table of keys, by which it is read, written and explained, and by which settings change a
+//! policy. What is not said is as in the policy that it builds on. A key that is not known and a value that is not possible
+//! are errors that name both. How values and other names are read stands in `values`.
 
 use super::presets::known;
+use super::values::*;
 use super::{Consent, DEFAULT, Policy, Retention, Stage};
-use crate::engine::compact::known_tools::ToolKinds;
 use crate::engine::compact::record::{ModeRequested, Placement};
-use crate::engine::prompt::item::ToolKind;
-use crate::engine::prompt::order::Named;
-use crate::engine::settings::PerMille;
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use thiserror::Error;
@@ -61,10 +58,11 @@ struct Key {
 /// The key that names the policy which a file builds on.
 const BASE: &str = "base";
 const SWITCH: &str = "true or false";
-const SHARE: &str = "a share from 0 to 1 in steps of 0.001";
-const SHARE_OR_OFF: &str = "a share above 0 and up to 1 in steps of 0.001, or \"off\"";
+const SHARE: &str = "a share from 0 to 1";
+const SHARE_ABOVE_0: &str = "a share above 0 and up to 1";
+const SHARE_OR_OFF: &str = "a share above 0 and up to 1, true, or \"off\"";
 const COUNT: &str = "a number from 1 on";
-const COUNT_OR_OFF: &str = "a number from 1 on, or \"off\"";
+const COUNT_OR_OFF: &str = "a number from 1 on, true, or \"off\"";
 const COUNT_OR_AUTO: &str = "a number from 0 on, or \"auto\"";
 const BYTES: &str = "a number from 0 on";
 const ORDER: &str = "names of sections, each of them once in one of the two lists: system, identity, role, \
@@ -76,6 +74,8 @@ const PLACEMENTS: &[(&str, Placement)] = &[
     ("systemPromptTail", Placement::SystemPromptTail),
 ];
 const CONSENTS: &[(&str, Consent)] = &[("auto", Consent::Auto), ("ask", Consent::Ask), ("off", Consent::Off)];
+const SUMMARIZE: &[(&str, bool)] = &[("auto", true), ("off", false)];
+const BREAKPOINTS: &[(&str, bool)] = &[("keep", true), ("strip", false)];
 const MODES: &[(&str, ModeRequested)] =
     &[("auto", ModeRequested::Auto), ("full", ModeRequested::Full), ("simple", ModeRequested::Simple)];
 const STAGES: &[(&str, Stage)] = &[
@@ -98,18 +98,18 @@ const KEYS: &[Key] = &[
         },
     },
     Key {
-        path: "enabled",
-        about: "whether anything is compacted at all",
-        possible: SWITCH,
-        get: |policy| Value::from(policy.enabled),
-        set: |policy, value| set(&mut policy.enabled, value.as_bool()?),
+        path: "summarize",
+        about: "whether anything is compacted at all: auto, or every message verbatim (off)",
+        possible: "\"auto\", \"off\", true or false",
+        get: |policy| word(SUMMARIZE, policy.enabled),
+        set: |policy, value| set(&mut policy.enabled, word_or_switch(SUMMARIZE, value)?),
     },
     Key {
-        path: "consent",
+        path: "compaction",
         about: "who decides about a compaction that nobody asked for: auto, the user (ask), or none is made (off)",
         possible: "\"auto\", \"ask\" or \"off\"",
         get: |policy| word(CONSENTS, policy.consent),
-        set: |policy, value| set(&mut policy.consent, named(CONSENTS, value)?),
+        set: |policy, value| set(&mut policy.consent, word_of(CONSENTS, value)?),
     },
     Key {
         path: "retention",
@@ -124,32 +124,33 @@ const KEYS: &[Key] = &[
         about: "where the block stands: in a user message, in a system message, at the end of the system text",
         possible: "\"userAtBoundary\", \"systemMessage\" or \"systemPromptTail\"",
         get: |policy| word(PLACEMENTS, policy.placement),
-        set: |policy, value| set(&mut policy.placement, named(PLACEMENTS, value)?),
+        set: |policy, value| set(&mut policy.placement, word_of(PLACEMENTS, value)?),
     },
     Key {
         path: "summaryMode",
         about: "which summary a model is asked for",
         possible: "\"auto\", \"full\" or \"simple\"",
         get: |policy| word(MODES, policy.summary_mode),
-        set: |policy, value| set(&mut policy.summary_mode, named(MODES, value)?),
+        set: |policy, value| set(&mut policy.summary_mode, word_of(MODES, value)?),
     },
     Key {
         path: "summaryBreakpoints",
-        about: "whether a request for a full summary carries the prompt's cache breakpoints",
-        possible: SWITCH,
-        get: |policy| Value::from(policy.summary_breakpoints),
-        set: |policy, value| set(&mut policy.summary_breakpoints, value.as_bool()?),
+        about: "whether a request for a full summary carries the prompt's cache breakpoints (keep) or not (strip)",
+        possible: "\"keep\", \"strip\", true or false",
+        get: |policy| word(BREAKPOINTS, policy.summary_breakpoints),
+        set: |policy, value| set(&mut policy.summary_breakpoints, word_or_switch(BREAKPOINTS, value)?),
     },
     Key {
         path: "limitHistory",
         about: "how far results are shortened and rounds dropped before a model is asked",
         possible: "\"off\", \"foldRepeats\", \"shortenResults\" or \"limitHistory\"",
         get: |policy| word(STAGES, policy.limit_history),
-        set: |policy, value| set(&mut policy.limit_history, named(STAGES, value)?),
+        set: |policy, value| set(&mut policy.limit_history, word_of(STAGES, value)?),
     },
     Key {
         path: "minNewTokens",
-        about: "new tokens before a trigger other than an overflow starts another; auto: as between limit and target",
+        about: "new tokens since the last one before a trigger other than an overflow starts another; auto: as between \
+                limit and target; 0: none, so that each trigger is obeyed at once",
         possible: COUNT_OR_AUTO,
         get: |policy| policy.min_new_tokens.map_or(Value::from("auto"), Value::from),
         set: |policy, value| match value.as_str() {
@@ -169,45 +170,45 @@ const KEYS: &[Key] = &[
         about: "share of the limit at which a turn is asked to come to an end",
         possible: SHARE_OR_OFF,
         get: |policy| share_or_off_value(policy.budget_exit),
-        set: |policy, value| set(&mut policy.budget_exit, share_or_off(value)?),
+        set: |policy, value| share_or_off(&mut policy.budget_exit, value, usual::BUDGET_EXIT),
     },
     Key {
         path: "targetRatio",
         about: "share of the room above what must stay that a prompt may fill after a compaction",
-        possible: SHARE,
+        possible: SHARE_ABOVE_0,
         get: |policy| share_value(policy.target_ratio),
-        set: |policy, value| set(&mut policy.target_ratio, share(value)?),
+        set: |policy, value| set(&mut policy.target_ratio, share_above_0(value)?),
     },
     Key {
-        path: "userMessages",
+        path: "userMessageBudget",
         about: "share of the limit for user messages of the covered span, byte for byte",
         possible: SHARE,
         get: |policy| share_value(policy.user_messages),
         set: |policy, value| set(&mut policy.user_messages, share(value)?),
     },
     Key {
-        path: "rawTail",
-        about: "share of the free space for the newest rounds as they are; with shortTail 0, too: none stays",
+        path: "rawTailShare",
+        about: "share of the free space for the newest rounds as they are; with shortTailShare 0, too: none stays",
         possible: SHARE,
         get: |policy| share_value(policy.raw_tail),
         set: |policy, value| set(&mut policy.raw_tail, share(value)?),
     },
     Key {
-        path: "shortTail",
+        path: "shortTailShare",
         about: "share of the free space for older rounds with shortened results",
         possible: SHARE,
         get: |policy| share_value(policy.short_tail),
         set: |policy, value| set(&mut policy.short_tail, share(value)?),
     },
     Key {
-        path: "ledger",
+        path: "ledgerShare",
         about: "share of the free space for the ledger, at most",
         possible: SHARE,
         get: |policy| share_value(policy.ledger),
         set: |policy, value| set(&mut policy.ledger, share(value)?),
     },
     Key {
-        path: "identifiers",
+        path: "identifierShare",
         about: "share of the free space for the identifier index, at most",
         possible: SHARE,
         get: |policy| share_value(policy.identifiers),
@@ -259,18 +260,18 @@ const KEYS: &[Key] = &[
         set: |policy, value| set(&mut policy.triggers.provider_overflow, value.as_bool()?),
     },
     Key {
-        path: "triggers.preTurn",
+        path: "triggers.preTurnTokens",
         about: "share of the limit that a prompt has when a turn begins",
         possible: SHARE_OR_OFF,
         get: |policy| share_or_off_value(policy.triggers.pre_turn),
-        set: |policy, value| set(&mut policy.triggers.pre_turn, share_or_off(value)?),
+        set: |policy, value| share_or_off(&mut policy.triggers.pre_turn, value, usual::PRE_TURN),
     },
     Key {
         path: "triggers.background",
         about: "share of the limit at which a summary is prepared beside the running turn",
         possible: SHARE_OR_OFF,
         get: |policy| share_or_off_value(policy.triggers.background),
-        set: |policy, value| set(&mut policy.triggers.background, share_or_off(value)?),
+        set: |policy, value| share_or_off(&mut policy.triggers.background, value, usual::BACKGROUND),
     },
     Key {
         path: "triggers.modelChanged",
@@ -281,24 +282,24 @@ const KEYS: &[Key] = &[
     },
     Key {
         path: "triggers.userTurns",
-        about: "more user turns than this are shown",
+        about: "more user turns than this are shown, and minNewTokens are new",
         possible: COUNT_OR_OFF,
         get: |policy| count_or_off_value(policy.triggers.user_turns),
-        set: |policy, value| set(&mut policy.triggers.user_turns, count_or_off(value)?),
+        set: |policy, value| count_or_off(&mut policy.triggers.user_turns, value, usual::USER_TURNS),
     },
     Key {
         path: "triggers.messages",
-        about: "more messages than this are shown",
+        about: "more messages than this are shown, and minNewTokens are new",
         possible: COUNT_OR_OFF,
         get: |policy| count_or_off_value(policy.triggers.messages),
-        set: |policy, value| set(&mut policy.triggers.messages, count_or_off(value)?),
+        set: |policy, value| count_or_off(&mut policy.triggers.messages, value, usual::MESSAGES),
     },
     Key {
-        path: "triggers.idleSecs",
+        path: "triggers.idleSeconds",
         about: "seconds without a word",
         possible: COUNT_OR_OFF,
         get: |policy| count_or_off_value(policy.triggers.idle_secs),
-        set: |policy, value| set(&mut policy.triggers.idle_secs, count_or_off(value)?),
+        set: |policy, value| count_or_off(&mut policy.triggers.idle_secs, value, usual::IDLE_SECONDS),
     },
 ];
 
@@ -314,16 +315,18 @@ pub fn read(text: &str) -> Result<Policy, PolicyError> {
         }
     };
     policy.name = "custom".into();
+    let mut each: Vec<(String, &Value)> = Vec::new();
     for (name, value) in table.iter().filter(|(name, _)| *name != BASE) {
         match value {
             Value::Table(inner) if is_table(name) => {
-                inner
-                    .iter()
-                    .try_for_each(|(key, value)| take(&mut policy, &format!("{name}.{key}"), value))?;
+                each.extend(inner.iter().map(|(key, value)| (format!("{name}.{key}"), value)));
             }
-            value => take(&mut policy, name, value)?,
+            value => each.push((name.clone(), value)),
         }
     }
+    // A key wins over another name of it.
+    each.sort_by_key(|(name, _)| own_name(name).is_none());
+    each.iter().try_for_each(|(name, value)| put(&mut policy, name, value))?;
     fits_together(&policy)?;
     Ok(policy)
 }
@@ -347,7 +350,12 @@ fn is_table(name: &str) -> bool {
     KEYS.iter().any(|key| key.path.split_once('.').is_some_and(|(table, _)| table == name))
 }
 
-fn take(policy: &mut Policy, path: &str, value: &Value) -> Result<(), PolicyError> {
+/// Sets what a key says, under any of its names.
+///
+/// # Errors
+/// There is no such key, or it cannot have this value; the error calls it as it was called here.
+pub fn put(policy: &mut Policy, name: &str, value: &Value) -> Result<(), PolicyError> {
+    let path = own_name(name).unwrap_or(name);
     let key = KEYS.iter().find(|key| key.path == path).ok_or_else(|| {
         let table = path.split_once('.').map(|(table, _)| table);
         let beside = |key: &&Key| {
@@ -355,9 +363,14 @@ fn take(policy: &mut Policy, path: &str, value: &Value) -> Result<(), PolicyErro
         };
         let known = KEYS.iter().filter(beside).map(|key| key.path);
         let known: Vec<&str> = known.chain(table.is_none().then_some(BASE)).collect();
-        PolicyError::Key { key: path.to_owned(), known: known.join(", ") }
+        PolicyError::Key { key: name.to_owned(), known: known.join(", ") }
     })?;
-    (key.set)(policy, value).ok_or_else(|| unusable(path, value, key.possible.to_owned()))
+    (key.set)(policy, value).ok_or_else(|| unusable(name, value, key.possible.to_owned()))
+}
+
+/// The keys by their own names, with what each may be.
+pub fn keys() -> impl Iterator<Item = (&'static str, &'static str)> {
+    KEYS.iter().map(|key| (key.path, key.possible))
 }
 
 /// What no key can know by itself.
@@ -391,110 +404,14 @@ fn syntax(text: &str, error: &toml::de::Error) -> PolicyError {
     PolicyError::Syntax { line: before.matches('\n').count() + 1, reason: error.message().to_owned() }
 }
 
-fn set<T>(place: &mut T, value: T) -> Option<()> {
-    *place = value;
-    Some(())
-}
-
-fn word<T: Copy + PartialEq>(table: &[(&'static str, T)], value: T) -> Value {
-    let known = table.iter().find(|(_, known)| *known == value);
-    Value::from(known.map_or("", |(name, _)| name))
-}
-
-fn named<T: Copy>(table: &[(&str, T)], value: &Value) -> Option<T> {
-    let name = value.as_str()?;
-    table.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
-}
-
-fn tool_kinds(value: &Value) -> Option<ToolKinds> {
-    let kinds: BTreeMap<String, ToolKind> = value.clone().try_into().ok()?;
-    Some(Cow::Owned(kinds.into_iter().collect()))
-}
-
-fn share(value: &Value) -> Option<PerMille> {
-    let ratio = value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))?;
-    PerMille::from_ratio(ratio)
-}
-
-fn share_value(share: PerMille) -> Value {
-    Value::from(share.as_ratio())
-}
-
-fn share_or_off(value: &Value) -> Option<Option<PerMille>> {
-    match value.as_str() {
-        Some("off") => Some(None),
-        _ => share(value).filter(|share| *share > PerMille::new(0)).map(Some),
-    }
-}
-
-fn share_or_off_value(share: Option<PerMille>) -> Value {
-    share.map_or(Value::from("off"), share_value)
-}
-
-fn count(value: &Value, least: u32) -> Option<u32> {
-    let number = u32::try_from(value.as_integer()?).ok()?;
-    (number >= least).then_some(number)
-}
-
-fn bytes(value: &Value) -> Option<u32> {
-    // Head and tail are added up.
-    count(value, 0).filter(|bytes| *bytes <= u32::MAX / 2)
-}
-
-fn count_or_off(value: &Value) -> Option<Option<u32>> {
-    match value.as_str() {
-        Some("off") => Some(None),
-        _ => count(value, 1).map(Some),
-    }
-}
-
-fn count_or_off_value(count: Option<u32>) -> Value {
-    count.map_or(Value::from("off"), Value::from)
-}
-
-fn retention(value: &Value) -> Option<Retention> {
-    if value.as_str() == Some("rounds") {
-        return Some(Retention::Rounds);
-    }
-    let table = value.as_table().filter(|table| table.len() == 1)?;
-    let (kind, value) = table.iter().next()?;
-    match kind.as_str() {
-        "userTurns" => Some(Retention::UserTurns(count(value, 1)? as usize)),
-        "messages" => Some(Retention::Messages(count(value, 1)? as usize)),
-        "tokenTail" => {
-            let share = share(value)?;
-            (PerMille::new(0) < share && share < PerMille::new(1000)).then_some(Retention::TokenTail(share))
-        }
-        _ => None,
-    }
-}
-
-fn retention_value(retention: Retention) -> Value {
-    let of = |kind: &str, value: Value| Value::Table(Table::from_iter([(kind.to_owned(), value)]));
-    let many = |number: usize| Value::from(i64::try_from(number).unwrap_or(i64::MAX));
-    match retention {
-        Retention::Rounds => Value::from("rounds"),
-        Retention::UserTurns(turns) => of("userTurns", many(turns)),
-        Retention::Messages(messages) => of("messages", many(messages)),
-        Retention::TokenTail(share) => of("tokenTail", share_value(share)),
-    }
-}
-
-fn names(sections: &[Named]) -> Value {
-    Value::Array(sections.iter().map(|section| Value::from(section.name())).collect())
-}
-
-fn sections(value: &Value) -> Option<Vec<Named>> {
-    let named = |name: &Value| Named::ALL.into_iter().find(|named| Some(named.name()) == name.as_str());
-    value.as_array()?.iter().map(named).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::presets::ALL;
     use super::super::{Triggers, presets};
     use super::*;
+    use crate::engine::prompt::item::ToolKind;
     use crate::engine::prompt::order::Order;
+    use crate::engine::settings::PerMille;
 
     #[test]
     fn every_preset_reads_back_as_it_was() {
@@ -559,13 +476,16 @@ mod tests {
     fn what_cannot_be_is_named_with_what_could() {
         let error = |text: &str| read(text).expect_err(text).to_string();
         for (text, wanted) in [
-            ("targetRatoi = 0.5", "there is no key \"targetRatoi\"; known: name, enabled, "),
+            ("targetRatoi = 0.5", "there is no key \"targetRatoi\"; known: name, summarize, "),
             ("[triggers]\nidle = 5", "there is no key \"triggers.idle\"; known: triggers.providerOverflow, "),
-            ("[trigger]\nidleSecs = 5", "there is no key \"trigger\"; known: "),
-            ("targetRatio = 1.5", "targetRatio = 1.5 cannot be used; possible: a share from 0 to 1"),
-            ("ledger = 0.12345", "ledger = 0.12345 cannot be used; possible: a share from 0 to 1 in steps"),
+            ("[trigger]\nidleSeconds = 5", "there is no key \"trigger\"; known: "),
+            ("targetRatio = 1.5", "targetRatio = 1.5 cannot be used; possible: a share above 0 and up to 1"),
+            ("targetRatio = 0.0", "targetRatio = 0.0 cannot be used; possible: a share above 0 and up to 1"),
             ("ledger = nan", "ledger = nan cannot be used; possible: a share"),
-            ("enabled = \"yes\"", "enabled = \"yes\" cannot be used; possible: true or false"),
+            (
+                "enabled = \"yes\"",
+                "enabled = \"yes\" cannot be used; possible: \"auto\", \"off\", true or false",
+            ),
             ("retention = { userTurns = 0 }", "possible: \"rounds\", { userTurns = a number from 1 on }"),
             ("retention = { userTurns = 3, messages = 4 }", "possible: \"rounds\""),
             (
@@ -583,6 +503,32 @@ mod tests {
             ("a = 1\nb = = 2", "line 2: "),
         ] {
             assert!(error(text).contains(wanted), "{text}: {}", error(text));
+        }
+    }
+    /// Policies of before the names of settings, and the forms that settings have, are taken as well.
+    #[test]
+    fn a_key_has_other_names_and_a_value_other_forms() {
+        for (one, other) in [
+            ("enabled = false", "summarize = \"off\""),
+            ("consent = \"ask\"", "compaction = \"ask\""),
+            ("summaryBreakpoints = false", "summaryBreakpoints = \"strip\""),
+            ("userMessages = 0.1", "userMessageBudget = 0.1"),
+            ("rawTail = 0.1\nshortTail = 0.2", "rawTailShare = 0.1\nshortTailShare = 0.2"),
+            ("ledger = 0.1\nidentifiers = 0.2", "ledgerShare = 0.1\nidentifierShare = 0.2"),
+            ("[triggers]\npreTurn = \"off\"", "[triggers]\npreTurnTokens = false"),
+            ("[triggers]\nidleSecs = 900\nmessages = 40", "[triggers]\nidleSeconds = true\nmessages = true"),
+            ("budgetExit = true", "budgetExit = 0.85"),
+            ("ledger = 0.12345", "ledgerShare = 0.123"),
+            // The own name wins, wherever it stands.
+            ("ledgerShare = 0.3\nledger = 0.1", "ledgerShare = 0.3"),
+            ("ledger = 0.1\nledgerShare = 0.3", "ledgerShare = 0.3"),
+        ] {
+            let policy = read(one);
+            assert_eq!(policy, read(other), "{one}");
+            assert!(
+                policy.is_ok_and(|policy| policy != Policy { name: "custom".into(), ..DEFAULT }),
+                "{one}"
+            );
         }
     }
 }

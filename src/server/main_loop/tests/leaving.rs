@@ -1,6 +1,7 @@
 //! What is asked of a session that is on its way in or out, and what a store's refusal leaves of one.
 
 use super::*;
+use crate::server::inbox::Hello;
 
 fn of(session: &str) -> Value {
     json!({ "sessionId": session })
@@ -152,12 +153,11 @@ fn a_permission_that_is_not_wanted_any_more_is_called_back() {
 #[test]
 fn settings_that_cannot_be_used_are_told_where_no_session_is_open() {
     let mut rig = Rig::new();
-    let bad: Settings = serde_json::from_value(json!({ "policy": "no such policy" })).unwrap();
-    rig.event(Event::Configured(Box::new(bad.clone())));
+    let bad = json!({ "policy": "no such policy" });
+    rig.event(Event::Configured(bad.clone()));
     rig.frame("window/logMessage");
-    let options = json!({ "protocolVersion": 1, "settings": bad });
-    let options = serde_json::from_value(options).unwrap();
-    rig.event(Event::Hello(Box::new(Hello { options, folders: Vec::new() })));
+    let options = serde_json::from_value(json!({ "protocolVersion": 1 })).unwrap();
+    rig.event(Event::Hello(Box::new(Hello { options, settings: bad, folders: Vec::new() })));
     rig.frame("window/logMessage");
     rig.open("s").unwrap();
 }

@@ -1,0 +1,120 @@
+//! Every built-in policy over every transcript, judged by what `replay --json` says and by nothing else: prompts that
+//! begin as the one before (promise P9), compactions that come no sooner than new tokens do (promise P3), and what
+//! `measure` says that they keep. What a prompt holds is the checker's.
+
+use super::{FILES, threadhold, transcripts};
+use serde_json::Value;
+use threadhold::engine::compact::policy::presets::ALL;
+
+/// The session that must keep nine tenths of its prefixes at 32,000.
+const LONG: &str = "pi-large-session.jsonl";
+
+/// A compaction as a line tells it, in tokens.
+#[derive(Debug)]
+struct Compacted {
+    before: u64,
+    after: u64,
+    target: u64,
+    dropped: bool,
+}
+
+impl Compacted {
+    fn of(line: &Value) -> Self {
+        let tokens = |key: &str| line[key].as_u64().unwrap_or_else(|| panic!("{key}: {line}"));
+        let (before, after) = (tokens("tokensBefore"), tokens("tokensAfter"));
+        Self { before, after, target: tokens("target"), dropped: line["mode"] == "dropped" }
+    }
+}
+
+/// Judges one line. `compacts` is false for a policy that never does.
+fn judged(line: &Value, name: &str, compacts: bool) {
+    let limit = line["limit"].as_u64().unwrap();
+    let new = line["messageTokens"].as_u64().unwrap();
+    let made: Vec<Compacted> = line["compactions"].as_array().unwrap().iter().map(Compacted::of).collect();
+    assert_eq!(
+        (&line["prefix"]["shareBetweenBreaks"], &line["overBudget"]),
+        (&1.0.into(), &0.into()),
+        "{name}"
+    );
+    assert_eq!(line["prefix"]["breaks"], made.len(), "{name}: nothing else breaks a prefix here");
+    if !compacts {
+        assert!(made.is_empty(), "{name}");
+        return;
+    }
+    for one in &made {
+        assert!(one.after < one.before && one.after <= one.target && one.target <= limit, "{name}: {one:?}");
+        // Only the last rung may be content with the limit.
+        assert!(one.target < limit || one.dropped, "{name}: {one:?}");
+    }
+    // One by one: the next comes when as much is new as lies between target and limit.
+    for two in made.windows(2) {
+        let came = two[1].before - two[0].after;
+        assert!(came >= limit - two[0].target, "{name}: again after {came} new tokens, {two:?} of {limit}");
+    }
+    // All together, as it was promised.
+    let Some(least) = made.iter().map(|one| limit - one.target).min() else { return };
+    let bound = new.div_ceil(least.max(1)) + 1;
+    assert!(made.len() as u64 <= bound, "{name}: {} compactions, {bound} are allowed", made.len());
+}
+
+/// All transcripts under all policies at one window.
+fn every_preset(window: u32) {
+    let Some(transcripts) = transcripts() else { return };
+    let files = FILES.map(|(name, ..)| transcripts.join(name).display().to_string());
+    for preset in ALL {
+        let policy = &*preset.policy.name;
+        let plain = ["replay", "--json", "--policy", policy, "--window", &window.to_string()];
+        let ran = threadhold(plain.into_iter().chain(files.iter().map(String::as_str)));
+        let lines = ran.lines();
+        assert_eq!(lines.len(), FILES.len(), "{policy}: {}", ran.err);
+        for ((file, ..), line) in FILES.iter().zip(&lines) {
+            let name = format!("{file} at {window} under {policy}");
+            judged(line, &name, preset.policy.enabled);
+            println!(
+                "{name}: {} compactions, {}",
+                line["compactions"].as_array().unwrap().len(),
+                line["prefix"]
+            );
+            if *file == LONG && window == 32_000 {
+                assert!(line["prefix"]["share"].as_f64() >= Some(0.9), "{name}: {}", line["prefix"]);
+                assert!(!preset.policy.enabled || line["prefix"]["breaks"].as_u64() >= Some(5), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn p3_p9_every_preset_at_16_000_compacts_by_what_is_new_and_keeps_its_prefixes() {
+    every_preset(16_000);
+}
+
+#[test]
+fn p3_p9_every_preset_at_32_000_compacts_by_what_is_new_and_keeps_its_prefixes() {
+    every_preset(32_000);
+}
+
+#[test]
+fn p3_p9_every_preset_at_64_000_compacts_by_what_is_new_and_keeps_its_prefixes() {
+    every_preset(64_000);
+}
+
+/// The goals of what is kept without any model, at no more tokens than a raw tail of the same target; and what a search
+/// for the rest brings.
+#[test]
+fn what_the_next_calls_needed_is_kept_or_found() {
+    let Some(transcripts) = transcripts() else { return };
+    let file = transcripts.join(LONG).display().to_string();
+    for (window, goal) in [("16000", 0.85), ("32000", 0.97), ("64000", 0.99)] {
+        let ran = threadhold(["measure", &file, "--window", window, "--json"]);
+        let [line] = &ran.lines()[..] else { panic!("{window}: not one line: {}", ran.err) };
+        let recall = |policy: &str| {
+            let rows = line["rows"].as_array().unwrap();
+            let row = rows.iter().find(|row| row["of"]["policy"] == policy);
+            row.and_then(|row| row["recall"].as_f64()).unwrap_or_else(|| panic!("{window} {policy}: {line}"))
+        };
+        let (own, tail) = (recall("default"), recall("raw tail of the same size"));
+        let searched = recall("default and a search");
+        println!("{window}: raw tail {tail:.3}, default {own:.3}, with a search {searched:.3}");
+        assert!(own >= goal && own > tail && searched >= 0.99, "{window}: {tail} {own} {searched}");
+    }
+}

@@ -1,0 +1,241 @@
+//! What clients write as settings: values that cannot be used beside good ones, names that no setting has, other names and
+//! forms. Each good value holds, and each other one is said.
+
+use super::super::client::{Start, Wire};
+use super::{Ground, in_force, wait_message, write};
+use serde_json::{Value, json};
+
+fn configuration(settings: Value) -> Value {
+    json!({ "settings": { "threadhold": settings } })
+}
+
+/// rows: M19
+#[test]
+fn a_bad_value_never_costs_the_good_ones() {
+    let ground = Ground::new("given-values");
+    let mut client = ground.start().start();
+    client.initialize(ground.hello(json!({
+        "model": { "window": 8000, "images": "x" }, "roundLimit": 7, "policy": "nope", "threshold": "x",
+        "retention": { "messages": 3, "userTurns": 4 },
+    })));
+    for said in [
+        ["the settings of initialize: policy: ", "no policy is named"],
+        ["the settings of initialize: threshold: ", "must be a number"],
+        ["the settings of initialize: model.images: ", "must be true or false"],
+        ["the settings of initialize: retention: ", "{ userTurns = a number from 1 on }"],
+    ] {
+        wait_message(&mut client, &said);
+    }
+    ground.open(&mut client, "s", json!({}));
+    let value = |client: &mut _, name: &str| in_force(client, "s", name)["value"].take();
+    assert_eq!(value(&mut client, "model")["window"], 8000);
+    assert_eq!(value(&mut client, "roundLimit"), 7);
+
+    client.notify(
+        "workspace/didChangeConfiguration",
+        configuration(json!({ "roundLimit": 9, "policy": "nope", "titles": 5 })),
+    );
+    wait_message(
+        &mut client,
+        &["the new configuration: policy: ", "no policy is named", "the policy default holds"],
+    );
+    wait_message(&mut client, &["the new configuration: titles: "]);
+    super::wait_round_limit(&mut client, 9);
+    // What it was before stays, value by value.
+    client.notify(
+        "workspace/didChangeConfiguration",
+        configuration(json!({ "roundLimit": "many", "mostFailures": 5 })),
+    );
+    wait_message(&mut client, &["the new configuration: roundLimit: must be a whole number"]);
+    assert_eq!(value(&mut client, "mostFailures"), 5);
+    assert_eq!(value(&mut client, "roundLimit"), 9);
+    for not_settings in [json!([]), json!(7)] {
+        client.notify("workspace/didChangeConfiguration", configuration(not_settings));
+        wait_message(&mut client, &["the new configuration: settings: must be an object"]);
+    }
+
+    // What is asked for one session is refused as a whole, and the field is named.
+    for (settings, field) in [
+        (json!({ "roundLimit": 3, "threshold": "x" }), "settings.threshold"),
+        (json!({ "roundLimit": 3, "retention": { "messages": 3, "userTurns": 4 } }), "settings.retention"),
+        (json!({ "triggers.messages": 0 }), "settings.triggers.messages"),
+        (json!([]), "settings"),
+    ] {
+        let params = json!({ "sessionId": "s", "settings": settings });
+        let error = client.call("session/configure", params).expect_err("it is refused");
+        assert_eq!(error["data"]["field"], field, "{error}");
+    }
+    assert_eq!(value(&mut client, "roundLimit"), 9);
+}
+
+/// rows: M19
+#[test]
+fn a_name_that_no_setting_has_is_said_with_the_nearest_and_refuses_nothing() {
+    let ground = Ground::new("given-names");
+    let named = ground.at("not-there.toml");
+    let start = Start::new(Wire::Pipes)
+        .variable("THREADHOLD_POLCIY", "x")
+        .variable("THREADHOLD_TRIGGERS_PRE_TURN", "0.5");
+    let start = start.variable("THREADHOLD_RETENTION_USER_TURNS", "5");
+    let mut client = start.variable("THREADHOLD_CONFIG", named.to_str().expect("a text")).start();
+    client
+        .initialize(ground.hello(json!({ "polciy": "x", "triggers": { "preTurns": 0.4 }, "roundLimit": 7 })));
+    for said in [
+        ["the environment: THREADHOLD_POLCIY", "THREADHOLD_POLICY"],
+        ["THREADHOLD_CONFIG names ", "there is no such file"],
+        ["the settings of initialize: there is no setting polciy", "near it: policy"],
+        ["there is no setting triggers.preTurns", "near it: triggers.preTurn"],
+    ] {
+        wait_message(&mut client, &said);
+    }
+    let params = json!({
+        "workspaceFolder": ground.at("code"), "sessionId": "s", "settings": { "mesages": 4, "a.b": 1 },
+    });
+    let opened = client.call("session/open", params).expect("it opens");
+    let said = opened["restore"]["diagnostics"].to_string();
+    assert!(said.contains("there is no setting mesages; near it: triggers.messages"), "{said}");
+    assert!(said.contains("there is no setting a.b") && said.contains("unknownSetting"), "{said}");
+    let configured = client
+        .call(
+            "session/configure",
+            json!({ "sessionId": "s", "settings": { "polciy": 1, "mostFailures": 4 } }),
+        )
+        .expect("it is set");
+    assert_eq!(configured["settings"]["mostFailures"], 4);
+    assert_eq!(configured["diagnostics"][0]["message"], "there is no setting polciy; near it: policy");
+    for (name, value) in [
+        ("roundLimit", json!(7)),
+        ("triggers.preTurnTokens", json!(0.5)),
+        ("retention", json!({ "userTurns": 5 })),
+    ] {
+        assert_eq!(in_force(&mut client, "s", name)["value"], value, "{name}");
+    }
+    // A file that is named before it is there counts once it is.
+    write(&named, "mostFailures = 9\ntitles = \"model\"\n");
+    client.wait_notification("the file's value", |frame| {
+        frame["params"]["type"] == "threadUpdated" && frame["params"]["settings"]["titles"] == "model"
+    });
+}
+
+/// As VS Code's `getConfiguration` gives settings, and as policy files call them.
+///
+/// rows: M14, M19
+#[test]
+fn settings_are_taken_nested_dotted_and_under_the_names_of_policy_files() {
+    let ground = Ground::new("given-forms");
+    let mut client = ground.start().start();
+    client.initialize(ground.hello(json!({})));
+    let usual = ground.open(&mut client, "usual", json!({}))["settings"].take();
+    for (at, (given, own)) in [
+        (json!({ "summarizeAgentConversationHistory": { "enabled": false } }), json!({ "summarize": "off" })),
+        (json!({ "summarization": { "enabled": false } }), json!({ "summarize": false })),
+        (json!({ "openai": { "summaryModel": "x" } }), json!({ "summaryModel": "x" })),
+        (json!({ "triggers.messages": 4 }), json!({ "triggers": { "messages": 4 } })),
+        (json!({ "model.window": 9000 }), json!({ "model": { "window": 9000 } })),
+        (json!({ "retention.messages": 4, "titles": null }), json!({ "retention": { "messages": 4 } })),
+        (json!({ "enabled": false }), json!({ "summarize": "off" })),
+        (json!({ "consent": "ask" }), json!({ "compaction": "ask" })),
+        (json!({ "triggers": { "preTurn": "off" } }), json!({ "triggers": { "preTurnTokens": false } })),
+        (json!({ "triggers.idleSecs": true }), json!({ "triggers": { "idleSeconds": 900 } })),
+        (json!({ "triggers": { "userTurns": true } }), json!({ "triggers": { "userTurns": 32 } })),
+        (
+            json!({ "userMessages": 0.1, "ledger": 0.2 }),
+            json!({ "userMessageBudget": 0.1, "ledgerShare": 0.2 }),
+        ),
+        (
+            json!({ "rawTail": 0.1, "identifiers": 0.2 }),
+            json!({ "rawTailShare": 0.1, "identifierShare": 0.2 }),
+        ),
+        (json!({ "summaryBreakpoints": false }), json!({ "summaryBreakpoints": "strip" })),
+        (json!({ "policy": "fourStage", "minNewTokens": "auto" }), json!({ "policy": "fourStage" })),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let by_given = ground.open(&mut client, &format!("given{at}"), given.clone())["settings"].take();
+        let by_own = ground.open(&mut client, &format!("own{at}"), own)["settings"].take();
+        assert_eq!(by_given, by_own, "{given}");
+        assert_ne!(by_given, usual, "{given}");
+    }
+    let policy = ground.at("code/mine.toml");
+    write(&policy, "minNewTokens = 9\nconsent = \"ask\"\n[triggers]\npreTurn = 0.5\nbackground = false\n");
+    let settings = json!({ "policy": policy, "minNewTokens": "auto" });
+    let by_file = ground.open(&mut client, "file", settings)["settings"].take();
+    assert_eq!(by_file["minNewTokens"], "auto");
+    assert_eq!(by_file["triggers"]["preTurnTokens"], 0.5);
+    assert_eq!(by_file["triggers"]["background"], false);
+    for bad in [json!({ "targetRatio": 0 }), json!({ "retention": { "tokenTail": 1 } })] {
+        let params = json!({ "sessionId": "usual", "settings": bad });
+        client.call("session/configure", params).expect_err("it is refused");
+    }
+}
+
+/// What `threadhold policy` prints can be set, each value under its name.
+///
+/// rows: M14
+#[test]
+fn a_printed_policy_is_made_of_settings() {
+    let ground = Ground::new("given-printed");
+    let command =
+        std::process::Command::new(env!("CARGO_BIN_EXE_threadhold")).args(["policy", "lastTurns"]).output();
+    let text = String::from_utf8(command.expect("the binary runs").stdout).expect("a text");
+    let mut printed: Value = toml::from_str(&text).expect("TOML");
+    let all = printed.as_object_mut().expect("a table");
+    // What only a file of a policy can say.
+    for name in ["name", "toolKinds", "shortenTo", "order"] {
+        all.remove(name).expect(name);
+    }
+    let mut client = ground.start().start();
+    client.initialize(ground.hello(json!({})));
+    let params = json!({ "workspaceFolder": ground.at("code"), "sessionId": "s", "settings": printed });
+    let opened = client.call("session/open", params).expect("it opens");
+    assert_eq!(opened["restore"]["diagnostics"], json!([]));
+    let mut by_name = ground.open(&mut client, "t", json!({ "policy": "lastTurns" }))["settings"].take();
+    by_name["policy"] = json!("default");
+    assert_eq!(opened["snapshot"]["settings"], by_name);
+}
+
+/// rows: M19
+#[test]
+fn a_policys_file_is_followed_and_what_is_shown_of_it_can_be_handed_back() {
+    let ground = Ground::new("given-policy-file");
+    let policy = ground.at("code/.threadhold/mine.toml");
+    let text = |messages: u32| {
+        format!("base = \"manifold\"\nname = \"longer\"\n[triggers]\nmessages = {messages}\n")
+    };
+    write(&policy, &text(60));
+    write(&ground.workspaces_file(), "policy = \"mine.toml\"\n");
+    let mut client = ground.start().start();
+    client.initialize(ground.hello(json!({})));
+    let shown = ground.open(&mut client, "s", json!({}))["settings"].take();
+    assert_eq!((&shown["policy"], &shown["triggers"]["messages"]), (&json!(policy), &json!(60)));
+    let params = json!({ "sessionId": "s", "settings": { "policy": shown["policy"] } });
+    client.call("session/configure", params).expect("what was shown is taken");
+    let messages = |client: &mut _| in_force(client, "s", "triggers.messages")["value"].take();
+
+    write(&policy, &text(70));
+    client.wait_notification("other messages", |frame| {
+        frame["params"]["settings"]["triggers"]["messages"] == 70
+    });
+    write(&policy, "a = = 1\n");
+    wait_message(&mut client, &["mine.toml", "not TOML at line 1: ", "stays"]);
+    std::fs::remove_file(&policy).expect("it is removed");
+    wait_message(&mut client, &["mine.toml", "there is none", "stays"]);
+    // Other settings go on to change meanwhile.
+    client.notify("workspace/didChangeConfiguration", configuration(json!({ "roundLimit": 9 })));
+    super::wait_round_limit(&mut client, 9);
+    assert_eq!(messages(&mut client), 70);
+    write(&policy, &text(80));
+    client.wait_notification("the file's messages again", |frame| {
+        frame["params"]["settings"]["triggers"]["messages"] == 80
+    });
+
+    // Another process, without the file: nobody is kept from the session, and what holds is said.
+    drop(client);
+    std::fs::remove_file(&policy).expect("it is removed");
+    let mut client = ground.start().start();
+    client.initialize(ground.hello(json!({})));
+    let shown = ground.open(&mut client, "s", json!({}))["settings"].take();
+    assert_eq!(shown["policy"], "default");
+    wait_message(&mut client, &["config.toml: policy: ", "there is none", "the policy default holds"]);
+}
