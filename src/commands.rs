@@ -1,6 +1,7 @@
 //! The command line: what can be asked for, and what each command's exit code means. A command reads files, prints,
 //! and leaves the thinking to the library.
 
+mod chat;
 mod files;
 mod measure;
 mod policy;
@@ -32,6 +33,8 @@ enum Command {
     Policy(policy::PolicyCommand),
     /// Serve an editor on standard input and output; this is what happens without a command
     Serve(serve::Serve),
+    /// Talk with a model in this terminal, in a session as an editor's are
+    Chat(chat::Chat),
     /// Print the protocol: its types, its methods, its errors
     Schema(schema::SchemaCommand),
 }
@@ -40,6 +43,8 @@ enum Command {
 const SUCCESS: u8 = 0;
 /// It ran, and a prompt could not be made to fit.
 const UNFIT: u8 = 1;
+/// It ran, and the last answer failed.
+const FAILED: u8 = 1;
 /// It could not run: bad usage, or input that cannot be read.
 const BAD: u8 = 2;
 
@@ -57,6 +62,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Measure(measure)) => measure.run(),
         Some(Command::Policy(policy)) => policy.run(),
         Some(Command::Serve(serve)) => serve.run(),
+        Some(Command::Chat(chat)) => chat.run(),
         Some(Command::Schema(schema)) => schema.run(),
         None if std::io::stdin().is_terminal() => {
             let _ = write!(std::io::stderr(), "{}", Arguments::command().render_help());
@@ -100,6 +106,15 @@ enum Failure {
     /// The server cannot use standard input and output.
     #[error("cannot serve on standard input and output: {0}")]
     Stdio(std::io::Error),
+    /// There is nothing to run on.
+    #[error("cannot run: {0}")]
+    Runtime(std::io::Error),
+    /// A model cannot be meant.
+    #[error("--model {model}: {reason}")]
+    Model { model: String, reason: String },
+    /// A chat cannot begin, or not go on.
+    #[error("{0}")]
+    Chat(String),
 }
 
 impl Failure {

@@ -56,11 +56,16 @@ use inbox::Event;
 use main_loop::MainLoop;
 use outgoing::outgoing;
 use outside::Flags;
+use parent::Parent;
 use record::Recorder;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 use tokio::sync::{mpsc, oneshot};
 use transport::{BODY_LIMIT, Transport};
+
+/// Bytes that may be under way between a client in this process and the server.
+const BETWEEN: usize = 64 << 10;
 
 /// What the command line says about the server.
 #[derive(Debug, Default)]
@@ -79,48 +84,10 @@ pub struct Options {
 /// When standard input and output cannot be used.
 pub fn serve(options: &Options) -> std::io::Result<u8> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let log = log::start();
+    let log = log::start("warn");
     let ending = runtime.block_on(async {
         let stdio = stdio::open()?;
-        let (parents, watched) = mpsc::unbounded_channel();
-        let (outgoing, queue) = outgoing();
-        let (events, inbox) = mpsc::unbounded_channel();
-        let to_loop = events.clone();
-        let (service, socket) =
-            backend::service(|_| Backend { events: to_loop, parents, asked: AtomicU64::new(0) });
-        let answers = events.clone();
-        let sent = outgoing.clone();
-        let transport = Transport {
-            input: stdio.input,
-            output: stdio.output,
-            service,
-            socket,
-            outgoing: queue,
-            answers: Box::new(move |answer| drop(answers.send(Event::Answered(Box::new(answer))))),
-            admit: Box::new(move |request, open| admit(request.method(), open, sent.waiting())),
-            record: options.record.as_deref().and_then(recorder),
-            body_limit: BODY_LIMIT,
-        };
-        // It takes all that there is: with a share of the runtime's turns it could be left with none by a burst.
-        let mut owner = MainLoop::new(outgoing, events.clone(), Box::new(O200k));
-        let variable = |name: &str| std::env::var(name).ok();
-        owner.files = Files::with_user(outside::user_file(variable), variable(outside::USERS_FILE).is_some());
-        owner.take_outside(&options.flags);
-        owner.dump = Dump::into_folder(options.dump_prompts.clone());
-        let owner = tokio::task::unconstrained(owner.run(inbox));
-        let saving = async |_: &Ending| {
-            let (done, saved) = oneshot::channel();
-            drop(events.send(Event::Ending(done)));
-            drop(saved.await);
-        };
-        let serving = transport::run(transport, from_outside(watched), saving);
-        // The loop ends with the transport; it never ends before it.
-        let ending = tokio::select! {
-            // In this order: what the transport forwards before it yields, the loop has taken when it goes on.
-            biased;
-            ending = serving => ending,
-            () = owner => Ending::EndOfInput,
-        };
+        let ending = serve_on(stdio.input, stdio.output, options, from_outside).await;
         // Inside the runtime, and after the last byte was written.
         drop(stdio.undo);
         Ok::<_, std::io::Error>(ending)
@@ -129,6 +96,75 @@ pub fn serve(options: &Options) -> std::io::Result<u8> {
     runtime.shutdown_background();
     log.finish();
     ending.map(|ending| ending.code())
+}
+
+/// Serves one client in this very process until the end, and gives what the client comes to. The client reads and writes
+/// the same frames as one outside; what it shows of them it shows itself, so the log holds only defects.
+///
+/// # Errors
+/// When there can be no runtime.
+pub fn serve_within<T>(options: &Options, client: impl AsyncFnOnce(DuplexStream) -> T) -> std::io::Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let log = log::start("error");
+    let done = runtime.block_on(async {
+        let (ours, theirs) = tokio::io::duplex(BETWEEN);
+        let (input, output) = tokio::io::split(theirs);
+        // An interrupt is the client's: it may mean a turn and not the process.
+        let serving = serve_on(input, output, options, async |_| Ending::Signal(ending::terminated().await));
+        tokio::join!(client(ours), serving).0
+    });
+    // A thread may stand in a read of a terminal, another in a tool.
+    runtime.shutdown_background();
+    log.finish();
+    Ok(done)
+}
+
+/// Serves on these two until the end, which may also come from outside.
+async fn serve_on(
+    input: impl AsyncRead + Unpin,
+    output: impl AsyncWrite + Unpin,
+    options: &Options,
+    outside: impl AsyncFnOnce(mpsc::UnboundedReceiver<Parent>) -> Ending,
+) -> Ending {
+    let (parents, watched) = mpsc::unbounded_channel();
+    let (outgoing, queue) = outgoing();
+    let (events, inbox) = mpsc::unbounded_channel();
+    let to_loop = events.clone();
+    let (service, socket) =
+        backend::service(|_| Backend { events: to_loop, parents, asked: AtomicU64::new(0) });
+    let answers = events.clone();
+    let sent = outgoing.clone();
+    let transport = Transport {
+        input,
+        output,
+        service,
+        socket,
+        outgoing: queue,
+        answers: Box::new(move |answer| drop(answers.send(Event::Answered(Box::new(answer))))),
+        admit: Box::new(move |request, open| admit(request.method(), open, sent.waiting())),
+        record: options.record.as_deref().and_then(recorder),
+        body_limit: BODY_LIMIT,
+    };
+    // It takes all that there is: with a share of the runtime's turns it could be left with none by a burst.
+    let mut owner = MainLoop::new(outgoing, events.clone(), Box::new(O200k));
+    let variable = |name: &str| std::env::var(name).ok();
+    owner.files = Files::with_user(outside::user_file(variable), variable(outside::USERS_FILE).is_some());
+    owner.take_outside(&options.flags);
+    owner.dump = Dump::into_folder(options.dump_prompts.clone());
+    let owner = tokio::task::unconstrained(owner.run(inbox));
+    let saving = async |_: &Ending| {
+        let (done, saved) = oneshot::channel();
+        drop(events.send(Event::Ending(done)));
+        drop(saved.await);
+    };
+    let serving = transport::run(transport, outside(watched), saving);
+    // The loop ends with the transport; it never ends before it.
+    tokio::select! {
+        // In this order: what the transport forwards before it yields, the loop has taken when it goes on.
+        biased;
+        ending = serving => ending,
+        () = owner => Ending::EndOfInput,
+    }
 }
 
 /// Bytes that may wait for a client to read them. Above it no request is taken, so that a client that only writes cannot

@@ -24,15 +24,31 @@
 //! | `repeatTag` | a summary that holds the opening and the closing tag again |
 //! | `injects` | a summary that claims to be an instruction of the system |
 //! | `never` | none, ever |
+//!
+//! An answer can also say what it is. It comes in pieces, as a provider's would, a word or so at a time:
+//!
+//! ```json
+//! { "answers": [
+//!     { "say": "Let me look.", "call": { "name": "read_file", "arguments": { "path": "Cargo.toml" } } },
+//!     { "say": "It is a package." }
+//! ] }
+//! ```
+//!
+//! | key | means |
+//! |---|---|
+//! | `say` | the text of the answer |
+//! | `call` | a call of a tool behind it: `name`, and `arguments` as an object or as text; `say` may be left out then |
 
 mod summary;
 
-use super::{Answering, Hear, Model, ModelError};
+use super::{Answering, Hear, Model, ModelError, Said};
+use crate::engine::delta::Delta;
 use crate::engine::message::{AssistantPart, ToolCall, Usage};
 use crate::engine::prompt::request::{Answer, Request, StopReason};
 use crate::engine::text::head;
 use crate::engine::tokens::{QuarterOfChars, TokenCount};
 use serde::Deserialize;
+use serde_json::Value;
 use std::collections::VecDeque;
 use summary::Summary;
 use thiserror::Error;
@@ -47,8 +63,23 @@ const USUAL_MAX_OUTPUT: u32 = 2048;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scripted {
     name: String,
-    answers: VecDeque<Behaviour>,
+    answers: VecDeque<Step>,
     then: Behaviour,
+}
+
+/// How one request is answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Step {
+    Behave(Behaviour),
+    Say(Lines),
+}
+
+/// An answer that the fixture says word for word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Lines {
+    text: String,
+    /// A tool's name and its arguments, as JSON text.
+    call: Option<(String, String)>,
 }
 
 /// A fixture that cannot be used.
@@ -68,6 +99,12 @@ pub enum ScriptedError {
         nearest: &'static str,
         /// The names that exist.
         known: String,
+    },
+    /// It says both what an answer is like and what it is, or neither.
+    #[error("{place}: an answer has either behave, or say, call or both")]
+    Answer {
+        /// Where in the fixture.
+        place: String,
     },
 }
 
@@ -118,7 +155,28 @@ struct Fixture {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FixtureAnswer {
-    behave: String,
+    behave: Option<String>,
+    say: Option<String>,
+    call: Option<FixtureCall>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FixtureCall {
+    name: String,
+    #[serde(default)]
+    arguments: Value,
+}
+
+impl FixtureCall {
+    fn text(self) -> (String, String) {
+        let arguments = match self.arguments {
+            Value::Null => "{}".to_owned(),
+            Value::String(text) => text,
+            other => other.to_string(),
+        };
+        (self.name, arguments)
+    }
 }
 
 fn default_name() -> String {
@@ -150,8 +208,20 @@ impl Scripted {
     pub fn from_json(json: &str) -> Result<Self, ScriptedError> {
         let fixture: Fixture = serde_json::from_str(json)?;
         let mut answers = VecDeque::new();
-        for (at, answer) in fixture.answers.iter().enumerate() {
-            answers.push_back(behaviour(&answer.behave, || format!("answers[{at}].behave"))?);
+        for (at, answer) in fixture.answers.into_iter().enumerate() {
+            let FixtureAnswer { behave, say, call } = answer;
+            answers.push_back(match (behave, say, call) {
+                (Some(name), None, None) => {
+                    Step::Behave(behaviour(&name, || format!("answers[{at}].behave"))?)
+                }
+                (Some(_), ..) | (None, None, None) => {
+                    return Err(ScriptedError::Answer { place: format!("answers[{at}]") });
+                }
+                (None, say, call) => {
+                    let call = call.map(FixtureCall::text);
+                    Step::Say(Lines { text: say.unwrap_or_default(), call })
+                }
+            });
         }
         let then = behaviour(&fixture.then, || "then".into())?;
         Ok(Self { name: fixture.name, answers, then })
@@ -163,16 +233,34 @@ impl Model for Scripted {
         &self.name
     }
 
-    fn answer<'a>(&'a mut self, request: &'a Request, _: Hear<'a>) -> Answering<'a> {
+    fn answer<'a>(&'a mut self, request: &'a Request, hear: Hear<'a>) -> Answering<'a> {
         Box::pin(async move {
-            match self.answers.pop_front().unwrap_or(self.then) {
-                Behaviour::Never => std::future::pending().await,
-                Behaviour::Error => {
+            match self.answers.pop_front().unwrap_or(Step::Behave(self.then)) {
+                Step::Say(lines) => Ok(lines.say(request, hear)),
+                Step::Behave(Behaviour::Never) => std::future::pending().await,
+                Step::Behave(Behaviour::Error) => {
                     Err(ModelError::Overloaded { retry_after_ms: None, reason: "the fixture says so".into() })
                 }
-                behaviour => Ok(answer(behaviour, request)),
+                Step::Behave(behaviour) => Ok(answer(behaviour, request)),
             }
         })
+    }
+}
+
+impl Lines {
+    /// Says it piece by piece.
+    fn say(self, request: &Request, hear: Hear<'_>) -> Answer {
+        let output_tokens = Some(QuarterOfChars.count(&self.text));
+        for piece in self.text.split_inclusive(char::is_whitespace) {
+            hear(Said::Delta(Delta::AppendContent(piece.to_owned())));
+        }
+        let stop = if self.call.is_some() { StopReason::ToolUse } else { StopReason::End };
+        if let Some((name, arguments)) = self.call {
+            // What stands before it grows with each answer, so calls that a prompt shows together differ.
+            let id = format!("call-{}", request.items.len());
+            hear(Said::Delta(Delta::SetToolCalls(vec![ToolCall::new(&id, &name, &arguments)])));
+        }
+        Answer { parts: None, calls: None, stop, usage: Some(Usage { output_tokens, ..Usage::default() }) }
     }
 }
 

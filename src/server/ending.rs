@@ -57,27 +57,47 @@ pub async fn from_outside(parents: mpsc::UnboundedReceiver<Parent>) -> Ending {
     }
 }
 
-#[cfg(unix)]
 async fn signal() -> &'static str {
-    use tokio::signal::unix::{SignalKind, signal};
-    let wait = async |kind: SignalKind| match signal(kind) {
-        Ok(mut signals) => {
-            signals.recv().await;
+    tokio::select! {
+        name = terminated() => name,
+        name = interrupted() => name,
+    }
+}
+
+/// Waits for a signal that can only mean the process: what a terminal sends when it is closed, what a system sends when
+/// it goes down.
+pub(super) async fn terminated() -> &'static str {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::SignalKind;
+        tokio::select! {
+            () = wait(SignalKind::terminate()) => "SIGTERM",
+            () = wait(SignalKind::hangup()) => "SIGHUP",
         }
+    }
+    #[cfg(not(unix))]
+    std::future::pending().await
+}
+
+#[cfg(unix)]
+async fn interrupted() -> &'static str {
+    wait(tokio::signal::unix::SignalKind::interrupt()).await;
+    "SIGINT"
+}
+
+#[cfg(unix)]
+async fn wait(kind: tokio::signal::unix::SignalKind) {
+    match tokio::signal::unix::signal(kind) {
+        Ok(mut signals) => drop(signals.recv().await),
         Err(error) => {
             tracing::warn!(%error, "a signal cannot be waited for: it ends the process at once");
             std::future::pending().await
         }
-    };
-    tokio::select! {
-        () = wait(SignalKind::terminate()) => "SIGTERM",
-        () = wait(SignalKind::interrupt()) => "SIGINT",
-        () = wait(SignalKind::hangup()) => "SIGHUP",
     }
 }
 
 #[cfg(not(unix))]
-async fn signal() -> &'static str {
+async fn interrupted() -> &'static str {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending().await
     }

@@ -32,15 +32,15 @@ enum Line {
     Mark(SyncSender<()>),
 }
 
-/// Starts the log at the level that `RUST_LOG` names, or `warn`. A panic becomes a line, of its place and, if it is
+/// Starts the log at the level that `RUST_LOG` names, or at this one. A panic becomes a line, of its place and, if it is
 /// fixed, its text; a text that was made at run time may hold content and is left out.
 #[must_use]
-pub fn start() -> Log {
+pub fn start(usual: &str) -> Log {
     let (sender, receiver) = sync_channel(WAITING);
     let dropped = Arc::new(AtomicU64::new(0));
     let lines = Lines { sender, dropped: Arc::clone(&dropped) };
     std::thread::spawn(move || write(&receiver, &dropped));
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(usual));
     let writer = lines.clone();
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)

@@ -206,6 +206,32 @@ fn a_call_that_is_dropped_before_it_began_uses_up_nothing() {
 }
 
 #[test]
+fn what_an_answer_is_comes_piece_by_piece_with_its_call() {
+    let fixture = r#"{"answers": [
+        {"say": "Let me look.", "call": {"name": "read_file", "arguments": {"path": "a"}}},
+        {"call": {"name": "list"}}, {"say": "Done."}
+    ]}"#;
+    let mut model = Scripted::from_json(fixture).unwrap();
+    let mut heard = Vec::new();
+    let mut next = |request: &Request| {
+        let mut hear = |said| heard.push(said);
+        let answer = model.answer(request, &mut hear).as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        let Poll::Ready(Ok(answer)) = answer else { panic!("no answer") };
+        assert_eq!((&answer.parts, &answer.calls), (&None, &None), "all of it was said piece by piece");
+        answer.stop
+    };
+    assert_eq!(next(&chat()), StopReason::ToolUse);
+    assert_eq!(next(&Request::default()), StopReason::ToolUse);
+    assert_eq!(next(&chat()), StopReason::End);
+    let piece = |text: &str| Said::Delta(Delta::AppendContent(text.into()));
+    let call =
+        |id, name, arguments| Said::Delta(Delta::SetToolCalls(vec![ToolCall::new(id, name, arguments)]));
+    let looked = call("call-7", "read_file", r#"{"path":"a"}"#);
+    let listed = call("call-0", "list", "{}");
+    assert_eq!(heard, [piece("Let "), piece("me "), piece("look."), looked, listed, piece("Done.")]);
+}
+
+#[test]
 fn the_embedded_fixture_is_readable() {
     assert_eq!(Scripted::from_json(ECHO).unwrap(), Scripted::echo());
 }
@@ -218,6 +244,10 @@ fn a_fixture_that_is_wrong_says_what_and_where() {
     assert!(text.contains("known: echo, empty, cut, tooLong"), "{text}");
     let text = error(r#"{"then": "nevr"}"#);
     assert!(text.starts_with("then: ") && text.contains("\"never\""), "{text}");
+    for both in [r#"{"behave": "echo", "say": "Hm."}"#, "{}"] {
+        let text = error(&format!(r#"{{"answers": [{both}]}}"#));
+        assert!(text.starts_with("answers[0]: an answer has either"), "{text}");
+    }
     assert!(error(r#"{"answer": []}"#).contains("unknown field `answer`"));
     assert!(error("").starts_with("the fixture cannot be read"));
 }

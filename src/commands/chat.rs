@@ -1,0 +1,114 @@
+//! `threadhold chat`: a session in a terminal. It is one more client of the sidecar, in the same process and over the same
+//! protocol, so what a model is sent does not depend on who asked. What a chat does when is in `talk`; the protocol's side
+//! is `client`, the terminal's `terminal`, and `tools` are what a model may look at here.
+
+mod client;
+mod talk;
+mod terminal;
+mod tools;
+
+use super::Failure;
+use crate::protocol::settings::ModelWire;
+use crate::server::outside::Flags;
+use crate::server::{Options, serve_within};
+use clap::Args;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use talk::{Begin, Which};
+
+#[derive(Debug, Args)]
+pub(super) struct Chat {
+    /// Who answers: anthropic:NAME, openai-chat:NAME, openai-responses:NAME, ollama:NAME or scripted[:FILE]. Without it
+    /// the model of the settings, or a scripted one where they have none
+    #[arg(long, value_name = "WIRE:NAME")]
+    model: Option<String>,
+    /// Where the model is asked, if not at its provider's own address
+    #[arg(long, value_name = "URL", requires = "model")]
+    base_url: Option<String>,
+    /// The environment variable that holds the model's key, if not the usual one
+    #[arg(long, value_name = "NAME", requires = "model")]
+    key_env: Option<String>,
+    /// Go on with this session, or begin one of this id
+    #[arg(long, value_name = "ID", conflicts_with = "continue")]
+    session: Option<String>,
+    /// Go on with the newest session of the folder
+    #[arg(long)]
+    r#continue: bool,
+    /// The workspace folder: sessions are kept for it, and tools look into it alone
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    folder: PathBuf,
+    /// Keep sessions in DIR, as an editor's `storage.path`, and not in the platform's folder for data
+    #[arg(long, value_name = "DIR")]
+    storage: Option<PathBuf>,
+    /// Write each frame between chat and engine into FILE, as JSON lines. It will hold everything that is said
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Write each request that goes to a model into DIR, as JSON. They will hold everything that is said
+    #[arg(long, value_name = "DIR")]
+    dump_prompts: Option<PathBuf>,
+    /// The policy: a built-in one by its name, or that of a file
+    #[arg(long, value_name = "NAME|FILE")]
+    policy: Option<String>,
+    /// Set a setting, such as model.window=32000; it wins over files and environment
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+}
+
+impl Chat {
+    pub(super) fn run(&self) -> Result<u8, Failure> {
+        let mut set = match &self.model {
+            Some(model) => self.model(model)?,
+            None => Vec::new(),
+        };
+        // What is set by name wins over what follows from the other flags.
+        set.extend(self.set.iter().cloned());
+        let flags = Flags::read(self.policy.as_deref(), &set)?;
+        let folder = absolute(&self.folder)?;
+        if !folder.is_dir() {
+            let error = std::io::Error::from(std::io::ErrorKind::NotADirectory);
+            return Err(Failure::Read { file: folder.display().to_string(), error });
+        }
+        if let Some(dir) = &self.dump_prompts {
+            std::fs::create_dir_all(dir)
+                .map_err(|error| Failure::Write { file: dir.display().to_string(), error })?;
+        }
+        let which = match &self.session {
+            Some(id) => Which::Named(id.clone()),
+            None if self.r#continue => Which::Newest,
+            None => Which::New,
+        };
+        let storage = self.storage.as_deref().map(absolute).transpose()?;
+        let begin = Begin { folder, which, storage };
+        let options = Options { record: self.record.clone(), flags, dump_prompts: self.dump_prompts.clone() };
+        let talked = serve_within(&options, async |stream| talk::talk(stream, begin).await);
+        talked.map_err(Failure::Runtime)?.map_err(|refused| Failure::Chat(refused.to_string()))
+    }
+
+    /// The settings that `--model` and what belongs to it stand for.
+    fn model(&self, model: &str) -> Result<Vec<String>, Failure> {
+        let bad = |reason: &str| Failure::Model { model: model.to_owned(), reason: reason.to_owned() };
+        let (wire, name) = model.split_once(':').map_or((model, None), |(wire, name)| (wire, Some(name)));
+        let name = name.filter(|name| !name.is_empty());
+        let known = serde_json::from_value::<ModelWire>(Value::from(wire));
+        let mut set = vec![format!("model.wire={wire}")];
+        match (known, name) {
+            (Ok(ModelWire::Scripted), file) => {
+                set.extend(file.map(|file| format!("model.baseUrl={file}")));
+            }
+            (Ok(ModelWire::Editor) | Err(_), _) => {
+                let known = "known are anthropic, openai-chat, openai-responses, ollama and scripted";
+                return Err(bad(known));
+            }
+            (Ok(_), None) => return Err(bad("it takes a name, such as ollama:llama3")),
+            (Ok(_), Some(name)) => set.push(format!("model.name={name}")),
+        }
+        set.extend(self.base_url.iter().map(|url| format!("model.baseUrl={url}")));
+        set.extend(self.key_env.iter().map(|name| format!("model.keyEnv={name}")));
+        Ok(set)
+    }
+}
+
+/// The folder as it is called: an editor names it so too, and its sessions are kept under that name.
+fn absolute(folder: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(folder).map_err(|error| Failure::Read { file: folder.display().to_string(), error })
+}

@@ -1,0 +1,164 @@
+//! The terminal's side of the protocol: requests out, and what the sidecar says in, each as its type. What is shown of
+//! it and what follows from it is not here.
+
+use crate::protocol::event::SessionEvent;
+use crate::protocol::methods::{self, Method, Named, read_params, read_result};
+use crate::protocol::tool::{RequestPermissionParams, ToolInvokeParams};
+use crate::server::frame::{Frame, FrameReader, head};
+use crate::server::message::{Message, decode};
+use crate::server::transport::BODY_LIMIT;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use tokio::io::{AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf};
+use tower_lsp::jsonrpc::{Id, Request};
+
+/// Something that the sidecar said.
+#[derive(Debug)]
+pub(super) enum Heard {
+    /// Something happened in a session.
+    Event(Box<SessionEvent>),
+    /// A tool is to run.
+    Invoke(Id, ToolInvokeParams),
+    /// The user is to decide.
+    Permission(Id, RequestPermissionParams),
+    /// What was asked under this id is not wanted any more.
+    Withdrawn(Id),
+    /// The answer to a request of ours, by its number, or why there is none.
+    Answer(i64, Result<Value, String>),
+    /// Something for people to read.
+    Told(String),
+}
+
+/// Why nothing more can be asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Refused {
+    /// The sidecar said no, with its own words.
+    #[error("{0}")]
+    No(String),
+    /// It is gone.
+    #[error("the session's engine is gone")]
+    Gone,
+}
+
+/// A connection with the sidecar.
+#[derive(Debug)]
+pub(super) struct Client {
+    reader: FrameReader<ReadHalf<DuplexStream>>,
+    writer: WriteHalf<DuplexStream>,
+    last: i64,
+    /// What came while an answer was waited for.
+    backlog: VecDeque<Heard>,
+}
+
+impl Client {
+    pub fn new(stream: DuplexStream) -> Self {
+        let (reader, writer) = tokio::io::split(stream);
+        Self { reader: FrameReader::new(reader, BODY_LIMIT), writer, last: 0, backlog: VecDeque::new() }
+    }
+
+    /// What the sidecar says next; nothing when it is gone. Nothing is lost when the future is dropped before it is done.
+    pub async fn hear(&mut self) -> Option<Heard> {
+        match self.backlog.pop_front() {
+            Some(heard) => Some(heard),
+            None => self.read().await,
+        }
+    }
+
+    async fn read(&mut self) -> Option<Heard> {
+        loop {
+            let Ok(Some(frame)) = self.reader.next().await else { return None };
+            let Frame::Body(body) = frame else { continue };
+            let heard = match decode(&body) {
+                Message::Call(request) => called(&request),
+                Message::Answer(answer) => match answer.id {
+                    Id::Number(number) => {
+                        let outcome = answer.outcome.map_err(|error| error.message.into_owned());
+                        Some(Heard::Answer(number, outcome))
+                    }
+                    _ => None,
+                },
+                Message::Bad { .. } => None,
+            };
+            if heard.is_some() {
+                return heard;
+            }
+        }
+    }
+
+    /// Asks, and goes on; the number of the request.
+    pub async fn ask<M: Method>(&mut self, params: &M::Params) -> i64 {
+        self.send(M::NAME, params).await
+    }
+
+    /// Asks, and waits for what comes of it. What else comes is heard afterwards.
+    pub async fn call<M: Method>(&mut self, params: &M::Params) -> Result<M::Result, Refused> {
+        let value = self.call_named(M::NAME, params).await?;
+        read_result::<M>(value).map_err(|error| Refused::No(error.message))
+    }
+
+    /// The same for what the base protocol has.
+    pub async fn call_named(&mut self, method: &str, params: &impl Serialize) -> Result<Value, Refused> {
+        let asked = self.send(method, params).await;
+        loop {
+            match self.read().await {
+                Some(Heard::Answer(number, outcome)) if number == asked => {
+                    return outcome.map_err(Refused::No);
+                }
+                Some(other) => self.backlog.push_back(other),
+                None => return Err(Refused::Gone),
+            }
+        }
+    }
+
+    /// Says something that has no answer.
+    pub async fn tell(&mut self, method: &str, params: &impl Serialize) {
+        self.write(&json!({ "jsonrpc": "2.0", "method": method, "params": params })).await;
+    }
+
+    /// Takes a request of ours back.
+    pub async fn withdraw(&mut self, number: i64) {
+        self.tell("$/cancelRequest", &json!({ "id": number })).await;
+    }
+
+    /// Answers a request of the sidecar's.
+    pub async fn answer(&mut self, id: &Id, result: &impl Serialize) {
+        self.write(&json!({ "jsonrpc": "2.0", "id": id, "result": result })).await;
+    }
+
+    async fn send(&mut self, method: &str, params: &impl Serialize) -> i64 {
+        self.last += 1;
+        let id = self.last;
+        self.write(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await;
+        id
+    }
+
+    /// A sidecar that is gone is seen by whoever hears next.
+    async fn write(&mut self, message: &Value) {
+        let body = message.to_string();
+        let frame = [head(body.len()).as_bytes(), body.as_bytes()].concat();
+        drop(self.writer.write_all(&frame).await);
+    }
+}
+
+/// What the sidecar asks or tells; nothing for what means nothing in a terminal.
+fn called(request: &Request) -> Option<Heard> {
+    let id = request.id().cloned();
+    let params = request.params().cloned().unwrap_or_default();
+    match (request.method(), id) {
+        (methods::ToolInvoke::NAME, Some(id)) => {
+            Some(Heard::Invoke(id, read_params::<methods::ToolInvoke>(params).ok()?))
+        }
+        (methods::RequestPermission::NAME, Some(id)) => {
+            Some(Heard::Permission(id, read_params::<methods::RequestPermission>(params).ok()?))
+        }
+        (methods::SessionEventSent::NAME, None) => {
+            Some(Heard::Event(Box::new(read_params::<methods::SessionEventSent>(params).ok()?)))
+        }
+        ("$/cancelRequest", None) => {
+            Some(Heard::Withdrawn(serde_json::from_value(params.get("id")?.clone()).ok()?))
+        }
+        ("window/logMessage", None) => Some(Heard::Told(params.get("message")?.as_str()?.to_owned())),
+        _ => None,
+    }
+}

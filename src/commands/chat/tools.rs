@@ -1,0 +1,234 @@
+//! The tools of a terminal: they look into one folder and nowhere else, change nothing, and say only so much at a time.
+//! Who may call them is decided elsewhere.
+
+use crate::protocol::message::Content;
+use crate::protocol::tool::{Tool, ToolInvokeResult, ToolKind, ToolPolicy};
+use regex::RegexBuilder;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+/// Bytes of a file that one call shows.
+const MOST_READ: u64 = 32 << 10;
+/// Names that one call lists.
+const MOST_NAMES: usize = 500;
+/// Lines that one search shows.
+const MOST_LINES: usize = 200;
+/// Bytes of a line that a search shows.
+const LINE_BYTES: usize = 300;
+/// Files that one search looks into.
+const MOST_FILES: usize = 20_000;
+/// The largest file that a search looks into. Bytes.
+const MOST_SEARCHED: u64 = 1 << 20;
+/// The largest pattern, as it is compiled. Bytes.
+const PATTERN_SIZE: usize = 1 << 20;
+/// Folders that no search goes into: made by machines, and large. Hidden ones neither.
+const LEFT_OUT: [&str; 2] = ["node_modules", "target"];
+
+/// What a model is told of them. Each call is asked about.
+pub(super) fn tools() -> Vec<Tool> {
+    let tool = |name: &str, kind, description: &str, properties: Value, required: &[&str]| Tool {
+        name: name.to_owned(),
+        description: Some(description.to_owned()),
+        input_schema: Some(json!({ "type": "object", "properties": properties, "required": required })),
+        kind: Some(kind),
+        guidelines: None,
+        policy: Some(ToolPolicy::Ask),
+        rules: None,
+        ends_turn: None,
+    };
+    let path = json!({ "type": "string", "description": "Path below the workspace folder." });
+    let offset = json!({ "type": "integer", "description": "Byte to begin at. Default: 0." });
+    let pattern = json!({ "type": "string", "description": "Regular expression." });
+    vec![
+        tool(
+            "read_file",
+            ToolKind::Read,
+            "Shows a text file of the workspace, 32 KiB at a time.",
+            json!({ "path": path, "offset": offset }),
+            &["path"],
+        ),
+        tool(
+            "list",
+            ToolKind::Search,
+            "Lists a folder of the workspace. Folders end with a slash.",
+            json!({ "path": path }),
+            &[],
+        ),
+        tool(
+            "grep",
+            ToolKind::Search,
+            "Finds lines in the files of the workspace, without hidden ones and what a build made.",
+            json!({ "pattern": pattern, "path": path }),
+            &["pattern"],
+        ),
+    ]
+}
+
+#[derive(Deserialize)]
+struct ReadFile {
+    path: String,
+    #[serde(default)]
+    offset: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct List {
+    #[serde(default)]
+    path: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Grep {
+    pattern: String,
+    #[serde(default)]
+    path: Option<String>,
+}
+
+/// Runs a call in this folder. What goes wrong is told to the model.
+pub(super) fn run(folder: &Path, name: &str, arguments: &str) -> ToolInvokeResult {
+    let said = match name {
+        "read_file" => given(arguments).and_then(|given| read_file(folder, &given)),
+        "list" => given(arguments).and_then(|given| list(folder, &given)),
+        "grep" => given(arguments).and_then(|given| grep(folder, &given)),
+        _ => Err(format!("there is no tool {name} in a terminal")),
+    };
+    let is_error = said.is_err().then_some(true);
+    let text = said.unwrap_or_else(|error| error);
+    ToolInvokeResult { content: Some(Content::text(text)), is_error, ..ToolInvokeResult::default() }
+}
+
+fn given<'a, T: Deserialize<'a>>(arguments: &'a str) -> Result<T, String> {
+    let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
+    serde_json::from_str(arguments).map_err(|error| format!("the arguments cannot be used: {error}"))
+}
+
+/// Where a path leads, links and all, if that is inside the folder.
+fn inside(folder: &Path, path: &str) -> Result<PathBuf, String> {
+    let folder = folder.canonicalize().map_err(|error| format!("the workspace folder: {error}"))?;
+    let real = folder.join(path).canonicalize();
+    match real {
+        Ok(real) if real.starts_with(&folder) => Ok(real),
+        // Whether there is something outside is not told.
+        Ok(_) => Err(format!("{path}: outside of the workspace folder")),
+        Err(_) if has_way_out(path) => Err(format!("{path}: outside of the workspace folder")),
+        Err(error) => Err(format!("{path}: {error}")),
+    }
+}
+
+/// Whether a path names places that may lie outside.
+fn has_way_out(path: &str) -> bool {
+    let path = Path::new(path);
+    path.has_root() || path.components().any(|part| matches!(part, std::path::Component::ParentDir))
+}
+
+fn read_file(folder: &Path, given: &ReadFile) -> Result<String, String> {
+    let at = |error: std::io::Error| format!("{}: {error}", given.path);
+    let file = inside(folder, &given.path)?;
+    let about = file.metadata().map_err(at)?;
+    // A pipe or a device would be waited for.
+    if !about.is_file() {
+        return Err(format!("{}: not a file", given.path));
+    }
+    let offset = given.offset.unwrap_or(0);
+    let mut bytes = Vec::new();
+    let mut open = File::open(&file).map_err(at)?;
+    open.seek(SeekFrom::Start(offset)).map_err(at)?;
+    open.take(MOST_READ).read_to_end(&mut bytes).map_err(at)?;
+    if bytes.contains(&0) {
+        return Ok(format!("({} bytes that are no text)", about.len()));
+    }
+    // A character that was cut in two belongs to the next piece.
+    if let Err(error) = std::str::from_utf8(&bytes)
+        && error.error_len().is_none()
+        && error.valid_up_to() > 0
+    {
+        bytes.truncate(error.valid_up_to());
+    }
+    let end = offset.saturating_add(bytes.len() as u64);
+    let mut text = String::from_utf8_lossy(&bytes).into_owned();
+    if end < about.len() && !bytes.is_empty() {
+        text.push_str(&format!("\n({} more bytes; go on with offset {end})", about.len() - end));
+    }
+    Ok(text)
+}
+
+/// What a folder holds, in order: its path, its name, and whether it is a folder. Links are neither followed nor folders.
+fn entries(folder: &Path) -> std::io::Result<Vec<(PathBuf, String, fs::FileType)>> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        all.push((entry.path(), entry.file_name().to_string_lossy().into_owned(), entry.file_type()?));
+    }
+    all.sort_by(|a, b| a.1.cmp(&b.1));
+    Ok(all)
+}
+
+fn list(folder: &Path, given: &List) -> Result<String, String> {
+    let path = given.path.as_deref().unwrap_or(".");
+    let all = entries(&inside(folder, path)?).map_err(|error| format!("{path}: {error}"))?;
+    let names = all.iter().take(MOST_NAMES).map(|(_, name, kind)| {
+        let end = if kind.is_dir() {
+            "/"
+        } else if kind.is_symlink() {
+            "@"
+        } else {
+            ""
+        };
+        format!("{name}{end}")
+    });
+    let mut lines: Vec<String> = names.collect();
+    if all.len() > MOST_NAMES {
+        lines.push(format!("({} more)", all.len() - MOST_NAMES));
+    }
+    Ok(if lines.is_empty() { "(empty)".into() } else { lines.join("\n") })
+}
+
+fn grep(folder: &Path, given: &Grep) -> Result<String, String> {
+    let pattern = RegexBuilder::new(&given.pattern).size_limit(PATTERN_SIZE).build();
+    let pattern = pattern.map_err(|error| format!("the pattern cannot be used: {error}"))?;
+    let start = inside(folder, given.path.as_deref().unwrap_or("."))?;
+    let root = folder.canonicalize().map_err(|error| format!("the workspace folder: {error}"))?;
+    let (mut found, mut files, mut left) = (Vec::new(), 0, vec![start]);
+    while let Some(path) = left.pop() {
+        if path.is_dir() {
+            let wanted = |name: &str| !name.starts_with('.') && !LEFT_OUT.contains(&name);
+            // A folder that cannot be read holds nothing that can be.
+            let all = entries(&path).unwrap_or_default().into_iter().rev();
+            left.extend(
+                all.filter(|(_, name, kind)| wanted(name) && (kind.is_dir() || kind.is_file()))
+                    .map(|(path, ..)| path),
+            );
+            continue;
+        }
+        files += 1;
+        if files > MOST_FILES {
+            found.push(format!("(only the first {MOST_FILES} files were looked into)"));
+            break;
+        }
+        let name = path.strip_prefix(&root).unwrap_or(&path).display().to_string();
+        for (at, line) in text(&path).as_deref().unwrap_or_default().lines().enumerate() {
+            if pattern.is_match(line) {
+                let shown = line.get(..line.floor_char_boundary(LINE_BYTES)).unwrap_or(line);
+                found.push(format!("{name}:{}: {shown}", at + 1));
+            }
+            if found.len() > MOST_LINES {
+                found.truncate(MOST_LINES);
+                found.push(format!("(only the first {MOST_LINES} lines are shown)"));
+                return Ok(found.join("\n"));
+            }
+        }
+    }
+    Ok(if found.is_empty() { "(nothing found)".into() } else { found.join("\n") })
+}
+
+/// The text of a file that is not too large.
+fn text(file: &Path) -> Option<String> {
+    let about = file.metadata().ok()?;
+    if !about.is_file() || about.len() > MOST_SEARCHED {
+        return None;
+    }
+    String::from_utf8(fs::read(file).ok()?).ok().filter(|text| !text.contains('\0'))
+}
