@@ -1,8 +1,11 @@
 //! `threadhold chat`: a session in a terminal. It is one more client of the sidecar, in the same process and over the same
 //! protocol, so what a model is sent does not depend on who asked. What a chat does when is in `talk`; the protocol's side
-//! is `client`, the terminal's `terminal`, and `tools` are what a model may look at here.
+//! is `client` with `opening`, the terminal's `terminal` with `question`, and `tools` are what a model may look at here.
 
 mod client;
+mod command;
+mod opening;
+mod question;
 mod talk;
 mod terminal;
 mod tools;
@@ -12,9 +15,9 @@ use crate::protocol::settings::ModelWire;
 use crate::server::outside::Flags;
 use crate::server::{Options, serve_within};
 use clap::Args;
+use opening::{Begin, Which};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use talk::{Begin, Which};
 
 #[derive(Debug, Args)]
 pub(super) struct Chat {

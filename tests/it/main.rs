@@ -2,6 +2,8 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "a test gives up where its ground is missing")]
 
 mod bounded;
+#[cfg(unix)]
+mod chat;
 mod checker;
 mod compaction;
 mod corpus;

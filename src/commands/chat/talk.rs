@@ -2,60 +2,28 @@
 //! says what is waited for. What a prompt holds and when it is compacted is the engine's.
 
 use super::client::{Client, Heard, Refused};
+use super::command::{Command, HELP};
+use super::opening::{self, Begin};
+use super::question::Question;
 use super::terminal::{Lines, Screen};
 use super::tools;
 use crate::commands::{FAILED, SUCCESS};
-use crate::protocol::VERSION;
 use crate::protocol::context::{ContextCompactParams, ContextUndoParams};
 use crate::protocol::event::{CompactionPhase, Event, EventError, Retrying};
 use crate::protocol::message::{Content, Message, Part, Role};
-use crate::protocol::methods::{
-    ContextCompact, ContextUndo, Method, SessionConfigure, SessionList, SessionOpen, ToolDecide, ToolResult,
-    TurnCancel, TurnStart, read_result,
-};
+use crate::protocol::methods::{ContextCompact, ContextUndo, ToolDecide, ToolResult, TurnCancel, TurnStart};
 use crate::protocol::model::DeltaOp;
-use crate::protocol::session::{
-    Driver, Origin, SessionConfigureParams, SessionListParams, SessionOpenParams, Snapshot, State,
-};
-use crate::protocol::settings::Settings;
+use crate::protocol::session::{Snapshot, State};
 use crate::protocol::tool::{
-    Decision, PauseReason, RequestPermissionResult, ToolDecideParams, ToolInvokeResult, ToolResultParams,
-    Verdict,
+    PauseReason, RequestPermissionResult, ToolDecideParams, ToolInvokeResult, ToolResultParams,
 };
 use crate::protocol::turn::{TurnCancelParams, TurnStartParams, TurnStatus};
-use serde_json::{Value, json};
-use std::collections::VecDeque;
+use serde_json::Value;
 use std::path::PathBuf;
 use tokio::io::DuplexStream;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tower_lsp::jsonrpc::Id;
-
-const HELP: &str = "/compact [WORDS]  sum up what was said so far; WORDS say what must not be lost
-/undo             take the last compaction back
-/help             this
-/quit             leave, as Ctrl-D does; the session is kept
-Ctrl-C stops an answer and keeps what was said of it; once more, at the prompt, leaves.";
-
-/// What a chat begins with.
-#[derive(Debug)]
-pub(super) struct Begin {
-    /// The workspace folder, as it is called.
-    pub folder: PathBuf,
-    /// Which session.
-    pub which: Which,
-    /// The folder that sessions are kept in, if it is not the platform's.
-    pub storage: Option<PathBuf>,
-}
-
-/// Which session a chat is about.
-#[derive(Debug)]
-pub(super) enum Which {
-    New,
-    Named(String),
-    /// The newest of the folder; a new one where there is none.
-    Newest,
-}
 
 /// What a chat is at.
 #[derive(Debug)]
@@ -70,21 +38,6 @@ enum Doing {
     Asking(Question),
     /// It waits for the answer to this request.
     Commanding(i64, Command),
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Command {
-    Compact,
-    Undo,
-}
-
-/// Calls that wait for a decision, the next one first.
-#[derive(Debug)]
-struct Question {
-    /// The request that wants the decisions; there is none for those that waited when the session was opened.
-    request: Option<Id>,
-    left: VecDeque<PauseReason>,
-    decisions: Vec<Decision>,
 }
 
 /// Whom the result of a tool goes to.
@@ -123,7 +76,9 @@ struct Talk {
 /// Talks until the user leaves; the process's exit code.
 pub(super) async fn talk(stream: DuplexStream, begin: Begin) -> Result<u8, Refused> {
     let mut interrupts = interrupts();
-    let mut talk = open(Client::new(stream), begin).await?;
+    let folder = begin.folder.clone();
+    let (client, opened, model) = opening::open(Client::new(stream), begin).await?;
+    let mut talk = Talk::new(client, folder, &opened, &model);
     let mut lines = Lines::open();
     talk.rest_or_ask();
     loop {
@@ -150,106 +105,29 @@ fn interrupts() -> mpsc::UnboundedReceiver<()> {
     interrupts
 }
 
-/// Opens the session.
-async fn open(mut client: Client, begin: Begin) -> Result<Talk, Refused> {
-    let folder = begin.folder.display().to_string();
-    let storage = begin.storage.map(|path| json!({ "path": path }));
-    let ours = json!({
-        "protocolVersion": VERSION,
-        "client": { "name": "threadhold chat", "version": env!("CARGO_PKG_VERSION") },
-        "capabilities": { "toolInvoke": true, "requestPermission": true },
-        "storage": storage,
-    });
-    let hello = json!({ "capabilities": {}, "initializationOptions": { "threadhold": ours } });
-    client.call_named("initialize", &hello).await?;
-    client.tell("initialized", &json!({})).await;
-    let session_id = match begin.which {
-        Which::New => None,
-        Which::Named(id) => Some(id),
-        Which::Newest => newest(&mut client, &folder).await?,
-    };
-    let params = SessionOpenParams {
-        workspace_folder: folder.clone(),
-        session_id,
-        driver: Some(Driver::Sidecar),
-        title: None,
-        kind: None,
-        parent_id: None,
-        work_scope: None,
-        settings: None,
-        tools: Some(tools::tools()),
-        sections: None,
-        history: None,
-        follow: None,
-    };
-    let opened = client.call::<SessionOpen>(&params).await?.snapshot;
-    if opened.driver == Driver::Editor {
-        let said = format!("session {}: an editor runs its loop, so it cannot go on here", opened.session_id);
-        return Err(Refused::No(said));
-    }
-    let mut screen = Screen::open();
-    let model = model(&mut client, &opened).await?;
-    let title = opened.title.as_deref().map(|title| format!(" ({title})")).unwrap_or_default();
-    let known = if opened.messages.is_empty() { "new " } else { "" };
-    screen.note(&format!("{known}session {}{title} in {folder}, with {model}; /help", opened.session_id));
-    let mut talk = Talk {
-        client,
-        screen,
-        folder: begin.folder,
-        session: opened.session_id.clone(),
-        doing: Doing::Resting,
-        running: JoinSet::new(),
-        answer: Default::default(),
-        is_interrupted: false,
-        has_failed: false,
-        is_begun: !opened.messages.is_empty(),
-    };
-    talk.take_up(&opened);
-    Ok(talk)
-}
-
-/// The newest session of the folder that somebody talks in.
-async fn newest(client: &mut Client, folder: &str) -> Result<Option<String>, Refused> {
-    let mut params =
-        SessionListParams { workspace_folder: Some(folder.to_owned()), ..SessionListParams::default() };
-    loop {
-        let page = client.call::<SessionList>(&params).await?;
-        let mut sessions = page.sessions.into_iter();
-        let found = sessions.find(|session| {
-            session.driver == Driver::Sidecar && matches!(session.origin, Origin::New | Origin::Branch)
-        });
-        match (found, page.next_cursor) {
-            (Some(found), _) => return Ok(Some(found.session_id)),
-            (None, None) => return Ok(None),
-            (None, cursor) => params.cursor = cursor,
-        }
-    }
-}
-
-/// The model that answers, for people. Where nobody set one it is scripted, which is not stored: the next who opens the
-/// session finds it as it was.
-async fn model(client: &mut Client, opened: &Snapshot) -> Result<String, Refused> {
-    if let Some(named) = named(&opened.settings) {
-        return Ok(named);
-    }
-    let settings = json!({ "settings": { "threadhold": { "model": { "wire": "scripted" } } } });
-    client.tell("workspace/didChangeConfiguration", &settings).await;
-    let session_id = opened.session_id.clone();
-    let params = SessionConfigureParams { session_id, settings: None, title: None };
-    let settings = client.call::<SessionConfigure>(&params).await?.settings;
-    let ours = || Refused::No("the session's model is the editor's: name another one with --model".into());
-    named(&settings).map(|named| format!("{named} (no model is set: see --model)")).ok_or_else(ours)
-}
-
-fn named(settings: &Settings) -> Option<String> {
-    let model = settings.model.as_ref()?;
-    let wire = serde_json::to_value(model.wire?).ok()?;
-    let wire = wire.as_str().filter(|wire| *wire != "editor")?;
-    let name = model.name.as_deref().or(model.base_url.as_deref());
-    Some(name.map_or_else(|| wire.to_owned(), |name| format!("{wire}:{name}")))
-}
-
 impl Talk {
+    fn new(client: Client, folder: PathBuf, opened: &Snapshot, model: &str) -> Self {
+        let mut screen = Screen::open();
+        let title = opened.title.as_deref().map(|title| format!(" ({title})")).unwrap_or_default();
+        let known = if opened.messages.is_empty() { "new " } else { "" };
+        let place = folder.display();
+        screen.note(&format!("{known}session {}{title} in {place}, with {model}; /help", opened.session_id));
+        let mut talk = Self {
+            client,
+            screen,
+            folder,
+            session: opened.session_id.clone(),
+            doing: Doing::Resting,
+            running: JoinSet::new(),
+            answer: Default::default(),
+            is_interrupted: false,
+            has_failed: false,
+            is_begun: !opened.messages.is_empty(),
+        };
+        talk.take_up(opened);
+        talk
+    }
+
     /// Goes on with what was open when the session was left.
     fn take_up(&mut self, opened: &Snapshot) {
         if let Some(pause) = &opened.pause {
@@ -524,7 +402,7 @@ impl Talk {
     fn catch_up(&mut self, message: &str, text: &str) {
         let shown = if self.answer.0 == message { self.answer.1.as_str() } else { "" };
         match text.strip_prefix(shown) {
-            Some(rest) => self.go_on(message, &rest.to_owned()),
+            Some(rest) => self.go_on(message, rest),
             // It is another text than what was streamed: the session holds this one.
             None => {
                 self.screen.end_line();
@@ -592,49 +470,6 @@ impl Talk {
         self.client.call_named("shutdown", &Value::Null).await?;
         self.client.tell("exit", &Value::Null).await;
         Ok(if self.has_failed { FAILED } else { SUCCESS })
-    }
-}
-
-impl Question {
-    fn new(request: Option<Id>, reasons: Vec<PauseReason>) -> Self {
-        Self { request, left: reasons.into(), decisions: Vec::new() }
-    }
-
-    /// Takes a line as the decision about the next call, if it is one; whether all are decided.
-    fn decide(&mut self, line: &str) -> bool {
-        let (word, why) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
-        let decision = match word.to_lowercase().as_str() {
-            "y" | "yes" => Verdict::Approve,
-            "a" | "always" => Verdict::ApproveAlways,
-            "n" | "no" => Verdict::Reject,
-            _ => return false,
-        };
-        let is_why = decision == Verdict::Reject && !why.trim().is_empty();
-        let note = is_why.then(|| why.trim().to_owned());
-        if let Some(PauseReason { tool_call_id, .. }) = self.left.pop_front() {
-            self.decisions.push(Decision { tool_call_id, decision, note, pattern: None });
-        }
-        self.left.is_empty()
-    }
-}
-
-impl Command {
-    /// What came of it, for people.
-    fn said(self, value: Value) -> Result<String, String> {
-        fn result<M: Method>(value: Value) -> Result<M::Result, String> {
-            read_result::<M>(value).map_err(|error| error.message)
-        }
-        Ok(match self {
-            // One that was made is told by its event.
-            Self::Compact => match result::<ContextCompact>(value)?.reason {
-                Some(reason) => format!("(nothing was compacted: {reason})"),
-                None => "(done; /undo takes it back)".into(),
-            },
-            Self::Undo => {
-                result::<ContextUndo>(value)?;
-                "(taken back: the originals are in the prompt again)".into()
-            }
-        })
     }
 }
 

@@ -1,0 +1,114 @@
+//! How a chat begins: the handshake, which session it is about, who answers. What is said in it comes later.
+
+use super::client::{Client, Refused};
+use super::tools;
+use crate::protocol::VERSION;
+use crate::protocol::methods::{SessionConfigure, SessionList, SessionOpen};
+use crate::protocol::session::{
+    Driver, Origin, SessionConfigureParams, SessionListParams, SessionOpenParams, Snapshot,
+};
+use crate::protocol::settings::Settings;
+use serde_json::json;
+use std::path::PathBuf;
+
+/// What a chat begins with.
+#[derive(Debug)]
+pub(super) struct Begin {
+    /// The workspace folder, as it is called.
+    pub folder: PathBuf,
+    /// Which session.
+    pub which: Which,
+    /// The folder that sessions are kept in, if it is not the platform's.
+    pub storage: Option<PathBuf>,
+}
+
+/// Which session a chat is about.
+#[derive(Debug)]
+pub(super) enum Which {
+    New,
+    Named(String),
+    /// The newest of the folder; a new one where there is none.
+    Newest,
+}
+
+/// Opens the session; the session as it stands, and the model that answers, for people.
+pub(super) async fn open(mut client: Client, begin: Begin) -> Result<(Client, Snapshot, String), Refused> {
+    let folder = begin.folder.display().to_string();
+    let storage = begin.storage.map(|path| json!({ "path": path }));
+    let ours = json!({
+        "protocolVersion": VERSION,
+        "client": { "name": "threadhold chat", "version": env!("CARGO_PKG_VERSION") },
+        "capabilities": { "toolInvoke": true, "requestPermission": true },
+        "storage": storage,
+    });
+    let hello = json!({ "capabilities": {}, "initializationOptions": { "threadhold": ours } });
+    client.call_named("initialize", &hello).await?;
+    client.tell("initialized", &json!({})).await;
+    let session_id = match begin.which {
+        Which::New => None,
+        Which::Named(id) => Some(id),
+        Which::Newest => newest(&mut client, &folder).await?,
+    };
+    let params = SessionOpenParams {
+        workspace_folder: folder.clone(),
+        session_id,
+        driver: Some(Driver::Sidecar),
+        title: None,
+        kind: None,
+        parent_id: None,
+        work_scope: None,
+        settings: None,
+        tools: Some(tools::tools()),
+        sections: None,
+        history: None,
+        follow: None,
+    };
+    let opened = client.call::<SessionOpen>(&params).await?.snapshot;
+    if opened.driver == Driver::Editor {
+        let said = format!("session {}: an editor runs its loop, so it cannot go on here", opened.session_id);
+        return Err(Refused::No(said));
+    }
+    let model = model(&mut client, &opened).await?;
+    Ok((client, opened, model))
+}
+
+/// The newest session of the folder that somebody talks in.
+async fn newest(client: &mut Client, folder: &str) -> Result<Option<String>, Refused> {
+    let mut params =
+        SessionListParams { workspace_folder: Some(folder.to_owned()), ..SessionListParams::default() };
+    loop {
+        let page = client.call::<SessionList>(&params).await?;
+        let mut sessions = page.sessions.into_iter();
+        let found = sessions.find(|session| {
+            session.driver == Driver::Sidecar && matches!(session.origin, Origin::New | Origin::Branch)
+        });
+        match (found, page.next_cursor) {
+            (Some(found), _) => return Ok(Some(found.session_id)),
+            (None, None) => return Ok(None),
+            (None, cursor) => params.cursor = cursor,
+        }
+    }
+}
+
+/// The model that answers, for people. Where nobody set one it is scripted, which is not stored: the next who opens the
+/// session finds it as it was.
+async fn model(client: &mut Client, opened: &Snapshot) -> Result<String, Refused> {
+    if let Some(named) = named(&opened.settings) {
+        return Ok(named);
+    }
+    let settings = json!({ "settings": { "threadhold": { "model": { "wire": "scripted" } } } });
+    client.tell("workspace/didChangeConfiguration", &settings).await;
+    let session_id = opened.session_id.clone();
+    let params = SessionConfigureParams { session_id, settings: None, title: None };
+    let settings = client.call::<SessionConfigure>(&params).await?.settings;
+    let ours = || Refused::No("the session's model is the editor's: name another one with --model".into());
+    named(&settings).map(|named| format!("{named} (no model is set: see --model)")).ok_or_else(ours)
+}
+
+fn named(settings: &Settings) -> Option<String> {
+    let model = settings.model.as_ref()?;
+    let wire = serde_json::to_value(model.wire?).ok()?;
+    let wire = wire.as_str().filter(|wire| *wire != "editor")?;
+    let name = model.name.as_deref().or(model.base_url.as_deref());
+    Some(name.map_or_else(|| wire.to_owned(), |name| format!("{wire}:{name}")))
+}

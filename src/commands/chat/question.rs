@@ -1,0 +1,68 @@
+//! A question to the user: calls that wait for a decision, and what a line that is typed decides. Who asks, and who is
+//! told, is not here.
+
+use crate::protocol::tool::{Decision, PauseReason, Verdict};
+use std::collections::VecDeque;
+use tower_lsp::jsonrpc::Id;
+
+/// Calls that wait for a decision, the next one first.
+#[derive(Debug)]
+pub(super) struct Question {
+    /// The request that wants the decisions; there is none for those that waited when the session was opened.
+    pub request: Option<Id>,
+    pub left: VecDeque<PauseReason>,
+    pub decisions: Vec<Decision>,
+}
+
+impl Question {
+    pub fn new(request: Option<Id>, reasons: Vec<PauseReason>) -> Self {
+        Self { request, left: reasons.into(), decisions: Vec::new() }
+    }
+
+    /// Takes a line as the decision about the next call, if it is one; whether all are decided.
+    pub fn decide(&mut self, line: &str) -> bool {
+        let (word, why) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
+        let decision = match word.to_lowercase().as_str() {
+            "y" | "yes" => Verdict::Approve,
+            "a" | "always" => Verdict::ApproveAlways,
+            "n" | "no" => Verdict::Reject,
+            _ => return false,
+        };
+        let is_why = decision == Verdict::Reject && !why.trim().is_empty();
+        let note = is_why.then(|| why.trim().to_owned());
+        if let Some(PauseReason { tool_call_id, .. }) = self.left.pop_front() {
+            self.decisions.push(Decision { tool_call_id, decision, note, pattern: None });
+        }
+        self.left.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waits(id: &str) -> PauseReason {
+        let arguments = crate::protocol::message::Arguments("{}".into());
+        PauseReason { tool_call_id: id.into(), name: "list".into(), arguments, reason: "it asks".into() }
+    }
+
+    #[test]
+    fn each_call_is_decided_by_a_line_that_is_a_decision() {
+        let mut question = Question::new(None, vec![waits("a"), waits("b"), waits("c")]);
+        for other in ["", "maybe", "yesterday", "what does it do?"] {
+            assert!(!question.decide(other), "{other}");
+        }
+        assert_eq!(question.left.len(), 3);
+        assert!(!question.decide(" Y "));
+        assert!(!question.decide("no  not that one "));
+        assert!(question.decide("always"));
+        let decided: Vec<_> =
+            question.decisions.iter().map(|d| (&*d.tool_call_id, d.decision, d.note.as_deref())).collect();
+        let expected = [
+            ("a", Verdict::Approve, None),
+            ("b", Verdict::Reject, Some("not that one")),
+            ("c", Verdict::ApproveAlways, None),
+        ];
+        assert_eq!(decided, expected);
+    }
+}

@@ -1,0 +1,370 @@
+//! `threadhold chat` as a person uses it: the built binary, lines typed, words shown, Ctrl-C, in pipes and in a terminal.
+//! What its tools see is tested beside them, what a session holds elsewhere.
+
+mod person;
+
+use crate::models::server::{Act, Reply, Server, chunk};
+use crate::wire::client::{Client, Start, Wire};
+use person::{Folder, Person};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// A stream that says this and then nothing, until the client goes.
+fn holds(text: &str) -> Reply {
+    Reply::stream(vec![chunk(&json!({ "content": text }), None), Act::Hold])
+}
+
+/// The flags of a chat with this server.
+fn with(server: &Server) -> [String; 4] {
+    ["--model".into(), "openai-chat:m".into(), "--base-url".into(), server.url()]
+}
+
+/// The messages of a request, each as its role and its text.
+fn messages(body: &Value) -> Vec<(String, String)> {
+    let text = |content: &Value| match content {
+        Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
+        other => other.as_str().unwrap_or_default().to_owned(),
+    };
+    let messages = body["messages"].as_array().expect("messages");
+    let said = |message: &Value| {
+        (message["role"].as_str().unwrap_or_default().to_owned(), text(&message["content"]))
+    };
+    messages.iter().map(said).collect()
+}
+
+fn pair(role: &str, text: &str) -> (String, String) {
+    (role.to_owned(), text.to_owned())
+}
+
+/// What a tool said to the model last.
+fn told(server: &Server) -> String {
+    let asked = server.asked();
+    let (role, text) = messages(&asked.last().expect("it was asked").body).pop().expect("a message");
+    assert_eq!(role, "tool");
+    text
+}
+
+/// rows: C37
+#[test]
+fn an_answer_is_shown_as_it_comes_and_what_was_said_of_it_stays_when_it_is_stopped() {
+    let folder = Folder::new();
+    let server = Server::replies(vec![holds("Once upon"), Reply::says(&["So ", "it ", "went."])]);
+    let mut person = Person::new(&folder, &with(&server));
+    person.types("Tell me a story.");
+    person.hears("Once upon");
+    person.presses_ctrl_c();
+    person.sees("(stopped; what was said is kept)");
+    person.types("Go on.");
+    person.hears("went.\n");
+    let said = person.leaves();
+    assert_eq!((said.out.as_str(), said.code), ("Once upon\nSo it went.\n", Some(0)), "{}", said.err);
+    let asked = server.asked();
+    let expected = [pair("user", "Tell me a story."), pair("assistant", "Once upon"), pair("user", "Go on.")];
+    assert_eq!(messages(&asked[1].body), expected);
+
+    // And after the process is gone.
+    let mut person = Person::new(&folder, &[&with(&server)[..], &["--continue".into()]].concat());
+    person.types("And then?");
+    person.hears("went.\n");
+    person.leaves();
+    let asked = server.asked();
+    let expected = [expected.to_vec(), vec![pair("assistant", "So it went."), pair("user", "And then?")]];
+    assert_eq!(messages(&asked[2].body), expected.concat());
+}
+
+#[test]
+fn each_call_is_asked_about_until_the_user_says_always() {
+    let folder = Folder::new();
+    folder.write("a.txt", "hello");
+    let call = || Reply::calls("c", "read_file", r#"{"path":"a.txt"}"#);
+    let done = || Reply::says(&["Done."]);
+    let server = Server::replies(vec![call(), done(), call(), done(), call(), done(), call(), done()]);
+    let mut person = Person::new(&folder, &with(&server));
+    person.types("Read it.");
+    person.sees("may it run?");
+    // What is no decision is none.
+    person.types("perhaps");
+    person.sees("may it run?");
+    assert_eq!(server.asked().len(), 1, "nothing ran before the user decided");
+    person.types("y");
+    person.hears("Done.\n");
+    assert_eq!(told(&server), "hello");
+    person.types("Read it again.");
+    person.sees("may it run?");
+    person.types("n not this one");
+    person.hears("Done.\n");
+    assert!(told(&server).contains("not this one") && !told(&server).contains("hello"), "{}", told(&server));
+    person.types("Read it after all.");
+    person.sees("may it run?");
+    person.types("always");
+    person.hears("Done.\n");
+    assert_eq!(told(&server), "hello");
+    person.types("And once more.");
+    person.hears("Done.\n");
+    assert_eq!(told(&server), "hello");
+    let said = person.leaves();
+    assert_eq!(said.code, Some(0));
+    assert_eq!(said.err.matches("may it run?").count(), 4, "{}", said.err);
+}
+
+#[test]
+fn a_question_that_was_left_open_is_asked_again() {
+    let folder = Folder::new();
+    folder.write("a.txt", "hello");
+    let server = Server::replies(vec![
+        Reply::calls("c", "read_file", r#"{"path":"a.txt"}"#),
+        Reply::says(&["It says hello."]),
+    ]);
+    let mut person = Person::new(&folder, &with(&server));
+    person.types("Read it.");
+    person.sees("may it run?");
+    person.is_killed();
+    let mut person = Person::new(&folder, &[&with(&server)[..], &["--continue".into()]].concat());
+    person.sees("may it run?");
+    person.types("y");
+    person.hears("It says hello.\n");
+    assert_eq!(told(&server), "hello");
+    person.leaves();
+}
+
+#[test]
+fn a_compaction_by_hand_is_made_and_taken_back() {
+    let folder = Folder::new();
+    let long = format!("I did it.{}", " And so on.".repeat(500));
+    let server = Server::start(move |_, asked| {
+        let (_, last) = messages(&asked.body).pop().expect("a message");
+        let summary = "<summary>\n## Goal\nSUMMED UP\n## Decisions\nNone.\n## State\nGood.\n## Next steps\nMore.\n\
+                       ## Open questions\nNone.\n</summary>";
+        if last.starts_with("Do") { Reply::says(&[&long]) } else { Reply::says(&[summary]) }
+    });
+    let mut person = Person::new(&folder, &with(&server));
+    for step in 1..5 {
+        person.types(&format!("Do step {step}."));
+        person.hears("And so on.\n");
+    }
+    person.types("/compact the first step");
+    person.sees("(done; /undo takes it back)");
+    person.types("Do step 5.");
+    person.hears("And so on.\n");
+    let shown = |server: &Server| messages(&server.asked().last().expect("it was asked").body);
+    assert!(shown(&server).iter().any(|(_, text)| text.contains("SUMMED UP")), "{:?}", shown(&server));
+    person.types("/undo");
+    person.sees("(taken back");
+    person.types("Do step 6.");
+    person.hears("And so on.\n");
+    assert!(!shown(&server).iter().any(|(_, text)| text.contains("SUMMED UP")), "{:?}", shown(&server));
+    person.types("/summon");
+    person.sees("there is no command /summon");
+    assert_eq!(person.leaves().code, Some(0));
+}
+
+/// An editor's session, over pipes: one turn with this server.
+fn serves(folder: &Folder, server: &Server, content: &str) -> Value {
+    let mut editor = Client::new(Wire::Pipes);
+    editor.initialize(json!({ "capabilities": {}, "initializationOptions": { "threadhold": {
+        "protocolVersion": 1, "storage": { "path": folder.storage() },
+        "settings": { "model": { "wire": "openai-chat", "name": "m", "baseUrl": server.url() } },
+    } } }));
+    let open = json!({ "workspaceFolder": folder.path(), "sessionId": "s" });
+    let opened = editor.call("session/open", open).expect("it opens");
+    editor.call("turn/start", json!({ "sessionId": "s", "content": content })).expect("it starts");
+    editor.wait_notification("the end of the turn", |frame| frame["params"]["status"] == "completed");
+    editor.call("shutdown", Value::Null).expect("it shuts down");
+    editor.notify("exit", Value::Null);
+    editor.wait_exit();
+    opened
+}
+
+/// rows: M13
+#[test]
+fn a_session_of_an_editor_goes_on_in_a_terminal_and_back() {
+    let folder = Folder::new();
+    let server = Server::start(|at, _| Reply::says(&[&format!("Answer {at}.")]));
+    serves(&folder, &server, "From the editor.");
+    for flag in ["--session=s", "--continue"] {
+        let mut person = Person::new(&folder, &[&with(&server)[..], &[flag.into()]].concat());
+        person.types("From the terminal.");
+        person.hears("Answer");
+        assert_eq!(person.leaves().code, Some(0));
+    }
+    let opened = serves(&folder, &server, "From the editor again.");
+    assert_eq!(opened["snapshot"]["messages"].as_array().map(Vec::len), Some(6));
+    let asked = server.asked();
+    let expected = [
+        pair("user", "From the editor."),
+        pair("assistant", "Answer 0."),
+        pair("user", "From the terminal."),
+        pair("assistant", "Answer 1."),
+        pair("user", "From the terminal."),
+        pair("assistant", "Answer 2."),
+        pair("user", "From the editor again."),
+    ];
+    assert_eq!(messages(&asked[3].body), expected);
+}
+
+/// The requests to a model that a process wrote down, in their order.
+fn dumped(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("a file").path()).collect();
+    files.sort();
+    files.iter().map(|file| std::fs::read_to_string(file).expect("a text")).collect()
+}
+
+/// What the client said of this method in a recording.
+fn recorded(file: &Path, method: &str) -> Value {
+    let text = std::fs::read_to_string(file).expect("a recording");
+    let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let frame = lines.find(|line| line["frame"]["method"] == method);
+    frame.unwrap_or_else(|| panic!("no {method} was said"))["frame"]["params"].clone()
+}
+
+/// rows: C36
+#[test]
+fn a_model_is_sent_the_same_bytes_whether_a_terminal_or_an_editor_asks() {
+    let folder = Folder::new();
+    folder.write("a.txt", "hello");
+    folder.write("AGENTS.md", "Be brief.");
+    let fixtures = [
+        json!({ "answers": [{ "say": "It is fine." }] }),
+        json!({ "answers": [{ "say": "Let me look.", "call": { "name": "read_file", "arguments": { "path": "a.txt" } } },
+                            { "call": { "name": "grep", "arguments": { "pattern": "hel+o" } } },
+                            { "say": "It says hello." }] }),
+        json!({ "answers": [{ "call": { "name": "read_file", "arguments": "{broken" } }, { "say": "Well." }] }),
+        json!({ "answers": [{ "call": { "name": "unknown" } }], "then": "empty" }),
+    ];
+    for (at, fixture) in fixtures.iter().enumerate() {
+        let place = |name: &str| folder.beside(&format!("{name}-{at}"));
+        let (model, recording) = (place("model"), place("recording"));
+        std::fs::write(&model, fixture.to_string()).expect("a file");
+        let flags = |dump: &Path| {
+            let (model, dump) = (format!("scripted:{}", model.display()), dump.display().to_string());
+            ["--model".to_owned(), model, "--dump-prompts".into(), dump]
+        };
+        let (ours, theirs) = (place("chat"), place("serve"));
+        let more =
+            ["--record".to_owned(), recording.display().to_string(), "--session".into(), format!("s{at}")];
+        let mut person = Person::new(&folder, &[&flags(&ours)[..], &more[..]].concat());
+        person.types("What is in a.txt?");
+        person.types("y");
+        person.types("y");
+        person.types("/quit");
+        person.ends();
+
+        let mut open = recorded(&recording, "session/open");
+        let mut turn = recorded(&recording, "turn/start");
+        open["settings"] = json!({ "model": { "wire": "scripted", "baseUrl": model } });
+        for params in [&mut open, &mut turn] {
+            params["sessionId"] = json!("editor");
+        }
+        let start =
+            Start::new(Wire::Pipes).argument("--dump-prompts").argument(theirs.to_str().expect("text"));
+        let mut editor = start.start();
+        editor.initialize(json!({ "capabilities": {}, "initializationOptions": { "threadhold": {
+            "protocolVersion": 1, "storage": { "backend": "memory" }, "capabilities": { "toolInvoke": true },
+        } } }));
+        editor.call("session/open", open).expect("it opens");
+        editor.call("turn/start", turn).expect("it starts");
+        answers_for_the_person(&mut editor, &recording);
+        editor.call("shutdown", Value::Null).expect("it shuts down");
+        editor.notify("exit", Value::Null);
+        editor.wait_exit();
+        let (ours, theirs) = (dumped(&ours), dumped(&theirs));
+        assert!(!ours.is_empty());
+        assert_eq!(ours, theirs, "{fixture}");
+    }
+}
+
+/// Decides and answers as the chat of this recording did, until the turn's end.
+fn answers_for_the_person(editor: &mut Client, recording: &Path) {
+    let text = std::fs::read_to_string(recording).expect("a recording");
+    let mut results = text.lines().filter_map(|line| {
+        let mut line: Value = serde_json::from_str(line).expect("JSON");
+        let is_result = line["from"] == "client" && line["frame"]["result"]["content"].is_array();
+        is_result.then(|| line["frame"]["result"].take())
+    });
+    loop {
+        let frame = editor.wait("a question, a call or the end", |frame| {
+            frame["method"] == "tool/invoke"
+                || frame["params"]["type"] == "pauseRequired"
+                || frame["params"]["status"] == "completed"
+        });
+        if frame["method"] == "tool/invoke" {
+            let result = results.next().expect("the chat ran as many tools");
+            editor.respond(&frame["id"], result);
+        } else if frame["params"]["type"] == "pauseRequired" {
+            let decide =
+                |reason: &Value| json!({ "toolCallId": reason["toolCallId"], "decision": "approve" });
+            let reasons = frame["params"]["reasons"].as_array().expect("reasons");
+            let decisions: Vec<Value> = reasons.iter().map(decide).collect();
+            let params = json!({ "sessionId": "editor", "decisions": decisions });
+            editor.call("tool/decide", params).expect("it is decided");
+        } else {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_fresh_machine_has_a_model_and_a_failure_is_told() {
+    let folder = Folder::new();
+    let mut person = Person::new(&folder, &[]);
+    person.types("Hello.");
+    person.hears("Hello.");
+    let said = person.leaves();
+    assert!(said.err.contains("no model is set"), "{}", said.err);
+    assert_eq!(said.code, Some(0));
+
+    let server = Server::replies(vec![Reply::body(401, r#"{"error":{"message":"no such key"}}"#)]);
+    let mut person = Person::new(&folder, &with(&server));
+    person.types("Hello.");
+    person.sees("no such key");
+    let said = person.leaves();
+    assert_eq!((said.out.as_str(), said.code), ("", Some(1)), "{}", said.err);
+}
+
+#[test]
+fn what_cannot_be_meant_is_said_and_nothing_begins() {
+    let folder = Folder::new();
+    for (flags, said) in [
+        (["--model", "oracle:m"], "--model oracle:m: known are anthropic"),
+        (["--model", "ollama"], "--model ollama: it takes a name"),
+        (["--model", "editor:m"], "--model editor:m: known are anthropic"),
+        (["--folder", "nowhere"], "not a directory"),
+        (["--set", "modl.window=3"], "near it: model.window"),
+        (["--session", "a b"], "an id has 1 to 128 characters"),
+    ] {
+        let person = Person::new(&folder, &flags.map(str::to_owned));
+        let ended = person.ends();
+        assert!(ended.err.contains(said), "{}", ended.err);
+        assert_eq!((ended.out.as_str(), ended.code), ("", Some(2)));
+    }
+}
+
+#[test]
+fn in_a_terminal_ctrl_c_stops_the_answer_and_then_leaves_and_ctrl_d_leaves() {
+    let folder = Folder::new();
+    let server = Server::replies(vec![holds("Once\u{1b}[31m upon"), Reply::says(&["Well."])]);
+    let Some(mut person) = Person::at_a_terminal(&folder, &with(&server)) else { return };
+    person.hears("> ");
+    person.types("Tell me a story.");
+    // What would steer the terminal is left out.
+    person.hears("Once[31m upon");
+    person.presses("\u{3}");
+    person.hears("what was said is kept");
+    person.hears("> ");
+    person.presses("\u{3}");
+    person.hears("kept as session");
+    assert_eq!(person.ends().code, Some(0));
+
+    let flags = [&with(&server)[..], &["--continue".into()]].concat();
+    let Some(mut person) = Person::at_a_terminal(&folder, &flags) else { return };
+    person.hears("> ");
+    person.presses("\u{3}");
+    person.hears("Ctrl-C once more");
+    person.types("Go on.");
+    person.hears("Well.");
+    person.hears("> ");
+    person.presses("\u{4}");
+    person.hears("kept as session");
+    assert_eq!(person.ends().code, Some(0));
+}

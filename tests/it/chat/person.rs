@@ -1,0 +1,243 @@
+//! Somebody who uses `threadhold chat`: types, reads, presses Ctrl-C. Waits for what is to be seen, never for times.
+
+#![allow(clippy::print_stdout, reason = "a test that cannot run says so")]
+
+use std::io::{ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::{sleep, spawn};
+use std::time::{Duration, Instant};
+use uuid::Uuid;
+
+/// How long somebody waits for what must come.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Runs its arguments in a terminal of their own, between its own input and output.
+const TERMINAL: &str = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
+
+/// A workspace, and a folder for its sessions; gone when the test is.
+pub(super) struct Folder(PathBuf);
+
+impl Folder {
+    pub(super) fn new() -> Self {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("chat-{}", Uuid::now_v7()));
+        std::fs::create_dir_all(folder.join("workspace")).expect("a folder");
+        Self(folder)
+    }
+
+    /// The workspace.
+    pub(super) fn path(&self) -> PathBuf {
+        self.0.join("workspace")
+    }
+
+    /// Where its sessions are.
+    pub(super) fn storage(&self) -> PathBuf {
+        self.0.join("storage")
+    }
+
+    /// A place outside of the workspace.
+    pub(super) fn beside(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// A file of the workspace.
+    pub(super) fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path().join(name), text).expect("a file");
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+/// What was shown on one stream so far, how much of it was looked at, and whether it ended.
+#[derive(Debug, Default)]
+struct Shown {
+    text: Vec<u8>,
+    read: usize,
+    is_over: bool,
+}
+
+#[derive(Default)]
+struct Stream {
+    shown: Mutex<Shown>,
+    changed: Condvar,
+}
+
+impl Stream {
+    /// Gathers all that comes, on a thread.
+    fn of(mut input: impl Read + Send + 'static) -> Arc<Self> {
+        let stream = Arc::new(Self::default());
+        let gathered = Arc::clone(&stream);
+        spawn(move || {
+            let mut bytes = [0; 4096];
+            loop {
+                let count = input.read(&mut bytes).unwrap_or(0);
+                let mut shown = gathered.shown.lock().expect("no test failed");
+                shown.text.extend_from_slice(&bytes[..count]);
+                shown.is_over = count == 0;
+                gathered.changed.notify_all();
+                if count == 0 {
+                    return;
+                }
+            }
+        });
+        stream
+    }
+
+    /// Waits until this is there behind what was waited for before.
+    fn wait(&self, what: &str) -> Result<(), String> {
+        let deadline = Instant::now() + DEADLINE;
+        let mut shown = self.shown.lock().expect("no test failed");
+        loop {
+            let new = &shown.text[shown.read..];
+            if let Some(at) = new.windows(what.len()).position(|some| some == what.as_bytes()) {
+                shown.read += at + what.len();
+                return Ok(());
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() || shown.is_over {
+                return Err(String::from_utf8_lossy(&shown.text).into_owned());
+            }
+            shown = self.changed.wait_timeout(shown, left).expect("no test failed").0;
+        }
+    }
+
+    /// All of it, once it is over.
+    fn whole(&self) -> String {
+        let shown = self.shown.lock().expect("no test failed");
+        let (shown, _) =
+            self.changed.wait_timeout_while(shown, DEADLINE, |shown| !shown.is_over).expect("no test failed");
+        String::from_utf8_lossy(&shown.text).into_owned()
+    }
+}
+
+/// How a chat ended.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) out: String,
+    pub(super) err: String,
+    pub(super) code: Option<i32>,
+}
+
+/// Somebody with a chat.
+pub(super) struct Person {
+    child: Child,
+    input: Option<ChildStdin>,
+    out: Arc<Stream>,
+    err: Arc<Stream>,
+}
+
+impl Person {
+    /// Begins a chat in this folder, over pipes.
+    pub(super) fn new(folder: &Folder, flags: &[String]) -> Self {
+        let command = Command::new(env!("CARGO_BIN_EXE_threadhold"));
+        Self::begin(command, folder, flags).expect("it starts")
+    }
+
+    /// Begins it in a terminal, where both streams are one. A machine without Python is told of; on CI it must be there.
+    pub(super) fn at_a_terminal(folder: &Folder, flags: &[String]) -> Option<Self> {
+        let mut command = Command::new("python3");
+        command.args(["-c", TERMINAL, env!("CARGO_BIN_EXE_threadhold")]);
+        match Self::begin(command, folder, flags) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                assert!(std::env::var_os("CI").is_none(), "python3 is not there, and on CI it must be");
+                println!("not run: python3 is not there");
+                None
+            }
+            person => Some(person.expect("it starts")),
+        }
+    }
+
+    fn begin(mut command: Command, folder: &Folder, flags: &[String]) -> std::io::Result<Self> {
+        let (workspace, storage) = (folder.path(), folder.storage());
+        let named = |path: &Path| path.to_str().expect("a path of text").to_owned();
+        let own = ["chat".to_owned(), "--storage".to_owned(), named(&storage)];
+        command
+            .args(own)
+            .args(flags)
+            .current_dir(workspace)
+            .env("THREADHOLD_CONFIG", "")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        let input = child.stdin.take();
+        let out = Stream::of(child.stdout.take().expect("it was piped"));
+        let err = Stream::of(child.stderr.take().expect("it was piped"));
+        Ok(Self { child, input, out, err })
+    }
+
+    /// Presses keys.
+    pub(super) fn presses(&mut self, keys: &str) {
+        let input = self.input.as_mut().expect("it is open");
+        // A chat that is over is seen by who waits for what it says.
+        drop(input.write_all(keys.as_bytes()).and_then(|()| input.flush()));
+    }
+
+    /// Types a line.
+    pub(super) fn types(&mut self, line: &str) {
+        self.presses(&format!("{line}\n"));
+    }
+
+    /// Waits for words of an answer, on standard output.
+    pub(super) fn hears(&self, what: &str) {
+        self.waits(&self.out, what);
+    }
+
+    /// Waits for words beside the answers, on standard error.
+    pub(super) fn sees(&self, what: &str) {
+        self.waits(&self.err, what);
+    }
+
+    fn waits(&self, stream: &Stream, what: &str) {
+        if let Err(shown) = stream.wait(what) {
+            let other = self.err.shown.lock().expect("no test failed");
+            panic!("waited in vain for {what:?}; shown: {shown}\n{}", String::from_utf8_lossy(&other.text));
+        }
+    }
+
+    /// Ctrl-C, as a terminal sends it.
+    pub(super) fn presses_ctrl_c(&self) {
+        let pid = self.child.id().to_string();
+        let done = Command::new("kill").args(["-s", "INT", &pid]).status().expect("there is a kill command");
+        assert!(done.success(), "kill -s INT {pid}");
+    }
+
+    /// The process ends without a word.
+    pub(super) fn is_killed(mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it is our child");
+    }
+
+    /// Leaves.
+    pub(super) fn leaves(mut self) -> Ended {
+        self.types("/quit");
+        self.ends()
+    }
+
+    /// Types no more, and waits for the end. In a terminal the end of the input is no Ctrl-D.
+    pub(super) fn ends(mut self) -> Ended {
+        self.input = None;
+        let (out, err) = (self.out.whole(), self.err.whole());
+        let deadline = Instant::now() + DEADLINE;
+        let code = loop {
+            match self.child.try_wait().expect("it is our child") {
+                Some(status) => break status.code(),
+                None if Instant::now() > deadline => panic!("the chat did not end\n{err}"),
+                None => sleep(Duration::from_millis(5)),
+            }
+        };
+        Ended { out, err, code }
+    }
+}
+
+impl Drop for Person {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
