@@ -232,3 +232,88 @@ fn text(file: &Path) -> Option<String> {
     }
     String::from_utf8(fs::read(file).ok()?).ok().filter(|text| !text.contains('\0'))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A workspace with a neighbour that is nobody's business.
+    struct Ground(PathBuf);
+
+    impl Ground {
+        fn new() -> Self {
+            let ground = std::env::temp_dir().join(format!("threadhold-tools-{}", uuid::Uuid::now_v7()));
+            fs::create_dir_all(ground.join("w/src")).unwrap();
+            fs::create_dir_all(ground.join("w/.hidden")).unwrap();
+            fs::write(ground.join("secret"), "planted").unwrap();
+            fs::write(ground.join("w/src/a.rs"), "fn one() {}\nfn two() {}\n").unwrap();
+            fs::write(ground.join("w/.hidden/b"), "fn three() {}\n").unwrap();
+            Self(ground)
+        }
+
+        fn call(&self, name: &str, arguments: &Value) -> Result<String, String> {
+            let said = run(&self.0.join("w"), name, &arguments.to_string());
+            let content = serde_json::to_value(said.content).unwrap();
+            let text = content[0]["text"].as_str().unwrap().to_owned();
+            if said.is_error == Some(true) { Err(text) } else { Ok(text) }
+        }
+    }
+
+    impl Drop for Ground {
+        fn drop(&mut self) {
+            drop(fs::remove_dir_all(&self.0));
+        }
+    }
+
+    #[test]
+    fn what_is_inside_is_shown() {
+        let ground = Ground::new();
+        let call = |name, arguments| ground.call(name, &arguments).unwrap();
+        assert_eq!(call("read_file", json!({ "path": "src/a.rs" })), "fn one() {}\nfn two() {}\n");
+        assert_eq!(call("list", json!({})), ".hidden/\nsrc/");
+        assert_eq!(call("grep", json!({ "pattern": "fn t.*" })), "src/a.rs:2: fn two() {}");
+        assert_eq!(call("grep", json!({ "pattern": "nothing" })), "(nothing found)");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_leads_outside() {
+        let ground = Ground::new();
+        std::os::unix::fs::symlink(ground.0.join("secret"), ground.0.join("w/link")).unwrap();
+        std::os::unix::fs::symlink(&ground.0, ground.0.join("w/up")).unwrap();
+        let absolute = ground.0.join("secret").display().to_string();
+        for path in ["../secret", "link", "up/secret", "src/../../secret", "../nowhere", &absolute, "/"] {
+            for (name, arguments) in [
+                ("read_file", json!({ "path": path })),
+                ("list", json!({ "path": path })),
+                ("grep", json!({ "pattern": "planted", "path": path })),
+            ] {
+                let error = ground.call(name, &arguments).unwrap_err();
+                assert!(error.ends_with("outside of the workspace folder"), "{name} {path}: {error}");
+            }
+        }
+        assert_eq!(ground.call("grep", &json!({ "pattern": "planted" })), Ok("(nothing found)".into()));
+        assert_eq!(ground.call("list", &json!({})), Ok(".hidden/\nlink@\nsrc/\nup@".into()));
+    }
+
+    #[test]
+    fn a_large_file_comes_in_pieces_that_cut_no_character() {
+        let ground = Ground::new();
+        let whole = format!("a{}", "\u{e9}".repeat(20_000));
+        fs::write(ground.0.join("w/large"), &whole).unwrap();
+        let first = ground.call("read_file", &json!({ "path": "large" })).unwrap();
+        let (text, rest) = first.rsplit_once('\n').unwrap();
+        assert_eq!(rest, "(7234 more bytes; go on with offset 32767)");
+        let second = ground.call("read_file", &json!({ "path": "large", "offset": 32767 })).unwrap();
+        assert_eq!(format!("{text}{second}"), whole);
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_said() {
+        let ground = Ground::new();
+        assert!(ground.call("read_file", &json!({ "path": "src" })).unwrap_err().contains("not a file"));
+        assert!(ground.call("read_file", &json!({})).unwrap_err().contains("missing field `path`"));
+        assert!(ground.call("grep", &json!({ "pattern": "(" })).unwrap_err().contains("cannot be used"));
+        assert!(ground.call("write", &json!({})).unwrap_err().contains("no tool write"));
+    }
+}
