@@ -1,6 +1,7 @@
 //! The command line: what can be asked for, and what each command's exit code means. A command reads files, prints,
 //! and leaves the thinking to the library.
 
+mod doctor;
 mod files;
 mod measure;
 mod policy;
@@ -30,6 +31,8 @@ enum Command {
     Measure(measure::MeasureCommand),
     /// List the built-in policies, or print one as a file
     Policy(policy::PolicyCommand),
+    /// Ask a model once, and explain what is wrong with its key, its address or its name
+    Doctor(doctor::Doctor),
     /// Serve an editor on standard input and output; this is what happens without a command
     Serve(serve::Serve),
     /// Print the protocol: its types, its methods, its errors
@@ -38,7 +41,7 @@ enum Command {
 
 /// All went well.
 const SUCCESS: u8 = 0;
-/// It ran, and a prompt could not be made to fit.
+/// It ran, and a prompt could not be made to fit, or a model did not answer.
 const UNFIT: u8 = 1;
 /// It could not run: bad usage, or input that cannot be read.
 const BAD: u8 = 2;
@@ -56,6 +59,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Replay(replay)) => replay.run(),
         Some(Command::Measure(measure)) => measure.run(),
         Some(Command::Policy(policy)) => policy.run(),
+        Some(Command::Doctor(doctor)) => doctor.run(),
         Some(Command::Serve(serve)) => serve.run(),
         Some(Command::Schema(schema)) => schema.run(),
         None if std::io::stdin().is_terminal() => {
@@ -97,6 +101,9 @@ enum Failure {
     /// A dump cannot be written.
     #[error("cannot write {file}: {error}")]
     Write { file: String, error: std::io::Error },
+    /// A model cannot be asked.
+    #[error("--model {name}: {reason}")]
+    Model { name: String, reason: String },
     /// The server cannot use standard input and output.
     #[error("cannot serve on standard input and output: {0}")]
     Stdio(std::io::Error),
