@@ -2,6 +2,7 @@
 //! and leaves the thinking to the library.
 
 mod chat;
+mod doctor;
 mod files;
 mod measure;
 mod policy;
@@ -31,6 +32,8 @@ enum Command {
     Measure(measure::MeasureCommand),
     /// List the built-in policies, or print one as a file
     Policy(policy::PolicyCommand),
+    /// Ask a model once, and explain what is wrong with its key, its address or its name
+    Doctor(doctor::Doctor),
     /// Serve an editor on standard input and output; this is what happens without a command
     Serve(serve::Serve),
     /// Talk with a model in this terminal, in a session as an editor's are
@@ -41,10 +44,8 @@ enum Command {
 
 /// All went well.
 const SUCCESS: u8 = 0;
-/// It ran, and a prompt could not be made to fit.
+/// It ran, and a prompt could not be made to fit, or a model did not answer.
 const UNFIT: u8 = 1;
-/// It ran, and the last answer failed.
-const FAILED: u8 = 1;
 /// It could not run: bad usage, or input that cannot be read.
 const BAD: u8 = 2;
 
@@ -61,6 +62,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Replay(replay)) => replay.run(),
         Some(Command::Measure(measure)) => measure.run(),
         Some(Command::Policy(policy)) => policy.run(),
+        Some(Command::Doctor(doctor)) => doctor.run(),
         Some(Command::Serve(serve)) => serve.run(),
         Some(Command::Chat(chat)) => chat.run(),
         Some(Command::Schema(schema)) => schema.run(),
@@ -103,15 +105,15 @@ enum Failure {
     /// A dump cannot be written.
     #[error("cannot write {file}: {error}")]
     Write { file: String, error: std::io::Error },
+    /// A model cannot be asked.
+    #[error("--model {name}: {reason}")]
+    Model { name: String, reason: String },
     /// The server cannot use standard input and output.
     #[error("cannot serve on standard input and output: {0}")]
     Stdio(std::io::Error),
     /// There is nothing to run on.
     #[error("cannot run: {0}")]
     Runtime(std::io::Error),
-    /// A model cannot be meant.
-    #[error("--model {model}: {reason}")]
-    Model { model: String, reason: String },
     /// A chat cannot begin, or not go on.
     #[error("{0}")]
     Chat(String),

@@ -89,7 +89,7 @@ impl Chat {
 
     /// The settings that `--model` and what belongs to it stand for.
     fn model(&self, model: &str) -> Result<Vec<String>, Failure> {
-        let bad = |reason: &str| Failure::Model { model: model.to_owned(), reason: reason.to_owned() };
+        let bad = |reason: &str| Failure::Model { name: model.to_owned(), reason: reason.to_owned() };
         let (wire, name) = model.split_once(':').map_or((model, None), |(wire, name)| (wire, Some(name)));
         let name = name.filter(|name| !name.is_empty());
         let known = serde_json::from_value::<ModelWire>(Value::from(wire));

@@ -30,6 +30,8 @@ pub struct Remote {
     terms: Terms,
     /// How long a stream may be silent.
     idle: Duration,
+    /// Whether a call that comes to nothing is made again.
+    retries: bool,
 }
 
 /// A call that came to nothing.
@@ -85,7 +87,13 @@ impl Remote {
         terms: Terms,
         idle: Duration,
     ) -> Self {
-        Self { client, endpoint, key, terms, idle }
+        Self { client, endpoint, key, terms, idle, retries: true }
+    }
+
+    /// The same, but a call that comes to nothing stays so: for who wants to know why.
+    #[must_use]
+    pub fn without_retries(self) -> Self {
+        Self { retries: false, ..self }
     }
 
     async fn ask(&self, request: &Request, hear: Hear<'_>) -> Result<Answer, ModelError> {
@@ -106,7 +114,11 @@ impl Remote {
                 None => error,
             };
             // What was heard was shown: it is not said twice.
-            let delay = if is_heard { None } else { retry::delay(&error, should_retry, attempt, chance()) };
+            let delay = if is_heard || !self.retries {
+                None
+            } else {
+                retry::delay(&error, should_retry, attempt, chance())
+            };
             let Some(delay_ms) = delay else { return Err(error) };
             attempt += 1;
             hear(Said::Retrying(Retrying { attempt, delay_ms, reason: error.to_string() }));

@@ -199,7 +199,7 @@ impl Scripted {
     }
 
     /// The model for the next request alone.
-    pub fn take_one(&mut self) -> Self {
+    pub fn take_next(&mut self) -> Self {
         let answers = self.answers.pop_front().into_iter().collect();
         Self { name: self.name.clone(), answers, then: self.then }
     }

@@ -75,7 +75,7 @@ impl Models {
             let fixture = Scripted::from_json(&json).map_err(|error| unusable(error.to_string()))?;
             self.scripted.insert(path.to_owned(), fixture);
         }
-        Ok(self.scripted.get_mut(path).map(Scripted::take_one).unwrap_or_else(Scripted::echo))
+        Ok(self.scripted.get_mut(path).map(Scripted::take_next).unwrap_or_else(Scripted::echo))
     }
 }
 

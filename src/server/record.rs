@@ -1,16 +1,26 @@
 //! A recording of the wire: one JSON line for each frame of both directions, in the file before anything is done about
-//! it. It holds everything that was said, secrets too; it is written only where it was asked for.
+//! it. It holds everything that was said, secrets too, but for the keys of models; it is written only where it was asked
+//! for.
 //!
 //! A line is `{"from":"client"|"server","at":MILLISECONDS,"frame":{…}}`. What was no frame has `"note"` with, in the place
 //! of `"frame"`, `"body"` where only the body of a good header was bad, or else `"bytes"`, header and all: text as it
 //! came, a backslash doubled, and each byte that is not UTF-8 as `\xNN`. So a recording can be sent again; the end of a
 //! body that was too large is not in it. `fixtures/wire` holds recordings and says how they are replayed.
 
+use crate::protocol::methods::{ModelKey, Named};
+use serde::Deserialize;
+use serde_json::Value;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::Instant;
+
+/// Stands where a key stood.
+const MASKED: &str = "[key]";
+/// What no bytes hold that give no key.
+const KEYED: &[u8] = b"model/key";
 
 /// Who sent a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +64,10 @@ impl Recorder {
     /// Records a frame, whose body is JSON.
     pub fn frame(&mut self, from: Side, body: &[u8]) {
         // A line's end inside JSON is a blank: in a string it is escaped.
-        let text = String::from_utf8_lossy(body).replace(['\n', '\r'], " ");
+        let text = match without_key(body) {
+            Some(masked) => masked,
+            None => String::from_utf8_lossy(body).replace(['\n', '\r'], " "),
+        };
         self.line(from, &format!("\"frame\":{text}"));
     }
 
@@ -69,7 +82,9 @@ impl Recorder {
     }
 
     fn escaped(&mut self, from: Side, name: &str, bytes: &[u8], note: &str) {
-        let text = serde_json::Value::from(escape(bytes));
+        // What cannot be read cannot be masked either.
+        let is_key = bytes.windows(KEYED.len()).any(|part| part == KEYED);
+        let text = serde_json::Value::from(if is_key { MASKED.to_owned() } else { escape(bytes) });
         let note = serde_json::Value::from(note);
         self.line(from, &format!("\"{name}\":{text},\"note\":{note}"));
     }
@@ -83,6 +98,35 @@ impl Recorder {
             self.file = None;
         }
     }
+}
+
+/// The method of a frame, however it is spelled.
+#[derive(Deserialize)]
+struct Method<'a> {
+    #[serde(borrow, default)]
+    method: Option<Cow<'a, str>>,
+}
+
+/// A frame that gives a key, with a mask in the key's place; nothing for any other frame.
+fn without_key(body: &[u8]) -> Option<String> {
+    let Method { method } = serde_json::from_slice(body).ok()?;
+    if method.as_deref() != Some(ModelKey::NAME) {
+        return None;
+    }
+    let mut frame: Value = serde_json::from_slice(body).ok()?;
+    match frame.get_mut("params") {
+        // Of a shape that is not ours nobody knows where the key is.
+        Some(params) if !params.is_object() => *params = MASKED.into(),
+        Some(params) => {
+            for (name, value) in params.as_object_mut().into_iter().flatten() {
+                if name != "name" && !value.is_null() {
+                    *value = MASKED.into();
+                }
+            }
+        }
+        None => {}
+    }
+    Some(frame.to_string())
 }
 
 /// Text that says which bytes these were.
@@ -100,6 +144,22 @@ fn escape(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_is_masked_however_its_method_is_spelled() {
+        for method in ["model/key", "model\\/key", "\\u006dodel/key"] {
+            let frame = format!(r#"{{"method":"{method}","params":{{"name":"A","value":"sk-1"}},"id":1}}"#);
+            let masked = without_key(frame.as_bytes()).unwrap();
+            assert!(
+                masked.contains("[key]") && masked.contains("\"A\"") && !masked.contains("sk-1"),
+                "{masked}"
+            );
+        }
+        let odd = without_key(br#"{"method":"model/key","params":["sk-1"]}"#).unwrap();
+        assert!(!odd.contains("sk-1"), "{odd}");
+        assert_eq!(without_key(br#"{"method":"turn/start","params":{"value":"a"}}"#), None);
+        assert_eq!(without_key(b"[]"), None);
+    }
 
     #[test]
     fn bytes_that_are_no_text_can_be_told_from_text() {

@@ -232,7 +232,7 @@ fn a_model_is_sent_the_same_bytes_whether_a_terminal_or_an_editor_asks() {
         json!({ "answers": [{ "call": { "name": "read_file", "arguments": "{broken" } }, { "say": "Well." }] }),
         json!({ "answers": [{ "call": { "name": "unknown" } }], "then": "empty" }),
     ];
-    for (at, fixture) in fixtures.iter().enumerate() {
+    for (at, (calls, fixture)) in [0, 2, 1, 0].into_iter().zip(&fixtures).enumerate() {
         let place = |name: &str| folder.beside(&format!("{name}-{at}"));
         let (model, recording) = (place("model"), place("recording"));
         std::fs::write(&model, fixture.to_string()).expect("a file");
@@ -245,8 +245,7 @@ fn a_model_is_sent_the_same_bytes_whether_a_terminal_or_an_editor_asks() {
             ["--record".to_owned(), recording.display().to_string(), "--session".into(), format!("s{at}")];
         let mut person = Person::new(&folder, &[&flags(&ours)[..], &more[..]].concat());
         person.types("What is in a.txt?");
-        person.types("y");
-        person.types("y");
+        (0..calls).for_each(|_| person.types("y"));
         person.types("/quit");
         person.ends();
 

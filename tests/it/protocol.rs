@@ -217,7 +217,7 @@ fn a_field_that_does_not_fit_is_named() {
     assert_eq!(complaint::<SessionOpen>(json!([])), ": must be an object, and is a list");
     assert_eq!(open(json!({"title": 7})), "title: must be a string, and is a number");
     assert_eq!(open(json!({"driver": "robot"})), "driver: must be \"sidecar\" or \"editor\"");
-    assert_eq!(settings(json!({"model": {}})), "model.window: is missing");
+    assert_eq!(settings(json!({"model": {"roles": 7}})), "model.roles: must be a list, and is a number");
     assert_eq!(open(json!({"driver": 1})), "driver: must be \"sidecar\" or \"editor\", and is a number");
     assert_eq!(settings(json!({"model": {"window": -1}})), "model.window: must be at least 0");
     assert_eq!(

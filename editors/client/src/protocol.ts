@@ -164,6 +164,11 @@ export interface ClientRequests {
   "session/delete": { params: SessionDeleteParams; result: SessionDeleteResult };
   /** Shows versions, stores, open sessions and what is under way. Level: extras. */
   "server/diagnostics": { params: ServerDiagnosticsParams; result: ServerDiagnosticsResult };
+  /**
+   * Gives a key for models that the sidecar asks itself. It is kept in memory, and nowhere else. Level:
+   * core.
+   */
+  "model/key": { params: ModelKeyParams; result: ModelKeyResult };
 }
 
 /** Notifications of the client to the sidecar. */
@@ -1220,6 +1225,9 @@ export interface Input {
   content: Content;
 }
 
+/** A key. It is never shown, logged or stored. */
+export type Key = string;
+
 /** A notebook's cell. */
 export interface LedgerCell {
   /** The cell. */
@@ -1646,12 +1654,25 @@ export interface MessageUpdateParams {
   idempotencyKey?: string;
 }
 
-/** The client's model, as far as prompts depend on it. */
+/** A model: who asks it, and what prompts depend on. */
 export interface Model {
   /** Its name, handed back with `model/complete`. */
   name?: string;
-  /** Its window in tokens. */
-  window: number;
+  /** Who asks it, and how. Default: `editor`. */
+  wire?: ModelWire;
+  /**
+   * Where it is asked, without a secret. Default: the wire's own provider. Never from a workspace's file.
+   */
+  baseUrl?: string;
+  /**
+   * The name of its key: one that the client gave with `model/key`, else an environment variable. Default:
+   * the wire's usual variable, such as `OPENAI_API_KEY`. Never from a workspace's file.
+   */
+  keyEnv?: string;
+  /** Whether answers come over a WebSocket; `openai-responses` alone has one. Default: false. */
+  webSocket?: boolean;
+  /** Its window in tokens. Default: that of the known model of this name, else 128,000. */
+  window?: number;
   /** The most that it answers, in tokens. */
   maxOutput?: number;
   /** The roles that it takes, such as `system`, `user`, `assistant`, `tool`. Default: all. */
@@ -1722,6 +1743,19 @@ export interface ModelDeltaParams {
   ops: DeltaOp[];
 }
 
+/** Parameters of `model/key`. */
+export interface ModelKeyParams {
+  /** Its name, as `model.keyEnv` names it, such as `OPENAI_API_KEY`. */
+  name: string;
+  /**
+   * The key; it goes before an environment variable of that name. Without one, what was given is forgotten.
+   */
+  value?: Key;
+}
+
+/** Result of `model/key`. */
+export type ModelKeyResult = Record<string, never>;
+
 /** How a model is to answer. */
 export interface ModelOptions {
   /** The temperature; the model's own where it is missing. */
@@ -1756,6 +1790,21 @@ export interface ModelUsageParams {
   /** Who estimated. */
   estimator: string;
 }
+
+/** How a model's provider is spoken to. */
+export type ModelWire =
+  /** The client asks it (`model/complete`). */
+  | "editor"
+  /** Chat Completions: OpenAI, OpenRouter, DeepSeek, Copilot, vLLM, llama-server, LM Studio. */
+  | "openai-chat"
+  /** Responses of OpenAI. */
+  | "openai-responses"
+  /** Messages of Anthropic. */
+  | "anthropic"
+  /** The native chat of Ollama. */
+  | "ollama"
+  /** A fixture in place of a provider: `baseUrl` is its path, one that is built in where there is none. */
+  | "scripted";
 
 /** The state of a notebook. */
 export interface Notebook {
@@ -1851,7 +1900,8 @@ export type Part =
       signature?: string;
       /**
        * What else the provider's block holds, as it came: its type where it is not `thinking`, its index,
-       * its id, data that only the provider can read.
+       * its id, data that only the provider can read. `madeBy` is the sidecar's own: the wire and the model
+       * that the block is from, for no other one can use it.
        */
       block?: { [key: string]: unknown };
     }
@@ -1884,7 +1934,10 @@ export type Part =
   /** A block that a provider made by itself, in the form of its own wire. Only in assistant messages. */
   | {
       type: "raw";
-      /** The block as the provider had it. */
+      /**
+       * The block as the provider had it. `madeBy` is the sidecar's own: the wire and the model that it is
+       * from.
+       */
       wire: unknown;
     };
 
@@ -2234,6 +2287,16 @@ export type RestoreSource =
 
 /** What is never covered, at the least. */
 export type Retention = "rounds" | { userTurns: number } | { messages: number } | { tokenTail: number };
+
+/** A call of a model that is made again. */
+export interface Retrying {
+  /** Which attempt comes next; the first one is 1. */
+  attempt: number;
+  /** After how long, in milliseconds. */
+  delayMs: number;
+  /** Why the one before came to nothing. */
+  reason: string;
+}
 
 /** What a user says about a compaction. */
 export type ReviewDecision =
@@ -2620,6 +2683,8 @@ export type SessionEvent = {
       error?: EventError;
       /** At a turn's end, all its summaries: persist them with the turn and hand them back unchanged. */
       metadata?: TurnMetadata;
+      /** The model could not answer and is asked again; nothing of its answer was said before. */
+      retrying?: Retrying;
     }
   /** Calls wait for a decision of the user. */
   | {
@@ -3061,6 +3126,8 @@ export interface Settings {
   iterationBudget?: boolean;
   /** When texts that are read from elsewhere go into prompts. Default: `frozen`. */
   systemPrompt?: SystemPrompt;
+  /** Which thinking of earlier answers prompts show. Default: `keep`. */
+  thinkingInPrompt?: ThinkingInPrompt;
   /**
    * Instruction files of the workspace that stand in the system text, by their paths below the folder; an
    * empty list is none. Of a file that changes, the next request of the user tells. Default: `AGENTS.md`
@@ -3368,6 +3435,18 @@ export type SystemPrompt =
   | "frozen"
   /** With each turn; where they changed, the prefix breaks. */
   | "perTurn";
+
+/**
+ * Which thinking of earlier answers prompts show. It is decided for each answer when that comes, and all of
+ * it is stored.
+ */
+export type ThinkingInPrompt =
+  /** All of it. */
+  | "keep"
+  /** That of the turn that runs; at a turn's end the prefix breaks. */
+  | "stripCompletedTurns"
+  /** None. */
+  | "strip";
 
 /** Who names a session that the client does not name. */
 export type Titles =
@@ -3829,6 +3908,10 @@ export interface Usage {
   outputTokens?: number;
   /** Tokens of the input that came from a cache. */
   cachedInputTokens?: number;
+  /** Tokens of the input that a cache took in, for the next request. */
+  cacheWriteInputTokens?: number;
+  /** Tokens of the output that are thinking. */
+  reasoningTokens?: number;
 }
 
 /** What a provider reported of a prompt, beside our own count of it. */

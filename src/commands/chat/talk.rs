@@ -7,7 +7,7 @@ use super::opening::{self, Begin};
 use super::question::Question;
 use super::terminal::{Lines, Screen};
 use super::tools;
-use crate::commands::{FAILED, SUCCESS};
+use crate::commands::{SUCCESS, UNFIT};
 use crate::protocol::context::{ContextCompactParams, ContextUndoParams};
 use crate::protocol::event::{CompactionPhase, Event, EventError, Retrying};
 use crate::protocol::message::{Content, Message, Part, Role};
@@ -469,7 +469,7 @@ impl Talk {
         }
         self.client.call_named("shutdown", &Value::Null).await?;
         self.client.tell("exit", &Value::Null).await;
-        Ok(if self.has_failed { FAILED } else { SUCCESS })
+        Ok(if self.has_failed { UNFIT } else { SUCCESS })
     }
 }
 

@@ -1,0 +1,190 @@
+//! `threadhold doctor`: asks a model one small question and says what came of it: the class of what is wrong, the provider's
+//! own words, and what to do about it. Nothing is stored; a key is read and never shown.
+
+use super::files::print;
+use super::{Failure, SUCCESS, UNFIT};
+use crate::engine::prompt::item::{Item, Role};
+use crate::engine::prompt::request::{Answer, Request};
+use crate::engine::session::endpoint::{Endpoint, Wire};
+use crate::model::remote::{self, Remote};
+use crate::model::scripted::Scripted;
+use crate::model::wire::Terms;
+use crate::model::{Model, ModelError, known};
+use clap::Args;
+use secrecy::SecretString;
+use std::time::Duration;
+
+/// How long the model may say nothing.
+const IDLE: Duration = Duration::from_secs(60);
+/// The most that it is to answer, in tokens; the least that every provider takes.
+const MOST_ANSWER: u32 = 16;
+/// A window for a model of which nothing is known: the question is small.
+const ANY_WINDOW: u32 = 8_192;
+
+#[derive(Debug, Args)]
+pub(super) struct Doctor {
+    /// How the model is asked, and its name: openai-chat, openai-responses, anthropic, ollama or scripted
+    #[arg(long, value_name = "WIRE:NAME")]
+    model: String,
+    /// The address; the provider's own where it is missing
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+    /// The environment variable that holds the key; the provider's usual one where it is missing
+    #[arg(long, value_name = "NAME")]
+    key_env: Option<String>,
+}
+
+impl Doctor {
+    pub(super) fn run(&self) -> Result<u8, Failure> {
+        let bad = |reason: &str| Failure::Model { name: self.model.clone(), reason: reason.to_owned() };
+        let (wire, name) = self.model.split_once(':').unwrap_or((&self.model, ""));
+        let wire = Wire::named(wire).ok_or_else(|| {
+            let names = Wire::ALL.map(|(name, _)| name).join(", ");
+            bad(&format!("must be a wire and a name, such as openai-chat:gpt-4o; wires are {names}"))
+        })?;
+        if name.is_empty() && wire != Wire::Scripted {
+            return Err(bad("the model's name is missing behind the colon"));
+        }
+        let endpoint =
+            Endpoint { base_url: self.base_url.clone(), key_env: self.key_env.clone(), ..Endpoint::of(wire) };
+        let key_name = endpoint.key_name().map(str::to_owned);
+        let key = key_name.as_deref().and_then(|name| std::env::var(name).ok()).filter(|key| !key.is_empty());
+        let mut report = format!("model    {name} over {}\n", wire.name());
+        if wire != Wire::Scripted {
+            report += &format!("address  {}\n", endpoint.url());
+            report += &match (&key_name, &key) {
+                (None, _) => "key      none is needed\n".to_owned(),
+                (Some(name), Some(_)) => format!("key      {name} is set\n"),
+                (Some(name), None) => format!("key      {name} is not set\n"),
+            };
+            let window = known::model(name).map(|known| known.window);
+            report += &match window {
+                Some(window) => format!("window   {window} tokens, as is known of its name\n"),
+                None => "window   not known of its name: set model.window\n".to_owned(),
+            };
+        }
+        print(&report)?;
+        let asked =
+            Asked { wire, is_own: endpoint.base_url.is_none(), key: key_name, has_key: key.is_some() };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| bad(&error.to_string()))?;
+        let answered = runtime.block_on(ask(endpoint, name, key.map(SecretString::from)));
+        let (code, verdict) = match answered {
+            Ok(answer) => (SUCCESS, well(&answer)),
+            Err(error) => {
+                (UNFIT, format!("failed   {}: {error}\nadvice   {}\n", error.class(), asked.advice(&error)))
+            }
+        };
+        print(&verdict)?;
+        Ok(code)
+    }
+}
+
+async fn ask(endpoint: Endpoint, name: &str, key: Option<SecretString>) -> Result<Answer, ModelError> {
+    let terms = Terms {
+        model: name.to_owned(),
+        window: known::model(name).map_or(ANY_WINDOW, |known| known.window),
+        max_output: None,
+        tool_choice_none: true,
+        images: false,
+        cache_key: None,
+    };
+    let request = Request {
+        items: vec![Item::made(Role::User, "Say the word: ready", 8)],
+        max_output: Some(MOST_ANSWER),
+        ..Request::default()
+    };
+    if endpoint.wire == Wire::Scripted {
+        return Scripted::echo().answer(&request, &mut drop).await;
+    }
+    let mut model = Remote::new(remote::client()?, endpoint, key, terms, IDLE).without_retries();
+    model.answer(&request, &mut drop).await
+}
+
+fn well(answer: &Answer) -> String {
+    let used = answer.usage.and_then(|usage| usage.input_tokens);
+    let used = used.map_or_else(String::new, |tokens| format!("; it counted {tokens} tokens of input"));
+    format!("well     it answered{used}\n")
+}
+
+/// What is known of a model that did not answer.
+struct Asked {
+    wire: Wire,
+    /// Whether it was looked for where its provider is.
+    is_own: bool,
+    key: Option<String>,
+    has_key: bool,
+}
+
+impl Asked {
+    /// What to do about it.
+    fn advice(&self, error: &ModelError) -> String {
+        let key = self.key.as_deref().unwrap_or("the variable that --key-env names");
+        match error {
+            ModelError::Auth { .. } if !self.has_key => {
+                format!("There is no key. Set {key}, or name another variable with --key-env.")
+            }
+            ModelError::Auth { .. } => format!(
+                "The key in {key} was not accepted. Look whether it is whole, still valid, of this provider, and may \
+                 use this model."
+            ),
+            ModelError::Network { .. } if self.wire == Wire::Ollama && self.is_own => {
+                "Nobody answers there. Start Ollama, or say with --base-url where it runs.".to_owned()
+            }
+            ModelError::Network { .. } => {
+                "Nobody answers there, or the connection broke. Look at the address, its \
+                                           port, http or https, and at your network and proxy."
+                    .to_owned()
+            }
+            ModelError::BadRequest { reason } if reason.starts_with("404") || reason.starts_with("405") => {
+                format!(
+                    "There is no such model, or no such address. Look at the name as the provider spells it, and at the \
+                 address: for {} it ends before {}.",
+                    self.wire.name(),
+                    self.path()
+                )
+            }
+            ModelError::BadRequest { reason } if reason.starts_with('3') => {
+                "The address leads on to another one, which is not followed with a key. Give that one."
+                    .to_owned()
+            }
+            ModelError::BadRequest { .. } => format!(
+                "The provider did not take the request. Look whether the model's name is right and the address speaks {}.",
+                self.wire.name()
+            ),
+            ModelError::CorruptStream { .. } => format!(
+                "What came is no answer of {}. Look whether the address speaks another wire, or is a web page.",
+                self.wire.name()
+            ),
+            ModelError::RateLimited { .. } => {
+                "The key and the address are right; too much was asked of late. Wait, and ask again."
+                    .to_owned()
+            }
+            ModelError::Quota { .. } => {
+                "The key is right; the account has nothing left. Look at its plan and its bills.".to_owned()
+            }
+            ModelError::Overloaded { .. } => {
+                "The provider has no room or is broken at the moment. Ask again in a while.".to_owned()
+            }
+            ModelError::ContextOverflow { .. } | ModelError::TooLargeForRate { .. } => {
+                "The model takes less than one sentence: its window or its rate limit is set too small."
+                    .to_owned()
+            }
+            ModelError::Refused { .. } => {
+                "The key and the address are right; the provider would not answer this question.".to_owned()
+            }
+            ModelError::Cancelled => "It was stopped. Ask again.".to_owned(),
+        }
+    }
+
+    /// What is put behind the address.
+    fn path(&self) -> &'static str {
+        match self.wire {
+            Wire::OpenaiChat => "/chat/completions",
+            Wire::OpenaiResponses => "/responses",
+            Wire::Anthropic => "/messages",
+            Wire::Ollama => "/api/chat",
+            Wire::Scripted => "",
+        }
+    }
+}
