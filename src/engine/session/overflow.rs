@@ -3,6 +3,7 @@
 
 use super::compaction::Begin;
 use super::effect::Refusal;
+use super::endpoint::Wire;
 use super::state::{Rest, Then};
 use super::stored::{LearnedLimit, TurnStatus};
 use super::usage::read_exceeded;
@@ -57,6 +58,14 @@ pub(super) fn silent(
     let is_cut_at_once = stop == StopReason::Length && (again || tokens >= window / 2);
     (is_over || is_cut_at_once)
         .then_some(Overflow { limit: Some(window).filter(|_| is_over), needed: read.filter(|_| is_over) })
+}
+
+/// Whether a provider that keeps the newer half of what it cannot hold did so: about half a window was read of a prompt that
+/// nearly filled it by our count. Less than that is the use of a provider that does not count what its cache held.
+fn is_cut_to_half(read: u32, tokens: u32, window: u32) -> bool {
+    let window = u64::from(window);
+    let is_half = (window * 2 / 5..=window * 3 / 5).contains(&u64::from(read));
+    is_half && u64::from(tokens) * 4 >= window * 3
 }
 
 impl Step<'_> {
@@ -128,6 +137,11 @@ impl Step<'_> {
         if let Some(needed) = self.session.reported.filter(|read| *read > window) {
             // It was taken, but cut somewhere: the next one is to fit.
             self.learn_limit(Overflow { limit: Some(window), needed: Some(needed) }, tokens);
+        }
+        let wire = self.session.settings.model.endpoint.as_ref().map(|endpoint| endpoint.wire);
+        if wire == Some(Wire::Ollama) && read.is_some_and(|read| is_cut_to_half(read, tokens, window)) {
+            // It was answered without its beginning, and nobody said so: the next one is to fit.
+            self.learn_limit(Overflow::default(), tokens);
         }
     }
 
