@@ -58,7 +58,7 @@ fn a_key_is_in_no_file_no_log_no_error_and_no_recording() {
             // Of a wrong shape: it is refused, and not repeated.
             let refused = editor.refused("model/key", json!({ "name": 7, "value": GIVEN }));
             assert_eq!(refused["code"], -32_602);
-            editor.refused("model/key", json!([GIVEN]));
+            drop(editor.client.call("model/key", json!([GIVEN])));
             editor.refused("model/key", json!({ "name": "A", "value": [GIVEN] }));
         }
         editor.open("s", None);
@@ -92,7 +92,7 @@ fn a_key_is_in_no_file_no_log_no_error_and_no_recording() {
         let frames: Vec<&String> = frames.iter().filter(|frame| frame.contains("sk-planted")).collect();
         assert!(frames.is_empty(), "{frames:?}");
         let recorded = std::fs::read_to_string(&record).expect("it was recorded");
-        assert!(recorded.contains("What is it?") && recorded.contains("model/key") == is_given);
+        assert!(recorded.contains("What is it?") && recorded.contains("\"[key]\"") == is_given);
         let mut found = Vec::new();
         holders(folder.path(), &mut found);
         holders(aside.path(), &mut found);
