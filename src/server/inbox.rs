@@ -8,6 +8,7 @@ use super::queued::Gone;
 use super::shared::{Loaded, ScopeDone};
 use super::watch::Found;
 use crate::engine::id::{CallId, SessionId};
+use crate::engine::message::Usage;
 use crate::engine::prompt::request::Answer as Answered;
 use crate::engine::search;
 use crate::engine::session::effect::InvokeTool;
@@ -87,6 +88,8 @@ pub(super) enum Event {
 pub(super) struct Replied {
     /// What its use is told with.
     pub used: Used,
+    /// What it used, as far as its provider said so.
+    pub usage: Option<Usage>,
     /// Its answer, or why there is none.
     pub answer: Result<Answered, ModelError>,
 }

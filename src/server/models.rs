@@ -4,6 +4,7 @@
 use super::inbox::{Event, Replied};
 use super::main_loop::MainLoop;
 use super::perform::Used;
+use crate::engine::delta::{Delta, Draft};
 use crate::engine::id::SessionId;
 use crate::engine::prompt::request::{Failure, Request};
 use crate::engine::session::endpoint::{Endpoint, Wire};
@@ -13,6 +14,7 @@ use crate::model::remote::{self, Remote};
 use crate::model::scripted::Scripted;
 use crate::model::wire::Terms;
 use crate::model::{Model, ModelError, Said};
+use crate::protocol::model::UsageSource;
 use secrecy::SecretString;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -110,12 +112,22 @@ impl MainLoop {
         let made = self.models.model(endpoint, terms, idle);
         let (inbox, session) = (self.inbox.clone(), id.clone());
         let task = tokio::spawn(async move {
-            let mut hear = |said| drop(inbox.send(Event::Said(session.clone(), call, said)));
+            // Some say what was used while they answer, some at the end.
+            let mut used_so_far = Draft::default();
+            let mut hear = |said| {
+                if let Said::Delta(delta @ Delta::SetUsage(_)) = &said {
+                    drop(used_so_far.fold(delta.clone()));
+                }
+                drop(inbox.send(Event::Said(session.clone(), call, said)));
+            };
             let answer = match made {
                 Ok(mut model) => model.answer(&request, &mut hear).await,
                 Err(error) => Err(error),
             };
-            drop(inbox.send(Event::Replied(session, call, Box::new(Replied { used, answer }))));
+            let mut beside = used_so_far.beside;
+            beside.merge_usage(answer.as_ref().ok().and_then(|answer| answer.usage));
+            let replied = Replied { used, usage: beside.usage, answer };
+            drop(inbox.send(Event::Replied(session, call, Box::new(replied))));
         });
         if let Some(live) = self.live(id) {
             live.remotes.insert(call, task.abort_handle());
@@ -144,7 +156,9 @@ impl MainLoop {
         if let Err(error) = &replied.answer {
             tracing::warn!(session = %id, class = error.class(), "a model did not answer: {error}");
         }
-        self.tell_remote_usage(id, replied.used, replied.answer.as_ref().ok());
+        if let Some(usage) = replied.usage {
+            self.tell_usage(id, replied.used, usage.into(), UsageSource::Provider);
+        }
         self.run_input(id, Input::ModelDone(call, replied.answer.map_err(Failure::from)));
     }
 }

@@ -9,7 +9,7 @@ use super::models::Call;
 use super::{failure, listed, review, stores, wire_event, wire_session};
 use crate::engine::compact::record::Trigger;
 use crate::engine::id::{CallId, SessionId, TurnId};
-use crate::engine::prompt::request::{self, Failure};
+use crate::engine::prompt::request::Failure;
 use crate::engine::session::effect::{Answer as Said, AskModel, Effect, InvokeTool, Made, Reason};
 use crate::engine::session::event::{EventBody, Phase};
 use crate::engine::session::input::{Input, ModelCallId, Timer, ToolOutcome};
@@ -360,7 +360,7 @@ impl MainLoop {
     }
 
     /// What a model used, beside our own count of it.
-    fn tell_usage(&self, id: &SessionId, used: Used, usage: Usage, source: UsageSource) {
+    pub(super) fn tell_usage(&self, id: &SessionId, used: Used, usage: Usage, source: UsageSource) {
         let params = ModelUsageParams {
             session_id: id.as_str().to_owned(),
             turn_id: used.turn.map(|turn| turn.as_str().to_owned()),
@@ -371,13 +371,6 @@ impl MainLoop {
             estimator: self.counter.name().to_owned(),
         };
         self.outgoing.notification(methods::ModelUsage::NAME, &params);
-    }
-
-    /// The same of a model that we ask ourselves.
-    pub(super) fn tell_remote_usage(&self, id: &SessionId, used: Used, answer: Option<&request::Answer>) {
-        if let Some(usage) = answer.and_then(|answer| answer.usage) {
-            self.tell_usage(id, used, usage.into(), UsageSource::Provider);
-        }
     }
 
     fn start_timer(&mut self, id: &SessionId, timer: Timer, ms: u64) {

@@ -2,6 +2,7 @@
 //! tested beside each of them; here is what holds for all.
 
 mod alike;
+mod asked;
 mod bad_input;
 mod by_hand;
 #[allow(dead_code, reason = "the tests of the methods use the rest")]

@@ -3,6 +3,7 @@
 
 use super::compaction::Begin;
 use super::effect::Refusal;
+use super::endpoint::Wire;
 use super::state::{Rest, Then};
 use super::stored::{LearnedLimit, TurnStatus};
 use super::usage::read_exceeded;
@@ -57,6 +58,13 @@ pub(super) fn silent(
     let is_cut_at_once = stop == StopReason::Length && (again || tokens >= window / 2);
     (is_over || is_cut_at_once)
         .then_some(Overflow { limit: Some(window).filter(|_| is_over), needed: read.filter(|_| is_over) })
+}
+
+/// Whether a provider that keeps the newer half of what it cannot hold did so: about half a window was read, and a quarter of
+/// the prompt was not, by our count. Less is the use of a provider that does not count what its cache held.
+fn is_cut_to_half(read: u32, own: u32, window: u32) -> bool {
+    let (read, own, window) = (u64::from(read), u64::from(own), u64::from(window));
+    (window * 2 / 5..=window * 3 / 5).contains(&read) && read * 4 <= own * 3
 }
 
 impl Step<'_> {
@@ -128,6 +136,12 @@ impl Step<'_> {
         if let Some(needed) = self.session.reported.filter(|read| *read > window) {
             // It was taken, but cut somewhere: the next one is to fit.
             self.learn_limit(Overflow { limit: Some(window), needed: Some(needed) }, tokens);
+        }
+        let own = self.session.scale(&self.session.settings.model).read(tokens);
+        let wire = self.session.settings.model.endpoint.as_ref().map(|endpoint| endpoint.wire);
+        if wire == Some(Wire::Ollama) && read.is_some_and(|read| is_cut_to_half(read, own, window)) {
+            // It was answered without its beginning, and nobody said so: the next one is to fit.
+            self.learn_limit(Overflow::default(), tokens);
         }
     }
 

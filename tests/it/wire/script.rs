@@ -148,12 +148,13 @@ impl Editor {
 
     /// The same over a server that was started already.
     pub fn over(mut client: Client, folder: &Folder, settings: Value) -> Self {
+        let counts = settings["model"]["countTokens"] == true;
         client.initialize(json!({
             "capabilities": {},
             "initializationOptions": { "threadhold": {
                 "protocolVersion": 1,
                 "storage": { "path": folder.path() },
-                "capabilities": { "modelComplete": true, "toolInvoke": true },
+                "capabilities": { "modelComplete": true, "toolInvoke": true, "countTokens": counts },
                 "settings": settings,
             } },
         }));

@@ -1,0 +1,305 @@
+//! The server asks models over their own wires: the built binary between an editor and providers on loopback. How a stream
+//! is read and an error classed is tested in `models`; here is what becomes of a session.
+
+mod doctor;
+mod faults;
+mod keys;
+mod tiers;
+
+use super::script::{Editor, Folder, NARRATIVE, prose};
+use crate::models::server::{Act, Asked, Reply, Server, event};
+use serde_json::{Value, json};
+
+/// The wires with a stream of their own.
+pub const WIRES: [&str; 4] = ["openai-chat", "openai-responses", "anthropic", "ollama"];
+
+/// Settings with a model at this address.
+pub fn settings(wire: &str, url: &str, window: u32) -> Value {
+    json!({
+        "model": { "wire": wire, "baseUrl": url, "name": "m", "window": window },
+        "titles": "off", "modelDeadlineMs": 600_000,
+    })
+}
+
+/// An answer as this wire streams it: words, then calls of `read` by their ids.
+pub fn answer(wire: &str, text: &str, calls: &[&str]) -> Reply {
+    used(wire, text, calls, 100)
+}
+
+/// The same, with as many tokens of input used.
+pub fn used(wire: &str, text: &str, calls: &[&str], input: u32) -> Reply {
+    let arguments = |id: &str| json!({ "path": format!("src/{id}.rs") });
+    let half = text.floor_char_boundary(text.len() / 2);
+    let (a, b) = text.split_at(half);
+    let mut acts = Vec::new();
+    match wire {
+        "openai-chat" => {
+            let chunk = |delta: Value, stop: Option<&str>| {
+                event(&json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": stop }] }))
+            };
+            acts.extend([a, b].map(|text| chunk(json!({ "content": text }), None)));
+            for (index, id) in calls.iter().enumerate() {
+                let function = json!({ "name": "read", "arguments": arguments(id).to_string() });
+                let call = json!({ "index": index, "id": id, "type": "function", "function": function });
+                acts.push(chunk(json!({ "tool_calls": [call] }), None));
+            }
+            let stop = if calls.is_empty() { "stop" } else { "tool_calls" };
+            acts.push(chunk(json!({}), Some(stop)));
+            let usage = json!({ "prompt_tokens": input, "completion_tokens": 10 });
+            acts.push(event(&json!({ "choices": [], "usage": usage })));
+            acts.push(Act::Send(b"data: [DONE]\n\n".to_vec()));
+        }
+        "openai-responses" => {
+            let message = json!({ "type": "message", "id": "msg_1", "role": "assistant", "content": [] });
+            acts.push(event(
+                &json!({ "type": "response.output_item.added", "output_index": 0, "item": message }),
+            ));
+            for text in [a, b] {
+                acts.push(event(
+                    &json!({ "type": "response.output_text.delta", "output_index": 0, "delta": text }),
+                ));
+            }
+            let content = json!([{ "type": "output_text", "text": text }]);
+            let message =
+                json!({ "type": "message", "id": "msg_1", "role": "assistant", "content": content });
+            acts.push(event(
+                &json!({ "type": "response.output_item.done", "output_index": 0, "item": message }),
+            ));
+            for (index, id) in calls.iter().enumerate() {
+                let item = json!({ "type": "function_call", "id": format!("fc_{id}"), "call_id": id, "name": "read",
+                                   "arguments": arguments(id).to_string() });
+                for kind in ["added", "done"] {
+                    let kind = format!("response.output_item.{kind}");
+                    acts.push(event(&json!({ "type": kind, "output_index": index + 1, "item": item })));
+                }
+            }
+            let usage = json!({ "input_tokens": input, "output_tokens": 10 });
+            acts.push(event(&json!({ "type": "response.completed", "response": { "usage": usage } })));
+        }
+        "anthropic" => {
+            let usage = json!({ "input_tokens": input, "output_tokens": 1 });
+            acts.push(event(&json!({ "type": "message_start", "message": { "usage": usage } })));
+            let block = json!({ "type": "text", "text": "" });
+            acts.push(event(&json!({ "type": "content_block_start", "index": 0, "content_block": block })));
+            for text in [a, b] {
+                let delta = json!({ "type": "text_delta", "text": text });
+                acts.push(event(&json!({ "type": "content_block_delta", "index": 0, "delta": delta })));
+            }
+            acts.push(event(&json!({ "type": "content_block_stop", "index": 0 })));
+            for (index, id) in calls.iter().enumerate() {
+                let block = json!({ "type": "tool_use", "id": id, "name": "read", "input": {} });
+                let delta = json!({ "type": "input_json_delta", "partial_json": arguments(id).to_string() });
+                let index = index + 1;
+                acts.push(event(
+                    &json!({ "type": "content_block_start", "index": index, "content_block": block }),
+                ));
+                acts.push(event(&json!({ "type": "content_block_delta", "index": index, "delta": delta })));
+                acts.push(event(&json!({ "type": "content_block_stop", "index": index })));
+            }
+            let stop = if calls.is_empty() { "end_turn" } else { "tool_use" };
+            acts.push(event(&json!({ "type": "message_delta", "delta": { "stop_reason": stop },
+                                     "usage": { "output_tokens": 10 } })));
+            acts.push(event(&json!({ "type": "message_stop" })));
+        }
+        "ollama" => {
+            let line = |value: Value| Act::Send(format!("{value}\n").into_bytes());
+            for text in [a, b] {
+                acts.push(line(
+                    json!({ "message": { "role": "assistant", "content": text }, "done": false }),
+                ));
+            }
+            for id in calls {
+                let call = json!({ "id": id, "function": { "name": "read", "arguments": arguments(id) } });
+                acts.push(line(json!({ "message": { "tool_calls": [call] }, "done": false })));
+            }
+            acts.push(line(
+                json!({ "done": true, "done_reason": "stop", "prompt_eval_count": input, "eval_count": 10 }),
+            ));
+        }
+        other => panic!("{other} has no stream"),
+    }
+    Reply::stream(acts)
+}
+
+/// A summary over this wire.
+pub fn summary(wire: &str) -> Reply {
+    answer(wire, &format!("<summary>\n{NARRATIVE}\n</summary>"), &[])
+}
+
+/// Whether a request asks for a summary: it alone wants the likeliest answer.
+pub fn is_summary(asked: &Asked) -> bool {
+    asked.body["temperature"] == 0 || asked.body["options"]["temperature"] == 0
+}
+
+/// Starts a turn and answers what the server asks of the editor; the event that ends it.
+pub fn turn(editor: &mut Editor, content: &str) -> Value {
+    editor.turn(json!({ "sessionId": "s", "content": content }))
+}
+
+/// How often a compaction came into force.
+pub fn accepted(editor: &Editor) -> usize {
+    editor.events("compactionUpdated").iter().filter(|event| event["phase"] == "accepted").count()
+}
+
+/// A turn of two rounds over each wire: deltas are streamed, the tool runs once, its result is in the second request, what
+/// was used is told, and the name for the provider's cache stays as long as the chat does.
+///
+/// rows: R24 V35
+#[test]
+fn a_turn_of_two_rounds_over_each_wire() {
+    for wire in WIRES {
+        let server = Server::replies(vec![
+            answer(wire, "Let me look.", &["c1"]),
+            answer(wire, "It is a parser.", &[]),
+            answer(wire, "As I said.", &[]),
+        ]);
+        let folder = Folder::new(&format!("asked-turn-{wire}"));
+        let mut editor = Editor::start(&folder, settings(wire, &server.url(), 32_000));
+        editor.open("s", None);
+        let ended = turn(&mut editor, "What is it?");
+        assert_eq!(ended["status"], "completed", "{wire}: {ended}");
+        assert_eq!((&*editor.ran, editor.asked.len()), (&["c1".to_owned()][..], 0), "{wire}");
+        turn(&mut editor, "Really?");
+        let asked = server.asked();
+        assert_eq!(asked.len(), 3, "{wire}");
+        let bodies: Vec<String> = asked.iter().map(|asked| asked.body.to_string()).collect();
+        assert!(bodies[0].contains("What is it?") && !bodies[0].contains("Let me look."), "{wire}");
+        assert!(
+            bodies[1].contains("Let me look.") && bodies[1].contains("The file of c1"),
+            "{wire}: {}",
+            bodies[1]
+        );
+        assert!(bodies[2].contains("It is a parser.") && bodies[2].contains("Really?"), "{wire}");
+        assert!(bodies.iter().all(|body| body.contains("You are a careful programmer.")), "{wire}");
+        if wire == "openai-responses" {
+            let keys: Vec<&Value> = asked.iter().map(|asked| &asked.body["prompt_cache_key"]).collect();
+            assert_eq!((keys[0].as_str(), keys[0], keys[1]), (Some("s.0"), keys[1], keys[2]));
+        }
+        let streamed: String = editor
+            .events("streamDelta")
+            .iter()
+            .flat_map(|event| event["ops"].as_array().into_iter().flatten())
+            .filter_map(|op| op["text"].as_str().filter(|_| op["op"] == "appendContent"))
+            .collect();
+        assert_eq!(streamed, "Let me look.It is a parser.As I said.", "{wire}");
+        for _ in 0..3 {
+            let told = editor.client.wait_notification("the usage", |frame| frame["method"] == "model/usage");
+            let (params, usage) = (&told["params"], &told["params"]["usage"]);
+            assert_eq!(
+                (&params["purpose"], &params["source"]),
+                (&json!("turn"), &json!("provider")),
+                "{wire}"
+            );
+            assert_eq!(
+                (&usage["inputTokens"], &usage["outputTokens"]),
+                (&json!(100), &json!(10)),
+                "{wire}: {told}"
+            );
+        }
+    }
+}
+
+/// What each wire says of a prompt that is too large.
+fn too_large(wire: &str) -> Reply {
+    let body = match wire {
+        "openai-chat" => {
+            json!({ "error": { "code": "context_length_exceeded", "message": "This model's maximum context \
+            length is 7000 tokens. However, your messages resulted in 10000 tokens." } })
+        }
+        "openai-responses" => json!({ "error": { "code": "context_length_exceeded",
+            "message": "Your input exceeds the context window of this model." } }),
+        "anthropic" => json!({ "type": "error", "error": { "type": "invalid_request_error",
+            "message": "prompt is too long: 10000 tokens > 7000 maximum" } }),
+        _ => json!({ "error": "request (10000 tokens) exceeds the available context size (7000 tokens)" }),
+    };
+    Reply::body(400, &body.to_string())
+}
+
+/// A prompt that fits by our count and is too large for its provider, behind two rounds of tools: one compaction, and the
+/// turn goes on where it was. No tool runs twice.
+#[test]
+fn an_overflow_in_the_middle_of_a_tool_loop_is_compacted_once() {
+    for wire in WIRES {
+        let (mut told, mut rounds) = (false, 0);
+        let server = Server::start(move |_, asked| {
+            if is_summary(asked) {
+                return summary(wire);
+            }
+            rounds += 1;
+            match rounds {
+                1 => answer(wire, &prose("first answer", 130), &["c1"]),
+                2 => answer(wire, &prose("second answer", 80), &["c2", "c3"]),
+                _ if !told => {
+                    told = true;
+                    too_large(wire)
+                }
+                4 => answer(wire, "Now the rest.", &["c4"]),
+                _ => answer(wire, "The parser works.", &[]),
+            }
+        });
+        let folder = Folder::new(&format!("asked-overflow-{wire}"));
+        let mut editor = Editor::start(&folder, settings(wire, &server.url(), 64_000));
+        editor.open("s", None);
+        let ended = turn(&mut editor, "Make the parser work.");
+        assert_eq!(ended["status"], "completed", "{wire}: {ended}");
+        assert_eq!(editor.ran, ["c1", "c2", "c3", "c4"], "{wire}: each tool ran once");
+        assert_eq!(accepted(&editor), 1, "{wire}");
+        let asked = server.asked();
+        let summaries = asked.iter().filter(|asked| is_summary(asked)).count();
+        assert_eq!((asked.len(), summaries), (6, 1), "{wire}");
+        let last = asked[5].body.to_string();
+        assert!(last.contains("Make the parser work.") && last.contains("The file of c4"), "{wire}");
+        assert!(!last.contains("first answer goes on with line 100"), "{wire}: it was covered");
+        assert!(
+            last.len() < asked[2].body.to_string().len(),
+            "{wire}: it is smaller than what was too large"
+        );
+    }
+}
+
+/// The signature of a thinking block goes back byte for byte, in the same process and in the next one.
+///
+/// rows: R38 R39
+#[test]
+fn a_signature_goes_back_as_it_came_behind_a_restart_too() {
+    let signature = "EqQB/+Zz==\u{e9} \\\"odd\\\"";
+    let thinks = |text: &str| {
+        let block = json!({ "type": "thinking", "thinking": "", "signature": "" });
+        let mut acts =
+            vec![event(&json!({ "type": "message_start", "message": { "usage": { "input_tokens": 9 } } }))];
+        acts.push(event(&json!({ "type": "content_block_start", "index": 0, "content_block": block })));
+        for delta in [
+            json!({ "type": "thinking_delta", "thinking": "Hm, " }),
+            json!({ "type": "thinking_delta", "thinking": "a parser." }),
+            json!({ "type": "signature_delta", "signature": signature }),
+        ] {
+            acts.push(event(&json!({ "type": "content_block_delta", "index": 0, "delta": delta })));
+        }
+        acts.push(event(&json!({ "type": "content_block_stop", "index": 0 })));
+        let block = json!({ "type": "text", "text": text });
+        acts.push(event(&json!({ "type": "content_block_start", "index": 1, "content_block": block })));
+        acts.push(event(&json!({ "type": "content_block_stop", "index": 1 })));
+        acts.push(event(&json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" } })));
+        acts.push(event(&json!({ "type": "message_stop" })));
+        Reply::stream(acts)
+    };
+    let server = Server::replies(vec![thinks("One."), answer("anthropic", "Two.", &[])]);
+    let folder = Folder::new("asked-signature");
+    for content in ["First.", "Second.", "Third."] {
+        let mut editor = Editor::start(&folder, settings("anthropic", &server.url(), 32_000));
+        editor.open("s", None);
+        assert_eq!(turn(&mut editor, content)["status"], "completed");
+        editor.kill();
+    }
+    let asked = server.asked();
+    let block = json!({ "type": "thinking", "thinking": "Hm, a parser.", "signature": signature });
+    let back: Vec<Vec<Value>> = asked
+        .iter()
+        .map(|asked| {
+            let messages = asked.body["messages"].as_array().expect("messages").iter();
+            let blocks = messages.filter_map(|message| message["content"].as_array()).flatten();
+            blocks.filter(|block| block["type"] == "thinking").cloned().collect()
+        })
+        .collect();
+    assert_eq!(back, [vec![], vec![block.clone()], vec![block]]);
+}

@@ -1,0 +1,78 @@
+//! `threadhold doctor` against providers on loopback: what is wrong is named by its class, with what to do, and the exit
+//! code tells whether anything is.
+
+use super::{WIRES, answer};
+use crate::models::server::{Act, Reply, Server};
+use std::process::Command;
+
+const KEY: &str = "sk-planted-doctor-9911";
+
+/// Runs it; the exit code and what it printed.
+fn doctor(model: &str, url: &str, has_key: bool) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_threadhold"));
+    command.args(["doctor", "--model", model, "--base-url", url, "--key-env", "PLANTED_KEY"]);
+    command.env_remove("PLANTED_KEY");
+    if has_key {
+        command.env("PLANTED_KEY", KEY);
+    }
+    let output = command.output().expect("the binary starts");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    (output.status.code(), text(output.stdout) + &text(output.stderr))
+}
+
+#[test]
+fn a_doctor_finds_nothing_where_all_is_well() {
+    for wire in WIRES {
+        let server = Server::replies(vec![answer(wire, "ready", &[])]);
+        let (code, said) = doctor(&format!("{wire}:m"), &server.url(), true);
+        assert_eq!(code, Some(0), "{wire}: {said}");
+        assert!(
+            said.contains("PLANTED_KEY is set") && said.contains("well     it answered"),
+            "{wire}: {said}"
+        );
+        assert_eq!(server.asked().len(), 1, "{wire}");
+        assert_eq!(server.asked()[0].body["model"], "m", "{wire}");
+        assert!(!said.contains(KEY), "{wire}");
+    }
+}
+
+#[test]
+fn a_doctor_names_what_is_wrong_and_what_to_do() {
+    let repeats = format!("{{\"error\": {{\"message\": \"Incorrect API key provided: {KEY}\"}}}}");
+    let plain = |status| Reply::body(status, "{\"error\": {\"message\": \"no\"}}");
+    let page = Reply::stream(vec![Act::Send(b"<html>Welcome</html>".to_vec())]);
+    for (reply, has_key, class, advice) in [
+        (Reply::body(401, &repeats), true, "auth", "The key in PLANTED_KEY was not accepted"),
+        (plain(401), false, "auth", "Set PLANTED_KEY"),
+        (plain(404), true, "badRequest", "There is no such model"),
+        (plain(400), true, "badRequest", "Look whether the model's name is right"),
+        (plain(307).with("location", "http://127.0.0.1:1/"), true, "badRequest", "leads on to another one"),
+        (plain(429), true, "rateLimited", "Wait, and ask again"),
+        (plain(402), true, "quota", "nothing left"),
+        (plain(503), true, "overloaded", "Ask again in a while"),
+        (page, true, "corruptStream", "no answer of openai-chat"),
+    ] {
+        let server = Server::replies(vec![reply]);
+        let (code, said) = doctor("openai-chat:m", &server.url(), has_key);
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains(&format!("failed   {class}: ")) && said.contains(advice), "{class}: {said}");
+        assert_eq!(server.asked().len(), 1, "{class}: it is asked once");
+        assert!(!said.contains(KEY), "{said}");
+    }
+    // A port that was free a moment ago.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    drop(listener);
+    let (code, said) = doctor("openai-chat:m", &url, true);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("failed   network: ") && said.contains("Nobody answers there"), "{said}");
+}
+
+#[test]
+fn a_doctor_that_cannot_ask_says_how_it_is_asked() {
+    for model in ["gpt-4o", "openai-chat:", "telegraph:m"] {
+        let (code, said) = doctor(model, "http://127.0.0.1:1", true);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains("--model"), "{said}");
+    }
+}

@@ -1,0 +1,100 @@
+//! Providers that fail, as a session sees them: what is asked again is shown, what is cancelled closes its connection, what
+//! does not pass ends the turn with its class, and the user's text is there in each case.
+
+use super::{answer, settings, turn};
+use crate::models::server::{Act, Reply, Server, chunk};
+use crate::wire::script::{Editor, Folder};
+use serde_json::{Value, json};
+
+fn limited(after_ms: &str) -> Reply {
+    Reply::body(429, "{\"error\": {\"message\": \"slow down\"}}").with("retry-after-ms", after_ms)
+}
+
+fn start(name: &str, server: &Server) -> (Folder, Editor) {
+    let folder = Folder::new(&format!("asked-{name}"));
+    let mut editor = Editor::start(&folder, settings("openai-chat", &server.url(), 32_000));
+    editor.open("s", None);
+    (folder, editor)
+}
+
+/// The texts of the session, as it is stored.
+fn said(editor: &mut Editor) -> String {
+    editor.call("session/subscribe", json!({ "sessionId": "s" })).to_string()
+}
+
+fn retrying(editor: &mut Editor) -> Value {
+    let mut event = editor.event("a call that is made again", |event| event.get("retrying").is_some());
+    event["retrying"].take()
+}
+
+#[test]
+fn a_call_that_is_made_again_is_shown() {
+    let server = Server::replies(vec![limited("3"), limited("4"), answer("openai-chat", "Well.", &[])]);
+    let (_folder, mut editor) = start("again", &server);
+    let ended = turn(&mut editor, "What is it?");
+    assert_eq!(ended["status"], "completed", "{ended}");
+    for (attempt, delay) in [(2, 3), (3, 4)] {
+        let told = retrying(&mut editor);
+        assert_eq!((&told["attempt"], &told["delayMs"]), (&json!(attempt), &json!(delay)), "{told}");
+        assert!(told["reason"].as_str().is_some_and(|reason| reason.contains("slow down")), "{told}");
+    }
+    assert_eq!(server.asked().len(), 3);
+    let finished = editor.events("streamDelta");
+    assert!(finished.iter().all(|event| !event.to_string().contains("slow down")));
+}
+
+#[test]
+fn a_cancel_while_a_call_waits_to_be_made_again_ends_the_turn() {
+    let server = Server::replies(vec![limited("50000")]);
+    let (_folder, mut editor) = start("cancel-wait", &server);
+    let begun = editor.call("turn/start", json!({ "sessionId": "s", "content": "What is it?" }));
+    assert_eq!(retrying(&mut editor)["delayMs"], 50_000);
+    editor.call("turn/cancel", json!({ "sessionId": "s" }));
+    assert_eq!(editor.ended(&begun["turnId"])["status"], "cancelled");
+    assert_eq!(server.asked().len(), 1);
+    assert!(said(&mut editor).contains("What is it?"));
+}
+
+#[tokio::test]
+async fn a_cancel_closes_the_connection_and_keeps_what_was_said() {
+    let half = chunk(&json!({ "content": "Half of" }), None);
+    let server = Server::replies(vec![Reply::stream(vec![half, Act::Hold])]);
+    let (_folder, mut editor) = start("cancel", &server);
+    let begun = editor.call("turn/start", json!({ "sessionId": "s", "content": "What is it?" }));
+    editor.event("half an answer", |event| event["type"] == "streamDelta");
+    editor.call("turn/cancel", json!({ "sessionId": "s" }));
+    assert_eq!(editor.ended(&begun["turnId"])["status"], "cancelled");
+    server.gone(1).await;
+    let said = said(&mut editor);
+    assert!(said.contains("What is it?") && said.contains("Half of"), "{said}");
+}
+
+/// Each of these ends the turn with what is wrong in its error; what the user said stays, and what was heard.
+#[test]
+fn what_does_not_pass_ends_the_turn_with_its_class() {
+    let plain =
+        |status| Reply::body(status, "{\"error\": {\"message\": \"no\"}}").with("retry-after-ms", "1");
+    let half = chunk(&json!({ "content": "Half of" }), None);
+    let inside = Act::Send(b"data: {\"error\": {\"code\": 529, \"message\": \"Overloaded\"}}\n\n".to_vec());
+    let cases: Vec<(&str, Reply, &str, usize)> = vec![
+        ("529 for ever", plain(529), "overloaded", 5),
+        ("429 for ever", plain(429), "rate limit", 5),
+        ("401", plain(401), "key was not accepted", 1),
+        ("404", plain(404), "did not accept", 1),
+        ("quota", Reply::body(429, "{\"error\": {\"code\": \"insufficient_quota\"}}"), "no quota left", 1),
+        ("overloaded inside a stream", Reply::stream(vec![half.clone(), inside]), "overloaded", 1),
+        ("cut in the middle", Reply::stream(vec![half, Act::Cut]), "could not be reached", 1),
+        ("garbage", Reply::stream(vec![Act::Send(b"data: {\"cho\n\n".to_vec())]), "could not be read", 1),
+    ];
+    for (number, (what, reply, words, requests)) in cases.into_iter().enumerate() {
+        let is_half = what.contains("stream") || what.contains("middle");
+        let server = Server::replies(vec![reply]);
+        let (_folder, mut editor) = start(&format!("class-{number}"), &server);
+        let ended = turn(&mut editor, "What is it?");
+        assert_eq!(ended["status"], "failed", "{what}: {ended}");
+        assert!(ended["error"].to_string().contains(words), "{what}: {}", ended["error"]);
+        assert_eq!(server.asked().len(), requests, "{what}");
+        let said = said(&mut editor);
+        assert!(said.contains("What is it?") && said.contains("Half of") == is_half, "{what}: {said}");
+    }
+}
