@@ -118,7 +118,7 @@ fn a_question_that_was_left_open_is_asked_again() {
     let mut person = Person::new(&folder, &with(&server));
     person.types("Read it.");
     person.sees("may it run?");
-    person.is_killed();
+    person.kill();
     let mut person = Person::new(&folder, &[&with(&server)[..], &["--continue".into()]].concat());
     person.sees("may it run?");
     person.types("y");

@@ -208,7 +208,7 @@ impl Person {
     }
 
     /// The process ends without a word.
-    pub(super) fn is_killed(mut self) {
+    pub(super) fn kill(mut self) {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it is our child");
     }
