@@ -211,13 +211,16 @@ mod tests {
             "placement" => json!("systemMessage"),
             "titles" => json!("model"),
             "systemPrompt" => json!("perTurn"),
+            "thinkingInPrompt" => json!("strip"),
             "iterationBudget" | "coreMemories" | "knowledge" | "sessionSummaryToMemory" => json!(true),
             "identity" | "role" | "toolRules" | "toolkitHints" | "project" => json!("To be careful."),
             "synchronous" => json!("normal"),
             "ownTools" => json!(["recall"]),
             "instructionFiles" => json!(["CLAUDE.md"]),
-            "model.name" | "summaryModel" => json!("m"),
-            "summaryBaseUrl" => json!("https://models.example/v1"),
+            "model.name" | "model.keyEnv" | "summaryModel" => json!("m"),
+            "model.wire" => json!("openai-chat"),
+            "model.webSocket" => json!(true),
+            "model.baseUrl" | "summaryBaseUrl" => json!("https://models.example/v1"),
             share if share.ends_with("Share") || share.ends_with("Budget") || share.ends_with("Ratio") => {
                 json!(0.31)
             }
@@ -304,7 +307,7 @@ mod tests {
                 "there is no setting summarization.on",
                 "there is no setting triggers.mesages; near it: triggers.messages, retention.messages",
                 "triggers.messages: must be at least 0",
-                "there is no setting model.width; near it: model.window",
+                "there is no setting model.width; near it: model.window, model.wire",
                 "threshold: threshold 50 is neither a ratio above 0 and up to 1 nor a count of at least 100 tokens",
                 "titles: must be \"request\" or \"model\"",
             ]

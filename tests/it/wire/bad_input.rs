@@ -48,7 +48,7 @@ fn a_missing_or_wrong_field_is_named() {
         ),
         ("session/open", with(json!({ "threshold": 1.5 })), "settings.threshold"),
         ("session/open", with(json!({ "policy": "none" })), "settings.policy"),
-        ("session/open", with(json!({ "model": {} })), "settings.model.window"),
+        ("session/open", with(json!({ "model": { "wire": "telegraph" } })), "settings.model.wire"),
         ("session/open", with(json!({ "model": { "window": 10 } })), "settings.model.window"),
         ("session/open", with(json!({ "roundLimit": -1 })), "settings.roundLimit"),
         ("turn/start", json!({ "sessionId": "s" }), "content"),
