@@ -1,6 +1,7 @@
 //! Asking a model: the trait that every model implements, what it says while it answers, and the classes of what can go
 //! wrong. How a provider is spoken to is in `wire`, the posting in `remote`; no judgement of an answer is here.
 
+pub mod address;
 pub mod error;
 pub mod frames;
 pub mod known;

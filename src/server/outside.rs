@@ -217,7 +217,7 @@ mod tests {
             "synchronous" => json!("normal"),
             "ownTools" => json!(["recall"]),
             "instructionFiles" => json!(["CLAUDE.md"]),
-            "model.name" | "model.keyEnv" | "summaryModel" => json!("m"),
+            "model.name" | "model.keyEnv" | "summaryModel" | "summaryKeyEnv" => json!("m"),
             "model.wire" => json!("openai-chat"),
             "model.webSocket" => json!(true),
             "model.baseUrl" | "summaryBaseUrl" => json!("https://models.example/v1"),

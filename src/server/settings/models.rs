@@ -4,46 +4,71 @@
 use super::effective::Read;
 use crate::engine::session::endpoint::{Endpoint, Wire};
 use crate::engine::session::settings::{DEFAULT_WINDOW, ModelFacts};
-use crate::model::known;
+use crate::model::{address, known};
 use crate::protocol::error::ProtocolError;
 use crate::protocol::settings::{Model, ModelWire, Settings};
 
 /// A model as it comes over the wire. What is not said of it is what is known of the model of its name.
 pub(in crate::server) fn facts(model: &Model) -> Read<ModelFacts> {
     let known = model.name.as_deref().and_then(known::model);
-    let wire = model.wire.and_then(wire);
+    let endpoint = endpoint(model)?;
     let usual = ModelFacts::default();
+    let window = model.window.or(known.map(|known| known.window)).unwrap_or(DEFAULT_WINDOW);
+    if model.max_output.is_some_and(|most| !(1..=window).contains(&most)) {
+        return Err(invalid("maxOutput", "must be above 0 and no more than the window"));
+    }
     Ok(ModelFacts {
         name: model.name.clone(),
-        window: model.window.or(known.map(|known| known.window)).unwrap_or(DEFAULT_WINDOW),
-        max_output: model.max_output.or(known.and_then(|known| known.max_output)),
+        window,
+        max_output: model.max_output.or(known.and_then(|known| known.max_output).map(|most| most.min(window))),
         tool_choice_none: model.tool_choice_none.unwrap_or(usual.tool_choice_none),
         system_role: has_role(model, "system"),
         tool_role: has_role(model, "tool"),
         images: model.images.or(known.map(|known| known.images)).unwrap_or(usual.images),
         counts_tokens: model.count_tokens == Some(true) && model.usage != Some(true),
-        endpoint: match wire {
-            Some(wire) => Some(Endpoint {
-                wire,
-                base_url: match &model.base_url {
-                    // A path.
-                    Some(path) if wire == Wire::Scripted => Some(path.clone()),
-                    Some(url) => Some(address("settings.model.baseUrl", url)?),
-                    None => None,
-                },
-                key_env: model.key_env.clone(),
-                socket: model.web_socket.unwrap_or(false),
-            }),
-            None => None,
-        },
+        endpoint,
     })
 }
 
-/// The model that writes summaries, where one is named or has an address of its own: else as the main one.
+/// Where it is asked; nothing for a model that the editor asks, of which nothing can be said that tells where.
+fn endpoint(model: &Model) -> Read<Option<Endpoint>> {
+    let Some(wire) = model.wire.and_then(wire) else {
+        let given = [
+            ("baseUrl", model.base_url.is_some()),
+            ("keyEnv", model.key_env.is_some()),
+            ("webSocket", model.web_socket == Some(true)),
+        ];
+        return match given.iter().find(|(_, is_given)| *is_given) {
+            Some((part, _)) => Err(invalid(part, "is of no use without model.wire: the editor asks its own models")),
+            None => Ok(None),
+        };
+    };
+    if wire != Wire::Scripted && model.name.as_deref().unwrap_or_default().is_empty() {
+        return Err(invalid("name", "must be the model's name as its provider spells it"));
+    }
+    let given = Endpoint {
+        wire,
+        base_url: model.base_url.clone(),
+        key_env: model.key_env.clone(),
+        socket: model.web_socket.unwrap_or(false),
+    };
+    address::endpoint(given).map(Some).map_err(|unfit| invalid(unfit.part, unfit.reason))
+}
+
+/// A part of the model that cannot be used.
+fn invalid(part: &str, reason: &str) -> ProtocolError {
+    ProtocolError::invalid(format!("settings.model.{part}"), reason)
+}
+
+/// The model that writes summaries, where one is named or has an address or a key of its own: else as the main one. The
+/// main one's key goes with it to the same place alone.
 pub(super) fn summary(settings: &Settings, main: &ModelFacts) -> Read<Option<ModelFacts>> {
-    let Settings { summary_model: name, summary_base_url: url, .. } = settings;
-    if name.is_none() && url.is_none() {
+    let Settings { summary_model: name, summary_base_url: url, summary_key_env: key, .. } = settings;
+    if name.is_none() && url.is_none() && key.is_none() {
         return Ok(None);
+    }
+    if name.as_deref() == Some("") {
+        return Err(ProtocolError::invalid("settings.summaryModel", "must not be empty"));
     }
     let mut facts = main.clone();
     if let Some(name) = name.as_ref().filter(|name| Some(*name) != main.name.as_ref()) {
@@ -53,11 +78,20 @@ pub(super) fn summary(settings: &Settings, main: &ModelFacts) -> Read<Option<Mod
         facts.window = known.map_or(main.window, |known| known.window);
         facts.max_output = known.and_then(|known| known.max_output);
     }
-    if let Some(url) = url {
-        let url = address("settings.summaryBaseUrl", url)?;
-        let main = main.endpoint.clone().filter(|main| main.wire != Wire::Scripted);
-        let endpoint = main.unwrap_or_else(|| Endpoint::of(Wire::OpenaiChat));
-        facts.endpoint = Some(Endpoint { base_url: Some(url), ..endpoint });
+    let main = main.endpoint.as_ref().filter(|main| main.wire != Wire::Scripted);
+    let like = main.cloned().unwrap_or_else(|| Endpoint::of(Wire::OpenaiChat));
+    let base_url = url.clone().or_else(|| like.base_url.clone());
+    let own = Endpoint { base_url, key_env: key.clone(), ..like };
+    let mut own = address::endpoint(own).map_err(|unfit| {
+        let field = if unfit.part == "keyEnv" { "settings.summaryKeyEnv" } else { "settings.summaryBaseUrl" };
+        ProtocolError::invalid(field, unfit.reason)
+    })?;
+    if let Some(main) = main.filter(|main| own.key_env.is_none() && own.is_at(main)) {
+        own.key_env = main.key_env.clone();
+    }
+    // Without an address the editor, or the fixture, stays who is asked.
+    if url.is_some() || main.is_some() {
+        facts.endpoint = Some(own);
     }
     Ok(Some(facts))
 }
@@ -102,13 +136,4 @@ fn wire_shown(wire: Wire) -> ModelWire {
 
 fn has_role(model: &Model, role: &str) -> bool {
     model.roles.as_ref().is_none_or(|roles| roles.iter().any(|known| known == role))
-}
-
-/// An address that can be shown and stored: what would give somebody else a key is no part of it.
-fn address(field: &str, url: &str) -> Read<String> {
-    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
-    let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
-    let is_plain = !host.is_empty() && !host.contains('@') && !url.contains(char::is_whitespace);
-    let reason = "must be an http or https address without a user and a password";
-    if is_plain { Ok(url.to_owned()) } else { Err(ProtocolError::invalid(field, reason)) }
 }
