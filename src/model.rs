@@ -34,7 +34,8 @@ pub enum Said {
     Delta(Delta),
     /// Something came that says nothing: the call is alive.
     Alive,
-    /// The provider could not answer and is asked again after a while. Nothing was said before.
+    /// The provider could not answer and is asked again after a while. Nothing was shown of what was said before, if
+    /// anything was, and it is not part of the answer.
     Retrying(Retrying),
 }
 

@@ -12,6 +12,7 @@ mod tools;
 
 use super::Failure;
 use crate::protocol::settings::ModelWire;
+use crate::server::dump;
 use crate::server::outside::Flags;
 use crate::server::{Options, serve_within};
 use clap::Args;
@@ -72,7 +73,7 @@ impl Chat {
             return Err(Failure::Read { file: folder.display().to_string(), error });
         }
         if let Some(dir) = &self.dump_prompts {
-            std::fs::create_dir_all(dir)
+            dump::make_folder(dir)
                 .map_err(|error| Failure::Write { file: dir.display().to_string(), error })?;
         }
         let which = match &self.session {

@@ -6,10 +6,10 @@ use super::{Failure, SUCCESS, UNFIT};
 use crate::engine::prompt::item::{Item, Role};
 use crate::engine::prompt::request::{Answer, Request};
 use crate::engine::session::endpoint::{Endpoint, Wire};
-use crate::model::remote::{self, Remote};
+use crate::model::remote::{Clients, Remote};
 use crate::model::scripted::Scripted;
 use crate::model::wire::Terms;
-use crate::model::{Model, ModelError, known};
+use crate::model::{Model, ModelError, address, known};
 use clap::Args;
 use secrecy::SecretString;
 use std::time::Duration;
@@ -47,6 +47,7 @@ impl Doctor {
         }
         let endpoint =
             Endpoint { base_url: self.base_url.clone(), key_env: self.key_env.clone(), ..Endpoint::of(wire) };
+        let endpoint = address::endpoint(endpoint).map_err(|unfit| bad(&unfit.to_string()))?;
         let key_name = endpoint.key_name().map(str::to_owned);
         let key = key_name.as_deref().and_then(|name| std::env::var(name).ok()).filter(|key| !key.is_empty());
         let mut report = format!("model    {name} over {}\n", wire.name());
@@ -97,7 +98,7 @@ async fn ask(endpoint: Endpoint, name: &str, key: Option<SecretString>) -> Resul
     if endpoint.wire == Wire::Scripted {
         return Scripted::echo().answer(&request, &mut drop).await;
     }
-    let mut model = Remote::new(remote::client()?, endpoint, key, terms, IDLE).without_retries();
+    let mut model = Remote::new(Clients::default().of(&endpoint)?, endpoint, key, terms, IDLE).without_retries();
     model.answer(&request, &mut drop).await
 }
 
@@ -137,12 +138,7 @@ impl Asked {
                     .to_owned()
             }
             ModelError::BadRequest { reason } if reason.starts_with("404") || reason.starts_with("405") => {
-                format!(
-                    "There is no such model, or no such address. Look at the name as the provider spells it, and at the \
-                 address: for {} it ends before {}.",
-                    self.wire.name(),
-                    self.path()
-                )
+                address::of_nothing_there(self.wire)
             }
             ModelError::BadRequest { reason } if reason.starts_with('3') => {
                 "The address leads on to another one, which is not followed with a key. Give that one."
@@ -174,17 +170,6 @@ impl Asked {
                 "The key and the address are right; the provider would not answer this question.".to_owned()
             }
             ModelError::Cancelled => "It was stopped. Ask again.".to_owned(),
-        }
-    }
-
-    /// What is put behind the address.
-    fn path(&self) -> &'static str {
-        match self.wire {
-            Wire::OpenaiChat => "/chat/completions",
-            Wire::OpenaiResponses => "/responses",
-            Wire::Anthropic => "/messages",
-            Wire::Ollama => "/api/chat",
-            Wire::Scripted => "",
         }
     }
 }

@@ -1,12 +1,15 @@
 //! Where a model is asked, as people say it: what of the addresses and the names of keys that they have can be used, and
 //! what it becomes. One reading for settings and for the command line; nothing is asked here.
 
+use super::ModelError;
 use crate::engine::compact::secrets::looks_secret;
 use crate::engine::session::endpoint::{Endpoint, Wire};
 use reqwest::Url;
+use thiserror::Error;
 
 /// What of an endpoint cannot be used. What was written is no part of it: it may be a secret.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("{part} {reason}")]
 pub struct Unfit {
     /// Its name among the parts of the setting `model`.
     pub part: &'static str,
@@ -119,8 +122,23 @@ pub fn of_nothing_there(wire: Wire) -> String {
     )
 }
 
+/// An error with what to do about it, where that is not what the provider says: a page that is not there, or a key that
+/// nobody named.
+pub fn advised(mut error: ModelError, endpoint: &Endpoint) -> ModelError {
+    match &mut error {
+        ModelError::BadRequest { reason } if reason.starts_with("404") || reason.starts_with("405") => {
+            *reason = format!("{reason}. {}", of_nothing_there(endpoint.wire));
+        }
+        ModelError::Auth { reason } if endpoint.key_name().is_none() => {
+            *reason = format!("{reason}. No key was sent: model.keyEnv names none for this address.");
+        }
+        _ => {}
+    }
+    error
+}
+
 /// What this wire puts behind an address.
-pub fn path(wire: Wire) -> &'static str {
+fn path(wire: Wire) -> &'static str {
     match wire {
         Wire::OpenaiChat => "/chat/completions",
         Wire::OpenaiResponses => "/responses",

@@ -7,7 +7,40 @@ use crate::engine::prompt::request::Request;
 use crate::protocol::model::ModelPurpose;
 use crate::replay::dump::{dump, dump_read};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Makes the folder of `--dump-prompts`, with those above it, where there is none.
+///
+/// # Errors
+/// It cannot be made.
+pub fn make_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    // Nobody else on this machine is meant to look into it.
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// A file that holds what was said; what is in it already goes. A recording is made so too.
+pub(super) fn open(file: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    // Nobody else on this machine is meant to read it.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file)
+}
+
+/// Writes such a file.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write(file: &Path, text: &str) -> io::Result<()> {
+    open(file)?.write_all(text.as_bytes())
+}
 
 /// Where requests are written; nowhere unless somebody wants it.
 #[derive(Debug, Default)]
@@ -44,7 +77,7 @@ impl Dump {
         let session: String =
             session.as_str().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         let file = folder.join(format!("{:05}-{session}-{purpose}.json", self.count));
-        if let Err(error) = std::fs::write(&file, value().to_string()) {
+        if let Err(error) = write(&file, &value().to_string()) {
             tracing::warn!(file = %file.display(), %error, "a request could not be written down");
         }
     }

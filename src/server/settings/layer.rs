@@ -9,7 +9,7 @@ use crate::protocol::error::{ErrorData, ProtocolError};
 use crate::protocol::methods::read;
 use crate::protocol::settings::{CountOrOff, GivenSettings, Retention, Settings, ShareOrOff, Summarize};
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Values that were set in one place, by their names; `triggers.messages` is one.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -13,7 +13,7 @@ use std::time::Duration;
 use threadhold::engine::prompt::item::{Item, Role};
 use threadhold::engine::prompt::request::Request;
 use threadhold::engine::session::endpoint::{Endpoint, Wire};
-use threadhold::model::remote::{self, Remote};
+use threadhold::model::remote::{Clients, Remote};
 use threadhold::model::wire::Stream;
 use threadhold::model::{Model, Retrying, Said};
 
@@ -23,7 +23,8 @@ const KEY: &str = "sk-planted-0123456789";
 
 fn model(server: &Server, wire: Wire, idle: Duration) -> Remote {
     let endpoint = Endpoint { base_url: Some(server.url()), ..Endpoint::of(wire) };
-    Remote::new(remote::client().unwrap(), endpoint, Some(SecretString::from(KEY)), terms(), idle)
+    let client = Clients::default().of(&endpoint).unwrap();
+    Remote::new(client, endpoint, Some(SecretString::from(KEY)), terms(), idle)
 }
 
 fn request() -> Request {
