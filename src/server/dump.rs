@@ -82,3 +82,22 @@ impl Dump {
         }
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn what_was_said_is_written_for_its_user_alone() {
+        let above = std::env::temp_dir().join(format!("threadhold-dump-{}", std::process::id()));
+        let folder = above.join("prompts");
+        make_folder(&folder).unwrap();
+        let mut dump = Dump::into_folder(Some(folder.clone()));
+        dump.request(&SessionId::new("s"), ModelPurpose::Turn, &Request::default(), 1);
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let modes = [&*above, &folder, &folder.join("00001-s-turn.json")].map(mode);
+        std::fs::remove_dir_all(&above).unwrap();
+        assert_eq!(modes, [0o700, 0o700, 0o600]);
+    }
+}

@@ -294,3 +294,33 @@ impl Layer {
         (self, faults)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_workspace_may_not_say_where_a_model_is_asked_but_what_it_is() {
+        let raw = json!({
+            "model": {
+                "wire": "openai-chat", "name": "m", "window": 9000, "baseUrl": "https://models.example", "keyEnv": "A",
+            },
+            "summaryModel": "small", "summaryBaseUrl": "https://models.example", "summaryKeyEnv": "A",
+        });
+        let Value::Object(raw) = raw else { panic!("settings") };
+        let (layer, faults) = Layer::written(raw, None);
+        assert_eq!(faults, []);
+        let (layer, faults) = layer.of_workspace();
+        assert_eq!(
+            layer.together(),
+            json!({ "model": { "name": "m", "window": 9000 }, "summaryModel": "small" })
+        );
+        let mut names: Vec<&str> = faults.iter().map(|fault| &*fault.name).collect();
+        names.sort_unstable();
+        assert_eq!(
+            names,
+            ["model.baseUrl", "model.keyEnv", "model.wire", "summaryBaseUrl", "summaryKeyEnv"]
+        );
+    }
+}

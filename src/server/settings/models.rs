@@ -137,3 +137,83 @@ fn wire_shown(wire: Wire) -> ModelWire {
 fn has_role(model: &Model, role: &str) -> bool {
     model.roles.as_ref().is_none_or(|roles| roles.iter().any(|known| known == role))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(model: serde_json::Value) -> Read<ModelFacts> {
+        facts(&serde_json::from_value(model).unwrap())
+    }
+
+    #[test]
+    fn a_model_that_makes_no_sense_is_refused_by_its_part() {
+        for (model, part) in [
+            (json!({ "baseUrl": "https://models.example" }), "baseUrl"),
+            (json!({ "wire": "editor", "keyEnv": "A" }), "keyEnv"),
+            (json!({ "webSocket": true }), "webSocket"),
+            (json!({ "wire": "openai-chat", "name": "m", "webSocket": true }), "webSocket"),
+            (json!({ "wire": "ollama" }), "name"),
+            (json!({ "wire": "ollama", "name": "" }), "name"),
+            (json!({ "wire": "ollama", "name": "m", "baseUrl": "http://[bad" }), "baseUrl"),
+            (json!({ "wire": "ollama", "name": "m", "keyEnv": "sk-planted" }), "keyEnv"),
+            (json!({ "maxOutput": 0 }), "maxOutput"),
+            (json!({ "maxOutput": 999_999_999 }), "maxOutput"),
+            (json!({ "window": 9000, "maxOutput": 9001 }), "maxOutput"),
+        ] {
+            let error = read(model.clone()).unwrap_err();
+            let text = serde_json::to_string(&error.data).unwrap();
+            assert!(text.contains(&format!("\"settings.model.{part}\"")), "{model}: {text}");
+            assert!(!text.contains("planted"), "{text}");
+        }
+        for model in [
+            json!({}),
+            json!({ "wire": "editor", "name": "", "webSocket": false }),
+            json!({ "wire": "scripted", "baseUrl": "a file" }),
+            json!({ "window": 4096, "name": "gpt-4o" }),
+        ] {
+            let facts = read(model.clone()).unwrap();
+            assert!(facts.max_output.is_none_or(|most| most <= facts.window), "{model}");
+        }
+    }
+
+    /// rows: M18
+    #[test]
+    fn a_model_for_summaries_takes_the_main_ones_key_to_its_own_place_alone() {
+        let main = json!({ "wire": "openai-chat", "name": "m", "baseUrl": "https://a.example/v1", "keyEnv": "MAIN" });
+        let main = read(main).unwrap();
+        let of = |settings: serde_json::Value| {
+            let settings: Settings = serde_json::from_value(settings).unwrap();
+            let facts = summary(&settings, &main).unwrap().unwrap();
+            let endpoint = facts.endpoint.unwrap();
+            (endpoint.url().to_owned(), endpoint.key_name().map(str::to_owned))
+        };
+        let key = |name: &str| Some(name.to_owned());
+        for (settings, url, name) in [
+            (json!({ "summaryModel": "small" }), "https://a.example/v1", key("MAIN")),
+            (json!({ "summaryBaseUrl": "https://a.example/v2" }), "https://a.example/v2", key("MAIN")),
+            (json!({ "summaryBaseUrl": "https://b.example/v1" }), "https://b.example/v1", None),
+            (json!({ "summaryBaseUrl": "http://a.example/v1" }), "http://a.example/v1", None),
+            (
+                json!({ "summaryBaseUrl": "https://b.example/v1", "summaryKeyEnv": "OTHER" }),
+                "https://b.example/v1",
+                key("OTHER"),
+            ),
+            (json!({ "summaryKeyEnv": "OTHER" }), "https://a.example/v1", key("OTHER")),
+        ] {
+            assert_eq!(of(settings.clone()), (url.to_owned(), name), "{settings}");
+        }
+        let editors = ModelFacts::default();
+        let alone = |settings: serde_json::Value| summary(&serde_json::from_value(settings).unwrap(), &editors);
+        assert_eq!(alone(json!({ "summaryKeyEnv": "OTHER" })).unwrap().unwrap().endpoint, None);
+        for (settings, field) in [
+            (json!({ "summaryModel": "" }), "settings.summaryModel"),
+            (json!({ "summaryKeyEnv": "sk-planted" }), "settings.summaryKeyEnv"),
+            (json!({ "summaryBaseUrl": "https://b.example?key=planted" }), "settings.summaryBaseUrl"),
+        ] {
+            let text = serde_json::to_string(&alone(settings).unwrap_err().data).unwrap();
+            assert!(text.contains(&format!("\"{field}\"")) && !text.contains("planted"), "{text}");
+        }
+    }
+}
