@@ -98,7 +98,8 @@ async fn ask(endpoint: Endpoint, name: &str, key: Option<SecretString>) -> Resul
     if endpoint.wire == Wire::Scripted {
         return Scripted::echo().answer(&request, &mut drop).await;
     }
-    let mut model = Remote::new(Clients::default().of(&endpoint)?, endpoint, key, terms, IDLE).without_retries();
+    let mut model =
+        Remote::new(Clients::default().of(&endpoint)?, endpoint, key, terms, IDLE).without_retries();
     model.answer(&request, &mut drop).await
 }
 

@@ -215,7 +215,16 @@ mod tests {
         for name in ["OPENAI_API_KEY", "_key", "Key2"] {
             assert_eq!(named(name), Ok(()), "{name}");
         }
-        for name in ["", "2KEY", "A KEY", "sk-planted-1", "gsk_planted1", "hf_planted1", "AbCdEf0123456789AbCdEf01", "ключ"] {
+        for name in [
+            "",
+            "2KEY",
+            "A KEY",
+            "sk-planted-1",
+            "gsk_planted1",
+            "hf_planted1",
+            "AbCdEf0123456789AbCdEf01",
+            "ключ",
+        ] {
             assert_eq!(named(name), Err("keyEnv"), "{name}");
         }
     }
@@ -230,8 +239,10 @@ mod tests {
 
     #[test]
     fn this_machine_is_known_by_its_names() {
-        let local = |url: &str| is_local(&Endpoint { base_url: Some(url.into()), ..Endpoint::of(Wire::OpenaiChat) });
-        for url in ["http://localhost:1/v1", "http://a.localhost", "http://127.0.0.2:8080", "http://[::1]:1"] {
+        let local =
+            |url: &str| is_local(&Endpoint { base_url: Some(url.into()), ..Endpoint::of(Wire::OpenaiChat) });
+        for url in ["http://localhost:1/v1", "http://a.localhost", "http://127.0.0.2:8080", "http://[::1]:1"]
+        {
             assert!(local(url), "{url}");
         }
         for url in ["https://localhost.example", "http://128.0.0.1", "http://[::2]", "no address"] {

@@ -180,7 +180,8 @@ impl Remote {
     fn unreached(&self, error: reqwest::Error) -> ModelError {
         let is_far = error.is_connect() && !is_local(&self.endpoint);
         let mut names = proxy_variables(self.endpoint.url()).into_iter();
-        let proxy = names.find(|name| is_far && std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+        let proxy =
+            names.find(|name| is_far && std::env::var_os(name).is_some_and(|value| !value.is_empty()));
         match (network(error), proxy) {
             (ModelError::Network { reason }, Some(name)) => {
                 ModelError::Network { reason: format!("{reason}; {name} names a proxy") }

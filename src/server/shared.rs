@@ -120,7 +120,10 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Sharing) -> Result<(), 
         Sharing::Approvals(params) => approvals(main, to, params),
         Sharing::Key(params) => {
             if !address::is_key_name(&params.name) {
-                return Err(ProtocolError::invalid("name", "must be the name of a key: letters, digits and underscores"));
+                return Err(ProtocolError::invalid(
+                    "name",
+                    "must be the name of a key: letters, digits and underscores",
+                ));
             }
             main.models.set_key(params.name, params.value.map(|key| SecretString::from(key.0)));
             main.answer(to, wire(&ModelKeyResult {}));

@@ -60,7 +60,9 @@ fn messages(request: &Request, images: bool) -> Vec<Value> {
     }
     let calls = || request.items.iter().flat_map(|item| &item.calls);
     let tool_name = |item: &Item| {
-        calls().find(|call| Some(&call.id) == item.call_id.as_ref()).map(|call| content::tool_name(&call.name).into_owned())
+        calls()
+            .find(|call| Some(&call.id) == item.call_id.as_ref())
+            .map(|call| content::tool_name(&call.name).into_owned())
     };
     messages.into_iter().map(|message| message.value(tool_name)).collect()
 }

@@ -115,7 +115,9 @@ fn put_answer(item: &Item, terms: &Terms, input: &mut Vec<Value>) {
     for part in &item.parts {
         if let ItemPart::Reasoning { block: Some(block), .. } = part {
             let earlier = block.get(CALLS_BEFORE).and_then(Value::as_u64).unwrap_or(0);
-            while let Some((_, earlier)) = calls.next_if(|(at, _)| u64::try_from(*at).is_ok_and(|at| at < earlier)) {
+            while let Some((_, earlier)) =
+                calls.next_if(|(at, _)| u64::try_from(*at).is_ok_and(|at| at < earlier))
+            {
                 input.push(call(earlier));
             }
         }
@@ -136,7 +138,8 @@ fn put_answer(item: &Item, terms: &Terms, input: &mut Vec<Value>) {
     }
     input.extend(calls.map(|(_, one)| call(one)));
     // What was thought last led to nothing: the answer was stopped there.
-    while input.len() > before && input.last().is_some_and(|last| text_of(last, "type") == Some("reasoning")) {
+    while input.len() > before && input.last().is_some_and(|last| text_of(last, "type") == Some("reasoning"))
+    {
         input.pop();
     }
 }

@@ -318,9 +318,6 @@ mod tests {
         );
         let mut names: Vec<&str> = faults.iter().map(|fault| &*fault.name).collect();
         names.sort_unstable();
-        assert_eq!(
-            names,
-            ["model.baseUrl", "model.keyEnv", "model.wire", "summaryBaseUrl", "summaryKeyEnv"]
-        );
+        assert_eq!(names, ["model.baseUrl", "model.keyEnv", "model.wire", "summaryBaseUrl", "summaryKeyEnv"]);
     }
 }

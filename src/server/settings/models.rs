@@ -20,7 +20,9 @@ pub(in crate::server) fn facts(model: &Model) -> Read<ModelFacts> {
     Ok(ModelFacts {
         name: model.name.clone(),
         window,
-        max_output: model.max_output.or(known.and_then(|known| known.max_output).map(|most| most.min(window))),
+        max_output: model
+            .max_output
+            .or(known.and_then(|known| known.max_output).map(|most| most.min(window))),
         tool_choice_none: model.tool_choice_none.unwrap_or(usual.tool_choice_none),
         system_role: has_role(model, "system"),
         tool_role: has_role(model, "tool"),
@@ -39,7 +41,9 @@ fn endpoint(model: &Model) -> Read<Option<Endpoint>> {
             ("webSocket", model.web_socket == Some(true)),
         ];
         return match given.iter().find(|(_, is_given)| *is_given) {
-            Some((part, _)) => Err(invalid(part, "is of no use without model.wire: the editor asks its own models")),
+            Some((part, _)) => {
+                Err(invalid(part, "is of no use without model.wire: the editor asks its own models"))
+            }
             None => Ok(None),
         };
     };
@@ -205,7 +209,8 @@ mod tests {
             assert_eq!(of(settings.clone()), (url.to_owned(), name), "{settings}");
         }
         let editors = ModelFacts::default();
-        let alone = |settings: serde_json::Value| summary(&serde_json::from_value(settings).unwrap(), &editors);
+        let alone =
+            |settings: serde_json::Value| summary(&serde_json::from_value(settings).unwrap(), &editors);
         assert_eq!(alone(json!({ "summaryKeyEnv": "OTHER" })).unwrap().unwrap().endpoint, None);
         for (settings, field) in [
             (json!({ "summaryModel": "" }), "settings.summaryModel"),

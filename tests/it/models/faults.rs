@@ -221,6 +221,56 @@ async fn every_fault_ends_in_its_class_and_what_was_heard_stands() {
 }
 
 /// What a provider wants is waited for, to the millisecond.
+/// What a user saw is not said again; what nobody saw may be.
+#[tokio::test]
+async fn a_call_that_nobody_reads_along_is_made_again_in_the_middle_of_its_words() {
+    for (is_read, times) in [(true, 1), (false, 2)] {
+        let broken = Reply::stream(vec![
+            says("We"),
+            event(&json!({"error": {"code": 529, "message": "Overloaded, retry after 1ms"}})),
+        ]);
+        let server = Server::replies(vec![broken, well()]);
+        let model = model(&server, Wire::OpenaiChat, IDLE);
+        let (heard, retrying) = ask(&mut if is_read { model } else { model.unread() }).await;
+        assert_eq!((heard.end.is_err(), server.asked().len()), (is_read, times));
+        assert_eq!(retrying.len(), times - 1);
+    }
+}
+
+/// A tool is called by the name that the editor has for it, whatever its provider takes.
+#[tokio::test]
+async fn a_tool_is_called_by_its_own_name() {
+    let server = Server::start(|_, asked| {
+        let name = asked.body["tools"][0]["function"]["name"].as_str().expect("a name");
+        Reply::calls("c1", name, "{}")
+    });
+    let tool = threadhold::engine::prompt::item::Tool {
+        name: "fs.read/file".to_owned(),
+        description: String::new(),
+        input_schema: json!({}),
+        kind: None,
+        guidelines: None,
+        approval: Default::default(),
+        rules: Vec::new(),
+        ends_turn: None,
+    };
+    let request = Request { tools: [tool].into(), ..request() };
+    let mut deltas = Vec::new();
+    let mut model = model(&server, Wire::OpenaiChat, IDLE);
+    let end = model.answer(&request, &mut |said| join(&mut deltas, said)).await;
+    assert!(end.is_ok() && super::draft(&deltas).calls[0].name == "fs.read/file", "{deltas:?}");
+    assert_ne!(server.asked()[0].body["tools"][0]["function"]["name"], "fs.read/file");
+}
+
+/// An address that is none is no broken network.
+#[tokio::test]
+async fn what_cannot_be_asked_is_not_asked_again() {
+    let endpoint = Endpoint { base_url: Some("http://[bad".to_owned()), ..Endpoint::of(Wire::OpenaiChat) };
+    let client = Clients::default().of(&endpoint).unwrap();
+    let (heard, retrying) = ask(&mut Remote::new(client, endpoint, None, terms(), IDLE)).await;
+    assert_eq!((heard.end.expect_err("no address").class(), retrying.len()), ("badRequest", 0));
+}
+
 #[tokio::test]
 async fn each_hint_is_told_as_the_delay() {
     for (name, reply, delay) in [

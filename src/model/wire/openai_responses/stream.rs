@@ -1,12 +1,14 @@
 //! The stream of Responses: its events become what the model says. The body is in the file above.
 
+use super::CALLS_BEFORE;
 use crate::engine::delta::Delta;
 use crate::engine::message::Usage;
 use crate::engine::prompt::request::{Answer, StopReason};
 use crate::model::error::Refusal;
 use crate::model::wire::calls::Calls;
-use crate::model::wire::{Reader, append, cannot_be_read, count_of, ended_early, json_of, number_of, text_of};
-use super::CALLS_BEFORE;
+use crate::model::wire::{
+    Reader, append, cannot_be_read, count_of, ended_early, json_of, number_of, text_of,
+};
 use crate::model::{Hear, ModelError, Said};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
