@@ -208,6 +208,7 @@ impl MainLoop {
             cuts: 0,
             accepted: 0,
             prefix: Prefix::default(),
+            waits: false,
             carried: Carried::default(),
             settings: Value::Null,
             created_at: at,

@@ -61,6 +61,8 @@ impl Step<'_> {
                 let state = self.session.state.name();
                 self.reply(reply, Ok(Answer::Done(state)));
             }
+            Command::StoreTask(start) => self.store_task(reply, start),
+            Command::RunTask => self.run_task(reply),
             Command::EndTurn(status) => self.end_editors_turn(reply, status),
             Command::AppendRound(round) => self.append_round(reply, round),
             Command::Render(render) => self.render(reply, *render),

@@ -26,11 +26,17 @@ const INSTRUCTION: &str = "Below is the beginning of a conversation. Name it in 
 impl Step<'_> {
     /// Names the session after its first request, unless it has a name.
     pub(super) fn name_after(&mut self, request: Ordinal) {
+        let message = self.session.transcript.message(request).cloned();
+        if let Some(Body::User(content)) = message.as_ref().map(|message| &message.body) {
+            self.name_by(content);
+        }
+    }
+
+    /// Names the session after what a user says, unless it has a name.
+    pub(super) fn name_by(&mut self, content: &[Content]) {
         if self.session.head.title.is_some() {
             return;
         }
-        let message = self.session.transcript.message(request);
-        let Some(Body::User(content)) = message.map(|message| &message.body) else { return };
         let said = content.iter().find_map(|part| match part {
             Content::Text(text) => title(text),
             _ => None,

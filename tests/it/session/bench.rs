@@ -87,6 +87,7 @@ fn head(driver: Driver) -> Head {
         origin: Default::default(),
         accepted: 0,
         prefix: Prefix::default(),
+        waits: false,
         carried: Default::default(),
         settings: serde_json::Value::Null,
         created_at: Time(1),
