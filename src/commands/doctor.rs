@@ -2,6 +2,7 @@
 //! own words, and what to do about it. Nothing is stored; a key is read and never shown.
 
 use super::files::print;
+use super::model::Named;
 use super::{Failure, SUCCESS, UNFIT};
 use crate::engine::prompt::item::{Item, Role};
 use crate::engine::prompt::request::{Answer, Request};
@@ -36,17 +37,9 @@ pub(super) struct Doctor {
 
 impl Doctor {
     pub(super) fn run(&self) -> Result<u8, Failure> {
-        let bad = |reason: &str| Failure::Model { name: self.model.clone(), reason: reason.to_owned() };
-        let (wire, name) = self.model.split_once(':').unwrap_or((&self.model, ""));
-        let wire = Wire::named(wire).ok_or_else(|| {
-            let names = Wire::ALL.map(|(name, _)| name).join(", ");
-            bad(&format!("must be a wire and a name, such as openai-chat:gpt-4o; wires are {names}"))
-        })?;
-        if name.is_empty() && wire != Wire::Scripted {
-            return Err(bad("the model's name is missing behind the colon"));
-        }
-        let endpoint =
-            Endpoint { base_url: self.base_url.clone(), key_env: self.key_env.clone(), ..Endpoint::of(wire) };
+        let named = Named::read(&self.model, self.base_url.as_deref(), self.key_env.as_deref())?;
+        let Named { name, endpoint } = named;
+        let (name, wire) = (name.as_deref().unwrap_or_default(), endpoint.wire);
         let key_name = endpoint.key_name().map(str::to_owned);
         let key = key_name.as_deref().and_then(|name| std::env::var(name).ok()).filter(|key| !key.is_empty());
         let mut report = format!("model    {name} over {}\n", wire.name());
@@ -67,7 +60,7 @@ impl Doctor {
         let asked =
             Asked { wire, is_own: endpoint.base_url.is_none(), key: key_name, has_key: key.is_some() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| bad(&error.to_string()))?;
+        let runtime = runtime.map_err(Failure::Runtime)?;
         let answered = runtime.block_on(ask(endpoint, name, key.map(SecretString::from)));
         let (code, verdict) = match answered {
             Ok(answer) => (SUCCESS, well(&answer)),

@@ -154,6 +154,8 @@ impl MainLoop {
                 Queued::Close(to) if self.is_followed(id) => {
                     self.hand_followed(id, Queued::Close(to));
                 }
+                // Whoever holds it runs it.
+                Queued::Task => {}
                 item => self.answer(item.to(), Err(refusal.clone())),
             }
         }

@@ -7,7 +7,7 @@ use crate::protocol::methods::{SessionConfigure, SessionList, SessionOpen};
 use crate::protocol::session::{
     Driver, Origin, SessionConfigureParams, SessionListParams, SessionOpenParams, Snapshot,
 };
-use crate::protocol::settings::Settings;
+use crate::protocol::settings::{GivenSettings, Settings};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -20,6 +20,8 @@ pub(super) struct Begin {
     pub which: Which,
     /// The folder that sessions are kept in, if it is not the platform's.
     pub storage: Option<PathBuf>,
+    /// The settings of tasks that are made in it.
+    pub task: Option<GivenSettings>,
 }
 
 /// Which session a chat is about.
@@ -66,6 +68,13 @@ pub(super) async fn open(mut client: Client, begin: Begin) -> Result<(Client, Sn
     let opened = client.call::<SessionOpen>(&params).await?.snapshot;
     if opened.driver == Driver::Editor {
         let said = format!("session {}: an editor runs its loop, so it cannot go on here", opened.session_id);
+        return Err(Refused::No(said));
+    }
+    if opened.waits == Some(true) {
+        let id = &opened.session_id;
+        let said = format!(
+            "session {id} is a task that waits for a `threadhold serve` on this folder; it can go on here when it ran"
+        );
         return Err(Refused::No(said));
     }
     let model = model(&mut client, &opened).await?;
