@@ -88,10 +88,18 @@ async fn ask(endpoint: Endpoint, name: &str, key: Option<SecretString>) -> Resul
         ..Request::default()
     };
     if endpoint.wire == Wire::Scripted {
-        return Scripted::echo().answer(&request, &mut drop).await;
+        return scripted(endpoint.base_url.as_deref())?.answer(&request, &mut drop).await;
     }
     let mut model = Remote::new(remote::client()?, endpoint, key, terms, IDLE).without_retries();
     model.answer(&request, &mut drop).await
+}
+
+/// The model of a fixture; the one that is built in where no file is named.
+fn scripted(file: Option<&str>) -> Result<Scripted, ModelError> {
+    let Some(file) = file else { return Ok(Scripted::echo()) };
+    let unusable = |why: String| ModelError::BadRequest { reason: format!("{file}: {why}") };
+    let json = std::fs::read_to_string(file).map_err(|error| unusable(error.to_string()))?;
+    Scripted::from_json(&json).map_err(|error| unusable(error.to_string()))
 }
 
 fn well(answer: &Answer) -> String {
@@ -121,6 +129,14 @@ impl Asked {
                 "The key in {key} was not accepted. Look whether it is whole, still valid, of this provider, and may \
                  use this model."
             ),
+            ModelError::Network { reason } if reason.contains("certificate") => {
+                "The address answers with a certificate that is not trusted here. Look whether it is the right address, and \
+                 whether a proxy stands between that has a certificate of its own."
+                    .to_owned()
+            }
+            ModelError::Network { reason } if reason.contains("dns error") => {
+                "There is no such host. Look at the spelling of the address, and at your network.".to_owned()
+            }
             ModelError::Network { .. } if self.wire == Wire::Ollama && self.is_own => {
                 "Nobody answers there. Start Ollama, or say with --base-url where it runs.".to_owned()
             }
@@ -128,6 +144,9 @@ impl Asked {
                 "Nobody answers there, or the connection broke. Look at the address, its \
                                            port, http or https, and at your network and proxy."
                     .to_owned()
+            }
+            ModelError::BadRequest { .. } if self.wire == Wire::Scripted => {
+                "Look whether the file is there and is a fixture of a scripted model.".to_owned()
             }
             ModelError::BadRequest { reason } if reason.starts_with("404") || reason.starts_with("405") => {
                 format!(

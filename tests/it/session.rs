@@ -22,6 +22,7 @@ mod set;
 mod settled;
 mod shown;
 mod table;
+mod tasks;
 mod thinking;
 mod triggers;
 mod waiting;

@@ -3,11 +3,12 @@
 use super::client::{Client, Refused};
 use super::tools;
 use crate::protocol::VERSION;
-use crate::protocol::methods::{SessionConfigure, SessionList, SessionOpen};
+use crate::protocol::methods::{SessionConfigure, SessionList, SessionOpen, TaskList};
 use crate::protocol::session::{
     Driver, Origin, SessionConfigureParams, SessionListParams, SessionOpenParams, Snapshot,
 };
 use crate::protocol::settings::{GivenSettings, Settings};
+use crate::protocol::task::TaskListParams;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -78,6 +79,9 @@ pub(super) async fn open(mut client: Client, begin: Begin) -> Result<(Client, Sn
         return Err(Refused::No(said));
     }
     let model = model(&mut client, &opened).await?;
+    // From now on it is told of tasks that were asked for earlier, and at once of what it missed.
+    let session_id = opened.session_id.clone();
+    client.ask::<TaskList>(&TaskListParams { workspace_folder: folder, session_id }).await;
     Ok((client, opened, model))
 }
 

@@ -139,7 +139,10 @@ impl Step<'_> {
             self.session.head.title_from = Some(TitleFrom::Client);
         }
         // Who only looks at a session says nothing in it.
-        self.take_prefix(open.prefix);
+        if !self.session.head.waits {
+            // What waits for another process is carried out as it was asked for.
+            self.take_prefix(open.prefix);
+        }
         self.write_head_as_it_was_used();
         let given = open.history.is_some();
         let mut report = match open.history {

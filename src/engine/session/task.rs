@@ -2,13 +2,17 @@
 //! who serves the folder runs it. Who that is, and when, is not decided here.
 
 use super::Step;
-use super::effect::Answer;
+use super::effect::{Answer, Refusal};
 use super::input::{ReplyTo, StartTurn};
 use super::queue::NewWork;
 
 impl Step<'_> {
-    /// Accepts a request, and does nothing about it.
+    /// Accepts a request, the first of a session, and does nothing about it.
     pub(super) fn store_task(&mut self, reply: ReplyTo, start: Box<StartTurn>) {
+        let is_new = self.session.transcript.messages().is_empty() && self.session.queue.items.is_empty();
+        if !is_new {
+            return self.reply(reply, Err(Refusal::NotEmpty));
+        }
         let (key, content) = (start.key.clone(), start.content.clone());
         let work = NewWork::Start(start);
         if let Err(refusal) = self.check(&work) {
