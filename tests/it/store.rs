@@ -11,6 +11,7 @@ mod memories;
 mod property;
 mod search;
 mod shared;
+mod tasks;
 mod upgrade;
 mod waiting;
 mod worker;
