@@ -349,7 +349,7 @@ methods! {
 pub fn read_params<M: Named>(params: Value) -> Result<M::Params, ProtocolError> {
     match params {
         Value::Null => read(Value::Object(Map::new())),
-        Value::Array(_) => Err(ProtocolError::invalid("", "must be an object, but it is a list")),
+        Value::Array(_) => Err(ProtocolError::invalid("", "must be an object, and is a list")),
         params => read(params),
     }
 }

@@ -149,6 +149,16 @@ export interface ClientRequests {
   "loop/start": { params: LoopStartParams; result: LoopStartResult };
   /** Stops a loop and the stage that runs. Level: extras. */
   "loop/stop": { params: LoopStopParams; result: LoopStopResult };
+  /**
+   * Stores a request as a background session that waits; a process that serves its folder runs it, this one
+   * or another. Level: extras.
+   */
+  "task/start": { params: TaskStartParams; result: TaskStartResult };
+  /**
+   * Lists the background sessions of a session, each with how it stands, whichever process runs it. Level:
+   * extras.
+   */
+  "task/list": { params: TaskListParams; result: TaskListResult };
   /** Lists what was approved in a folder once and for all, and takes it back. Level: extras. */
   "tool/approvals": { params: ToolApprovalsParams; result: ToolApprovalsResult };
   /**
@@ -3251,6 +3261,8 @@ export interface Snapshot {
   settings: Settings;
   /** What the model reported last. */
   usage?: Usage;
+  /** Whether what is in its queue waits for a process that serves its folder, see `task/start`. */
+  waits?: boolean;
   /**
    * The other process that writes the session, where it is only followed here. Commands are refused until
    * that process lets it go or is gone; then the next one goes on with it here, in a new stream.
@@ -3435,6 +3447,67 @@ export type SystemPrompt =
   | "frozen"
   /** With each turn; where they changed, the prefix breaks. */
   | "perTurn";
+
+/** A background session, as it is stored. */
+export interface Task {
+  /** The session. */
+  sessionId: string;
+  /** Its title. */
+  title?: string;
+  /** How it stands. */
+  state: TaskState;
+  /** When it was made, ISO-8601, UTC. */
+  createdAt: string;
+}
+
+/** Parameters of `task/list`. */
+export interface TaskListParams {
+  /** The folder that the session belongs to. */
+  workspaceFolder: string;
+  /** The session that they run for. */
+  sessionId: string;
+}
+
+/** Result of `task/list`. */
+export interface TaskListResult {
+  /** All background sessions of that one in which something was asked, the oldest first. */
+  tasks: Task[];
+}
+
+/** Parameters of `task/start`. */
+export interface TaskStartParams {
+  /** The folder that the task belongs to, as a path or a `file:` address. */
+  workspaceFolder: string;
+  /** The session that it runs for; it is told of the end by a message of the kind `process_completed`. */
+  sessionId: string;
+  /** What is asked. */
+  content: Content;
+  /**
+   * Settings of the task's session. Without a model here the folder's holds, as it is when the task begins.
+   */
+  settings?: Settings;
+}
+
+/** Result of `task/start`: it is stored. */
+export interface TaskStartResult {
+  /** The task's session. */
+  sessionId: string;
+}
+
+/** How a background session stands. */
+export type TaskState =
+  /** It waits for a process that serves its folder and can ask its model. */
+  | "waiting"
+  /** Its turn runs, or waits for a user. */
+  | "running"
+  /** The process that ran its turn is gone. It is not run again by itself. */
+  | "interrupted"
+  /** Its turn ended. */
+  | "completed"
+  /** Somebody stopped its turn. */
+  | "cancelled"
+  /** Its turn could not go on. */
+  | "failed";
 
 /**
  * Which thinking of earlier answers prompts show. It is decided for each answer when that comes, and all of

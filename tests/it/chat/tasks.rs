@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 /// A server of this folder whose client can do and wants this.
 fn serves(folder: &Folder, capabilities: Value, settings: Value) -> Client {
     let mut editor = Client::new(Wire::Pipes);
+    let uri = format!("file://{}", folder.path().display());
     editor.initialize(json!({
-        "capabilities": {}, "workspaceFolders": [{ "uri": folder.path(), "name": "w" }],
+        "capabilities": {}, "workspaceFolders": [{ "uri": uri, "name": "w" }],
         "initializationOptions": { "threadhold": {
             "protocolVersion": 1, "storage": { "path": folder.storage() }, "capabilities": capabilities,
             "settings": settings,

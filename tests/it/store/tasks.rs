@@ -68,8 +68,12 @@ fn how_a_task_stands_is_said_by_its_newest_turn_and_by_whether_somebody_runs_it(
             tasks.into_iter().map(|task| (task.session.to_string(), task.state)).collect()
         };
         let all = |runs| {
-            [("waits", TaskState::Waiting), ("runs", runs), ("ended", TaskState::Ended(TurnStatus::Completed))]
-                .map(|(id, state)| (id.to_owned(), state))
+            [
+                ("waits", TaskState::Waiting),
+                ("runs", runs),
+                ("ended", TaskState::Ended(TurnStatus::Completed)),
+            ]
+            .map(|(id, state)| (id.to_owned(), state))
         };
         assert_eq!(stands("s"), all(TaskState::Running));
         assert_eq!(stands("waits"), []);
