@@ -185,7 +185,12 @@ const CODES: &[(&str, Class)] = &[
     ("content_policy", Class::Refused),
     ("content_filter", Class::Refused),
     ("cyber_policy", Class::Refused),
+    ("requires moderation", Class::Refused),
+    ("moderation_blocked", Class::Refused),
+    ("flagged", Class::Refused),
     ("responsibleaipolicyviolation", Class::Refused),
+    // No other key helps against where one is.
+    ("unsupported_country", Class::Bad),
     ("invalid_api_key", Class::Auth),
     ("api key not valid", Class::Auth),
     ("authentication_error", Class::Auth),
@@ -251,7 +256,7 @@ impl Refusal {
         let status = if self.status == 200 { self.code().unwrap_or(200) } else { self.status };
         let told = CODES.iter().find(|(code, _)| words.contains(code)).map(|(_, class)| *class);
         match (status, told) {
-            (_, Some(class @ (Class::Quota | Class::Refused))) => class,
+            (_, Some(class @ (Class::Quota | Class::Refused | Class::Bad))) => class,
             (401 | 403, _) => Class::Auth,
             (402, _) => Class::Quota,
             (429, _) => Class::Rate,
@@ -394,6 +399,11 @@ mod tests {
             json!({"error": {"type": "exceed_context_size_error", "n_prompt_tokens": 2009, "n_ctx": 512}});
         assert_eq!(class(400, llama), ModelError::ContextOverflow { limit: Some(512), needed: Some(2009) });
         assert_eq!(class(401, Value::Null).class(), "auth");
+        let flagged = json!({"error": {"code": 403, "message": "Your chosen model requires moderation and your input was flagged"}});
+        assert_eq!(class(403, flagged).class(), "refused");
+        let country = json!({"error": {"code": "unsupported_country_region_territory", "message": "not supported"}});
+        assert_eq!(class(403, country).class(), "badRequest");
+        assert_eq!(class(403, json!({"error": {"message": "no access to the model"}})).class(), "auth");
         assert_eq!(class(529, json!({"error": {"type": "overloaded_error"}})).class(), "overloaded");
         assert_eq!(class(404, json!({"error": {"message": "no such model"}})).class(), "badRequest");
         assert_eq!(
