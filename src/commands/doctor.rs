@@ -136,7 +136,7 @@ impl Asked {
                                            port, http or https, and at your network and proxy."
                     .to_owned()
             }
-            ModelError::BadRequest { reason } if reason.starts_with("404") || reason.starts_with("405") => {
+            ModelError::BadRequest { status: Some(404 | 405), .. } => {
                 format!(
                     "There is no such model, or no such address. Look at the name as the provider spells it, and at the \
                  address: for {} it ends before {}.",
@@ -144,7 +144,7 @@ impl Asked {
                     self.path()
                 )
             }
-            ModelError::BadRequest { reason } if reason.starts_with('3') => {
+            ModelError::BadRequest { status: Some(300..=399), .. } => {
                 "The address leads on to another one, which is not followed with a key. Give that one."
                     .to_owned()
             }

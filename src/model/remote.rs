@@ -128,7 +128,10 @@ impl Remote {
 
     async fn once(&self, request: &Request, hear: Hear<'_>) -> Result<Answer, Failed> {
         let wire = self.endpoint.wire;
-        let unknown = || ModelError::BadRequest { reason: format!("nothing is posted over {}", wire.name()) };
+        let unknown = || ModelError::BadRequest {
+            status: None,
+            reason: format!("nothing is posted over {}", wire.name()),
+        };
         let post = post(&self.endpoint, request, &self.terms).ok_or_else(unknown)?;
         let stream = Stream::new(wire).ok_or_else(unknown)?;
         let url = format!("{}{}", self.endpoint.url(), post.path);
@@ -166,6 +169,7 @@ impl Remote {
                 }
             };
             let mut value = HeaderValue::from_str(&value).map_err(|_| ModelError::Auth {
+                status: None,
                 reason: "the key has characters that no header can hold".to_owned(),
             })?;
             value.set_sensitive(true);

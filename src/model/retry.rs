@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     fn overloaded(retry_after_ms: Option<u64>) -> ModelError {
-        ModelError::Overloaded { retry_after_ms, reason: String::new() }
+        ModelError::Overloaded { status: None, retry_after_ms, reason: String::new() }
     }
 
     #[test]
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn what_does_not_pass_is_not_tried_again() {
-        let quota = ModelError::Quota { reason: String::new() };
+        let quota = ModelError::Quota { status: None, reason: String::new() };
         assert_eq!(delay(&quota, None, 1, 0.5), None);
         assert_eq!(delay(&quota, Some(true), 1, 1.0), Some(500), "but where the provider wants it");
         assert_eq!(delay(&overloaded(None), Some(false), 1, 0.5), None);

@@ -239,7 +239,7 @@ impl Model for Scripted {
                 Step::Say(lines) => Ok(lines.say(request, hear)),
                 Step::Behave(Behaviour::Never) => std::future::pending().await,
                 Step::Behave(Behaviour::Error) => {
-                    Err(ModelError::Overloaded { retry_after_ms: None, reason: "the fixture says so".into() })
+                    Err(ModelError::Overloaded { status: None, retry_after_ms: None, reason: "the fixture says so".into() })
                 }
                 Step::Behave(behaviour) => Ok(answer(behaviour, request)),
             }

@@ -63,7 +63,7 @@ impl Models {
         let key = endpoint.key_name().and_then(|name| self.key(name));
         if let Some(name) = endpoint.key_name().filter(|_| key.is_none() && endpoint.base_url.is_none()) {
             let reason = format!("there is none: neither model/key nor the environment has {name}");
-            return Err(ModelError::Auth { reason });
+            return Err(ModelError::Auth { status: None, reason });
         }
         Ok(Box::new(Remote::new(client, endpoint.clone(), key, terms, idle)))
     }
@@ -71,7 +71,7 @@ impl Models {
     fn scripted(&mut self, path: Option<&str>) -> Result<Scripted, ModelError> {
         let Some(path) = path else { return Ok(Scripted::echo()) };
         if !self.scripted.contains_key(path) {
-            let unusable = |why: String| ModelError::BadRequest { reason: format!("{path}: {why}") };
+            let unusable = |why: String| ModelError::BadRequest { status: None, reason: format!("{path}: {why}") };
             let json =
                 std::fs::read_to_string(Path::new(path)).map_err(|error| unusable(error.to_string()))?;
             let fixture = Scripted::from_json(&json).map_err(|error| unusable(error.to_string()))?;

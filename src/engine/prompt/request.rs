@@ -66,6 +66,35 @@ pub struct Failure {
     pub why: String,
     /// That the request was too large, where that is why.
     pub overflow: Option<Overflow>,
+    /// The same for programs.
+    pub cause: Cause,
+}
+
+/// Why there is no answer, for programs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cause {
+    /// In a word: the class of a provider's error, `timeout`, or `client` where the client's model failed.
+    pub word: &'static str,
+    /// The status of HTTP, where there is one.
+    pub status: Option<u16>,
+    /// When the provider wants to be asked again, in milliseconds.
+    pub retry_after_ms: Option<u64>,
+    /// What the provider said, without secrets.
+    pub said: Option<String>,
+}
+
+impl Cause {
+    /// A cause of which nothing but its word is known.
+    pub fn of(word: &'static str) -> Self {
+        Self { word, status: None, retry_after_ms: None, said: None }
+    }
+}
+
+/// What the client's model does is the client's.
+impl Default for Cause {
+    fn default() -> Self {
+        Self::of("client")
+    }
 }
 
 /// A request was larger than a provider takes. What of it the provider stated, in its own tokens.
@@ -79,7 +108,7 @@ pub struct Overflow {
 
 impl From<String> for Failure {
     fn from(why: String) -> Self {
-        Self { why, overflow: None }
+        Self { why, ..Self::default() }
     }
 }
 

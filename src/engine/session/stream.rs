@@ -99,7 +99,10 @@ impl Step<'_> {
     pub(super) fn model_done(&mut self, from: ModelCallId, outcome: Result<request::Answer, Failure>) {
         match &self.session.state {
             State::Streaming(running) if running.call == from => {
-                self.answered(outcome.map_err(|failure| (failure.why.into(), failure.overflow)));
+                self.answered(outcome.map_err(|failure| {
+                    let overflow = failure.overflow;
+                    (failure.into(), overflow)
+                }));
             }
             State::Compacting(running) if running.call == from => {
                 self.effects.push(Effect::Stop(Timer::Model(from)));
@@ -129,7 +132,7 @@ impl Step<'_> {
                 self.effects.push(Effect::CancelModel(from));
                 let ms = self.session.settings.model_deadline_ms;
                 let why = format!("the model said nothing for {ms} ms");
-                self.answered(Err((Refusal::Provider { cause: "timeout", why }, None)));
+                self.answered(Err((Refusal::of_model("timeout", why), None)));
             }
             State::Compacting(running) if running.call == from => {
                 self.effects.push(Effect::CancelModel(from));
@@ -182,9 +185,12 @@ impl Step<'_> {
         }
         match (error, stop) {
             (Some(why), _) => self.fail(why),
-            (None, StopReason::Refused) => self.fail("the model refused to answer".to_owned()),
+            (None, StopReason::Refused) => {
+                self.fail(Refusal::of_model("refused", "the model refused to answer"));
+            }
             (None, StopReason::Length) => {
-                self.fail("the answer reached its length limit; what was said is kept".to_owned());
+                let why = "the answer reached its length limit; what was said is kept";
+                self.fail(Refusal::of_model("length", why));
             }
             (None, StopReason::Cancelled | StopReason::Failed) => {
                 self.fail("the client says that the answer broke off; what was said is kept".to_owned());
