@@ -4,6 +4,7 @@
 use super::overflow;
 use crate::engine::prompt::request::{Cause, Failure, Overflow};
 use serde_json::Value;
+use std::time::Duration;
 use thiserror::Error;
 
 /// The longest of a provider's own words that are repeated, in bytes.
@@ -71,7 +72,13 @@ pub enum ModelError {
         /// What the provider said.
         reason: String,
     },
-    /// No connection, a broken one, or a silent one.
+    /// It took the request, and then nothing came for too long. It may still be at work on it, so it is not asked again.
+    #[error("the model could not be reached: it said nothing for {} s; modelDeadlineMs says how long it may", waited.as_secs())]
+    Silent {
+        /// How long.
+        waited: Duration,
+    },
+    /// No connection, or a broken one.
     #[error("the model could not be reached: {reason}")]
     Network {
         /// What broke.
@@ -115,7 +122,7 @@ impl ModelError {
             Self::Quota { .. } => "quota",
             Self::Overloaded { .. } => "overloaded",
             Self::Auth { .. } => "auth",
-            Self::Network { .. } => "network",
+            Self::Network { .. } | Self::Silent { .. } => "network",
             Self::Refused { .. } => "refused",
             Self::Cancelled => "cancelled",
             Self::CorruptStream { .. } => "corruptStream",
@@ -147,7 +154,10 @@ impl ModelError {
             | Self::Refused { reason, .. }
             | Self::CorruptStream { reason }
             | Self::BadRequest { reason, .. } => Some(reason),
-            Self::ContextOverflow { .. } | Self::TooLargeForRate { .. } | Self::Cancelled => None,
+            Self::ContextOverflow { .. }
+            | Self::TooLargeForRate { .. }
+            | Self::Silent { .. }
+            | Self::Cancelled => None,
         }
     }
 

@@ -15,10 +15,13 @@ pub struct Request {
     pub tools: Arc<[Tool]>,
     /// Whether it may use them.
     pub tool_choice: ToolChoice,
-    /// Whether it is asked for its likeliest answer. A switch and no number, because nothing here wants another one.
+    /// Whether it is asked for its likeliest answer, which needs little thought: a summary, a title. A switch and no
+    /// number, because nothing here wants another one.
     pub temperature_zero: bool,
     /// The most that it may answer, in tokens; the model's own limit where there is none.
     pub max_output: Option<u32>,
+    /// What the window has left for the answer, in tokens: no provider takes a limit that goes beyond it.
+    pub room: Option<u32>,
     /// Indexes into `items` after which a provider's cache may keep the prefix.
     pub cache_breakpoints: Vec<usize>,
 }
