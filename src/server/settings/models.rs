@@ -113,3 +113,23 @@ fn address(field: &str, url: &str) -> Read<String> {
     let reason = "must be an http or https address without a user and a password";
     if is_plain { Ok(url.to_owned()) } else { Err(ProtocolError::invalid(field, reason)) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_that_nobody_set_are_those_of_the_model_or_of_who_serves_it() {
+        let of = |wire, name: &str| {
+            let model = Model { wire: Some(wire), name: Some(name.to_owned()), ..Model::default() };
+            let facts = facts(&model).unwrap();
+            (facts.window, facts.max_output)
+        };
+        assert_eq!(of(ModelWire::OpenaiChat, "gpt-4"), (8_192, None), "no limit is told that nobody set");
+        assert_eq!(of(ModelWire::OpenaiChat, "nobody-knows-it"), (DEFAULT_WINDOW, None));
+        assert_eq!(of(ModelWire::Ollama, "llama3"), (16_384, None));
+        assert_eq!(of(ModelWire::Ollama, "deepseek-r1:8b"), (16_384, None), "its maker's window is not here");
+        let set = Model { window: Some(32_000), wire: Some(ModelWire::Ollama), ..Model::default() };
+        assert_eq!(facts(&set).unwrap().window, 32_000);
+    }
+}
