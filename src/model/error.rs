@@ -457,11 +457,16 @@ mod tests {
             json!({"error": {"type": "exceed_context_size_error", "n_prompt_tokens": 2009, "n_ctx": 512}});
         assert_eq!(class(400, llama), ModelError::ContextOverflow { limit: Some(512), needed: Some(2009) });
         assert_eq!(class(401, Value::Null).class(), "auth");
-        let memory = json!({"error": "model requires more system memory (21.4 GiB) than is available (7.6 GiB)"});
-        assert_eq!((class(500, memory.clone()).class(), class(500, memory).is_passing()), ("badRequest", false));
+        let memory =
+            json!({"error": "model requires more system memory (21.4 GiB) than is available (7.6 GiB)"});
+        assert_eq!(
+            (class(500, memory.clone()).class(), class(500, memory).is_passing()),
+            ("badRequest", false)
+        );
         let flagged = json!({"error": {"code": 403, "message": "Your chosen model requires moderation and your input was flagged"}});
         assert_eq!(class(403, flagged).class(), "refused");
-        let country = json!({"error": {"code": "unsupported_country_region_territory", "message": "not supported"}});
+        let country =
+            json!({"error": {"code": "unsupported_country_region_territory", "message": "not supported"}});
         assert_eq!(class(403, country).class(), "badRequest");
         assert_eq!(class(403, json!({"error": {"message": "no access to the model"}})).class(), "auth");
         assert_eq!(class(529, json!({"error": {"type": "overloaded_error"}})).class(), "overloaded");

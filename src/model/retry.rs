@@ -51,14 +51,17 @@ mod tests {
     #[test]
     fn what_a_provider_wants_is_done_within_reason() {
         assert_eq!(delay(&overloaded(Some(18_642)), None, 1, 0.0), Some(18_642));
-        assert_eq!(delay(&overloaded(Some(18_642)), None, 1, 1.0), Some(20_506), "not all at the same moment");
+        assert_eq!(
+            delay(&overloaded(Some(18_642)), None, 1, 1.0),
+            Some(20_506),
+            "not all at the same moment"
+        );
         assert_eq!(delay(&overloaded(Some(3_600_000)), None, 1, 0.5), None);
     }
 
     #[test]
     fn who_wants_it_at_once_is_asked_later_each_time() {
-        let delays: Vec<_> =
-            (1..=4).map(|attempt| delay(&overloaded(Some(0)), None, attempt, 1.0)).collect();
+        let delays: Vec<_> = (1..=4).map(|attempt| delay(&overloaded(Some(0)), None, attempt, 1.0)).collect();
         assert_eq!(delays, [Some(500), Some(1000), Some(2000), Some(4000)]);
     }
 

@@ -71,7 +71,8 @@ impl Models {
     fn scripted(&mut self, path: Option<&str>) -> Result<Scripted, ModelError> {
         let Some(path) = path else { return Ok(Scripted::echo()) };
         if !self.scripted.contains_key(path) {
-            let unusable = |why: String| ModelError::BadRequest { status: None, reason: format!("{path}: {why}") };
+            let unusable =
+                |why: String| ModelError::BadRequest { status: None, reason: format!("{path}: {why}") };
             let json =
                 std::fs::read_to_string(Path::new(path)).map_err(|error| unusable(error.to_string()))?;
             let fixture = Scripted::from_json(&json).map_err(|error| unusable(error.to_string()))?;

@@ -1,13 +1,13 @@
 //! An answer that is being given: deltas are folded and told, gathered for a moment so that a fast model costs no
 //! storm of events; its end, whatever ended it.
 
-use super::{Session, Step};
 use super::effect::{Effect, Refusal};
 use super::event::EventBody;
 use super::input::{ModelCallId, Retry, Timer};
 use super::overflow::silent;
 use super::state::{Background, Patience, Rest, State, Streaming, Titling};
 use super::stored::TurnStatus;
+use super::{Session, Step};
 use crate::engine::delta::{Delta, Draft};
 use crate::engine::id::MessageId;
 use crate::engine::message::{AssistantPart, Beside, Body, ToolCall};

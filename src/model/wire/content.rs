@@ -1,9 +1,9 @@
 //! What all wires do alike with what an item holds: the text of a content, the address of a picture, arguments, an id
 //! that a provider takes. The shape of a message is each wire's own.
 
+use super::Terms;
 use crate::engine::message::{Content, Image};
 use crate::engine::prompt::item::{Item, ItemPart, Role};
-use super::Terms;
 use crate::engine::prompt::request::Request;
 use crate::engine::text::{head, sha256_hex};
 use crate::model::known;
