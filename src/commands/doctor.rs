@@ -19,8 +19,6 @@ use std::time::Duration;
 const IDLE: Duration = Duration::from_secs(60);
 /// The most that it is to answer, in tokens; the least that every provider takes.
 const MOST_ANSWER: u32 = 16;
-/// A window for a model of which nothing is known: the question is small.
-const ANY_WINDOW: u32 = 8_192;
 
 #[derive(Debug, Args)]
 pub(super) struct Doctor {
@@ -50,9 +48,12 @@ impl Doctor {
                 (Some(name), Some(_)) => format!("key      {name} is set\n"),
                 (Some(name), None) => format!("key      {name} is not set\n"),
             };
-            let window = known::model(name).map(|known| known.window);
+            let window = known::served(Some(wire), name).map(|known| known.window);
             report += &match window {
                 Some(window) => format!("window   {window} tokens, as is known of its name\n"),
+                None if wire == Wire::Ollama => {
+                    format!("window   {} tokens, unless model.window says another\n", wire.usual_window())
+                }
                 None => "window   not known of its name: set model.window\n".to_owned(),
             };
         }
@@ -76,7 +77,8 @@ impl Doctor {
 async fn ask(endpoint: Endpoint, name: &str, key: Option<SecretString>) -> Result<Answer, ModelError> {
     let terms = Terms {
         model: name.to_owned(),
-        window: known::model(name).map_or(ANY_WINDOW, |known| known.window),
+        window: known::served(Some(endpoint.wire), name)
+            .map_or(endpoint.wire.usual_window(), |known| known.window),
         max_output: None,
         tool_choice_none: true,
         images: false,
@@ -140,6 +142,11 @@ impl Asked {
             ModelError::Network { .. } if self.wire == Wire::Ollama && self.is_own => {
                 "Nobody answers there. Start Ollama, or say with --base-url where it runs.".to_owned()
             }
+            ModelError::Silent { .. } => {
+                "The request was taken and nothing came. The model may still be read into memory, or think for long: ask \
+                 again, and set modelDeadlineMs to more."
+                    .to_owned()
+            }
             ModelError::Network { .. } => {
                 "Nobody answers there, or the connection broke. Look at the address, its \
                                            port, http or https, and at your network and proxy."
@@ -148,7 +155,7 @@ impl Asked {
             ModelError::BadRequest { .. } if self.wire == Wire::Scripted => {
                 "Look whether the file is there and is a fixture of a scripted model.".to_owned()
             }
-            ModelError::BadRequest { reason } if reason.starts_with("404") || reason.starts_with("405") => {
+            ModelError::BadRequest { status: Some(404 | 405), .. } => {
                 format!(
                     "There is no such model, or no such address. Look at the name as the provider spells it, and at the \
                  address: for {} it ends before {}.",
@@ -156,8 +163,13 @@ impl Asked {
                     self.path()
                 )
             }
-            ModelError::BadRequest { reason } if reason.starts_with('3') => {
+            ModelError::BadRequest { status: Some(300..=399), .. } => {
                 "The address leads on to another one, which is not followed with a key. Give that one."
+                    .to_owned()
+            }
+            ModelError::BadRequest { status: Some(500..), .. } if self.wire == Wire::Ollama => {
+                "The model with its window does not fit the machine's memory. Set a smaller model.window, or choose a \
+                 smaller model."
                     .to_owned()
             }
             ModelError::BadRequest { .. } => format!(

@@ -238,9 +238,11 @@ impl Model for Scripted {
             match self.answers.pop_front().unwrap_or(Step::Behave(self.then)) {
                 Step::Say(lines) => Ok(lines.say(request, hear)),
                 Step::Behave(Behaviour::Never) => std::future::pending().await,
-                Step::Behave(Behaviour::Error) => {
-                    Err(ModelError::Overloaded { retry_after_ms: None, reason: "the fixture says so".into() })
-                }
+                Step::Behave(Behaviour::Error) => Err(ModelError::Overloaded {
+                    status: None,
+                    retry_after_ms: None,
+                    reason: "the fixture says so".into(),
+                }),
                 Step::Behave(behaviour) => Ok(answer(behaviour, request)),
             }
         })

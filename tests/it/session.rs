@@ -21,6 +21,7 @@ mod rewinding;
 mod set;
 mod settled;
 mod shown;
+mod silent;
 mod table;
 mod tasks;
 mod thinking;

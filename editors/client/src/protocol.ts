@@ -1103,11 +1103,15 @@ export type ErrorData =
   /** The model failed. */
   | {
       kind: "ProviderError";
-      /** Who. */
+      /** Who: the wire's name, or `editor` where the client asks it. */
       provider: string;
       /** The status of HTTP, where there is one. */
       status?: number;
-      /** Why, as a word for programs, such as `timeout`, `refused`, `client`. */
+      /**
+       * Why, as a word for programs: the class of a provider's error (`rateLimited`, `quota`, `overloaded`,
+       * `auth`, `network`, `refused`, `corruptStream`, `badRequest`, `contextOverflow`), `timeout`,
+       * `length`, or `client` where the client's model failed.
+       */
       cause: string;
       /** Milliseconds after which it is worth trying again. */
       retryAfterMs?: number;
@@ -1681,9 +1685,12 @@ export interface Model {
   keyEnv?: string;
   /** Whether answers come over a WebSocket; `openai-responses` alone has one. Default: false. */
   webSocket?: boolean;
-  /** Its window in tokens. Default: that of the known model of this name, else 128,000. */
+  /**
+   * Its window in tokens. Default: that of the known model of this name, else 128,000. Over `ollama` 16,384
+   * whatever its name is, for there a window is memory of the machine that serves it.
+   */
   window?: number;
-  /** The most that it answers, in tokens. */
+  /** The most that it is to answer, in tokens. Default: what the model can and its window has left. */
   maxOutput?: number;
   /** The roles that it takes, such as `system`, `user`, `assistant`, `tool`. Default: all. */
   roles?: string[];
@@ -3155,8 +3162,10 @@ export interface Settings {
   /** Tools of the sidecar itself that the model is told of, by their names. Default: none. */
   ownTools?: string[];
   /**
-   * Milliseconds without a delta before a `model/complete` counts as failed; a summary or a title may take
-   * five times as long as a whole. Default: 60,000.
+   * Milliseconds without a delta before a call of a model counts as failed. A summary or a title may take
+   * five times as long as a whole, and so may the first word of a model that is asked over its own wire,
+   * which may think before it; signs of life without a word do not count for longer than 25 times as long.
+   * Default: 60,000.
    */
   modelDeadlineMs?: number;
   /**

@@ -79,17 +79,18 @@ impl Step<'_> {
         }
         let asked = format!("{INSTRUCTION}\n\n<conversation>\n{begun}</conversation>");
         let tokens = counter.count(&asked);
-        let (model, deadline) = (settings.model.clone(), settings.model_deadline_ms);
-        let call = self.next_call();
+        let (model, deadline) = (settings.model.clone(), settings.first_word_ms(&settings.model));
         let request = Request {
             items: vec![Item::made(Role::User, asked, tokens)],
             tools: Default::default(),
             tool_choice: ToolChoice::Auto,
             temperature_zero: true,
             max_output: Some(64),
+            room: Some(settings.room(&model, tokens)),
             cache_breakpoints: Vec::new(),
         };
-        let patience = Patience::new(self.around.now, deadline);
+        let call = self.next_call();
+        let patience = Patience::new(self.around.now, self.session.settings.model_deadline_ms);
         self.session.titling = Some(Titling { call, draft: Draft::default(), patience });
         let ask = AskModel { call, turn: None, purpose: Purpose::Title, model, tokens, request };
         self.effects.push(Effect::AskModel(Box::new(ask)));

@@ -191,7 +191,7 @@ impl Bench {
             if is_stored || is_performed_unstored(effect) {
                 self.perform(effect.clone());
             } else if let Effect::Reply(to, _) | Effect::Search(to, _) = effect {
-                let failure = Refusal::Provider { cause: "store", why: "it was not stored".into() };
+                let failure = Refusal::of_model("store", "it was not stored");
                 self.answered(*to, Err(failure));
             }
         }

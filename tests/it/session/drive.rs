@@ -103,7 +103,7 @@ impl Model {
             Happening::Overflows(limit) => {
                 if let Some((call, _)) = self.asked() {
                     let overflow = Overflow { limit: limit.map(u32::from), needed: None };
-                    let failure = Failure { why: "too large".into(), overflow: Some(overflow) };
+                    let failure = Failure { overflow: Some(overflow), ..Failure::from("too large") };
                     self.done(call, Err(failure));
                 }
             }
