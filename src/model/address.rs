@@ -126,10 +126,10 @@ pub fn of_nothing_there(wire: Wire) -> String {
 /// nobody named.
 pub fn advised(mut error: ModelError, endpoint: &Endpoint) -> ModelError {
     match &mut error {
-        ModelError::BadRequest { reason } if reason.starts_with("404") || reason.starts_with("405") => {
+        ModelError::BadRequest { status: Some(404 | 405), reason } => {
             *reason = format!("{reason}. {}", of_nothing_there(endpoint.wire));
         }
-        ModelError::Auth { reason } if endpoint.key_name().is_none() => {
+        ModelError::Auth { reason, .. } if endpoint.key_name().is_none() => {
             *reason = format!("{reason}. No key was sent: model.keyEnv names none for this address.");
         }
         _ => {}
