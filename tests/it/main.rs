@@ -9,6 +9,7 @@ mod compaction;
 mod corpus;
 mod delta;
 mod desk;
+mod facts;
 mod import;
 mod invariants;
 mod ledger;

@@ -6,12 +6,13 @@ mod stream;
 pub(super) use stream::Responses;
 
 use super::blocks::own;
-use super::content::{Piece, arguments_text, call_id, picture_url, piece, pieces, schema, takes_temperature};
+use super::content::{Piece, arguments_text, call_id, picture_url, piece, pieces, schema};
 use super::{Post, Terms, text_of};
 use crate::engine::prompt::item::{Item, ItemPart, Role};
 use crate::engine::prompt::request::{Request, ToolChoice};
 use crate::engine::session::endpoint::Wire;
 use crate::engine::text::sha256_hex;
+use crate::model::known::takes_temperature;
 use serde_json::{Map, Value, json};
 
 /// The least that this wire lets an answer have, in tokens.
