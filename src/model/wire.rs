@@ -9,8 +9,8 @@ mod ollama;
 mod openai_chat;
 mod openai_responses;
 
-use super::known;
 use super::frames::{Frames, Framing};
+use super::known;
 use super::{Hear, ModelError, Said};
 use crate::engine::delta::Delta;
 use crate::engine::prompt::request::{Answer, Request};
@@ -200,9 +200,10 @@ fn is_long_enough(tokens: u32, terms: &Terms) -> bool {
 
 /// What the tools of a request weigh, in tokens, about: they stand before all else.
 fn weight_of_tools(request: &Request) -> u32 {
-    let bytes = request.tools.iter().map(|tool| {
-        tool.name.len() + tool.description.len() + tool.input_schema.to_string().len()
-    });
+    let bytes = request
+        .tools
+        .iter()
+        .map(|tool| tool.name.len() + tool.description.len() + tool.input_schema.to_string().len());
     u32::try_from(bytes.sum::<usize>() / BYTES_PER_TOKEN).unwrap_or(u32::MAX)
 }
 

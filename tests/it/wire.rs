@@ -28,6 +28,7 @@ mod recall;
 mod recorded;
 mod restore;
 mod review;
+mod rungs;
 mod script;
 mod search;
 mod secrets;

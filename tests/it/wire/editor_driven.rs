@@ -159,7 +159,11 @@ fn a_crash_changes_no_byte(model: &Value) {
     let cases = [
         ("store", folder.copy(&format!("editor-store-{}", facts::name(model))), json!({})),
         ("both", folder.copy(&format!("editor-both-{}", facts::name(model))), json!({ "history": history })),
-        ("found", folder.copy(&format!("editor-found-{}", facts::name(model))), json!({ "history": history, "sessionId": null })),
+        (
+            "found",
+            folder.copy(&format!("editor-found-{}", facts::name(model))),
+            json!({ "history": history, "sessionId": null }),
+        ),
         ("history", nowhere(1), json!({ "history": history })),
         ("kept nowhere", nowhere(2), json!({ "history": history, "sessionId": null })),
         ("opened", folder.copy(&format!("editor-opened-{}", facts::name(model))), json!({})),

@@ -247,7 +247,8 @@ impl Editor {
         }
         if frame["method"] == "model/countTokens" {
             let texts = params["texts"].as_array().expect("texts").iter();
-            let tokens: Vec<usize> = texts.map(|text| text.as_str().map_or(0, |text| text.len() / 4)).collect();
+            let tokens: Vec<usize> =
+                texts.map(|text| text.as_str().map_or(0, |text| text.len() / 4)).collect();
             return self.client.respond(id, json!({ "tokens": tokens }));
         }
         if params["model"] == facts::LM {
