@@ -10,6 +10,8 @@ mod corpus;
 mod delta;
 mod desk;
 mod facts;
+#[cfg(target_os = "linux")]
+mod fire;
 mod import;
 mod invariants;
 mod ledger;

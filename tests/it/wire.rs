@@ -29,7 +29,7 @@ mod recorded;
 mod restore;
 mod review;
 mod rungs;
-mod script;
+pub mod script;
 mod search;
 mod secrets;
 mod settings;

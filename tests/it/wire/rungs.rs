@@ -73,7 +73,7 @@ fn rungs() -> Vec<Rung> {
         },
         Rung {
             // Nothing is said to a prompt near the limit, and nobody knows what was read of it.
-            answers: rounds(2, 85).into_iter().take(2).chain([says(""), says("The parser works.")]).collect(),
+            answers: rounds(2, 104).into_iter().take(2).chain([says(""), says("The parser works.")]).collect(),
             made: ("full", "providerOverflow"),
             ..rung("an empty answer", rounds_policy(&json!({})), good, "full", 1)
         },

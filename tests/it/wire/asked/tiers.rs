@@ -111,7 +111,7 @@ fn an_overflow_that_nobody_speaks_of_goes_to_the_ladder() {
 #[test]
 fn an_empty_answer_near_the_limit_goes_to_the_ladder() {
     for wire in WIRES {
-        for (lines, compactions) in [(95, 1), (40, 0)] {
+        for (lines, compactions) in [(160, 1), (40, 0)] {
             let mut rounds = 0;
             let server = Server::start(move |_, asked| {
                 if is_summary(asked) {
