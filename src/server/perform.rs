@@ -313,7 +313,7 @@ impl MainLoop {
             turn_id: turn.map(|turn| turn.as_str().to_owned()),
             ..convert::complete_params(&request, purpose, model.name.as_deref())
         };
-        let params = ModelCompleteParams { messages: wire_session::fit(params.messages, &model), ..params };
+        let params = ModelCompleteParams { messages: convert::fit(params.messages, &model), ..params };
         self.outgoing.request(number, methods::ModelComplete::NAME, &params);
     }
 

@@ -4,7 +4,7 @@
 use super::effect::{Effect, Refusal};
 use super::event::EventBody;
 use super::input::{ModelCallId, Retry, Timer};
-use super::overflow::silent;
+use super::overflow::{Nothing, silent};
 use super::state::{Background, Patience, Rest, State, Streaming, Titling};
 use super::stored::TurnStatus;
 use super::{Session, Step};
@@ -204,7 +204,9 @@ impl Step<'_> {
                 let said = answer.said(&draft);
                 let is_empty = said.0.is_empty() && said.1.is_empty();
                 let again = self.session.was_too_large();
-                let overflow = is_empty.then(|| silent(stop, said.2.usage, tokens, window, again)).flatten();
+                let limit = self.session.budget().map_or(window, |budget| budget.limit);
+                let nothing = Nothing { stop, usage: said.2.usage, tokens, limit, window, again };
+                let overflow = is_empty.then(|| silent(nothing)).flatten();
                 self.note_usage(said.2.usage.filter(|_| overflow.is_none()), tokens);
                 let why = || format!("the model said nothing to {tokens} tokens, which are too many for it");
                 (stop, None, said, overflow.map(|overflow| (overflow, why())))

@@ -1,18 +1,16 @@
-//! Messages of Anthropic: a request as its body. How the stream is read is in `stream`; which blocks a cache is worth
-//! for is not judged here.
+//! Messages of Anthropic: a request as its body. How the stream is read is in `stream`.
 
 mod stream;
 
 pub(super) use stream::Messages;
 
 use super::blocks::own;
-use super::content::{
-    Picture, Piece, arguments, call_id, most_output, piece, schema, takes_temperature, tool_name,
-};
-use super::{Post, Terms, text_of};
+use super::content::{Picture, Piece, arguments, call_id, most_output, piece, schema, tool_name};
+use super::{Post, Terms, cached_places, is_long_enough, text_of, weight_of_tools};
 use crate::engine::prompt::item::{Item, ItemPart, Role};
 use crate::engine::prompt::request::{Request, ToolChoice};
 use crate::engine::session::endpoint::Wire;
+use crate::model::known::takes_temperature;
 use serde_json::{Map, Value, json};
 
 /// The most places of a cache in one request, tools and system text included.
@@ -33,9 +31,10 @@ const SERVER_BLOCKS: &[&str] = &["compaction", "container_upload", "mcp_tool_use
 pub(super) fn post(request: &Request, terms: &Terms) -> Post {
     let mut body = Body { terms, system: Vec::new(), messages: Vec::new(), last: None };
     let mut marks = Vec::new();
+    let places = cached_places(request, terms);
     for (at, item) in request.items.iter().enumerate() {
         body.item(item);
-        if request.cache_breakpoints.contains(&at) {
+        if places.contains(&at) {
             marks.extend(body.last);
         }
     }
@@ -62,7 +61,8 @@ pub(super) fn post(request: &Request, terms: &Terms) -> Post {
     }
     if with_tools {
         // The tools stand before all else, so a place behind them is worth one that nobody else wants.
-        let marked = !marks.is_empty() && marks.len() < MOST_MARKS;
+        let is_kept = is_long_enough(weight_of_tools(request), terms);
+        let marked = is_kept && !marks.is_empty() && marks.len() < MOST_MARKS;
         put("tools", tools(request, marked));
         if request.tool_choice == ToolChoice::None {
             put("tool_choice", json!({ "type": "none" }));

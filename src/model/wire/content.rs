@@ -22,6 +22,8 @@ const MOST_NAME: usize = 64;
 const NO_NAME: &str = "no_name";
 /// The longest cache key that is taken, in bytes: as long as a hash.
 const MOST_CACHE_KEY: usize = 64;
+/// The length of every id of a call that Mistral takes, in bytes.
+const SHORT_ID: usize = 9;
 
 /// What a message is made of once roles are settled: text, or a picture that the model is shown.
 #[derive(Debug, Clone, PartialEq)]
@@ -190,27 +192,6 @@ pub fn cache_key(key: &str) -> Cow<'_, str> {
     if key.len() <= MOST_CACHE_KEY { key.into() } else { sha256_hex(key.as_bytes()).into() }
 }
 
-/// Beginnings of the names of models that refuse any temperature but their own, and may be asked for their thinking.
-const OPENAI_THINKS: &[&str] = &["o1", "o3", "o4", "gpt-5", "gpt-6", "codex"];
-/// Those of Anthropic's that do not, for all that came later do.
-const CLAUDE_TAKES: &[&str] = &["claude-2", "claude-3", "claude-instant"];
-/// What stands behind the family in the names of the last of them: a version, or a date.
-const CLAUDE_4_TAKES: &[&str] = &["4-0", "4-1", "4-2", "4-5", "4-6"];
-
-/// Whether this model takes a temperature. Models that think before they answer refuse a request that has one; a model
-/// that nobody knows is taken for one that does not.
-pub fn takes_temperature(model: &str) -> bool {
-    let name = model.rsplit('/').next().unwrap_or_default().to_ascii_lowercase().replace('.', "-");
-    if let Some(rest) = name.strip_prefix("claude-") {
-        let version = ["opus-", "sonnet-", "haiku-"].iter().find_map(|family| rest.strip_prefix(family));
-        return CLAUDE_TAKES.iter().any(|known| name.starts_with(known))
-            || version.is_some_and(|version| {
-                version == "4" || CLAUDE_4_TAKES.iter().any(|known| version.starts_with(known))
-            });
-    }
-    name.contains("-chat") || !OPENAI_THINKS.iter().any(|known| name.starts_with(known))
-}
-
 /// What a model that thinks may think before a short answer, in tokens: a limit of both together that leaves none for
 /// thinking leaves none for the answer.
 const FOR_THINKING: u32 = 8192;
@@ -238,6 +219,14 @@ pub fn thinks_little(request: &Request, terms: &Terms) -> bool {
 /// Whether these two belong into one message: servers that are strict about roles take no two of one role in a row.
 pub fn are_one(last: Role, next: Role) -> bool {
     last == next && matches!(next, Role::User | Role::Assistant)
+}
+
+/// An id for who takes those of nine letters and digits alone: one such as it came, any other as a hash of it.
+pub fn short_call_id(id: &str) -> Cow<'_, str> {
+    if id.len() == SHORT_ID && id.chars().all(|c| c.is_ascii_alphanumeric()) {
+        return id.into();
+    }
+    head(&sha256_hex(id.as_bytes()), SHORT_ID).to_owned().into()
 }
 
 #[cfg(test)]
@@ -322,32 +311,6 @@ mod tests {
                 id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !ids[..at].contains(id),
                 "{ids:?}"
             );
-        }
-    }
-
-    #[test]
-    fn models_that_think_take_no_temperature() {
-        for model in [
-            "gpt-4o",
-            "gpt-5-chat-latest",
-            "claude-sonnet-4-6",
-            "claude-3-5-haiku-latest",
-            "anthropic/claude-opus-4.1",
-            "claude-sonnet-4-20250514",
-            "qwen3",
-            "o",
-        ] {
-            assert!(takes_temperature(model), "{model}");
-        }
-        for model in [
-            "gpt-5.6-sol",
-            "openai/o3-mini",
-            "codex-mini",
-            "claude-opus-4-7",
-            "claude-sonnet-5-5",
-            "anthropic/claude-opus-4.7",
-        ] {
-            assert!(!takes_temperature(model), "{model}");
         }
     }
 

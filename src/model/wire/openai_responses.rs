@@ -7,13 +7,13 @@ pub(super) use stream::Responses;
 
 use super::blocks::own;
 use super::content::{
-    Piece, arguments_text, cache_key, call_id, most_output, piece, pieces, schema, takes_temperature,
-    thinks_little, tool_name,
+    Piece, arguments_text, cache_key, call_id, most_output, piece, pieces, schema, thinks_little, tool_name,
 };
 use super::{Post, Terms, text_of};
 use crate::engine::prompt::item::{Item, ItemCall, ItemPart, Role};
 use crate::engine::prompt::request::{Request, ToolChoice};
 use crate::engine::session::endpoint::Wire;
+use crate::model::known::takes_temperature;
 use serde_json::{Map, Value, json};
 
 /// The least that this wire lets an answer have, in tokens.

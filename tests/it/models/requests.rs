@@ -266,6 +266,26 @@ fn tools_of_any_name_and_schema_can_be_posted() {
     }
 }
 
+/// Mistral takes ids of nine letters and digits: its own go back as they came, others as nine of them, the same in a call
+/// and in its result.
+#[test]
+fn mistral_gets_ids_of_calls_as_it_wants_them() {
+    let mut request = conversation();
+    request.items[3].calls[0].id = CallId::new("aB3dE6gH9");
+    request.items[4].call_id = Some(CallId::new("aB3dE6gH9"));
+    let post = post(&at(Wire::OpenaiChat, "https://api.mistral.ai/v1"), &request, &terms()).unwrap();
+    let messages = post.body["messages"].as_array().unwrap();
+    let calls = messages.iter().flat_map(|message| message["tool_calls"].as_array().into_iter().flatten());
+    let calls: Vec<&str> = calls.map(|call| call["id"].as_str().unwrap()).collect();
+    let results: Vec<&str> = messages.iter().filter_map(|message| message["tool_call_id"].as_str()).collect();
+    assert_eq!((calls.len(), calls[0]), (3, "aB3dE6gH9"));
+    assert_eq!(calls, results);
+    assert_ne!(calls[1], calls[2]);
+    for id in calls {
+        assert!(id.len() == 9 && id.chars().all(|c| c.is_ascii_alphanumeric()), "{id}");
+    }
+}
+
 #[test]
 fn a_model_without_eyes_is_told_that_a_picture_is_there() {
     let blind = Terms { images: false, ..terms() };
