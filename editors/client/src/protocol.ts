@@ -1676,14 +1676,14 @@ export interface Model {
   wire?: ModelWire;
   /**
    * Where it is asked: an http or https address without a user and a password, a query and a fragment. What
-   * the wire puts behind it may stand there and is taken off. Default: the wire's own provider. Never from a
-   * workspace's file.
+   * the wire puts behind it may stand there and is taken off. Default: the wire's own provider. Never from
+   * a workspace's file.
    */
   baseUrl?: string;
   /**
-   * The name of its key: one that the client gave with `model/key`, else an environment variable. Never a key
-   * itself. Default: the wire's usual variable, such as `OPENAI_API_KEY`, where its own provider is asked,
-   * and none elsewhere. Never from a workspace's file.
+   * The name of its key: one that the client gave with `model/key`, else an environment variable. Never a
+   * key itself. Default: the wire's usual variable, such as `OPENAI_API_KEY`, where its own provider is
+   * asked, and none elsewhere. Never from a workspace's file.
    */
   keyEnv?: string;
   /** Whether answers come over a WebSocket; `openai-responses` alone has one. Default: false. */
@@ -3117,8 +3117,8 @@ export interface Settings {
    */
   summaryBaseUrl?: string;
   /**
-   * The name of that model's key, as `model.keyEnv` is one. Default: the main model's where both are asked at
-   * one place, so no key goes elsewhere by itself.
+   * The name of that model's key, as `model.keyEnv` is one. Default: the main model's where both are asked
+   * at one place, so no key goes elsewhere by itself.
    */
   summaryKeyEnv?: string;
   /** Another name of `triggers.messages`; 0 is off. */
