@@ -21,7 +21,7 @@ pub enum State {
     /// Nothing runs.
     Resting(Rest),
     /// A model answers.
-    Streaming(Streaming),
+    Streaming(Box<Streaming>),
     /// A prompt was too large, or somebody asked: a model sums up.
     Compacting(Box<Compacting>),
     /// A compaction is done, and the user is asked about it before it holds.

@@ -189,7 +189,7 @@ impl Step<'_> {
     /// What a model answered to a turn. What was streamed is kept, whatever became of the call: the user saw it.
     fn answered(&mut self, outcome: Result<request::Answer, (Refusal, Option<Overflow>)>) {
         let running = match std::mem::replace(&mut self.session.state, State::Resting(Rest::Idle)) {
-            State::Streaming(running) => running,
+            State::Streaming(running) => *running,
             other => {
                 self.session.state = other;
                 return;

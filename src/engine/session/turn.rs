@@ -163,7 +163,7 @@ impl Step<'_> {
         let tokens = prompt.tokens;
         let deadline = settings.first_word_ms(&model);
         let patience = Patience::with_signs(self.around.now, settings.model_deadline_ms);
-        self.enter(State::Streaming(Streaming {
+        self.enter(State::Streaming(Box::new(Streaming {
             call,
             tokens: raw,
             message: message.clone(),
@@ -171,7 +171,7 @@ impl Step<'_> {
             untold: Vec::new(),
             is_told: false,
             patience,
-        }));
+        })));
         self.tell_context(&prompt, raw);
         self.emit(EventBody::StreamStarted { message, turn: turn.clone() });
         let ask = AskModel { call, turn: Some(turn), purpose: Purpose::Turn, model, tokens, request };
@@ -267,7 +267,7 @@ impl Step<'_> {
             State::Resting(rest) => self.session.state = State::Resting(rest),
             State::Streaming(running) => {
                 self.effects.push(Effect::CancelModel(running.call));
-                let (message, draft) = self.end_stream(running);
+                let (message, draft) = self.end_stream(*running);
                 self.keep_answer(message, draft.said(), Vec::new(), draft.beside, StopReason::Cancelled);
             }
             State::Compacting(running) => self.stop_compacting(*running),

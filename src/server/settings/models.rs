@@ -233,7 +233,12 @@ mod tests {
         assert_eq!(of(ModelWire::OpenaiChat, "nobody-knows-it"), (DEFAULT_WINDOW, None));
         assert_eq!(of(ModelWire::Ollama, "llama3"), (16_384, None));
         assert_eq!(of(ModelWire::Ollama, "deepseek-r1:8b"), (16_384, None), "its maker's window is not here");
-        let set = Model { window: Some(32_000), wire: Some(ModelWire::Ollama), ..Model::default() };
+        let set = Model {
+            window: Some(32_000),
+            wire: Some(ModelWire::Ollama),
+            name: Some("llama3".to_owned()),
+            ..Model::default()
+        };
         assert_eq!(facts(&set).unwrap().window, 32_000);
     }
 }

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const SETTINGS: &str = r#"{ "model": { "name": "m", "window": 400000 }, "titles": "off" }"#;
+const SETTINGS: &str = r#"{ "model": { "name": "m", "window": 400000 }, "titles": "request" }"#;
 
 /// A client of one process with a model that always says the same.
 struct Client {

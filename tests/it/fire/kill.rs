@@ -250,7 +250,7 @@ fn p8_what_was_acknowledged_survives_a_kill_at_any_moment() {
     println!("seed {seed}");
     let (mut chance, mut seen) = (Chance(seed), Seen::default());
     let folder = Folder::new("fire-kill");
-    let settings = json!({ "model": { "name": "m", "window": 32_000 }, "titles": "off" });
+    let settings = json!({ "model": { "name": "m", "window": 32_000 }, "titles": "request" });
     let (mut noted, mut session) = (Noted::default(), String::new());
     for n in 0..kills() {
         if n % LIVES == 0 {

@@ -329,7 +329,7 @@ fn calls_go_back_where_they_stood_among_the_thinking() {
         item("done", 5, json!({"type": "message", "content": [{"type": "output_text", "text": "So."}]}));
     let last = thought(6, "rs_3");
     assert_eq!(
-        back(&[&events[..], &[said.clone()], &[last.clone()]].concat()),
+        back(&[&events[..], std::slice::from_ref(&said), std::slice::from_ref(&last)].concat()),
         "rs_1 fc_1 rs_2 message fc_2 fc_3"
     );
     assert_eq!(back(&[said, last.clone()]), "message");

@@ -20,7 +20,7 @@ pub const WIRES: [&str; 4] = ["openai-chat", "openai-responses", "anthropic", "o
 pub fn settings(wire: &str, url: &str, window: u32) -> Value {
     json!({
         "model": { "wire": wire, "baseUrl": url, "name": "m", "window": window },
-        "titles": "off", "modelDeadlineMs": 600_000,
+        "titles": "request", "modelDeadlineMs": 600_000,
     })
 }
 
@@ -279,7 +279,6 @@ fn an_overflow_in_the_middle_of_a_tool_loop_is_compacted_once() {
         let compactions = accepted(&editor);
         writeln!(table, "{wire} | {said} | {compactions} | {each} | {}", ended["status"]).expect("a line");
     }
-    println!("{table}");
     expect![[r#"
         openai-chat | This model's maximum context length is 7000 tokens. However, your messages resulted in 10000 tokens. | 1 | c1 1 c2 1 c3 1 c4 1 | "completed"
         openai-responses | Your input exceeds the context window of this model. | 1 | c1 1 c2 1 c3 1 c4 1 | "completed"

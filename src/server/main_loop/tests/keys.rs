@@ -42,7 +42,11 @@ impl Logged {
             .finish();
         let (this, usual) = (std::thread::current().id(), std::panic::take_hook());
         std::panic::set_hook(Box::new(move |panic| {
-            if std::thread::current().id() == this { log::note(panic) } else { usual(panic) }
+            if std::thread::current().id() == this {
+                log::note(panic);
+            }
+            // Who runs the tests sees why one failed.
+            usual(panic);
         }));
         tracing::subscriber::set_default(subscriber)
     }
@@ -62,7 +66,7 @@ fn a_panic_while_a_key_is_held_leaves_no_trace_of_it() {
     rig.ask::<methods::ModelKey>(json!({ "name": "PLANTED", "value": KEY })).unwrap();
     let model = json!({ "wire": "openai-chat", "baseUrl": url, "keyEnv": "PLANTED", "name": "m" });
     rig.ask::<methods::SessionOpen>(
-        json!({ "workspaceFolder": "", "sessionId": "s", "settings": { "model": model, "titles": "off" } }),
+        json!({ "workspaceFolder": "", "sessionId": "s", "settings": { "model": model, "titles": "request" } }),
     )
     .unwrap();
     rig.start("s", "Hello.").unwrap();
