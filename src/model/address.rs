@@ -3,6 +3,7 @@
 
 use super::ModelError;
 use crate::engine::compact::secrets::looks_secret;
+use crate::engine::prompt::request::Failure;
 use crate::engine::session::endpoint::{Endpoint, Wire};
 use reqwest::Url;
 use thiserror::Error;
@@ -122,19 +123,21 @@ pub fn of_nothing_there(wire: Wire) -> String {
     )
 }
 
-/// An error with what to do about it, where that is not what the provider says: a page that is not there, or a key that
-/// nobody named.
-pub fn advised(mut error: ModelError, endpoint: &Endpoint) -> ModelError {
-    match &mut error {
-        ModelError::BadRequest { status: Some(404 | 405), reason } => {
-            *reason = format!("{reason}. {}", of_nothing_there(endpoint.wire));
+/// Why a model did not answer, with what to do about it where that is not what the provider says: a page that is not there,
+/// or a key that nobody named.
+pub fn advised(error: ModelError, endpoint: &Endpoint) -> Failure {
+    let advice = match &error {
+        ModelError::BadRequest { status: Some(404 | 405), .. } => Some(of_nothing_there(endpoint.wire)),
+        ModelError::Auth { .. } if endpoint.key_name().is_none() => {
+            Some("No key was sent: model.keyEnv names none for this address.".to_owned())
         }
-        ModelError::Auth { reason, .. } if endpoint.key_name().is_none() => {
-            *reason = format!("{reason}. No key was sent: model.keyEnv names none for this address.");
-        }
-        _ => {}
+        _ => None,
+    };
+    let failure = Failure::from(error);
+    match advice {
+        Some(advice) => Failure { why: format!("{}. {advice}", failure.why), ..failure },
+        None => failure,
     }
-    error
 }
 
 /// What this wire puts behind an address.

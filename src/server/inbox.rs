@@ -10,12 +10,12 @@ use super::tasks::Ended;
 use super::watch::Found;
 use crate::engine::id::{CallId, SessionId};
 use crate::engine::message::Usage;
-use crate::engine::prompt::request::Answer as Answered;
+use crate::engine::prompt::request::{Answer as Answered, Failure};
 use crate::engine::search;
 use crate::engine::session::effect::InvokeTool;
 use crate::engine::session::input::{ModelCallId, ReplyTo, Timer, ToolOutcome};
 use crate::engine::session::stored::Always;
-use crate::model::{ModelError, Said};
+use crate::model::Said;
 use crate::protocol::error::ProtocolError;
 use crate::protocol::methods::{self, Method, Named};
 use crate::protocol::model::ModelDeltaParams;
@@ -97,7 +97,7 @@ pub(super) struct Replied {
     /// What it used, as far as its provider said so.
     pub usage: Option<Usage>,
     /// Its answer, or why there is none.
-    pub answer: Result<Answered, ModelError>,
+    pub answer: Result<Answered, Failure>,
 }
 
 /// What the client says of itself.

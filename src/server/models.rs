@@ -130,7 +130,7 @@ impl MainLoop {
                     let answer = model.answer(&request, &mut hear).await;
                     answer.map_err(|error| address::advised(error, &endpoint))
                 }
-                Err(error) => Err(error),
+                Err(error) => Err(Failure::from(error)),
             };
             let mut beside = used_so_far.beside;
             beside.merge_usage(answer.as_ref().ok().and_then(|answer| answer.usage));
@@ -161,12 +161,12 @@ impl MainLoop {
         if live.remotes.remove(&call).is_none() {
             return tracing::info!(session = %id, "an answer came late and was dropped");
         }
-        if let Err(error) = &replied.answer {
-            tracing::warn!(session = %id, class = error.class(), "a model did not answer: {error}");
+        if let Err(failure) = &replied.answer {
+            tracing::warn!(session = %id, class = failure.cause.word, "a model did not answer: {}", failure.why);
         }
         if let Some(usage) = replied.usage {
             self.tell_usage(id, replied.used, usage.into(), UsageSource::Provider);
         }
-        self.run_input(id, Input::ModelDone(call, replied.answer.map_err(Failure::from)));
+        self.run_input(id, Input::ModelDone(call, replied.answer));
     }
 }

@@ -19,17 +19,17 @@ impl Question {
         Self { request, left: reasons.into(), decisions: Vec::new() }
     }
 
-    /// Takes a line as the decision about the next call, if it is one; whether all are decided.
+    /// Takes a line as the decision about the next call, if it is one; whether all are decided. What approves is a line of
+    /// its own: a sentence that begins with such a word says something else.
     pub fn decide(&mut self, line: &str) -> bool {
-        let (word, why) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
-        let decision = match word.to_lowercase().as_str() {
-            "y" | "yes" => Verdict::Approve,
-            "a" | "always" => Verdict::ApproveAlways,
-            "n" | "no" => Verdict::Reject,
+        let line = line.trim();
+        let (word, why) = line.split_once(' ').unwrap_or((line, ""));
+        let (decision, note) = match (line.to_lowercase().as_str(), word.to_lowercase().as_str()) {
+            ("y" | "yes", _) => (Verdict::Approve, None),
+            ("always", _) => (Verdict::ApproveAlways, None),
+            (_, "n" | "no") => (Verdict::Reject, Some(why.trim().to_owned()).filter(|why| !why.is_empty())),
             _ => return false,
         };
-        let is_why = decision == Verdict::Reject && !why.trim().is_empty();
-        let note = is_why.then(|| why.trim().to_owned());
         if let Some(PauseReason { tool_call_id, .. }) = self.left.pop_front() {
             self.decisions.push(Decision { tool_call_id, decision, note, pattern: None });
         }
@@ -49,7 +49,9 @@ mod tests {
     #[test]
     fn each_call_is_decided_by_a_line_that_is_a_decision() {
         let mut question = Question::new(None, vec![waits("a"), waits("b"), waits("c")]);
-        for other in ["", "maybe", "yesterday", "what does it do?"] {
+        let sentences =
+            ["y but only that one", "yes, if it is small", "a", "a better idea: what is 2+2?", "always so?"];
+        for other in ["", "maybe", "yesterday", "what does it do?"].into_iter().chain(sentences) {
             assert!(!question.decide(other), "{other}");
         }
         assert_eq!(question.left.len(), 3);

@@ -83,6 +83,7 @@ pub(super) async fn talk(stream: DuplexStream, begin: Begin) -> Result<u8, Refus
     let mut lines = Lines::open();
     talk.rest_or_ask();
     loop {
+        let was_asking = matches!(talk.doing, Doing::Asking(_));
         let next = tokio::select! {
             heard = talk.client.hear() => match heard {
                 Some(heard) => talk.heard(heard).await,
@@ -93,6 +94,9 @@ pub(super) async fn talk(stream: DuplexStream, begin: Begin) -> Result<u8, Refus
             Some(()) = interrupts.recv() => talk.interrupted().await,
             line = lines.next(), if talk.reads() => talk.typed(line).await,
         };
+        if !was_asking && matches!(talk.doing, Doing::Asking(_)) {
+            lines.forget();
+        }
         if next == Next::Leave || talk.screen.is_gone() {
             return talk.leave().await;
         }

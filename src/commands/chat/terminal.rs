@@ -1,32 +1,44 @@
 //! The two ends of a terminal: lines that are typed, words that are shown. The answer goes to standard output, all else
 //! to standard error, so that `threadhold chat < questions > answers` keeps the answers alone. No protocol.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal, Read, Write};
 use tokio::sync::mpsc;
 
 /// What is typed, line by line.
 #[derive(Debug)]
 pub(super) struct Lines {
-    lines: mpsc::UnboundedReceiver<String>,
+    lines: mpsc::Receiver<String>,
+    /// Whether a person types them: what was typed before a question is no answer to it.
+    is_terminal: bool,
 }
+
+/// Lines that are read ahead.
+const AHEAD: usize = 64;
+/// The most that a line may have, in bytes; what is over it is the next one.
+const MOST_LINE: u64 = 1 << 20;
 
 impl Lines {
     /// Reads standard input on a thread of its own: a read of a terminal waits as long as a person does.
     pub fn open() -> Self {
-        let (sender, lines) = mpsc::unbounded_channel();
+        let (sender, lines) = mpsc::channel(AHEAD);
         std::thread::spawn(move || {
             let mut input = io::stdin().lock();
             let mut line = Vec::new();
             // A terminal that breaks is one that was closed.
-            while input.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+            while input.by_ref().take(MOST_LINE).read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
                 let text = String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']).to_owned();
-                if sender.send(text).is_err() {
+                if sender.blocking_send(text).is_err() {
                     return;
                 }
                 line.clear();
             }
         });
-        Self { lines }
+        Self { lines, is_terminal: io::stdin().is_terminal() }
+    }
+
+    /// Forgets what a person typed so far. A program's lines stand: it wrote the answers with the questions.
+    pub fn forget(&mut self) {
+        while self.is_terminal && self.lines.try_recv().is_ok() {}
     }
 
     /// The next one; nothing at the end.

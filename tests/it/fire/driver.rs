@@ -135,8 +135,8 @@ impl Life {
     /// Streams an answer to `model/complete` and ends it.
     pub fn says(&mut self, asked: &Value, text: &str, calls: &Value) {
         let request = &asked["params"]["requestId"];
-        let half = text.len() / 2;
-        for piece in [&text[..half], &text[half..]] {
+        let (head, tail) = text.split_at(text.len() / 2);
+        for piece in [head, tail] {
             let ops = json!([{ "op": "appendContent", "text": piece }]);
             self.notify("model/delta", json!({ "requestId": request, "ops": ops }));
         }

@@ -215,9 +215,9 @@ fn is_all_there(noted: &Noted, snapshot: &Value) {
         let found = found.unwrap_or_else(|| panic!("{id} was accepted and is gone: {words}"));
         assert_eq!(found["parts"], json!([{ "type": "text", "text": words }]));
     }
-    let calls = |message: &Value| -> Vec<Value> {
+    let calls = |message: &Value| -> Vec<String> {
         let calls = list(&message["parts"]).iter().filter(|part| part["type"] == "toolCall");
-        calls.map(|call| call["id"].clone()).collect()
+        calls.map(|call| call["id"].to_string()).collect()
     };
     let results: BTreeSet<String> = messages
         .iter()
@@ -225,11 +225,11 @@ fn is_all_there(noted: &Noted, snapshot: &Value) {
         .filter(|part| part["type"] == "toolResult")
         .map(|part| part["toolCallId"].to_string())
         .collect();
-    let all: Vec<Value> = messages.iter().flat_map(calls).collect();
-    let open: Vec<&Value> = all.iter().filter(|call| !results.contains(&call.to_string())).collect();
-    let pending: Vec<&Value> =
-        list(&snapshot["pendingCalls"]).iter().map(|call| &call["toolCallId"]).collect();
-    assert_eq!(open, pending, "a round is half, and nobody is told");
+    let all: BTreeSet<String> = messages.iter().flat_map(calls).collect();
+    let open: BTreeSet<&String> = all.difference(&results).collect();
+    let pending: BTreeSet<String> =
+        list(&snapshot["pendingCalls"]).iter().map(|call| call["toolCallId"].to_string()).collect();
+    assert_eq!(open, pending.iter().collect(), "a round is half, and nobody is told");
     assert_eq!(results.len() + open.len(), all.len(), "a result without its call");
 }
 
