@@ -83,13 +83,16 @@ impl Dump {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
+    #[cfg(unix)]
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
 
+    #[cfg(unix)]
     #[test]
     fn what_was_said_is_written_for_its_user_alone() {
+        use std::os::unix::fs::PermissionsExt;
+
         let above = std::env::temp_dir().join(format!("threadhold-dump-{}", std::process::id()));
         let folder = above.join("prompts");
         make_folder(&folder).unwrap();
