@@ -24,6 +24,7 @@ pub mod session;
 pub mod settings;
 pub mod stages;
 pub mod tool;
+pub mod transfer;
 pub mod turn;
 mod unknown;
 

@@ -39,6 +39,8 @@ mod settings;
 mod shared;
 mod stdio;
 mod stores;
+mod trajectories;
+mod transfer;
 pub mod transport;
 mod watch;
 mod wire_event;

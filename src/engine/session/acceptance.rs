@@ -216,7 +216,7 @@ impl Command {
             Command::Ledger(_) => CommandName::Ledger,
             Command::Search(_) => CommandName::Search,
             Command::Subscribe { .. } => CommandName::Subscribe,
-            Command::Notice { .. } => return None,
+            Command::Notice { .. } | Command::TakeIn(_) => return None,
         })
     }
 }

@@ -331,7 +331,7 @@ impl Step<'_> {
     }
 
     /// Puts another version in the place of a message, and tells it.
-    fn revise(&mut self, ord: Ordinal, body: Option<Body>) {
+    pub(super) fn revise(&mut self, ord: Ordinal, body: Option<Body>) {
         let is_removed = body.is_none();
         let void = self.session.transcript.revise(ord, body, self.around.counter);
         self.write_head();

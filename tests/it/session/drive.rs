@@ -228,7 +228,7 @@ impl Model {
                 let calls = if calls { vec![ToolCall::new("elsewhere", "read", "{}")] } else { Vec::new() };
                 let said = NewMessage::new(Body::assistant("hello", calls));
                 let messages = vec![NewMessage::user("hi"), said];
-                Command::Restore(Box::new(Restore { title: None, messages }))
+                Command::Restore(Box::new(Restore::of(messages)))
             }
             Happening::Drafts(n) => Command::SetDraft((n > 0).then(|| text(u16::from(n)).into())),
             Happening::Notices => Command::Notice { kind: "process_completed", text: "done".into() },
