@@ -147,13 +147,17 @@ fn restore_of_import(import: Import, title: Option<String>) -> Restore {
 
 /// A trajectory as an empty session takes it in, with what is not known here.
 pub(super) fn restore_of(read: Trajectory, title: Option<String>) -> Restore {
-    let keys = read.source_keys().map(Taken::new);
     let said = read.begins().map(|(begins, kept)| Taken {
         id: kept.id.clone(),
         begins,
         message: kept.message.clone(),
     });
-    let messages = keys.into_iter().chain(said).collect();
+    let mut messages: Vec<Taken> = said.collect();
+    if let Some(keys) = read.source_keys() {
+        // It belongs to the first turn, and is none by itself.
+        messages.iter_mut().take(1).for_each(|first| first.begins = None);
+        messages.insert(0, Taken::new(keys));
+    }
     Restore { title: title.or(read.title.clone()), messages, summaries: read.summaries }
 }
 

@@ -19,5 +19,6 @@ mod protocol;
 mod readme;
 mod session;
 mod store;
+mod trajectory;
 #[cfg(unix)]
 mod wire;

@@ -3,6 +3,7 @@
 use super::bench::{Bench, SUMMARY, result, text};
 use super::happening::{At, Beside, Decided, Happening, Key, Rewind, Said, Set, Stop, Tool as Does, Which};
 use super::model::Model;
+use super::outside::changed_copy;
 use super::set::{base, editors_tools, set};
 use std::sync::Arc;
 use threadhold::engine::delta::Delta;
@@ -230,6 +231,7 @@ impl Model {
                 let messages = vec![NewMessage::user("hi"), said];
                 Command::Restore(Box::new(Restore::of(messages)))
             }
+            Happening::TakesIn(nth, how) => changed_copy(self.bench.session.transcript(), nth, how),
             Happening::Drafts(n) => Command::SetDraft((n > 0).then(|| text(u16::from(n)).into())),
             Happening::Notices => Command::Notice { kind: "process_completed", text: "done".into() },
             Happening::Configures(what) => {
