@@ -206,10 +206,10 @@ impl MainLoop {
     fn written(&mut self, id: &SessionId, written: Result<u32, Refused>) {
         self.at_work = Some(id.clone());
         let Some(Slot::Live(live)) = self.sessions.get_mut(id) else {
-            return match written {
-                Err(Refused::File(error)) => self.warn(format!("session {id} is not in its file: {error}")),
-                _ => {}
-            };
+            if let Err(Refused::File(error)) = written {
+                self.warn(format!("session {id} is not in its file: {error}"));
+            }
+            return;
         };
         live.file.saver.done(written.is_ok());
         match written {

@@ -113,7 +113,6 @@ fn a_session_is_a_file_of_its_workspace_where_a_setting_says_so() {
     ask(&mut editor, "s", "Read c1.");
     let file = ground.wait("s", "the first turn", says_n(4));
     assert_eq!(file["id"], "s");
-    assert_eq!(file["version"], 1);
     assert_eq!(file["title"], "Read c1.");
     assert_eq!(texts(&file)[..2], ["Read c1.", "I look."]);
     assert_eq!(file["messages"][2]["parts"][0]["toolCallId"], "c1");
@@ -123,8 +122,9 @@ fn a_session_is_a_file_of_its_workspace_where_a_setting_says_so() {
     };
     assert_eq!(ids(&file), ids(&snapshot));
     ask(&mut editor, "s", "And now?");
+    let version = file["version"].as_u64();
     let file = ground.wait("s", "the second turn", says_n(6));
-    assert_eq!(file["version"], 2);
+    assert!(file["version"].as_u64() > version && version > Some(0));
 
     // A name and an edit are no turn, and are there as well.
     editor.call("session/configure", json!({ "sessionId": "s", "title": "Reading" }));
