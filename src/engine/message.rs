@@ -6,6 +6,7 @@ pub mod attachment;
 pub mod call;
 pub mod cut;
 mod said;
+pub mod source;
 
 use super::id::{MessageId, Ordinal, TurnId};
 use super::text::sha256_hex;
@@ -159,10 +160,6 @@ pub const PROCESS_COMPLETED: &str = "process_completed";
 
 /// The kind of [`Body::Event`] that says what a tool asked the user (source: 001).
 pub const QUESTION: &str = "question";
-
-/// The kind of [`Body::Event`] that keeps what the trajectory of a session holds beside what is known here (source: 001),
-/// as JSON: it goes back into the file.
-pub const SOURCE_KEYS: &str = "sourceKeys";
 
 /// The kind of [`Body::Event`] that stands where a store lost a message.
 pub const UNREADABLE: &str = "unreadable";

@@ -22,7 +22,7 @@ use crate::protocol::settings::Settings;
 use crate::protocol::transfer::{SessionImportParams, TrajectorySummary};
 use crate::trajectory::saver::Saver;
 use crate::trajectory::{FileError, Folder};
-use crate::transcript_io::trajectory::{Content, Trajectory, is_source_keys};
+use crate::transcript_io::trajectory::{Content, Trajectory};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 pub(super) use worker::Found;
@@ -349,7 +349,7 @@ fn whose(session: &Session, theirs: &Trajectory, known: Option<u32>) -> Whose {
     }
     // A sidecar wrote it, and nobody changed it since: it is older, or from a process with another store.
     let ours: Vec<&Message> =
-        session.transcript().messages().iter().map(|m| &**m).filter(|m| !is_source_keys(m)).collect();
+        session.transcript().messages().iter().map(|m| &**m).filter(|m| !m.is_source_keys()).collect();
     let same = theirs.messages.iter().zip(&ours).take_while(|(theirs, ours)| {
         theirs.message.body.hash() == ours.hash && theirs.message.visible_to_model == ours.visible_to_model
     });

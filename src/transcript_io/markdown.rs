@@ -1,7 +1,7 @@
 //! A session as Markdown, for people: what was said in its order, calls and results in fences, thinking as a quotation.
 //! Nothing reads it back.
 
-use crate::engine::message::{AssistantPart, Body, Content, Message, SOURCE_KEYS};
+use crate::engine::message::{AssistantPart, Body, Content, Message};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ fn one(message: &Message, out: &mut String) {
                 }
             }
         }
-        Body::Event { kind, .. } if message.is_removed() || kind == SOURCE_KEYS => {}
+        Body::Event { .. } if message.is_removed() || message.is_source_keys() => {}
         Body::Event { kind, text } => {
             paragraph(&format!("*{}*", one_line(kind)), out);
             if !text.is_empty() {
@@ -106,6 +106,7 @@ fn one_line(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::engine::id::SessionId;
+    use crate::engine::message::source::SOURCE_KEYS;
     use crate::engine::message::{NewMessage, ToolCall};
     use crate::engine::tokens::QuarterOfChars;
     use crate::engine::transcript::Transcript;

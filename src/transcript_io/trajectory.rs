@@ -7,7 +7,8 @@ use super::parts::{contents, function_calls, joined, said};
 use super::{Entry, Format, Import, ImportError, Skipped};
 use crate::engine::compact::metadata::{SummaryEntry, SummaryMetadata};
 use crate::engine::id::MessageId;
-use crate::engine::message::{Beside, Body, Message, NewMessage, SOURCE_KEYS, SYSTEM_IN_HISTORY, ToolResult};
+use crate::engine::message::source::SOURCE_KEYS;
+use crate::engine::message::{Beside, Body, Message, NewMessage, SYSTEM_IN_HISTORY, ToolResult};
 use crate::engine::text::sha256_hex;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -321,7 +322,7 @@ fn kept_in(messages: &[Arc<Message>]) -> (Others, BTreeMap<String, Object>) {
 pub fn write(content: &Content, now: Option<&Trajectory>) -> String {
     let (mut others, mut keys) = kept_in(&content.messages);
     let said: Vec<&Arc<Message>> =
-        content.messages.iter().filter(|message| !is_source_keys(message)).collect();
+        content.messages.iter().filter(|message| !message.is_source_keys()).collect();
     if let Some(now) = now {
         others.file.extend(now.others.file.clone());
         let new = now.others.unreadable.iter().filter(|value| !others.unreadable.contains(value));
@@ -372,11 +373,6 @@ pub fn write(content: &Content, now: Option<&Trajectory>) -> String {
 
 fn some(values: Vec<Value>) -> Option<Value> {
     (!values.is_empty()).then(|| values.into())
-}
-
-/// Whether it keeps what belongs to the file.
-pub fn is_source_keys(message: &Message) -> bool {
-    matches!(&message.body, Body::Event { kind, .. } if kind == SOURCE_KEYS)
 }
 
 fn message_value(message: &Message) -> Value {

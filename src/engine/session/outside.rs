@@ -9,7 +9,7 @@ use super::queue::Accepted;
 use super::state::{Rest, State};
 use super::stored::{TitleFrom, TurnStatus};
 use crate::engine::id::Ordinal;
-use crate::engine::message::{Body, Message, SOURCE_KEYS};
+use crate::engine::message::{Body, Message};
 use crate::engine::transcript::Transcript;
 
 /// What a changed copy has that we have not.
@@ -106,16 +106,12 @@ impl Step<'_> {
     }
 }
 
-fn is_own_note(message: &Message) -> bool {
-    matches!(&message.body, Body::Event { kind, .. } if kind == SOURCE_KEYS)
-}
-
 fn difference(transcript: &Transcript, given: &TakeIn) -> Difference {
     let ours: Vec<&Message> = transcript
         .messages()
         .iter()
         .map(|message| &**message)
-        .filter(|message| !is_own_note(message))
+        .filter(|message| !message.is_source_keys())
         .collect();
     let mut difference = Difference::default();
     for (theirs, ours) in given.messages.iter().zip(&ours) {

@@ -4,7 +4,7 @@
 use super::bench::text;
 use super::drive;
 use super::model::Model;
-use threadhold::engine::message::{AssistantPart, Body, Content, NewMessage, SOURCE_KEYS};
+use threadhold::engine::message::{AssistantPart, Body, Content, NewMessage};
 use threadhold::engine::session::effect::{Answer, Effect};
 use threadhold::engine::session::input::{Command, Restore, TakeIn, Taken};
 use threadhold::engine::session::stored::{Driver, Write};
@@ -12,8 +12,7 @@ use threadhold::engine::transcript::Transcript;
 
 /// A copy of what was said.
 pub fn copy(transcript: &Transcript) -> Vec<Taken> {
-    let said = transcript.messages().iter();
-    let said = said.filter(|m| !matches!(&m.body, Body::Event { kind, .. } if kind == SOURCE_KEYS));
+    let said = transcript.messages().iter().filter(|message| !message.is_source_keys());
     let mut turn = None;
     said.map(|message| Taken {
         id: Some(message.id.as_str().to_owned()),
