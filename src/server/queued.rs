@@ -29,6 +29,8 @@ pub(super) enum Queued {
     Configure(ReplyTo, Box<SessionConfigureParams>),
     /// It is written as a file's content.
     Export(ReplyTo, ExportFormat),
+    /// It waits for a process that serves its folder, which this one does: what it waits with begins.
+    Task,
     /// It is to be let go.
     Close(ReplyTo),
     /// It is to be destroyed.
@@ -71,6 +73,7 @@ impl Queued {
             | Self::Export(to, _)
             | Self::Close(to)
             | Self::Delete(to) => *to,
+            Self::Task => NOBODY,
         }
     }
 
@@ -96,8 +99,8 @@ impl MainLoop {
             },
             None if is_followed => self.hand_followed(id, item),
             None => match item {
-                Queued::Command(..) | Queued::Open(..) | Queued::Export(..) => {
-                    self.open_slot(id, Opening::of(item))
+                Queued::Command(..) | Queued::Open(..) | Queued::Export(..) | Queued::Task => {
+                    self.open_slot(id, Opening::of(item));
                 }
                 Queued::Configure(to, _) | Queued::Close(to) => {
                     let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
@@ -114,7 +117,11 @@ impl MainLoop {
 
     /// Does it, now that the session is here.
     fn run_queued(&mut self, id: &SessionId, item: Queued) {
+        if item.to() != NOBODY {
+            self.keep_task(id);
+        }
         match item {
+            Queued::Task => self.take_task(id),
             Queued::Command(to, command) => self.run_command(to, id, *command),
             Queued::Open(to, opens) => {
                 if let Some(settings) = opens.settings {

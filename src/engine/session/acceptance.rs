@@ -216,7 +216,10 @@ impl Command {
             Command::Ledger(_) => CommandName::Ledger,
             Command::Search(_) => CommandName::Search,
             Command::Subscribe { .. } => CommandName::Subscribe,
-            Command::Notice { .. } | Command::TakeIn(_) => return None,
+            // What begins a session, and what no client sends.
+            Command::StoreTask(_) | Command::RunTask | Command::Notice { .. } | Command::TakeIn(_) => {
+                return None;
+            }
         })
     }
 }

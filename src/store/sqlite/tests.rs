@@ -50,6 +50,7 @@ fn head() -> Write {
         origin: Default::default(),
         accepted: 0,
         prefix: Prefix::default(),
+        waits: false,
         carried: Default::default(),
         settings: json!({}),
         created_at: Time(1),
@@ -100,6 +101,8 @@ fn hot_statements_search_by_an_index_and_sort_nothing() {
         &read::messages_sql("ASC"),
         &read::messages_sql("DESC"),
         &read::list_sql(true),
+        tasks::WAITING,
+        tasks::TASKS,
     ] {
         let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
         let nothing = vec![rusqlite::types::Null; statement.parameter_count()];
@@ -112,7 +115,9 @@ fn hot_statements_search_by_an_index_and_sort_nothing() {
     assert!(!plans.contains("SCAN"), "{plans}");
     assert!(!plans.contains("TEMP B-TREE"), "{plans}");
     assert!(plans.contains("chat_activity_recent"), "{plans}");
-    assert!(plans.contains("chat_messages_request"), "{plans}");
+    for index in ["chat_messages_request", "chat_sessions_waiting", "chat_sessions_tasks"] {
+        assert!(plans.contains(index), "{index}: {plans}");
+    }
 }
 
 #[test]

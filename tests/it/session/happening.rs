@@ -30,6 +30,10 @@ pub enum Happening {
     TakesIn(u8, u8),
     Drafts(u8),
     Notices,
+    /// A request is left to another process.
+    LeavesTask(u16),
+    /// This process serves the folder.
+    RunsTask,
     Configures(Set),
     SharedSettings(Set),
     Scopes(u8),
@@ -313,6 +317,8 @@ fn command() -> BoxedStrategy<Happening> {
         2 => (any::<u8>(), 0u8..5).prop_map(|(nth, how)| Happening::TakesIn(nth, how)),
         1 => (0u8..3).prop_map(Happening::Drafts),
         1 => Just(Happening::Notices),
+        2 => (1..200u16).prop_map(Happening::LeavesTask),
+        1 => Just(Happening::RunsTask),
         3 => set().prop_map(Happening::Configures),
         1 => set().prop_map(Happening::SharedSettings),
         1 => (0u8..3).prop_map(Happening::Scopes),

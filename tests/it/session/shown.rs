@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use threadhold::engine::id::CompactionId;
 use threadhold::engine::prompt::coverage::coverage;
-use threadhold::engine::prompt::item::Item;
+use threadhold::engine::prompt::item::{Item, Role};
 use threadhold::engine::prompt::linearize::pair_faults;
 use threadhold::engine::prompt::system::Fixed;
 use threadhold::engine::prompt::{self, Source};
@@ -15,10 +15,32 @@ use threadhold::engine::transcript::Transcript;
 /// What was shown after the last step, and before each compaction that may be undone.
 #[derive(Default)]
 pub struct Shown {
-    items: Vec<Item>,
-    before: BTreeMap<CompactionId, Vec<Item>>,
+    last: Prompt,
+    before: BTreeMap<CompactionId, Prompt>,
     /// How often the past changed.
     cuts: u32,
+}
+
+/// What was shown when the session held so many messages.
+#[derive(Default, Clone)]
+struct Prompt {
+    items: Vec<Item>,
+    messages: usize,
+}
+
+impl Prompt {
+    /// Whether all of it stands at the beginning of these. In the place of a stand-in may be the result that came since:
+    /// nobody was asked with the stand-in.
+    fn begins(&self, now: &[Item]) -> bool {
+        let came_since = |before: &Item, now: &Item| {
+            let is_stand_in = before.role == Role::Tool && before.sources.is_empty();
+            let is_newer = !now.sources.is_empty()
+                && now.sources.iter().all(|source| source.ord.index() >= self.messages);
+            is_stand_in && is_newer && now.call_id == before.call_id
+        };
+        let mut pairs = self.items.iter().zip(now);
+        self.items.len() <= now.len() && pairs.all(|(before, now)| before == now || came_since(before, now))
+    }
 }
 
 impl Shown {
@@ -40,20 +62,25 @@ impl Shown {
             match phase {
                 // What was shown between a cut and a compaction of one step is not known here.
                 Phase::Accepted if is_cut => {}
-                Phase::Accepted => drop(self.before.entry(id.clone()).or_insert_with(|| self.items.clone())),
+                Phase::Accepted => drop(self.before.entry(id.clone()).or_insert_with(|| self.last.clone())),
                 Phase::Undone => {
                     // One that another takes the place of may come back, and what stood before it with it.
                     if updates.len() != 1 {
                         continue;
                     }
                     let Some(before) = self.before.remove(id) else { continue };
-                    assert_eq!(prompt.items.get(..before.len()), Some(&before[..]), "P6: {id}");
+                    assert!(
+                        before.begins(&prompt.items),
+                        "P6: {id}: {:#?} became {:#?}",
+                        before.items,
+                        prompt.items
+                    );
                     is_compared = true;
                 }
                 _ => {}
             }
         }
-        self.items = prompt.items;
+        self.last = Prompt { items: prompt.items, messages: transcript.messages().len() };
         is_compared
     }
 }
