@@ -7,7 +7,7 @@ use super::effect::{Answer, Refusal};
 use super::input::{ReplyTo, Restore, TakeIn, Taken};
 use super::queue::Accepted;
 use super::state::{Rest, State};
-use super::stored::{TitleFrom, TurnStatus};
+use super::stored::{Driver, TitleFrom, TurnStatus};
 use crate::engine::id::Ordinal;
 use crate::engine::message::{Body, Message};
 use crate::engine::transcript::Transcript;
@@ -35,10 +35,12 @@ impl Step<'_> {
         }
         self.write_head();
         self.append_all(restore.messages);
+        self.end_running();
         let last = self.session.turns.len().saturating_sub(1);
         let summaries: Vec<_> = restore.summaries.into_iter().map(|summary| (last, summary)).collect();
         self.bring_back(&summaries);
-        self.came_to_rest();
+        self.tell_taken();
+        self.enter(State::Resting(Rest::Completed));
         self.reply(reply, Ok(Answer::Accepted(Accepted::default())));
     }
 
@@ -51,21 +53,17 @@ impl Step<'_> {
         }
         let Difference { other_words, cut, from } = difference(&self.session.transcript, &given);
         let title = given.title.filter(|title| self.session.head.title.as_ref() != Some(title));
-        let is_renamed = title.is_some();
-        if is_renamed {
+        let is_rewound = cut.is_some() || !other_words.is_empty();
+        let new: Vec<Taken> = given.messages.into_iter().skip(from).collect();
+        if !is_rewound && new.is_empty() && title.is_none() {
+            return self.reply(reply, Ok(Answer::Accepted(Accepted::default())));
+        }
+        // Before anything is changed: it keeps the session as it stood.
+        let fork = is_rewound.then(|| self.fork());
+        if title.is_some() {
             self.session.head.title = title;
             self.session.head.title_from = Some(TitleFrom::Client);
         }
-        let is_rewound = cut.is_some() || !other_words.is_empty();
-        let new: Vec<Taken> = given.messages.into_iter().skip(from).collect();
-        if !is_rewound && new.is_empty() {
-            if is_renamed {
-                self.write_head();
-                self.emit_thread();
-            }
-            return self.reply(reply, Ok(Answer::Accepted(Accepted::default())));
-        }
-        let fork = is_rewound.then(|| self.fork());
         if is_rewound {
             self.announce(BreakCause::Edit);
         }
@@ -75,8 +73,16 @@ impl Step<'_> {
         if let (Some(cut), Some(fork)) = (cut, &fork) {
             self.cut(cut, fork);
         }
+        let turns = self.session.turns.len();
         self.append_all(new);
-        self.came_to_rest();
+        self.tell_taken();
+        if self.session.turns.len() > turns {
+            self.end_running();
+        } else if is_rewound && self.session.head.driver == Driver::Sidecar {
+            self.rest_after_rewind();
+        }
+        let state = self.session.state_found();
+        self.enter(state);
         self.reply(reply, Ok(Answer::Accepted(Accepted { session: fork, ..Accepted::default() })));
     }
 
@@ -93,16 +99,18 @@ impl Step<'_> {
     }
 
     /// Nothing of what was taken in runs.
-    fn came_to_rest(&mut self) {
+    fn end_running(&mut self) {
         for at in 0..self.session.turns.len() {
             if self.session.turns.get(at).is_some_and(|row| row.status == TurnStatus::Running) {
                 self.set_turn(at, TurnStatus::Completed);
             }
         }
+    }
+
+    fn tell_taken(&mut self) {
         self.name_after(Ordinal(0));
         self.write_head();
         self.emit_thread();
-        self.enter(State::Resting(Rest::Completed));
     }
 }
 
