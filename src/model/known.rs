@@ -8,10 +8,8 @@ use std::sync::LazyLock;
 /// The table, in the program itself.
 const TABLE: &str = include_str!("known.toml");
 
-static KNOWN: LazyLock<Table> = LazyLock::new(|| {
-    // A test reads the table; what stands here instead of an error knows nothing.
-    toml::from_str(TABLE).unwrap_or_default()
-});
+// A test reads the table; what stands here instead of an error knows nothing.
+static KNOWN: LazyLock<Table> = LazyLock::new(|| toml::from_str(TABLE).unwrap_or_default());
 
 /// What is known of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -53,9 +51,20 @@ pub struct Manner {
 }
 
 #[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Table {
+    temperature: Temperature,
     model: Vec<Known>,
     manner: Vec<Manner>,
+}
+
+/// Beginnings of the names of models that take a temperature and of those that refuse a request that has one. A dot
+/// counts as a dash, and what stands behind a star may stand anywhere behind what is before it.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Temperature {
+    takes: Vec<String>,
+    refuses: Vec<String>,
 }
 
 fn yes() -> bool {
@@ -87,14 +96,64 @@ pub fn told_limit(wire: Wire, name: &str) -> Option<u32> {
 }
 
 fn longest<T>(table: &'static [T], name: &str, begins: impl Fn(&T) -> &str) -> Option<&'static T> {
-    let name = name.rsplit('/').next().unwrap_or(name).to_lowercase();
+    let name = plain(name);
     let known = table.iter().filter(|known| name.starts_with(begins(known)));
     known.max_by_key(|known| begins(known).len())
+}
+
+/// Whether this model takes a temperature. Models that think before they answer refuse a request that has one, and they
+/// alone may be asked for their thinking; of two that speak of a name the longer holds, and one of which nothing is known
+/// takes one.
+pub fn takes_temperature(name: &str) -> bool {
+    let name = plain(name).replace('.', "-");
+    let longest = |list: &[String]| {
+        let found = list.iter().filter(|begins| is_named(&name, begins));
+        found.map(String::len).max()
+    };
+    longest(&KNOWN.temperature.refuses) <= longest(&KNOWN.temperature.takes)
+}
+
+fn plain(name: &str) -> String {
+    name.rsplit('/').next().unwrap_or(name).to_lowercase()
+}
+
+fn is_named(name: &str, begins: &str) -> bool {
+    let (begins, then) = begins.split_once('*').unwrap_or((begins, ""));
+    name.strip_prefix(begins).is_some_and(|rest| rest.contains(then))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn models_that_think_take_no_temperature() {
+        for model in [
+            "gpt-4o",
+            "gpt-5-chat-latest",
+            "gpt-5.2-chat-latest",
+            "claude-sonnet-4-6",
+            "claude-3-5-haiku-latest",
+            "anthropic/claude-opus-4.1",
+            "claude-sonnet-4-20250514",
+            "claude-opus-4",
+            "qwen3",
+            "o",
+        ] {
+            assert!(takes_temperature(model), "{model}");
+        }
+        for model in [
+            "gpt-5.6-sol",
+            "openai/o3-mini",
+            "codex-mini",
+            "claude-opus-4-7",
+            "claude-sonnet-5-5",
+            "claude-next",
+            "anthropic/claude-opus-4.7",
+        ] {
+            assert!(!takes_temperature(model), "{model}");
+        }
+    }
 
     #[test]
     fn the_longest_beginning_of_a_name_is_what_is_known() {

@@ -1,6 +1,8 @@
 //! A WebSocket in the place of a post: the request goes as one message, and the messages that come are the events of the
 //! same stream. The handshake is a request of the one client there is, so addresses, keys and certificates are treated
-//! alike; what is said over it is the wire's.
+//! alike; what is said over it is the wire's. Each call opens a socket of its own and closes it at its end: a request holds
+//! all of its prompt, so a socket that stayed open would save a handshake and nothing else, and a cancel would have to
+//! leave an answer unread on it.
 
 use super::ModelError;
 use futures_util::{SinkExt, Stream, StreamExt};

@@ -10,16 +10,20 @@ mod openai_chat;
 mod openai_responses;
 
 use super::frames::{Frames, Framing};
+use super::known;
 use super::{Hear, ModelError, Said};
 use crate::engine::delta::Delta;
 use crate::engine::prompt::request::{Answer, Request};
 use crate::engine::session::endpoint::{Endpoint, Wire};
 use crate::engine::text::one_line;
-pub use blocks::stamped;
+pub use blocks::{named_back, stamped};
 use serde_json::Value;
 
 /// The most that is shown of what cannot be read, in bytes.
 const MOST_SHOWN: usize = 120;
+
+/// Bytes of a tool's definition that make a token, about.
+const BYTES_PER_TOKEN: usize = 4;
 
 /// What a provider is told beside the request.
 #[derive(Debug, Clone, PartialEq)]
@@ -173,9 +177,44 @@ fn text_of<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key).and_then(Value::as_str)
 }
 
+/// The list under a key; an empty one where there is none.
+fn list_of<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// The count under a key, such as a place; none where there is none.
+fn count_of(value: &Value, key: &str) -> Option<u64> {
+    value.get(key).and_then(Value::as_u64)
+}
+
 /// The number under a key; none where there is none.
 fn number_of(value: &Value, key: &str) -> Option<u32> {
-    value.get(key).and_then(Value::as_u64).map(|number| u32::try_from(number).unwrap_or(u32::MAX))
+    count_of(value, key).map(|number| u32::try_from(number).unwrap_or(u32::MAX))
+}
+
+/// The places of a request after which its provider's cache keeps the prefix: none that stands before the shortest prefix
+/// that it keeps, by our own count.
+fn cached_places(request: &Request, terms: &Terms) -> Vec<usize> {
+    let mut weight = weight_of_tools(request);
+    let items = request.items.iter().enumerate().filter_map(|(at, item)| {
+        weight = weight.saturating_add(item.tokens);
+        (request.cache_breakpoints.contains(&at) && is_long_enough(weight, terms)).then_some(at)
+    });
+    items.collect()
+}
+
+/// Whether the provider's cache keeps a prefix of so many tokens. Where nobody knows, it may.
+fn is_long_enough(tokens: u32, terms: &Terms) -> bool {
+    known::model(&terms.model).and_then(|known| known.cache_minimum).is_none_or(|least| tokens >= least)
+}
+
+/// What the tools of a request weigh, in tokens, about: they stand before all else.
+fn weight_of_tools(request: &Request) -> u32 {
+    let bytes = request
+        .tools
+        .iter()
+        .map(|tool| tool.name.len() + tool.description.len() + tool.input_schema.to_string().len());
+    u32::try_from(bytes.sum::<usize>() / BYTES_PER_TOKEN).unwrap_or(u32::MAX)
 }
 
 /// Hands a text on, where there is any.

@@ -23,7 +23,7 @@ pub use context::{
 pub use ledger::ledger;
 pub use memory::memory;
 pub use message::{attachments, body_parts, content_parts, message};
-pub use prompt::{breakpoints, cuts, plan, prompt_messages, section, section_tokens};
+pub use prompt::{breakpoints, cuts, fit, plan, prompt_messages, section, section_tokens};
 pub use queue::{always, approved, queue_item, scope, scope_patch};
 pub use time::{iso, moment};
 pub use tool::tool;

@@ -2,6 +2,7 @@
 //! hold us up, so a thread of its own writes them, and lines that find no room are counted and dropped.
 
 use std::io::{self, Write};
+use std::panic::PanicHookInfo;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -47,12 +48,15 @@ pub fn start(usual: &str) -> Log {
         .with_ansi(false)
         .with_writer(move || writer.clone())
         .try_init();
-    std::panic::set_hook(Box::new(|panic| {
-        let place = panic.location().map(ToString::to_string).unwrap_or_default();
-        let text = panic.payload().downcast_ref::<&'static str>().copied().unwrap_or("(text left out)");
-        tracing::error!(place, text, "panic");
-    }));
+    std::panic::set_hook(Box::new(note));
     Log { lines }
+}
+
+/// Logs a panic.
+pub(super) fn note(panic: &PanicHookInfo<'_>) {
+    let place = panic.location().map(ToString::to_string).unwrap_or_default();
+    let text = panic.payload().downcast_ref::<&'static str>().copied().unwrap_or("(text left out)");
+    tracing::error!(place, text, "panic");
 }
 
 impl Log {

@@ -56,7 +56,7 @@ pub(super) struct Used {
     /// The turn that it is for.
     turn: Option<TurnId>,
     /// Why the model was asked.
-    purpose: ModelPurpose,
+    pub purpose: ModelPurpose,
     /// Our own count of it, in tokens.
     tokens: u32,
 }
@@ -315,7 +315,7 @@ impl MainLoop {
             turn_id: turn.map(|turn| turn.as_str().to_owned()),
             ..convert::complete_params(&request, purpose, model.name.as_deref())
         };
-        let params = ModelCompleteParams { messages: wire_session::fit(params.messages, &model), ..params };
+        let params = ModelCompleteParams { messages: convert::fit(params.messages, &model), ..params };
         self.outgoing.request(number, methods::ModelComplete::NAME, &params);
     }
 

@@ -15,7 +15,7 @@ use crate::engine::session::effect::{Answer, Diagnostic, Reason, Refusal, Render
 use crate::engine::session::input;
 use crate::engine::session::queue::{Accepted, QueueItem};
 use crate::engine::session::reconcile::Report;
-use crate::engine::session::settings::{ModelFacts, Settings};
+use crate::engine::session::settings::Settings;
 use crate::engine::session::snapshot::{Inspection, Snapshot, TurnSnapshot};
 use crate::engine::session::state::State;
 use crate::engine::session::stored::Always;
@@ -28,8 +28,8 @@ use crate::protocol::convert;
 use crate::protocol::edit::{EditResult, QueueRemoveResult, SessionForkResult, SessionResetResult};
 use crate::protocol::error::ProtocolError;
 use crate::protocol::event::CompactionPhase;
-use crate::protocol::message::{Arguments, Part};
-use crate::protocol::prompt::{PromptMessage, PromptRenderResult, PromptRole};
+use crate::protocol::message::Arguments;
+use crate::protocol::prompt::PromptRenderResult;
 use crate::protocol::recall::ContextRecallResult;
 use crate::protocol::restore::{self, RestoreEntry, RestoreReport, RestoreSource};
 use crate::protocol::session::{
@@ -302,33 +302,6 @@ pub(super) fn metadata(summaries: &[SummaryMetadata]) -> Option<restore::TurnMet
     (!summaries.is_empty()).then(|| convert::turn_metadata(summaries))
 }
 
-/// Messages as a model can take them: one that knows no system role gets it as a user's, first; what a model cannot
-/// see is named in its place.
-pub(super) fn fit(mut messages: Vec<PromptMessage>, model: &ModelFacts) -> Vec<PromptMessage> {
-    for message in &mut messages {
-        let is_known = match message.role {
-            PromptRole::System => model.system_role,
-            PromptRole::Tool => model.tool_role,
-            PromptRole::User | PromptRole::Assistant => true,
-        };
-        if !is_known {
-            message.role = PromptRole::User;
-        }
-        if !model.images {
-            message.parts.iter_mut().for_each(name_picture);
-        }
-    }
-    messages
-}
-
-fn name_picture(part: &mut Part) {
-    match part {
-        Part::Image { media_type, .. } => *part = Part::Text { text: format!("[picture, {media_type}]") },
-        Part::ToolResult { content, .. } => content.0.iter_mut().for_each(name_picture),
-        _ => {}
-    }
-}
-
 /// What became of a history.
 pub(super) fn restored(session: &Session, report: &Report) -> RestoreReport {
     let mut out = RestoreReport {
@@ -386,7 +359,7 @@ fn prompt(session: &Session, is_kept: bool, rendered: Rendered) -> PromptRenderR
         .find(|record| Some(&record.id) == prompt.compaction.as_ref());
     PromptRenderResult {
         session_id: is_kept.then(|| session.id().as_str().to_owned()),
-        messages: fit(convert::prompt_messages(&prompt.items, &marks), &model),
+        messages: convert::fit(convert::prompt_messages(&prompt.items, &marks), &model),
         tools: prompt.tools.iter().map(convert::tool).collect(),
         plan: convert::plan(&prompt.plan, breakpoints),
         tokens: prompt.tokens,

@@ -1,5 +1,7 @@
-//! A small session to compact, and the ladder run to its end: what the scenario tests share. No assertions.
+//! A small session to compact, and the ladder run to its end: what the scenario tests share. What is asked
+//! of a model on the way can be asked of either kind; no other assertions.
 
+use crate::facts::can_be_asked;
 use serde_json::json;
 use threadhold::engine::compact::compose::Desk;
 use threadhold::engine::compact::ladder::{self, Ask, Outcome, Step};
@@ -15,6 +17,7 @@ use threadhold::engine::prompt::{self, BudgetExceeded, Prompt, Source};
 use threadhold::engine::settings::{Budget, BudgetSettings};
 use threadhold::engine::tokens::QuarterOfChars;
 use threadhold::engine::transcript::Transcript;
+use threadhold::protocol::model::ModelPurpose;
 
 /// A session with what it is rendered under.
 pub struct Session {
@@ -96,6 +99,7 @@ impl Session {
         let mut step = ladder::start(self.desk(), model.is_some());
         let Some(model) = model else { return step };
         while let Step::Ask(ask) = step {
+            can_be_asked(&ask.request, ModelPurpose::Summary);
             let outcome = model(&ask);
             step = ask.waiting.answer(self.desk(), "test", outcome);
         }

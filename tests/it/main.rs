@@ -9,6 +9,7 @@ mod compaction;
 mod corpus;
 mod delta;
 mod desk;
+mod facts;
 #[cfg(target_os = "linux")]
 mod fire;
 mod import;

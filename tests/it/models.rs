@@ -12,6 +12,7 @@
 
 mod answers;
 mod anthropic;
+mod cached;
 mod errors;
 mod faults;
 mod limits;

@@ -28,6 +28,7 @@ mod recall;
 mod recorded;
 mod restore;
 mod review;
+mod rungs;
 pub mod script;
 mod search;
 mod secrets;

@@ -26,6 +26,19 @@ pub struct Request {
     pub cache_breakpoints: Vec<usize>,
 }
 
+impl Request {
+    /// The same for a model that may not be told to use none of its tools: it is told of none where it is to use none,
+    /// and the prefix that its provider has in its cache is lost.
+    #[must_use]
+    pub fn without_forbidden_tools(mut self) -> Self {
+        if self.tool_choice == ToolChoice::None {
+            self.tools = Arc::default();
+            self.tool_choice = ToolChoice::Auto;
+        }
+        self
+    }
+}
+
 /// Whether a model may use the tools that it is told of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ToolChoice {

@@ -18,6 +18,8 @@ use crate::engine::settings::{Budget, SettingsError};
 const OF_UNKNOWN: u64 = 900;
 /// A reported use over so many thousandths of our own count is no use of this request.
 const PLAUSIBLE: u64 = 2500;
+/// A request of so many thousandths of the limit is near it.
+const NEAR: u64 = 900;
 /// Rounds that a turn has left once it was asked to wrap up (source: 000).
 const GRACE_ROUNDS: usize = 2;
 /// What it is told then.
@@ -43,20 +45,33 @@ impl Session {
     }
 }
 
+/// What an answer that says nothing came to.
+pub(super) struct Nothing {
+    /// Why it ended.
+    pub stop: StopReason,
+    /// What its provider says that it used.
+    pub usage: Option<Usage>,
+    /// The request, in raw tokens of our own count.
+    pub tokens: u32,
+    /// The most that a request may have, in the same measure.
+    pub limit: u32,
+    /// The model's window, in tokens.
+    pub window: u32,
+    /// Whether the request before it was too large as well.
+    pub again: bool,
+}
+
 /// The overflow in an answer that says nothing and does not speak of one: more was read than the window holds, or the
 /// length limit was reached at once by a request of at least half the window, or by the one that was made smaller because
-/// of that.
-pub(super) fn silent(
-    stop: StopReason,
-    usage: Option<Usage>,
-    tokens: u32,
-    window: u32,
-    again: bool,
-) -> Option<Overflow> {
+/// of that, or a request near the limit was answered with nothing by a provider that does not say what it read.
+pub(super) fn silent(said: Nothing) -> Option<Overflow> {
+    let Nothing { stop, usage, tokens, limit, window, again } = said;
     let read = usage.and_then(|usage| usage.input_tokens);
     let is_over = read.is_some_and(|read| read > window);
     let is_cut_at_once = stop == StopReason::Length && (again || tokens >= window / 2);
-    (is_over || is_cut_at_once)
+    let is_near = u64::from(tokens) * 1000 >= u64::from(limit) * NEAR;
+    let is_unread = stop == StopReason::End && read.is_none() && is_near;
+    (is_over || is_cut_at_once || is_unread)
         .then_some(Overflow { limit: Some(window).filter(|_| is_over), needed: read.filter(|_| is_over) })
 }
 

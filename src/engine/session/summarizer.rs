@@ -8,7 +8,6 @@ use super::settings::ModelFacts;
 use super::state::{Compacting, Job, Patience, Then};
 use crate::engine::compact::ladder::{Ask, Outcome};
 use crate::engine::delta::Draft;
-use crate::engine::prompt::request::ToolChoice;
 
 impl Step<'_> {
     /// The model that sums up, and the one that does where it fails: a model of its own where the settings name one, else
@@ -41,10 +40,8 @@ impl Step<'_> {
 
     fn send_for_summary(&mut self, running: &Compacting) {
         let (call, model, mut request) = (running.call, running.model.clone(), running.request.clone());
-        if !model.tool_choice_none && request.tool_choice == ToolChoice::None {
-            // A model that cannot be told to use no tools is told of none; its cached prefix is lost.
-            request.tools = std::sync::Arc::default();
-            request.tool_choice = ToolChoice::Auto;
+        if !model.tool_choice_none {
+            request = request.without_forbidden_tools();
         }
         let tools = if request.tools.is_empty() { 0 } else { self.session.fixed.tool_tokens() };
         let tokens = tools + request.items.iter().map(|item| item.tokens).sum::<u32>();

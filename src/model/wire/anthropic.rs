@@ -1,17 +1,16 @@
-//! Messages of Anthropic: a request as its body. How the stream is read is in `stream`; which blocks a cache is worth
-//! for is not judged here.
+//! Messages of Anthropic: a request as its body. How the stream is read is in `stream`.
 
 mod stream;
 
 pub(super) use stream::Messages;
 
 use super::blocks::own;
-use super::content::{Piece, arguments, call_id, is_address, most_output, piece, schema, takes_temperature};
-use super::{Post, Terms, text_of};
-use crate::engine::message::Image;
+use super::content::{Picture, Piece, arguments, call_id, most_output, piece, schema, tool_name};
+use super::{Post, Terms, cached_places, is_long_enough, text_of, weight_of_tools};
 use crate::engine::prompt::item::{Item, ItemPart, Role};
 use crate::engine::prompt::request::{Request, ToolChoice};
 use crate::engine::session::endpoint::Wire;
+use crate::model::known::takes_temperature;
 use serde_json::{Map, Value, json};
 
 /// The most places of a cache in one request, tools and system text included.
@@ -32,9 +31,10 @@ const SERVER_BLOCKS: &[&str] = &["compaction", "container_upload", "mcp_tool_use
 pub(super) fn post(request: &Request, terms: &Terms) -> Post {
     let mut body = Body { terms, system: Vec::new(), messages: Vec::new(), last: None };
     let mut marks = Vec::new();
+    let places = cached_places(request, terms);
     for (at, item) in request.items.iter().enumerate() {
         body.item(item);
-        if request.cache_breakpoints.contains(&at) {
+        if places.contains(&at) {
             marks.extend(body.last);
         }
     }
@@ -61,7 +61,8 @@ pub(super) fn post(request: &Request, terms: &Terms) -> Post {
     }
     if with_tools {
         // The tools stand before all else, so a place behind them is worth one that nobody else wants.
-        let marked = !marks.is_empty() && marks.len() < MOST_MARKS;
+        let is_kept = is_long_enough(weight_of_tools(request), terms);
+        let marked = is_kept && !marks.is_empty() && marks.len() < MOST_MARKS;
         put("tools", tools(request, marked));
         if request.tool_choice == ToolChoice::None {
             put("tool_choice", json!({ "type": "none" }));
@@ -84,7 +85,7 @@ fn tools(request: &Request, marked: bool) -> Value {
     let last = request.tools.len().saturating_sub(1);
     let tools = request.tools.iter().enumerate().map(|(at, tool)| {
         let mut tool = json!({
-            "name": tool.name,
+            "name": tool_name(&tool.name),
             "description": tool.description,
             "input_schema": schema(&tool.input_schema),
         });
@@ -180,7 +181,8 @@ impl Body<'_> {
         }
         for call in &item.calls {
             let input = arguments(&call.arguments);
-            let block = json!({ "type": "tool_use", "id": call_id(call.id.as_str()), "name": &*call.name, "input": input });
+            let (id, name) = (call_id(call.id.as_str()), tool_name(&call.name));
+            let block = json!({ "type": "tool_use", "id": id, "name": name, "input": input });
             self.push("assistant", block, true);
         }
     }
@@ -255,19 +257,16 @@ fn content(part: &ItemPart, images: bool) -> Option<Value> {
     match piece(content, images) {
         Piece::Text(text) if text.trim().is_empty() => None,
         Piece::Text(text) => Some(said(&text)),
-        Piece::Picture(image) => Some(json!({ "type": "image", "source": source(image) })),
+        Piece::Picture(picture) => Some(json!({ "type": "image", "source": source(picture) })),
     }
 }
 
-/// A picture by its address, or by value; one by value may come as an address too.
-fn source(image: &Image) -> Value {
-    let data = &*image.data;
-    let by_value =
-        |media_type: &str, data: &str| json!({ "type": "base64", "media_type": media_type, "data": data });
-    match data.strip_prefix("data:").and_then(|data| data.split_once(";base64,")) {
-        Some((media_type, data)) => by_value(media_type, data),
-        None if is_address(image) => json!({ "type": "url", "url": data }),
-        None => by_value(&image.media_type, data),
+fn source(picture: Picture<'_>) -> Value {
+    match picture {
+        Picture::Address(url) => json!({ "type": "url", "url": url }),
+        Picture::Value { media_type, base64 } => {
+            json!({ "type": "base64", "media_type": media_type, "data": base64 })
+        }
     }
 }
 

@@ -5,13 +5,14 @@ mod reader;
 
 use super::blocks::own;
 use super::content::{self, Piece};
-use super::{Post, Terms};
+use super::{Post, Terms, cached_places};
 use crate::engine::prompt::item::{Item, ItemPart, Role};
 use crate::engine::prompt::request::{Request, ToolChoice};
 use crate::engine::session::endpoint::Wire;
-use crate::model::known;
+use crate::model::known::{self, takes_temperature};
 pub use reader::Chat;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// Over the pictures of results: a tool's message holds text alone.
@@ -20,8 +21,6 @@ const PICTURES: &str = "[pictures of the tool results above, in their order]";
 const PICTURE_BELOW: &str = "[a picture, shown below the tool results]";
 /// The most breakpoints that one request may have; the last ones are worth most.
 const MOST_BREAKPOINTS: usize = 4;
-/// The longest cache key that is taken, in bytes.
-const MOST_CACHE_KEY: usize = 64;
 
 /// The limit of an answer as OpenAI's newer models call it.
 const NEW_LIMIT: &str = "max_completion_tokens";
@@ -49,7 +48,15 @@ struct Manners {
     cache_key: bool,
     /// Whether it takes `cache_control` within a content.
     cache_control: bool,
+    /// Whether it takes ids of calls of nine letters and digits alone.
+    short_ids: bool,
     thinking: Thinking,
+}
+
+impl Manners {
+    fn call_id(self, id: &str) -> Cow<'_, str> {
+        if self.short_ids { content::short_call_id(id) } else { content::call_id(id) }
+    }
 }
 
 /// A server that nobody knows.
@@ -58,6 +65,7 @@ const ANY: Manners = Manners {
     effort: false,
     cache_key: false,
     cache_control: false,
+    short_ids: false,
     thinking: Thinking::Nothing,
 };
 
@@ -66,6 +74,7 @@ const SERVERS: &[(&str, Manners)] = &[
     ("api.openai.com", Manners { limit: NEW_LIMIT, effort: true, cache_key: true, ..ANY }),
     ("openai.azure.com", Manners { limit: NEW_LIMIT, effort: true, ..ANY }),
     ("openrouter.ai", Manners { cache_control: true, thinking: Thinking::Details, ..ANY }),
+    ("api.mistral.ai", Manners { short_ids: true, ..ANY }),
     ("api.deepseek.com", Manners { thinking: Thinking::WithCalls, ..ANY }),
     ("api.moonshot.ai", Manners { thinking: Thinking::WithCalls, ..ANY }),
     ("api.moonshot.cn", Manners { thinking: Thinking::WithCalls, ..ANY }),
@@ -84,7 +93,7 @@ pub fn post(url: &str, request: &Request, terms: &Terms) -> Post {
             body.insert("tool_choice".into(), "none".into());
         }
     }
-    if request.temperature_zero && content::takes_temperature(&terms.model) {
+    if request.temperature_zero && takes_temperature(&terms.model) {
         body.insert("temperature".into(), 0.into());
     }
     if let Some(most) = content::most_output(request, terms) {
@@ -95,9 +104,8 @@ pub fn post(url: &str, request: &Request, terms: &Terms) -> Post {
     if manners.effort && content::thinks_little(request, terms) {
         body.insert("reasoning_effort".into(), "low".into());
     }
-    if let Some(key) = terms.cache_key.as_ref().filter(|key| manners.cache_key && key.len() <= MOST_CACHE_KEY)
-    {
-        body.insert("prompt_cache_key".into(), key.as_str().into());
+    if let Some(key) = terms.cache_key.as_ref().filter(|_| manners.cache_key) {
+        body.insert("prompt_cache_key".into(), content::cache_key(key).into());
     }
     body.insert("stream".into(), true.into());
     body.insert("stream_options".into(), json!({"include_usage": true}));
@@ -117,7 +125,7 @@ fn manners(url: &str) -> Manners {
 /// A tool's definition; Ollama has it in the same form.
 pub(super) fn function(tool: &crate::engine::prompt::item::Tool) -> Value {
     json!({"type": "function", "function": {
-        "name": tool.name,
+        "name": content::tool_name(&tool.name),
         "description": tool.description,
         "parameters": content::schema(&tool.input_schema),
     }})
@@ -134,7 +142,7 @@ struct Message<'a> {
 fn messages(request: &Request, terms: &Terms, manners: Manners) -> Vec<Value> {
     let mut breakpoints = BTreeSet::new();
     if manners.cache_control {
-        let places: BTreeSet<usize> = request.cache_breakpoints.iter().copied().collect();
+        let places: BTreeSet<usize> = cached_places(request, terms).into_iter().collect();
         breakpoints.extend(places.into_iter().rev().take(MOST_BREAKPOINTS));
     }
     let mut messages: Vec<Message<'_>> = Vec::new();
@@ -181,11 +189,12 @@ impl Message<'_> {
             Role::Assistant => "assistant",
             Role::Tool => "tool",
         };
-        let calls: Vec<Value> = self.items.iter().flat_map(|item| &item.calls).map(call).collect();
+        let calls = self.items.iter().flat_map(|item| &item.calls);
+        let calls: Vec<Value> = calls.map(|called| call(called, manners)).collect();
         let mut message = Map::new();
         message.insert("role".into(), role.into());
         if let Some(id) = self.items.first().and_then(|item| item.call_id.as_ref()) {
-            message.insert("tool_call_id".into(), content::call_id(id.as_str()).into());
+            message.insert("tool_call_id".into(), manners.call_id(id.as_str()).into());
         }
         if self.role == Role::Assistant {
             self.put_thinking(&mut message, manners.thinking, model, !calls.is_empty());
@@ -233,9 +242,7 @@ fn contents(pieces: Vec<(Piece<'_>, bool)>) -> Value {
     let part = |(piece, is_marked)| {
         let mut part = match piece {
             Piece::Text(text) => json!({"type": "text", "text": text}),
-            Piece::Picture(image) => {
-                json!({"type": "image_url", "image_url": {"url": content::picture_url(image)}})
-            }
+            Piece::Picture(picture) => json!({"type": "image_url", "image_url": {"url": picture.url()}}),
         };
         if is_marked && let Value::Object(part) = &mut part {
             part.insert("cache_control".into(), json!({"type": "ephemeral"}));
@@ -245,12 +252,12 @@ fn contents(pieces: Vec<(Piece<'_>, bool)>) -> Value {
     pieces.into_iter().map(part).collect()
 }
 
-fn call(call: &crate::engine::prompt::item::ItemCall) -> Value {
+fn call(call: &crate::engine::prompt::item::ItemCall, manners: Manners) -> Value {
     let arguments = content::arguments_text(&call.arguments);
     json!({
-        "id": content::call_id(call.id.as_str()),
+        "id": manners.call_id(call.id.as_str()),
         "type": "function",
-        "function": {"name": &*call.name, "arguments": arguments},
+        "function": {"name": content::tool_name(&call.name), "arguments": arguments},
     })
 }
 

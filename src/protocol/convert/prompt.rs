@@ -8,10 +8,11 @@ use crate::engine::prompt::system::CallerSection;
 use crate::engine::prompt::{KEEP, Prompt, PromptPlan};
 use crate::engine::session::Session;
 use crate::engine::session::recall::SECTION;
+use crate::engine::session::settings::ModelFacts;
 use crate::engine::text::sha256_hex;
 use crate::protocol::context::SectionTokens;
 use crate::protocol::message::{self, Arguments, Part};
-use crate::protocol::prompt::{Cut, PlanSection, PromptMessage, Section};
+use crate::protocol::prompt::{Cut, PlanSection, PromptMessage, PromptRole, Section};
 
 /// Indexes of the messages after which a provider's cache may keep a prompt.
 pub fn breakpoints(prompt: &Prompt) -> Vec<usize> {
@@ -34,6 +35,33 @@ pub fn prompt_messages(items: &[Item], breakpoints: &[usize]) -> Vec<PromptMessa
             cache_breakpoint: breakpoints.contains(&at).then_some(true),
         })
         .collect()
+}
+
+/// Messages as a model can take them: one that knows no system role gets it as a user's, first; what a model cannot
+/// see is named in its place.
+pub fn fit(mut messages: Vec<PromptMessage>, model: &ModelFacts) -> Vec<PromptMessage> {
+    for message in &mut messages {
+        let is_known = match message.role {
+            PromptRole::System => model.system_role,
+            PromptRole::Tool => model.tool_role,
+            PromptRole::User | PromptRole::Assistant => true,
+        };
+        if !is_known {
+            message.role = PromptRole::User;
+        }
+        if !model.images {
+            message.parts.iter_mut().for_each(name_picture);
+        }
+    }
+    messages
+}
+
+fn name_picture(part: &mut Part) {
+    match part {
+        Part::Image { media_type, .. } => *part = Part::Text { text: format!("[picture, {media_type}]") },
+        Part::ToolResult { content, .. } => content.0.iter_mut().for_each(name_picture),
+        _ => {}
+    }
 }
 
 fn item_parts(item: &Item) -> Vec<Part> {

@@ -2,6 +2,7 @@
 //! behind, and what a turn costs.
 
 mod background;
+mod keys;
 mod leaving;
 
 use super::*;

@@ -4,6 +4,7 @@
 use super::check::Watcher;
 use super::expect;
 use super::generate::Case;
+use crate::facts::can_be_asked;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use threadhold::engine::compact::compose::Desk;
@@ -19,6 +20,7 @@ use threadhold::engine::tokens::TokenCount;
 use threadhold::engine::transcript::Transcript;
 use threadhold::model::Model;
 use threadhold::model::scripted::Scripted;
+use threadhold::protocol::model::ModelPurpose;
 use threadhold::replay::{Render, Unfit, Watch};
 
 /// A session that is driven by hand.
@@ -46,6 +48,7 @@ impl Driver<'_> {
         let desk = Desk { source, policy, counter, tokens_before, focus: None, aim: Aim::Room };
         let mut step = ladder::start(desk, self.case.summarizer.is_some());
         while let Step::Ask(ask) = step {
+            can_be_asked(&ask.request, ModelPurpose::Summary);
             let mut model = Scripted::echo();
             let outcome = match pin!(model.complete(&ask.request))
                 .poll(&mut Context::from_waker(Waker::noop()))

@@ -199,17 +199,20 @@ pub(super) fn everything() -> Request {
         rules: Vec::new(),
         ends_turn: None,
     };
+    let mut items = vec![
+        Item::made(Role::System, "Be brief.", 1),
+        user("<summary>"),
+        asked,
+        answered,
+        result("toolu_a", vec![ItemPart::text("one"), picture("aGk=")]),
+        result("s1/b", Vec::new()),
+        silent,
+        result("toolu_c", vec![ItemPart::text("wrong")]),
+    ];
+    // Long enough for every cache.
+    items.iter_mut().for_each(|item| item.tokens = 5000);
     Request {
-        items: vec![
-            Item::made(Role::System, "Be brief.", 1),
-            user("<summary>"),
-            asked,
-            answered,
-            result("toolu_a", vec![ItemPart::text("one"), picture("aGk=")]),
-            result("s1/b", Vec::new()),
-            silent,
-            result("toolu_c", vec![ItemPart::text("wrong")]),
-        ],
+        items,
         tools: Arc::from([
             tool("read", json!({"type": "object", "properties": {"path": {"type": "string"}}})),
             tool("list", json!({})),

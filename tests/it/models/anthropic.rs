@@ -397,7 +397,7 @@ fn what_a_request_asks_for_is_in_its_body() {
     assert_eq!(beside(&summary, &terms(MODEL)).1, 0, "no place is asked for");
     assert_eq!(
         [marked(&[0]), marked(&[0, 4, 7]), marked(&[0, 1, 4, 7]), marked(&[0, 1, 2, 3, 4, 5, 6, 7])],
-        [2, 4, 4, 4]
+        [1, 3, 4, 4]
     );
 }
 

@@ -70,6 +70,27 @@ fn calls_without_ids_and_without_arguments() {
     );
 }
 
+/// Older servers leave out what they had in their cache, or all counts: nothing is told then, and not that it was nothing.
+#[test]
+fn an_end_without_counts_says_nothing_of_what_was_used() {
+    let said = |end: Value| [json!({"message": {"content": "Yes"}, "done": false}), end];
+    heard(
+        &said(json!({"done": true})),
+        expect![[r#"
+            text "Yes"
+            stop End
+        "#]],
+    );
+    heard(
+        &said(json!({"done": true, "done_reason": "stop", "eval_count": 3})),
+        expect![[r#"
+            text "Yes"
+            usage {"outputTokens":3}
+            stop End
+        "#]],
+    );
+}
+
 #[test]
 fn an_error_in_a_line_and_an_end_that_is_none() {
     let said = json!({"message": {"content": "Half"}, "done": false});

@@ -1,6 +1,7 @@
 //! A session with a store in memory and nobody around it: what it asks for is noted, what it writes is stored. Not what
 //! must hold of it; that is in `model`.
 
+use crate::facts::can_be_asked;
 use std::collections::BTreeSet;
 use threadhold::engine::delta::Delta;
 use threadhold::engine::id::{CallId, Generation, SessionId, Time};
@@ -208,6 +209,7 @@ impl Bench {
             Effect::Reply(to, answer) => self.answered(to, *answer),
             Effect::AskModel(ask) => {
                 assert_eq!(pair_faults(&ask.request.items), []);
+                can_be_asked(&ask.request, ask.purpose.into());
                 self.asked.push((ask.call, ask.purpose, ask.request.items));
             }
             Effect::CancelModel(call) => self.asked.retain(|(asked, ..)| *asked != call),

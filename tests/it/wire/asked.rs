@@ -9,7 +9,9 @@ mod tiers;
 
 use super::script::{Editor, Folder, NARRATIVE, prose};
 use crate::models::server::{Act, Asked, Reply, Server, event};
+use expect_test::expect;
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 
 /// The wires with a stream of their own.
 pub const WIRES: [&str; 4] = ["openai-chat", "openai-responses", "anthropic", "ollama"];
@@ -29,6 +31,15 @@ pub fn answer(wire: &str, text: &str, calls: &[&str]) -> Reply {
 
 /// The same, with as many tokens of input used.
 pub fn used(wire: &str, text: &str, calls: &[&str], input: u32) -> Reply {
+    stream(wire, text, calls, Some(input))
+}
+
+/// The same from a provider that says nothing of what it used.
+pub fn unused(wire: &str, text: &str, calls: &[&str]) -> Reply {
+    stream(wire, text, calls, None)
+}
+
+fn stream(wire: &str, text: &str, calls: &[&str], input: Option<u32>) -> Reply {
     let arguments = |id: &str| json!({ "path": format!("src/{id}.rs") });
     let half = text.floor_char_boundary(text.len() / 2);
     let (a, b) = text.split_at(half);
@@ -46,8 +57,10 @@ pub fn used(wire: &str, text: &str, calls: &[&str], input: u32) -> Reply {
             }
             let stop = if calls.is_empty() { "stop" } else { "tool_calls" };
             acts.push(chunk(json!({}), Some(stop)));
-            let usage = json!({ "prompt_tokens": input, "completion_tokens": 10 });
-            acts.push(event(&json!({ "choices": [], "usage": usage })));
+            if let Some(input) = input {
+                let usage = json!({ "prompt_tokens": input, "completion_tokens": 10 });
+                acts.push(event(&json!({ "choices": [], "usage": usage })));
+            }
             acts.push(Act::Send(b"data: [DONE]\n\n".to_vec()));
         }
         "openai-responses" => {
@@ -74,11 +87,11 @@ pub fn used(wire: &str, text: &str, calls: &[&str], input: u32) -> Reply {
                     acts.push(event(&json!({ "type": kind, "output_index": index + 1, "item": item })));
                 }
             }
-            let usage = json!({ "input_tokens": input, "output_tokens": 10 });
+            let usage = input.map(|input| json!({ "input_tokens": input, "output_tokens": 10 }));
             acts.push(event(&json!({ "type": "response.completed", "response": { "usage": usage } })));
         }
         "anthropic" => {
-            let usage = json!({ "input_tokens": input, "output_tokens": 1 });
+            let usage = input.map(|input| json!({ "input_tokens": input, "output_tokens": 1 }));
             acts.push(event(&json!({ "type": "message_start", "message": { "usage": usage } })));
             let block = json!({ "type": "text", "text": "" });
             acts.push(event(&json!({ "type": "content_block_start", "index": 0, "content_block": block })));
@@ -98,8 +111,9 @@ pub fn used(wire: &str, text: &str, calls: &[&str], input: u32) -> Reply {
                 acts.push(event(&json!({ "type": "content_block_stop", "index": index })));
             }
             let stop = if calls.is_empty() { "end_turn" } else { "tool_use" };
+            let usage = input.map(|_| json!({ "output_tokens": 10 }));
             acts.push(event(&json!({ "type": "message_delta", "delta": { "stop_reason": stop },
-                                     "usage": { "output_tokens": 10 } })));
+                                     "usage": usage })));
             acts.push(event(&json!({ "type": "message_stop" })));
         }
         "ollama" => {
@@ -113,8 +127,9 @@ pub fn used(wire: &str, text: &str, calls: &[&str], input: u32) -> Reply {
                 let call = json!({ "id": id, "function": { "name": "read", "arguments": arguments(id) } });
                 acts.push(line(json!({ "message": { "tool_calls": [call] }, "done": false })));
             }
+            let written = input.map(|_| 10);
             acts.push(line(
-                json!({ "done": true, "done_reason": "stop", "prompt_eval_count": input, "eval_count": 10 }),
+                json!({ "done": true, "done_reason": "stop", "prompt_eval_count": input, "eval_count": written }),
             ));
         }
         other => panic!("{other} has no stream"),
@@ -200,9 +215,9 @@ fn a_turn_of_two_rounds_over_each_wire() {
     }
 }
 
-/// What each wire says of a prompt that is too large.
-fn too_large(wire: &str) -> Reply {
-    let body = match wire {
+/// What each wire says of a prompt that is too large, with a limit where it states one.
+fn too_large(wire: &str) -> Value {
+    match wire {
         "openai-chat" => {
             json!({ "error": { "code": "context_length_exceeded", "message": "This model's maximum context \
             length is 7000 tokens. However, your messages resulted in 10000 tokens." } })
@@ -212,15 +227,16 @@ fn too_large(wire: &str) -> Reply {
         "anthropic" => json!({ "type": "error", "error": { "type": "invalid_request_error",
             "message": "prompt is too long: 10000 tokens > 7000 maximum" } }),
         _ => json!({ "error": "request (10000 tokens) exceeds the available context size (7000 tokens)" }),
-    };
-    Reply::body(400, &body.to_string())
+    }
 }
 
 /// A prompt that fits by our count and is too large for its provider, behind two rounds of tools: one compaction, and the
 /// turn goes on where it was. No tool runs twice.
 #[test]
 fn an_overflow_in_the_middle_of_a_tool_loop_is_compacted_once() {
+    let mut table = String::new();
     for wire in WIRES {
+        let words = too_large(wire).to_string();
         let (mut told, mut rounds) = (false, 0);
         let server = Server::start(move |_, asked| {
             if is_summary(asked) {
@@ -232,7 +248,7 @@ fn an_overflow_in_the_middle_of_a_tool_loop_is_compacted_once() {
                 2 => answer(wire, &prose("second answer", 80), &["c2", "c3"]),
                 _ if !told => {
                     told = true;
-                    too_large(wire)
+                    Reply::body(400, &words)
                 }
                 4 => answer(wire, "Now the rest.", &["c4"]),
                 _ => answer(wire, "The parser works.", &[]),
@@ -255,7 +271,22 @@ fn an_overflow_in_the_middle_of_a_tool_loop_is_compacted_once() {
             last.len() < asked[2].body.to_string().len(),
             "{wire}: it is smaller than what was too large"
         );
+        let each = ["c1", "c2", "c3", "c4"]
+            .map(|id| format!("{id} {}", editor.ran.iter().filter(|ran| *ran == id).count()))
+            .join(" ");
+        let error = &too_large(wire)["error"];
+        let said = error.as_str().or(error["message"].as_str()).expect("words").to_owned();
+        let compactions = accepted(&editor);
+        writeln!(table, "{wire} | {said} | {compactions} | {each} | {}", ended["status"]).expect("a line");
     }
+    println!("{table}");
+    expect![[r#"
+        openai-chat | This model's maximum context length is 7000 tokens. However, your messages resulted in 10000 tokens. | 1 | c1 1 c2 1 c3 1 c4 1 | "completed"
+        openai-responses | Your input exceeds the context window of this model. | 1 | c1 1 c2 1 c3 1 c4 1 | "completed"
+        anthropic | prompt is too long: 10000 tokens > 7000 maximum | 1 | c1 1 c2 1 c3 1 c4 1 | "completed"
+        ollama | request (10000 tokens) exceeds the available context size (7000 tokens) | 1 | c1 1 c2 1 c3 1 c4 1 | "completed"
+    "#]]
+    .assert_eq(&table);
 }
 
 /// The signature of a thinking block goes back byte for byte, in the same process and in the next one.

@@ -4,10 +4,13 @@
 use super::script::{
     Editor, Folder, Summaries, asks_for_summary, bytes, calls, prose, read_by, says, sections, tools,
 };
+use crate::facts::{self, models};
 use serde_json::{Value, json};
 
 /// A turn as an editor runs it: it keeps rounds and results itself, and runs each call once.
 pub struct Turn {
+    /// The model, as the user picked it.
+    pub model: Value,
     /// The request, as `prompt/render` takes it.
     pub input: Value,
     /// Its rounds, without the results of the newest.
@@ -23,15 +26,21 @@ pub struct Turn {
 impl Turn {
     /// A turn that begins.
     pub fn new(id: &str, content: &str) -> Self {
-        let input = json!({ "externalId": id, "content": content });
-        Self { input, rounds: vec![], results: vec![], ran: vec![], given: vec![] }
+        let [usual, _] = models(8000);
+        Self::of(&usual, id, content)
+    }
+
+    /// One of this model.
+    pub fn of(model: &Value, id: &str, content: &str) -> Self {
+        let (model, input) = (model.clone(), json!({ "externalId": id, "content": content }));
+        Self { model, input, rounds: vec![], results: vec![], ran: vec![], given: vec![] }
     }
 
     /// Parameters of the render that comes next: results stand apart, as when a render of them failed before.
     pub fn params(&self) -> Value {
         json!({
             "sessionId": "e", "workspaceFolder": "/code/parser", "tools": tools(), "sections": sections(),
-            "model": { "name": "m", "window": 8000 },
+            "model": self.model,
             "input": self.input, "rounds": self.rounds, "toolResults": self.results,
         })
     }
@@ -79,7 +88,12 @@ pub fn answers() -> Vec<Value> {
 
 /// Runs the long turn in the editor's loop; the turn and the metadata that its end answers.
 pub fn long_turn(editor: &mut Editor) -> (Turn, Value) {
-    let mut turn = Turn::new("request-1", "Make the parser work.");
+    let [usual, _] = models(8000);
+    long_turn_of(&usual, editor)
+}
+
+fn long_turn_of(model: &Value, editor: &mut Editor) -> (Turn, Value) {
+    let mut turn = Turn::of(model, "request-1", "Make the parser work.");
     for answer in answers() {
         let rendered = editor.call("prompt/render", turn.params());
         for call in &turn.ran {
@@ -116,9 +130,15 @@ pub fn next(editor: &mut Editor, params: Value) -> String {
 /// rows: V4 V7 V23 V24 V25 N6
 #[test]
 fn after_a_crash_the_next_render_is_byte_for_byte_the_same() {
-    let folder = Folder::new("editor-reference");
+    for model in &models(8000) {
+        a_crash_changes_no_byte(model);
+    }
+}
+
+fn a_crash_changes_no_byte(model: &Value) {
+    let folder = Folder::new(&format!("editor-reference-{}", facts::name(model)));
     let mut reference = Editor::start(&folder, Value::Null);
-    let (turn, metadata) = long_turn(&mut reference);
+    let (turn, metadata) = long_turn_of(model, &mut reference);
     assert_eq!(turn.ran, ["c1", "c2", "c3", "c4"], "each tool ran once");
     assert!(reference.ran.is_empty(), "the sidecar runs no tool of an editor's loop");
     assert_eq!(reference.asked_for("summary").len(), 1);
@@ -127,24 +147,29 @@ fn after_a_crash_the_next_render_is_byte_for_byte_the_same() {
     assert_eq!(turn.given, std::slice::from_ref(&metadata));
     assert_eq!(metadata["summary"]["toolCallRoundId"], "request-1-round-1");
     assert_eq!(metadata["summaries"], json!([metadata["summary"]]));
-    let messages = next(&mut reference, json!({}));
+    let messages = next(&mut reference, json!({ "model": model }));
     assert_eq!(messages.matches("<conversation-summary>").count(), 1);
 
-    let folder = Folder::new("editor-killed");
+    let folder = Folder::new(&format!("editor-killed-{}", facts::name(model)));
     let mut editor = Editor::start(&folder, Value::Null);
-    let (turn, metadata) = long_turn(&mut editor);
+    let (turn, metadata) = long_turn_of(model, &mut editor);
     editor.kill();
     let history = json!([turn.persisted(Some(&metadata))]);
-    let nowhere = |n: u32| Folder::new(&format!("editor-nowhere-{n}"));
+    let nowhere = |n: u32| Folder::new(&format!("editor-nowhere-{n}-{}", facts::name(model)));
     let cases = [
-        ("store", folder.copy("editor-store"), json!({})),
-        ("both", folder.copy("editor-both"), json!({ "history": history })),
-        ("found", folder.copy("editor-found"), json!({ "history": history, "sessionId": null })),
+        ("store", folder.copy(&format!("editor-store-{}", facts::name(model))), json!({})),
+        ("both", folder.copy(&format!("editor-both-{}", facts::name(model))), json!({ "history": history })),
+        (
+            "found",
+            folder.copy(&format!("editor-found-{}", facts::name(model))),
+            json!({ "history": history, "sessionId": null }),
+        ),
         ("history", nowhere(1), json!({ "history": history })),
         ("kept nowhere", nowhere(2), json!({ "history": history, "sessionId": null })),
-        ("opened", folder.copy("editor-opened"), json!({})),
+        ("opened", folder.copy(&format!("editor-opened-{}", facts::name(model))), json!({})),
     ];
-    for (what, folder, params) in cases {
+    for (what, folder, mut params) in cases {
+        params["model"] = model.clone();
         let mut editor = Editor::start(&folder, Value::Null);
         if what == "opened" {
             let opened = editor.open_with("e", "editor", None);
@@ -162,28 +187,34 @@ fn after_a_crash_the_next_render_is_byte_for_byte_the_same() {
 /// rows: V4 V24
 #[test]
 fn a_turn_goes_on_in_a_new_process_where_it_was() {
-    let folder = Folder::new("editor-middle");
+    for model in &models(8000) {
+        goes_on_in_a_new_process(model);
+    }
+}
+
+fn goes_on_in_a_new_process(model: &Value) {
+    let folder = Folder::new(&format!("editor-middle-{}", facts::name(model)));
     let mut editor = Editor::start(&folder, Value::Null);
-    let mut turn = Turn::new("request-1", "Make the parser work.");
+    let mut turn = Turn::of(model, "request-1", "Make the parser work.");
     for answer in answers().iter().take(2) {
         editor.call("prompt/render", turn.params());
         turn.goes_on(answer);
     }
     editor.client.request("prompt/render", turn.params());
     editor.until("a question for a summary", asks_for_summary);
-    let in_summary = folder.copy("editor-in-summary");
+    let in_summary = folder.copy(&format!("editor-in-summary-{}", facts::name(model)));
     editor.kill();
     let mut editor = Editor::start(&in_summary, Value::Null);
-    let made = editor.call("prompt/render", json!({ "sessionId": "e", "model": { "window": 8000 } }));
+    let made = editor.call("prompt/render", json!({ "sessionId": "e", "model": model }));
     assert_eq!((&made["mode"], editor.asked_for("summary").len()), (&json!("full"), 1));
     let messages = bytes(&made["messages"]);
     for call in ["c2", "c3"] {
         assert!(messages.contains(&json!(read_by(call)).to_string()), "{call}");
     }
     editor.kill();
-    let params = [turn.params(), json!({ "sessionId": "e", "model": { "window": 8000 } })];
+    let params = [turn.params(), json!({ "sessionId": "e", "model": model })];
     for (n, params) in params.into_iter().enumerate() {
-        let behind = in_summary.copy(&format!("editor-behind-{n}"));
+        let behind = in_summary.copy(&format!("editor-behind-{n}-{}", facts::name(model)));
         let mut editor = Editor::start(&behind, Value::Null);
         let rendered = editor.call("prompt/render", params);
         assert_eq!(bytes(&rendered["messages"]), messages);
@@ -200,9 +231,15 @@ fn a_turn_goes_on_in_a_new_process_where_it_was() {
 /// rows: V4
 #[test]
 fn a_render_that_is_refused_keeps_the_results_that_it_was_given() {
-    let folder = Folder::new("editor-refused");
+    for model in &models(8000) {
+        refused_and_kept(model);
+    }
+}
+
+fn refused_and_kept(model: &Value) {
+    let folder = Folder::new(&format!("editor-refused-{}", facts::name(model)));
     let mut editor = Editor::start(&folder, Value::Null);
-    let mut turn = Turn::new("request-1", "Make the parser work.");
+    let mut turn = Turn::of(model, "request-1", "Make the parser work.");
     for answer in answers().iter().take(2) {
         editor.call("prompt/render", turn.params());
         turn.goes_on(answer);
@@ -220,7 +257,7 @@ fn a_render_that_is_refused_keeps_the_results_that_it_was_given() {
     assert!(sections.iter().any(|section| section["name"] == "currentRounds"), "{data}");
     assert!(editor.asked.is_empty(), "nobody is asked for a summary that is not wanted");
     // Neither rounds nor results are given again.
-    let again = json!({ "sessionId": "e", "model": { "window": 8000 } });
+    let again = json!({ "sessionId": "e", "model": model });
     let rendered = editor.call("prompt/render", again);
     for call in ["c2", "c3"] {
         assert!(rendered["messages"].to_string().contains(&json!(read_by(call)).to_string()), "{call}");
@@ -234,10 +271,16 @@ fn a_render_that_is_refused_keeps_the_results_that_it_was_given() {
 /// rows: V4 V28
 #[test]
 fn where_no_summary_can_be_made_the_render_is_answered_without_breakpoints() {
-    let folder = Folder::new("editor-failing");
+    for model in &models(8000) {
+        no_summary_can_be_made(model);
+    }
+}
+
+fn no_summary_can_be_made(model: &Value) {
+    let folder = Folder::new(&format!("editor-failing-{}", facts::name(model)));
     let mut editor = Editor::start(&folder, Value::Null);
     editor.summaries = Summaries::Failing;
-    let mut turn = Turn::new("request-1", "Make the parser work.");
+    let mut turn = Turn::of(model, "request-1", "Make the parser work.");
     let mut last = Value::Null;
     for answer in answers().iter().take(2) {
         last = editor.call("prompt/render", turn.params());
@@ -257,11 +300,17 @@ fn where_no_summary_can_be_made_the_render_is_answered_without_breakpoints() {
 
 #[test]
 fn what_cannot_fit_is_an_error_that_says_what_is_too_large() {
-    let folder = Folder::new("editor-cannot-fit");
+    for model in &models(8000) {
+        cannot_fit(model);
+    }
+}
+
+fn cannot_fit(model: &Value) {
+    let folder = Folder::new(&format!("editor-cannot-fit-{}", facts::name(model)));
     let mut editor = Editor::start(&folder, Value::Null);
-    let mut params = Turn::new("request-1", "Make the parser work.").params();
+    let mut params = Turn::of(model, "request-1", "Make the parser work.").params();
     params["sections"] = json!([{ "name": "rules", "content": prose("rule", 200) }]);
-    params["model"] = json!({ "window": 2000 });
+    params["model"]["window"] = json!(2000);
     let error = editor.refused("prompt/render", params.clone());
     let data = &error["data"];
     assert_eq!(
@@ -280,7 +329,9 @@ fn what_cannot_fit_is_an_error_that_says_what_is_too_large() {
     assert_eq!(data["needed"].as_u64(), Some(sum));
     assert!(editor.asked.is_empty(), "nothing was sent");
     // Nothing was lost: a larger window has it all.
-    let rendered = editor.call("prompt/render", json!({ "sessionId": "e", "model": { "window": 32000 } }));
+    params = json!({ "sessionId": "e", "model": model });
+    params["model"]["window"] = json!(32_000);
+    let rendered = editor.call("prompt/render", params);
     assert!(rendered["messages"].to_string().contains("Make the parser work."));
 }
 
@@ -326,9 +377,15 @@ fn a_render_shows_variables_and_notebooks_as_they_were_at_its_first_time() {
 /// rows: V3
 #[test]
 fn a_summary_can_be_forced_before_it_is_needed() {
-    let folder = Folder::new("editor-force");
+    for model in &models(8000) {
+        is_forced(model);
+    }
+}
+
+fn is_forced(model: &Value) {
+    let folder = Folder::new(&format!("editor-force-{}", facts::name(model)));
     let mut editor = Editor::start(&folder, Value::Null);
-    let mut turn = Turn::new("request-1", "Make the parser work.");
+    let mut turn = Turn::of(model, "request-1", "Make the parser work.");
     for answer in answers().iter().take(1) {
         editor.call("prompt/render", turn.params());
         turn.goes_on(answer);

@@ -5,6 +5,7 @@
 use super::client::{Client, Wire};
 use super::editor_driven::Turn;
 use super::script::{Editor, Folder, Summaries, bytes, calls, prose, read_by, says, tools};
+use crate::facts::{self, models};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use threadhold::engine::compact::policy::DEFAULT;
@@ -16,8 +17,8 @@ use threadhold::replay::{Options, Render, Watch, replay};
 use threadhold::tokenizer::O200k;
 use threadhold::transcript_io::{Entry, Format, Import};
 
-fn settings(window: u32) -> Value {
-    json!({ "model": { "name": "m", "window": window } })
+fn settings(model: &Value) -> Value {
+    json!({ "model": model })
 }
 
 /// Rounds of one call each, in which a file is read.
@@ -35,8 +36,14 @@ fn rounds(name: &str, count: usize) -> impl Iterator<Item = Value> {
 /// rows: C10
 #[test]
 fn two_sessions_never_see_each_others_words_or_summaries() {
-    let folder = Folder::new("failures-two");
-    let mut editor = Editor::start(&folder, settings(6000));
+    for model in &models(6000) {
+        keep_to_themselves(model);
+    }
+}
+
+fn keep_to_themselves(model: &Value) {
+    let folder = Folder::new(&format!("failures-two-{}", facts::name(model)));
+    let mut editor = Editor::start(&folder, settings(model));
     for session in ["alpha", "beta"] {
         editor.open(session, None);
     }
@@ -175,10 +182,15 @@ fn a_replay_and_the_server_make_the_same_prompts_and_plans() {
 #[test]
 fn a_long_turn_in_a_window_of_4_000_or_8_000_comes_to_its_end() {
     for (window, least) in [(4000, 5), (8000, 2)] {
-        for summaries in [Summaries::Good, Summaries::Failing, Summaries::TooLong] {
-            let name = format!("{window}, {summaries:?}");
-            let folder = Folder::new(&format!("failures-small-{window}-{summaries:?}"));
-            let mut editor = Editor::start(&folder, settings(window));
+        let cases = models(window).into_iter().flat_map(|model| {
+            let each = [Summaries::Good, Summaries::Failing, Summaries::TooLong];
+            each.map(|summaries| (model.clone(), summaries))
+        });
+        for (model, summaries) in cases {
+            let name = format!("{}, {window}, {summaries:?}", facts::name(&model));
+            let folder =
+                Folder::new(&format!("failures-small-{}-{window}-{summaries:?}", facts::name(&model)));
+            let mut editor = Editor::start(&folder, settings(&model));
             editor.summaries = summaries;
             editor.open("s", None);
             editor.answers.extend(rounds("parser", 30));
@@ -190,6 +202,7 @@ fn a_long_turn_in_a_window_of_4_000_or_8_000_comes_to_its_end() {
             assert!(made("accepted") >= least, "{name}: {} compactions", made("accepted"));
             assert_eq!(made("cannotFit"), 0, "{name}");
             assert_eq!(editor.ran.len(), 30, "{name}: each tool ran once");
+            editor.use_is_told(&model);
             for asked in editor.asked_for("turn") {
                 let words = bytes(&asked["messages"]);
                 assert_eq!(words.matches("Make the parser work.").count(), 1, "{name}");
@@ -212,8 +225,14 @@ fn many_tools() -> Value {
 /// rows: V2
 #[test]
 fn tools_that_are_larger_than_the_window_are_named_with_their_size() {
-    let folder = Folder::new("failures-tools");
-    let mut editor = Editor::start(&folder, settings(4000));
+    for model in &models(4000) {
+        names_their_size(model);
+    }
+}
+
+fn names_their_size(model: &Value) {
+    let folder = Folder::new(&format!("failures-tools-{}", facts::name(model)));
+    let mut editor = Editor::start(&folder, settings(model));
     editor.call(
         "session/open",
         json!({ "workspaceFolder": "/code/parser", "sessionId": "s", "driver": "sidecar", "tools": many_tools() }),
@@ -235,10 +254,10 @@ fn tools_that_are_larger_than_the_window_are_named_with_their_size() {
     assert_eq!(ended["status"], "failed", "{ended}");
     is_named(&ended["error"]["data"]);
     assert!(editor.asked.is_empty(), "nothing was sent");
-    let mut params = Turn::new("request-1", "Make the parser work.").params();
-    (params["tools"], params["model"]) = (many_tools(), json!({ "name": "m", "window": 4000 }));
+    let mut params = Turn::of(model, "request-1", "Make the parser work.").params();
+    params["tools"] = many_tools();
     is_named(&editor.refused("prompt/render", params.clone())["data"]);
-    params["model"] = json!({ "name": "m", "window": 32_000 });
+    params["model"]["window"] = json!(32_000);
     let rendered = editor.call("prompt/render", params);
     assert!(bytes(&rendered["messages"]).contains("Make the parser work."));
 }

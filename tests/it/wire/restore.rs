@@ -4,10 +4,16 @@
 use super::script::{
     Editor, Folder, NARRATIVE, asks_for_summary, bytes, calls, is_request, prose, read_by, says,
 };
+use crate::facts::{self, models};
 use serde_json::{Value, json};
 
 fn settings() -> Value {
-    json!({ "model": { "name": "m", "window": 8000 }, "policy": "rounds" })
+    let [usual, _] = models(8000);
+    settings_of(&usual)
+}
+
+fn settings_of(model: &Value) -> Value {
+    json!({ "model": model, "policy": "rounds" })
 }
 
 /// Two rounds, the second of which is over the limit; two more behind the summary; an answer.
@@ -48,8 +54,13 @@ struct Gone {
 }
 
 fn gone(name: &str) -> Gone {
-    let folder = Folder::new(name);
-    let mut editor = Editor::start(&folder, settings());
+    let [usual, _] = models(8000);
+    gone_of(&usual, name)
+}
+
+fn gone_of(model: &Value, name: &str) -> Gone {
+    let folder = Folder::new(&format!("{name}-{}", facts::name(model)));
+    let mut editor = Editor::start(&folder, settings_of(model));
     editor.open("s", None);
     let ended = first_turn(&mut editor);
     let snapshot = editor.call("session/subscribe", json!({ "sessionId": "s" }))["snapshot"].take();
@@ -60,8 +71,13 @@ fn gone(name: &str) -> Gone {
 
 /// What the second turn is in a process that is not killed.
 fn reference(name: &str) -> (String, Value) {
-    let folder = Folder::new(&format!("{name}-reference"));
-    let mut editor = Editor::start(&folder, settings());
+    let [usual, _] = models(8000);
+    reference_of(&usual, name)
+}
+
+fn reference_of(model: &Value, name: &str) -> (String, Value) {
+    let folder = Folder::new(&format!("{name}-reference-{}", facts::name(model)));
+    let mut editor = Editor::start(&folder, settings_of(model));
     editor.open("s", None);
     first_turn(&mut editor);
     assert_eq!(editor.asked_for("summary").len(), 1);
@@ -75,18 +91,29 @@ fn reference(name: &str) -> (String, Value) {
 /// rows: V24 V25 N6 M1 C14
 #[test]
 fn after_a_crash_the_next_prompt_is_byte_for_byte_the_same() {
-    let (messages, tools) = reference("restore");
+    for model in &models(8000) {
+        a_crash_changes_no_byte(model);
+    }
+}
+
+fn a_crash_changes_no_byte(model: &Value) {
+    let (messages, tools) = reference_of(model, "restore");
     assert!(messages.contains("<conversation-summary>") && messages.contains("A table, for it is short."));
-    let gone = gone("restore");
-    let nowhere = Folder::new("restore-nowhere");
+    let gone = gone_of(model, "restore");
+    let nowhere = Folder::new(&format!("restore-nowhere-{}", facts::name(model)));
     let cases = [
-        ("store", gone.folder.copy("restore-store"), None, "store"),
-        ("both", gone.folder.copy("restore-both"), Some(gone.history.clone()), "both"),
+        ("store", gone.folder.copy(&format!("restore-store-{}", facts::name(model))), None, "store"),
+        (
+            "both",
+            gone.folder.copy(&format!("restore-both-{}", facts::name(model))),
+            Some(gone.history.clone()),
+            "both",
+        ),
         ("history", nowhere, Some(gone.history.clone()), "history"),
     ];
     for (what, folder, history, source) in cases {
         let with_metadata = history.is_some();
-        let mut editor = Editor::start(&folder, settings());
+        let mut editor = Editor::start(&folder, settings_of(model));
         let opened = editor.open("s", history);
         let (restore, snapshot) = (&opened["restore"], &opened["snapshot"]);
         assert_eq!(restore["source"], source, "{what}: {restore}");
@@ -147,8 +174,14 @@ fn the_editors_copy_alone_gives_the_same_bytes_under_another_id() {
 /// rows: V26 V37 V9 V23
 #[test]
 fn a_summary_is_told_before_the_answer_goes_on_and_the_turn_goes_on_with_it() {
-    let folder = Folder::new("restore-events");
-    let mut editor = Editor::start(&folder, settings());
+    for model in &models(8000) {
+        is_told_and_gone_on_with(model);
+    }
+}
+
+fn is_told_and_gone_on_with(model: &Value) {
+    let folder = Folder::new(&format!("restore-events-{}", facts::name(model)));
+    let mut editor = Editor::start(&folder, settings_of(model));
     editor.open("s", None);
     let ended = first_turn(&mut editor);
     let told: Vec<String> = editor
@@ -179,7 +212,7 @@ fn a_summary_is_told_before_the_answer_goes_on_and_the_turn_goes_on_with_it() {
     let accepted = accepted.expect("it was accepted");
     assert_eq!(accepted["metadata"], ended["metadata"]);
     assert_eq!(accepted["compaction"]["mode"], "full");
-    assert_eq!(accepted["compaction"]["model"], "m");
+    assert_eq!(accepted["compaction"]["model"], model["name"]);
     let snapshot = editor.call("session/subscribe", json!({ "sessionId": "s" }))["snapshot"].take();
     let anchor = &accepted["compaction"]["anchorRoundId"];
     let rounds = snapshot["turns"][0]["rounds"].as_array().expect("rounds");
@@ -196,8 +229,14 @@ fn a_summary_is_told_before_the_answer_goes_on_and_the_turn_goes_on_with_it() {
 /// rows: N5
 #[test]
 fn a_summary_stands_in_the_prompt_of_every_later_turn() {
-    let folder = Folder::new("restore-turns");
-    let mut editor = Editor::start(&folder, settings());
+    for model in &models(8000) {
+        stands_in_every_later_turn(model);
+    }
+}
+
+fn stands_in_every_later_turn(model: &Value) {
+    let folder = Folder::new(&format!("restore-turns-{}", facts::name(model)));
+    let mut editor = Editor::start(&folder, settings_of(model));
     editor.open("s", None);
     first_turn(&mut editor);
     let block =
@@ -249,9 +288,15 @@ const BOUNDARIES: &[Boundary] = &[
 /// rows: R25 M10 C17 M1
 #[test]
 fn p8_what_was_told_survives_a_kill_at_each_boundary() {
+    for model in &models(8000) {
+        survives_a_kill(model);
+    }
+}
+
+fn survives_a_kill(model: &Value) {
     for (n, (what, reach)) in BOUNDARIES.iter().enumerate() {
-        let folder = Folder::new(&format!("restore-boundary-{n}"));
-        let mut editor = Editor::start(&folder, settings());
+        let folder = Folder::new(&format!("restore-boundary-{n}-{}", facts::name(model)));
+        let mut editor = Editor::start(&folder, settings_of(model));
         editor.open("s", None);
         editor.answers.extend(long_answers());
         let content = "Make the parser work.";
@@ -265,7 +310,7 @@ fn p8_what_was_told_survives_a_kill_at_each_boundary() {
             editor.events("compactionUpdated").into_iter().find(|event| event["phase"] == "accepted");
         drop(editor);
 
-        let mut editor = Editor::start(&folder, settings());
+        let mut editor = Editor::start(&folder, settings_of(model));
         let opened = editor.open("s", None);
         let snapshot = &opened["snapshot"];
         let stored = snapshot["messages"].as_array().expect("messages");

@@ -2,6 +2,7 @@
 //! was asked of either is kept in order. What should come of it stands in the tests.
 
 use super::client::{Client, Start, Wire};
+use crate::facts::{self, knows_its_roles, suits_lm};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -148,13 +149,12 @@ impl Editor {
 
     /// The same over a server that was started already.
     pub fn over(mut client: Client, folder: &Folder, settings: Value) -> Self {
-        let counts = settings["model"]["countTokens"] == true;
         client.initialize(json!({
             "capabilities": {},
             "initializationOptions": { "threadhold": {
                 "protocolVersion": 1,
                 "storage": { "path": folder.path() },
-                "capabilities": { "modelComplete": true, "toolInvoke": true, "countTokens": counts },
+                "capabilities": { "modelComplete": true, "toolInvoke": true, "countTokens": true },
                 "settings": settings,
             } },
         }));
@@ -180,9 +180,15 @@ impl Editor {
 
     /// Sends a request and answers what the server asks meanwhile; the result.
     pub fn call(&mut self, method: &str, params: Value) -> Value {
+        let is_of_lm = facts::is_lm(&params["model"]);
         let mut response = self.response(method, params);
         assert!(response.get("error").is_none(), "{method}: {response}");
-        response["result"].take()
+        let result = response["result"].take();
+        if is_of_lm && result.get("messages").is_some() {
+            let messages = result["messages"].clone();
+            knows_its_roles(&serde_json::from_value::<Vec<_>>(messages).expect("messages"));
+        }
+        result
     }
 
     /// The same for a request that is refused; the error.
@@ -221,7 +227,8 @@ impl Editor {
     pub fn until(&mut self, what: &str, mut is_it: impl FnMut(&Value) -> bool) -> Value {
         loop {
             let frame = self.client.wait(what, |frame| {
-                is_it(frame) || is_request(frame, "model/complete") || is_request(frame, "tool/invoke")
+                let asks = ["model/complete", "model/countTokens", "tool/invoke"];
+                is_it(frame) || asks.iter().any(|method| is_request(frame, method))
             });
             if is_it(&frame) {
                 return frame;
@@ -237,6 +244,15 @@ impl Editor {
             let call = params["toolCallId"].as_str().expect("a call has an id").to_owned();
             self.client.respond(id, json!({ "content": read_by(&call) }));
             return self.ran.push(call);
+        }
+        if frame["method"] == "model/countTokens" {
+            let texts = params["texts"].as_array().expect("texts").iter();
+            let tokens: Vec<usize> =
+                texts.map(|text| text.as_str().map_or(0, |text| text.len() / 4)).collect();
+            return self.client.respond(id, json!({ "tokens": tokens }));
+        }
+        if params["model"] == facts::LM {
+            suits_lm(&serde_json::from_value(params.clone()).expect("it can be read"));
         }
         self.asked.push(params.clone());
         if params["purpose"] == "summary" {
@@ -272,7 +288,21 @@ impl Editor {
             let ops = json!([{ "op": "setToolCalls", "toolCalls": calls }]);
             self.client.notify("model/delta", json!({ "requestId": request, "ops": ops }));
         }
-        self.client.respond(&frame["id"], json!({ "usage": { "inputTokens": 10, "outputTokens": 5 } }));
+        let usage = json!({ "inputTokens": 10, "outputTokens": 5 });
+        let is_said = frame["params"]["model"] != facts::LM;
+        self.client.respond(&frame["id"], if is_said { json!({ "usage": usage }) } else { json!({}) });
+    }
+
+    /// Holds what this model says of its use: a provider's word, or one count for each request.
+    pub fn use_is_told(&self, model: &Value) {
+        let told: Vec<Value> =
+            self.client.frames().into_iter().filter(|frame| frame["method"] == "model/usage").collect();
+        let source = if facts::is_lm(model) { "countTokens" } else { "provider" };
+        assert!(told.iter().all(|told| told["params"]["source"] == source), "{told:?}");
+        if facts::is_lm(model) {
+            let asked = self.asked.iter().filter(|asked| asked["model"] == facts::LM).count();
+            assert_eq!(told.len(), asked, "each request was counted");
+        }
     }
 
     /// What was asked of the model for this purpose.

@@ -2,11 +2,12 @@
 
 use super::restore::long_answers;
 use super::script::{Editor, Folder, Summaries, asks_for_summary, bytes, read_by};
+use crate::facts::{self, is_lm, models};
 use serde_json::{Value, json};
 
-/// The settings of the script, with these.
-fn settings(more: &Value) -> Value {
-    let mut settings = json!({ "model": { "name": "m", "window": 8000 }, "policy": "rounds" });
+/// The settings of the script for this model, with these.
+fn settings(model: &Value, more: &Value) -> Value {
+    let mut settings = json!({ "model": model, "policy": "rounds" });
     for (name, value) in more.as_object().expect("an object") {
         settings[name] = value.clone();
     }
@@ -14,13 +15,14 @@ fn settings(more: &Value) -> Value {
 }
 
 /// Runs the long turn of the script under these settings; the event that ends it.
-fn run(name: &str, more: &Value, summaries: Summaries) -> (Folder, Editor, Value) {
-    let folder = Folder::new(&format!("summaries-{name}"));
-    let mut editor = Editor::logged(&folder, settings(more));
+fn run(model: &Value, name: &str, more: &Value, summaries: Summaries) -> (Folder, Editor, Value) {
+    let folder = Folder::new(&format!("summaries-{name}-{}", facts::name(model)));
+    let mut editor = Editor::logged(&folder, settings(model, more));
     editor.summaries = summaries;
     editor.open("s", None);
     editor.answers.extend(long_answers());
     let ended = editor.turn(json!({ "sessionId": "s", "content": "Make the parser work." }));
+    editor.use_is_told(model);
     (folder, editor, ended)
 }
 
@@ -39,7 +41,13 @@ fn marks(messages: &Value) -> usize {
 /// rows: V17 V20
 #[test]
 fn the_kind_of_summary_and_its_breakpoints_follow_the_settings() {
-    let (_folder, editor, ended) = run("simple", &json!({ "summaryMode": "simple" }), Summaries::Good);
+    for model in &models(8000) {
+        follows_the_settings(model);
+    }
+}
+
+fn follows_the_settings(model: &Value) {
+    let (_folder, editor, ended) = run(model, "simple", &json!({ "summaryMode": "simple" }), Summaries::Good);
     assert_eq!(ended["status"], "completed");
     for asked in editor.asked_for("summary") {
         assert_eq!(asked["tools"], json!([]), "no full request");
@@ -49,12 +57,13 @@ fn the_kind_of_summary_and_its_breakpoints_follow_the_settings() {
 
     for (breakpoints, are_kept) in [("keep", true), ("strip", false)] {
         let more = json!({ "summaryMode": "full", "summaryBreakpoints": breakpoints });
-        let (_folder, editor, _) = run(breakpoints, &more, Summaries::Good);
+        let (_folder, editor, _) = run(model, breakpoints, &more, Summaries::Good);
         let [summary] = editor.asked_for("summary")[..] else { panic!("one summary") };
         assert_eq!(marks(&summary["messages"]) > 0, are_kept, "{breakpoints}");
+        let choice = if is_lm(model) { "auto" } else { "none" };
         assert_eq!(
             (&summary["toolChoice"], &summary["options"]["temperature"]),
-            (&json!("none"), &json!(0.0))
+            (&json!(choice), &json!(0.0))
         );
         assert_eq!(summary["options"]["maxOutputTokens"], 1000);
         // It extends what was sent before by the first round and one instruction.
@@ -67,12 +76,13 @@ fn the_kind_of_summary_and_its_breakpoints_follow_the_settings() {
         let count = sent.as_array().map(Vec::len).expect("messages");
         assert_eq!(plain(&summary["messages"], count), plain(sent, count), "{breakpoints}");
         assert_eq!(summary["messages"].as_array().map(Vec::len), Some(count + 1));
-        assert_eq!(summary["tools"], editor.asked[1]["tools"]);
+        let tools = if is_lm(model) { &json!([]) } else { &editor.asked[1]["tools"] };
+        assert_eq!(&summary["tools"], tools);
         assert!(marks(sent) > 0);
     }
 
     // Full alone, and it fails: no simple one is asked for.
-    let (_folder, editor, ended) = run("full", &json!({ "summaryMode": "full" }), Summaries::Failing);
+    let (_folder, editor, ended) = run(model, "full", &json!({ "summaryMode": "full" }), Summaries::Failing);
     assert_eq!((&ended["status"], editor.asked_for("summary").len()), (&json!("completed"), 1));
 }
 
@@ -81,11 +91,17 @@ fn the_kind_of_summary_and_its_breakpoints_follow_the_settings() {
 /// rows: V27 V28
 #[test]
 fn where_the_summarizer_fails_the_user_gets_an_answer_and_it_is_told_why() {
+    for model in &models(8000) {
+        fails_and_is_told_why(model);
+    }
+}
+
+fn fails_and_is_told_why(model: &Value) {
     for (name, summaries, why) in [
         ("failing", Summaries::Failing, "the model is out of order"),
         ("too-long", Summaries::TooLong, "Summary too large"),
     ] {
-        let (_folder, mut editor, ended) = run(name, &json!({}), summaries);
+        let (_folder, mut editor, ended) = run(model, name, &json!({}), summaries);
         assert_eq!(ended["status"], "completed", "{name}");
         let mut told = phases(&editor);
         // One that is too long is asked for once more.
@@ -123,7 +139,7 @@ fn where_the_summarizer_fails_the_user_gets_an_answer_and_it_is_told_why() {
         }
         editor.client.wait_log("trigger=BudgetExceeded");
     }
-    let (_folder, mut editor, _) = run("good", &json!({}), Summaries::Good);
+    let (_folder, mut editor, _) = run(model, "good", &json!({}), Summaries::Good);
     assert_eq!(phases(&editor), ["started -", "summarizing full", "accepted full"]);
     editor.client.wait_log("phase=Accepted");
     assert!(!editor.client.log().contains("A table, for it is short."), "the log holds no content");
@@ -132,8 +148,14 @@ fn where_the_summarizer_fails_the_user_gets_an_answer_and_it_is_told_why() {
 /// rows: V28
 #[test]
 fn a_summary_that_never_comes_holds_nothing_up_and_one_that_comes_late_changes_nothing() {
-    let folder = Folder::new("summaries-late");
-    let mut editor = Editor::logged(&folder, settings(&json!({ "modelDeadlineMs": 300 })));
+    for model in &models(8000) {
+        comes_late_or_never(model);
+    }
+}
+
+fn comes_late_or_never(model: &Value) {
+    let folder = Folder::new(&format!("summaries-late-{}", facts::name(model)));
+    let mut editor = Editor::logged(&folder, settings(model, &json!({ "modelDeadlineMs": 300 })));
     editor.open("s", None);
     editor.answers.extend(long_answers());
     editor.call("turn/start", json!({ "sessionId": "s", "content": "Make the parser work." }));
@@ -158,8 +180,10 @@ fn a_summary_that_never_comes_holds_nothing_up_and_one_that_comes_late_changes_n
 /// rows: V5
 #[test]
 fn with_summaries_off_nobody_is_asked_and_the_overflow_is_told() {
-    let (_folder, editor, ended) = run("off", &json!({ "summarize": "off" }), Summaries::Good);
-    assert_eq!((&ended["status"], &ended["state"]), (&json!("failed"), &json!("error")));
-    assert_eq!(ended["error"]["data"]["kind"], "BudgetExceeded", "{ended}");
-    assert!(editor.asked_for("summary").is_empty() && phases(&editor).is_empty());
+    for model in &models(8000) {
+        let (_folder, editor, ended) = run(model, "off", &json!({ "summarize": "off" }), Summaries::Good);
+        assert_eq!((&ended["status"], &ended["state"]), (&json!("failed"), &json!("error")));
+        assert_eq!(ended["error"]["data"]["kind"], "BudgetExceeded", "{ended}");
+        assert!(editor.asked_for("summary").is_empty() && phases(&editor).is_empty());
+    }
 }

@@ -1,0 +1,87 @@
+//! The two kinds of models that the ladder is tested with: the usual one, and one as VS Code's `vscode.lm` gives it. What
+//! each can be asked is held here for every request, wherever it was caught; what comes of it stands in the tests.
+
+use serde_json::{Value, json};
+use threadhold::engine::prompt::item::Role;
+use threadhold::engine::prompt::request::Request;
+use threadhold::engine::session::settings::ModelFacts;
+use threadhold::protocol::convert;
+use threadhold::protocol::message::Part;
+use threadhold::protocol::model::{ModelCompleteParams, ModelPurpose, ToolChoice};
+use threadhold::protocol::prompt::{PromptMessage, PromptRole};
+
+/// The name of the model that knows a user and itself alone, cannot be told to use no tools, and does not say what it used.
+pub const LM: &str = "lm";
+
+/// What a client says of both models, in this window.
+pub fn models(window: u32) -> [Value; 2] {
+    [
+        json!({ "name": "m", "window": window }),
+        json!({ "name": LM, "window": window, "roles": ["user", "assistant"], "toolChoiceNone": false,
+                "usage": false, "countTokens": true }),
+    ]
+}
+
+/// Its name.
+pub fn name(model: &Value) -> &str {
+    model["name"].as_str().expect("a name")
+}
+
+/// Whether it is the one of `vscode.lm`.
+pub fn is_lm(model: &Value) -> bool {
+    model["name"] == LM
+}
+
+/// Holds what the engine asks, as either model is asked it.
+pub fn can_be_asked(request: &Request, purpose: ModelPurpose) {
+    let asked = |request: &Request, model: &ModelFacts| {
+        let params = convert::complete_params(request, purpose, model.name.as_deref());
+        ModelCompleteParams { messages: convert::fit(params.messages, model), ..params }
+    };
+    let usual = asked(request, &ModelFacts::default());
+    pairs_stand(&usual.messages);
+    assert_eq!(usual.tools.len(), request.tools.len(), "a cached prefix depends on them");
+    let lm =
+        ModelFacts { tool_choice_none: false, system_role: false, tool_role: false, ..ModelFacts::default() };
+    let lm = asked(&request.clone().without_forbidden_tools(), &lm);
+    suits_lm(&lm);
+    if request.items.first().is_some_and(|item| item.role == Role::System) {
+        assert_eq!(lm.messages[0].parts, usual.messages[0].parts, "the system text is the user's first");
+    }
+}
+
+/// Holds what a model of `vscode.lm` is asked.
+pub fn suits_lm(params: &ModelCompleteParams) {
+    knows_its_roles(&params.messages);
+    assert_eq!(params.tool_choice, ToolChoice::Auto, "it cannot be told to use none");
+    if params.purpose == ModelPurpose::Summary {
+        assert_eq!(params.tools, [], "it is told of none that it may not use");
+    }
+}
+
+/// Holds the messages that such a model is shown.
+pub fn knows_its_roles(messages: &[PromptMessage]) {
+    let mut roles = messages.iter().map(|message| message.role);
+    assert_eq!(roles.next(), Some(PromptRole::User), "a user is first");
+    assert!(roles.all(|role| matches!(role, PromptRole::User | PromptRole::Assistant)), "{messages:?}");
+    pairs_stand(messages);
+}
+
+/// Every call has its result before the model speaks again, and no result is without its call.
+fn pairs_stand(messages: &[PromptMessage]) {
+    let mut open: Vec<&str> = Vec::new();
+    for message in messages {
+        assert!(message.role != PromptRole::Assistant || open.is_empty(), "no result of {open:?}");
+        for part in &message.parts {
+            match part {
+                Part::ToolCall { id, .. } => open.push(id),
+                Part::ToolResult { tool_call_id, .. } => {
+                    let at = open.iter().position(|call| call == tool_call_id);
+                    open.remove(at.unwrap_or_else(|| panic!("{tool_call_id} was never called")));
+                }
+                _ => {}
+            }
+        }
+    }
+    assert!(open.is_empty(), "no result of {open:?}");
+}
