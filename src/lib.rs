@@ -12,7 +12,8 @@
 //! | [`store`] | sessions on disk, one writer each; [`store::worker`] owns the thread | decide what is written, or show a prompt |
 //! | [`tool`] | the sidecar's own tools: what a model is told of them, what a call answers | read, write or ask |
 //! | [`protocol`] | what goes over the wire: types, methods, errors; [`protocol::schema`] writes its documents; [`protocol::convert`] turns it into the engine's values and back | act on a message |
-//! | [`transcript_io`] | foreign transcripts in, our own format in and out, one file per format | read a file |
+//! | [`transcript_io`] | foreign transcripts in, our own formats in and out, one file per format | read a file |
+//! | [`trajectory`] | sessions as files of a workspace: where one lies, whose it is, when it is written | know what a session says |
 //! | [`replay`] | a transcript through the engine; reports, dumps, [`replay::measure`] | read or write a file |
 //! | [`server`] | the sidecar: framing, routing, the one loop that owns the sessions, the process's end | decide anything about a prompt |
 //! | [`commands`] | the command line: files, printing, exit codes | decide anything about a prompt |
@@ -54,4 +55,5 @@ pub mod server;
 pub mod store;
 pub mod tokenizer;
 pub mod tool;
+pub mod trajectory;
 pub mod transcript_io;

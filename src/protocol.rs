@@ -25,6 +25,7 @@ pub mod settings;
 pub mod stages;
 pub mod task;
 pub mod tool;
+pub mod transfer;
 pub mod turn;
 mod unknown;
 

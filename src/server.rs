@@ -40,6 +40,8 @@ mod shared;
 mod stdio;
 mod stores;
 mod tasks;
+mod trajectories;
+mod transfer;
 pub mod transport;
 mod watch;
 mod wire_event;

@@ -9,14 +9,17 @@ mod claude_code;
 mod detect;
 mod json;
 mod jsonl;
+mod markdown;
 mod parts;
 mod pi;
 mod store;
 mod swe_agent;
+pub mod trajectory;
 mod vscode_chat;
 
 pub use detect::detect;
 pub use jsonl::export_jsonl;
+pub use markdown::export_markdown;
 
 use crate::engine::message::{Body, NewMessage, SYSTEM_IN_HISTORY};
 use crate::engine::prompt::item::Tool;
@@ -38,17 +41,20 @@ pub enum Format {
     SweAgent,
     /// Our own format: one entry per line.
     Jsonl,
+    /// A trajectory: one object with its messages (source: 001).
+    Trajectory,
 }
 
 impl Format {
     /// Every format, in the order in which they are listed to people.
-    pub const ALL: [Format; 6] = [
+    pub const ALL: [Format; 7] = [
         Format::ClaudeCode,
         Format::Pi,
         Format::VscodeChat,
         Format::Chatreplay,
         Format::SweAgent,
         Format::Jsonl,
+        Format::Trajectory,
     ];
 
     /// Its name on the command line.
@@ -60,6 +66,7 @@ impl Format {
             Format::Chatreplay => "chatreplay",
             Format::SweAgent => "swe-agent",
             Format::Jsonl => "jsonl",
+            Format::Trajectory => "trajectory",
         }
     }
 
@@ -225,6 +232,7 @@ pub fn import(bytes: &[u8], format: Option<Format>) -> Result<Import, ImportErro
         Format::Chatreplay => chatreplay::read(bytes)?,
         Format::SweAgent => swe_agent::read(bytes)?,
         Format::Jsonl => return jsonl::read(bytes),
+        Format::Trajectory => return trajectory::import(bytes),
     };
     read.or_nothing()
 }

@@ -6,6 +6,7 @@ pub mod attachment;
 pub mod call;
 pub mod cut;
 mod said;
+pub mod source;
 
 use super::id::{MessageId, Ordinal, TurnId};
 use super::text::sha256_hex;

@@ -29,6 +29,7 @@
 //! | `attach` | what is so now, captured with the request that it first appears in |
 //! | `render` | the editor's loop: a history comes in, a prompt goes out (source: 003) |
 //! | `reconcile` | an editor's history against ours |
+//! | `outside` | a conversation from elsewhere, whole or as a changed copy (source: 001) |
 //! | `found` | where it stands when it is opened again |
 //! | `recall` | what was said, byte for byte |
 //! | `ledger` | what the tools did where the prompt does not show it |
@@ -52,6 +53,7 @@ pub mod input;
 mod instructions;
 pub mod ledger;
 pub mod memories;
+mod outside;
 mod overflow;
 pub mod pins;
 mod prefix;

@@ -186,39 +186,6 @@ pub struct SessionResetResult {
     pub removed: Vec<QueueItem>,
 }
 
-/// Parameters of `session/import`: a session of another program goes on here.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct SessionImportParams {
-    /// The folder that the new session belongs to.
-    pub workspace_folder: String,
-    /// Its id; one is made where it is missing. The session must have no messages.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session_id: Option<String>,
-    /// Its title; the source's where it is missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// The format, as `threadhold import --help` names them; found out where it is missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub format: Option<String>,
-    /// The conversation, as its program wrote it.
-    pub data: String,
-}
-
-/// Result of `session/import`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct SessionImportResult {
-    /// The session; `session/open` opens it.
-    pub session_id: String,
-    /// The format that it was read as.
-    pub format: String,
-    /// Messages that were taken in.
-    pub messages: u32,
-    /// What could not be read: where, and why.
-    pub skipped: Vec<String>,
-}
-
 /// Parameters of `draft/set`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -9,6 +9,7 @@ use super::scope::Scope;
 use super::session::{QueueItem, SessionSummary, Snapshot, State};
 use super::settings::Settings;
 use super::tool::PauseReason;
+use super::transfer::TrajectorySummary;
 use super::turn::TurnStatus;
 use super::unknown::unknown;
 use schemars::JsonSchema;
@@ -344,4 +345,10 @@ pub struct SessionsChangedParams {
     pub updated: Vec<SessionSummary>,
     /// Sessions that are gone, by id.
     pub deleted: Vec<String>,
+    /// Trajectories that others wrote or changed. No session needs to be there for one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trajectories: Vec<TrajectorySummary>,
+    /// Trajectories that are gone, by their `chatId`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trajectories_gone: Vec<String>,
 }

@@ -10,8 +10,7 @@ use super::context::{
 use super::edit::{
     DraftClearParams, DraftResult, DraftSetParams, EditResult, MessageRemoveParams, MessageTruncateParams,
     MessageUpdateParams, QueueRemoveParams, QueueRemoveResult, SessionForkParams, SessionForkResult,
-    SessionImportParams, SessionImportResult, SessionResetParams, SessionResetResult, TurnRegenerateParams,
-    TurnRetryParams,
+    SessionResetParams, SessionResetResult, TurnRegenerateParams, TurnRetryParams,
 };
 use super::error::ProtocolError;
 use super::event::{SessionEvent, SessionsChangedParams};
@@ -39,6 +38,10 @@ use super::task::{TaskListParams, TaskListResult, TaskStartParams, TaskStartResu
 use super::tool::{
     RequestPermissionParams, RequestPermissionResult, ToolDecideParams, ToolDecideResult, ToolInvokeParams,
     ToolInvokeResult, ToolResultParams, ToolResultResult,
+};
+use super::transfer::{
+    SessionExportParams, SessionExportResult, SessionImportParams, SessionImportResult, TrajectoryListParams,
+    TrajectoryListResult,
 };
 use super::turn::{
     RoundAppendParams, RoundAppendResult, TurnCancelParams, TurnCancelResult, TurnEndParams, TurnEndResult,
@@ -251,8 +254,14 @@ methods! {
         "Begins a new chat under the same id.",
         SessionResetParams => SessionResetResult;
     SessionImport = "session/import", ToSidecar, Extras,
-        "Makes a session of a conversation that another program wrote.",
+        "Makes a session of a conversation that another program wrote, or of a trajectory.",
         SessionImportParams => SessionImportResult;
+    SessionExport = "session/export", ToSidecar, Extras,
+        "Writes a session as a file's content.",
+        SessionExportParams => SessionExportResult;
+    TrajectoryList = "trajectory/list", ToSidecar, Extras,
+        "Lists the trajectories of a folder, a page at a time.",
+        TrajectoryListParams => TrajectoryListResult;
     DraftSet = "draft/set", ToSidecar, Extras,
         "Keeps what the user typed and did not send.",
         DraftSetParams => DraftResult;

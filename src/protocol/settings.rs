@@ -117,6 +117,16 @@ pub enum Titles {
     Model,
 }
 
+/// Where a session is also written as a file that people and other programs may read and change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Trajectory {
+    /// Nowhere.
+    Off,
+    /// Into `.threadhold/trajectories/{sessionId}.json` of its workspace.
+    Workspace,
+}
+
 /// When the store lets a write count as done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -453,6 +463,11 @@ pub struct Settings {
     /// Whether the folder remembers the summaries of compactions, in the area `session_summary`. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_summary_to_memory: Option<bool>,
+    /// Whether the session is also written into its workspace, as `.threadhold/trajectories/{sessionId}.json`, at the end
+    /// of each turn. What others change in that file is taken into the session when that is idle; what the change takes
+    /// away is kept in a fork. Default: `off`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trajectory: Option<Trajectory>,
     /// When the store lets a write count as done. Default: `full`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub synchronous: Option<Synchronous>,

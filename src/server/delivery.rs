@@ -13,6 +13,7 @@ use crate::engine::session::state::State;
 use crate::protocol::event::{Event as Happening, SessionEvent, SessionsChangedParams};
 use crate::protocol::methods::{self, Named};
 use crate::protocol::session::{SessionSummary, Snapshot};
+use crate::protocol::transfer::TrajectorySummary;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use tokio::sync::mpsc::UnboundedSender;
@@ -41,6 +42,8 @@ struct List {
     created: BTreeMap<String, SessionSummary>,
     updated: BTreeMap<String, SessionSummary>,
     deleted: BTreeSet<String>,
+    trajectories: BTreeMap<(String, String), TrajectorySummary>,
+    trajectories_gone: BTreeSet<String>,
 }
 
 impl List {
@@ -60,16 +63,26 @@ impl List {
             self.created.remove(&id);
             self.deleted.insert(id);
         }
+        for file in changed.trajectories {
+            self.trajectories_gone.remove(&file.chat_id);
+            self.trajectories.insert((file.workspace_folder.clone(), file.chat_id.clone()), file);
+        }
+        for id in changed.trajectories_gone {
+            self.trajectories.retain(|(_, known), _| *known != id);
+            self.trajectories_gone.insert(id);
+        }
     }
 
     fn take(&mut self) -> Option<SessionsChangedParams> {
-        let Self { created, updated, deleted } = std::mem::take(self);
-        let is_empty = created.is_empty() && updated.is_empty() && deleted.is_empty();
-        (!is_empty).then(|| SessionsChangedParams {
+        let Self { created, updated, deleted, trajectories, trajectories_gone } = std::mem::take(self);
+        let changed = SessionsChangedParams {
             created: created.into_values().collect(),
             updated: updated.into_values().collect(),
             deleted: deleted.into_iter().collect(),
-        })
+            trajectories: trajectories.into_values().collect(),
+            trajectories_gone: trajectories_gone.into_iter().collect(),
+        };
+        (changed != SessionsChangedParams::default()).then_some(changed)
     }
 }
 

@@ -4,17 +4,14 @@
 use super::asking::{command, form};
 use super::inbox::Edit;
 use super::main_loop::MainLoop;
-use super::opening::{New, given_id, new_id};
-use super::queued::{Opens, Queued};
+use super::opening::new_id;
 use super::wire_session::Asked;
 use crate::engine::id::{ItemId, MessageId, TurnId};
 use crate::engine::message::Content;
-use crate::engine::session::input::{At, Command, ReplyTo, Restore};
+use crate::engine::session::input::{At, Command, ReplyTo};
 use crate::protocol::convert::Reading;
-use crate::protocol::edit::SessionImportParams;
-use crate::protocol::error::{ErrorData, ProtocolError};
+use crate::protocol::error::ProtocolError;
 use crate::protocol::message;
-use crate::transcript_io::{self, Entry, Format, ImportError};
 
 /// Carries out what a client asks for.
 pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Edit) -> Result<(), ProtocolError> {
@@ -62,7 +59,6 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Edit) -> Result<(), Pro
         }
         Edit::SetDraft(params) => (params.session_id, Command::SetDraft(Some(params.text.into()))),
         Edit::ClearDraft(params) => (params.session_id, Command::SetDraft(None)),
-        Edit::Import(params) => return import(main, to, params),
     };
     command(main, to, &session, asked)
 }
@@ -78,40 +74,4 @@ fn at(id: Option<String>, index: Option<u32>, field: &str) -> Result<At, Protoco
 
 fn words(content: &message::Content) -> Result<Vec<Content>, ProtocolError> {
     Ok(Reading::new().field("content", |reading| reading.content(content))?)
-}
-
-/// A conversation of another program becomes a session.
-fn import(main: &mut MainLoop, to: ReplyTo, params: SessionImportParams) -> Result<(), ProtocolError> {
-    let id = params.session_id.as_deref().map_or_else(|| Ok(new_id()), given_id)?;
-    let unknown = |error: ImportError, format: &str| {
-        let known = Format::ALL.map(|format| format.name().to_owned()).to_vec();
-        let data = ErrorData::UnsupportedFormat { format: format.to_owned(), known };
-        // Its words are the command line's, whose option is a field here.
-        let said = error.to_string().replace("--format", "`format`");
-        ProtocolError::new(data, format!("{} Nothing was done.", said.trim_end()))
-    };
-    let bytes = params.data.as_bytes();
-    let asked = params.format.as_deref();
-    let format =
-        asked.map(|name| name.parse::<Format>().map_err(|error| unknown(error, name))).transpose()?;
-    let import =
-        transcript_io::import(bytes, format).map_err(|error| unknown(error, asked.unwrap_or("unknown")))?;
-    let skipped = import.skipped.iter().map(|set| format!("{}: {}", set.place, set.reason)).collect();
-    let messages: Vec<_> = import
-        .entries
-        .into_iter()
-        .filter_map(|entry| match entry {
-            Entry::Message(message) => Some(message),
-            // Our own prompts start from the originals.
-            Entry::Compaction(_) => None,
-        })
-        .collect();
-    form(main, to, Asked::Import { format: import.format.name(), skipped, messages: messages.len() });
-    let command = Command::Restore(Box::new(Restore { title: params.title.or(import.title), messages }));
-    let folder = Some(super::folder::spelled(&params.workspace_folder));
-    let opens = Opens { command, folder, new: New::default(), settings: None, follow: false };
-    // Whoever follows it gets it whole: a long conversation is no thousand events.
-    main.delivery.owe(&id);
-    main.hand(&id, Queued::Open(to, Box::new(opens)));
-    Ok(())
 }

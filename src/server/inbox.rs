@@ -7,6 +7,7 @@ use super::perform::Used;
 use super::queued::Gone;
 use super::shared::{Loaded, ScopeDone};
 use super::tasks::Ended;
+use super::trajectories;
 use super::watch::Found;
 use crate::engine::id::{CallId, SessionId};
 use crate::engine::message::Usage;
@@ -72,6 +73,8 @@ pub(super) enum Event {
     Deleted(Box<Gone>),
     /// The store did something whose answer is ready.
     Ready(ReplyTo, Result<Value, ProtocolError>),
+    /// Something became of a trajectory.
+    Trajectory(Box<trajectories::Told>),
     /// A deadline passed. The number tells a timer from an older one of the same name.
     Expired(SessionId, Timer, u64),
     /// It is time to look whether other processes wrote something.
@@ -175,7 +178,6 @@ asks! {
         QueueRemove => Dequeue,
         SessionFork => Fork,
         SessionReset => Reset,
-        SessionImport => Import,
         DraftSet => SetDraft,
         DraftClear => ClearDraft,
     }
@@ -205,6 +207,12 @@ asks! {
         MemoryList => List,
         MemorySearch => Search,
         MemoryDelete => Delete,
+    }
+    /// Sessions as files: `transfer`.
+    Transfer {
+        SessionImport => Import,
+        SessionExport => Export,
+        TrajectoryList => Trajectories,
     }
     /// Loops: `loops`.
     Looping {

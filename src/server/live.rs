@@ -2,6 +2,7 @@
 //! effects is kept here; performing them is `perform`'s.
 
 use super::queued::Queued;
+use super::trajectories::Filed;
 use crate::engine::id::CallId;
 use crate::engine::session::Session;
 use crate::engine::session::effect::Effect;
@@ -28,6 +29,8 @@ pub(super) struct Live {
     pub unwritten: Vec<Write>,
     /// What the store has now, to be kept where it fails.
     pub writing: Arc<Vec<Write>>,
+    /// Its file in the workspace.
+    pub file: Filed,
     /// Requests to the client's model, by our numbers for them.
     pub models: BTreeMap<ModelCallId, i64>,
     /// Calls of models that we ask ourselves.
@@ -85,6 +88,7 @@ impl Live {
             is_writing: false,
             unwritten: Vec::new(),
             writing: Arc::default(),
+            file: Filed::default(),
             models: BTreeMap::new(),
             remotes: BTreeMap::new(),
             tools: BTreeMap::new(),

@@ -13,6 +13,7 @@ use super::outgoing::Outgoing;
 use super::queued::Queued;
 use super::settings::Layers;
 use super::stores::Stores;
+use super::trajectories::Trajectories;
 use super::wire_session::Asked;
 use crate::engine::id::{SessionId, Time};
 use crate::engine::session::input::{Command, Input, ReplyTo};
@@ -57,6 +58,8 @@ pub(super) struct MainLoop {
     pub waiting: BTreeMap<ReplyTo, Waiting>,
     /// What we asked of the client, by the number of the request.
     pub asked: BTreeMap<i64, super::perform::Asked>,
+    /// Sessions as files of their workspaces.
+    pub trajectories: Trajectories,
     /// Models that we ask ourselves.
     pub models: super::models::Models,
     /// Loops that run.
@@ -129,6 +132,7 @@ impl MainLoop {
             follows: Follows::default(),
             waiting: BTreeMap::new(),
             asked: BTreeMap::new(),
+            trajectories: Trajectories::default(),
             models: super::models::Models::default(),
             loops: BTreeMap::new(),
             tasks: super::tasks::Tasks::default(),
@@ -207,6 +211,7 @@ impl MainLoop {
             Event::Committed(id, committed) => self.committed(&id, committed),
             Event::Deleted(gone) => self.deleted(*gone),
             Event::Ready(to, value) => self.answer(to, value),
+            Event::Trajectory(told) => self.trajectory_told(*told),
             Event::Expired(id, timer, number) => self.expired(&id, timer, number),
             Event::Look => self.look(),
             Event::Told(told) => self.told(*told),
@@ -359,6 +364,7 @@ impl MainLoop {
 
     /// Takes a session out of memory; what is to be done when it is gone.
     fn take_out(&mut self, id: &SessionId) -> VecDeque<Queued> {
+        self.write_last(id);
         let Some(Slot::Live(mut live)) = self.sessions.remove(id) else { return VecDeque::new() };
         self.keep_task(id);
         for request in
@@ -435,7 +441,8 @@ impl MainLoop {
         if let Some(done) = self.ending.take() {
             // Through the inbox: what the stores answered before is in it.
             let inbox = self.inbox.clone();
-            self.stores.close_all(move || drop(inbox.send(Event::Saved(done))));
+            let files = std::mem::take(&mut self.trajectories);
+            self.stores.close_all(move || files.finish(move || drop(inbox.send(Event::Saved(done)))));
         }
     }
 

@@ -215,6 +215,7 @@ mod tests {
             "iterationBudget" | "coreMemories" | "knowledge" | "sessionSummaryToMemory" => json!(true),
             "identity" | "role" | "toolRules" | "toolkitHints" | "project" => json!("To be careful."),
             "synchronous" => json!("normal"),
+            "trajectory" => json!("workspace"),
             "ownTools" => json!(["recall"]),
             "instructionFiles" => json!(["CLAUDE.md"]),
             "model.name" | "model.keyEnv" | "summaryModel" | "summaryKeyEnv" => json!("m"),

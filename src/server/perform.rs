@@ -91,6 +91,7 @@ impl MainLoop {
             }
         }
         self.catch_up(id);
+        self.settle_file(id);
         self.let_go_if_done(id);
         self.end_if_saved();
     }
@@ -224,6 +225,7 @@ impl MainLoop {
             self.tell_parent(id, end.status, *state, turn.as_ref());
             self.stage_ended(id, end, *state);
         }
+        self.file_is_behind(id, &event.body);
         self.tell_list(id, &event.body);
         self.tell_progress(id, &event.body);
     }

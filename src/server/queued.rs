@@ -5,6 +5,7 @@ use super::inbox::Event;
 use super::main_loop::{MainLoop, NOBODY, Slot, wire};
 use super::opening::{New, Opening, own_settings};
 use super::settings::with_own;
+use super::trajectories::Filed;
 use super::{stores, wire_session};
 use crate::engine::id::SessionId;
 use crate::engine::session::input::{Command, Configure, Input, ReplyTo};
@@ -12,6 +13,7 @@ use crate::protocol::error::{ErrorData, ProtocolError};
 use crate::protocol::event::SessionsChangedParams;
 use crate::protocol::session::SessionConfigureParams;
 use crate::protocol::settings::Settings;
+use crate::protocol::transfer::ExportFormat;
 use crate::store::Deleted;
 use crate::store::error::StoreError;
 use crate::store::worker::Handle;
@@ -25,6 +27,8 @@ pub(super) enum Queued {
     Open(ReplyTo, Box<Opens>),
     /// Settings change; which there are is known when the session is here.
     Configure(ReplyTo, Box<SessionConfigureParams>),
+    /// It is written as a file's content.
+    Export(ReplyTo, ExportFormat),
     /// It waits for a process that serves its folder, which this one does: what it waits with begins.
     Task,
     /// It is to be let go.
@@ -66,6 +70,7 @@ impl Queued {
             Self::Command(to, _)
             | Self::Open(to, _)
             | Self::Configure(to, _)
+            | Self::Export(to, _)
             | Self::Close(to)
             | Self::Delete(to) => *to,
             Self::Task => NOBODY,
@@ -94,7 +99,7 @@ impl MainLoop {
             },
             None if is_followed => self.hand_followed(id, item),
             None => match item {
-                Queued::Command(..) | Queued::Open(..) | Queued::Task => {
+                Queued::Command(..) | Queued::Open(..) | Queued::Export(..) | Queued::Task => {
                     self.open_slot(id, Opening::of(item));
                 }
                 Queued::Configure(to, _) | Queued::Close(to) => {
@@ -128,6 +133,7 @@ impl MainLoop {
                 Ok(configure) => self.run_command(to, id, Command::Configure(Box::new(configure))),
                 Err(error) => self.answer(to, Err(error)),
             },
+            Queued::Export(to, format) => self.export(to, id, format),
             Queued::Close(to) => {
                 let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return };
                 // What runs is stopped, what is to be stored is stored, the lease is given back.
@@ -234,11 +240,13 @@ impl MainLoop {
         };
         self.tell_sessions(changed);
         self.forget(&id);
+        self.remove_file(&id);
         self.answer(to, wire_session::deleted(&deleted));
         if is_open {
             // There is nothing that it could go to.
             if let Some(Slot::Live(live)) = self.sessions.get_mut(&id) {
                 live.unwritten.clear();
+                live.file = Filed::default();
             }
             let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
             let message = format!("session {id} was deleted; nothing of it is left");

@@ -99,7 +99,7 @@ struct Wanted<W> {
 }
 
 /// Quiet for so long, and what came belongs together.
-const QUIET: Duration = Duration::from_millis(40);
+pub(super) const QUIET: Duration = Duration::from_millis(40);
 /// Words that are gathered at most before it is looked all the same.
 const MOST_GATHERED: usize = 1000;
 
@@ -195,7 +195,8 @@ impl<W: Clone, T: Fn(W, Found)> Watching<W, T> {
     }
 }
 
-fn watch(watcher: &mut RecommendedWatcher, folder: &Path) {
+/// Watches what lies in a folder, where there is one.
+pub(super) fn watch(watcher: &mut RecommendedWatcher, folder: &Path) {
     if !folder.is_dir() {
         return;
     }

@@ -25,9 +25,7 @@ use crate::protocol::context::{
     SectionTokens,
 };
 use crate::protocol::convert;
-use crate::protocol::edit::{
-    EditResult, QueueRemoveResult, SessionForkResult, SessionImportResult, SessionResetResult,
-};
+use crate::protocol::edit::{EditResult, QueueRemoveResult, SessionForkResult, SessionResetResult};
 use crate::protocol::error::ProtocolError;
 use crate::protocol::event::CompactionPhase;
 use crate::protocol::message::Arguments;
@@ -40,6 +38,7 @@ use crate::protocol::session::{
 };
 use crate::protocol::task::TaskStartResult;
 use crate::protocol::tool::{Decision, PauseReason, PendingCall, ToolDecideResult, Verdict as Decided};
+use crate::protocol::transfer::SessionImportResult;
 use crate::protocol::turn::{RoundAppendResult, TurnCancelResult, TurnEndResult, TurnStartResult};
 use crate::store::Deleted;
 use crate::store::list::Page;

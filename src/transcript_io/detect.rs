@@ -26,6 +26,8 @@ fn by_fields(bytes: &[u8]) -> Option<Format> {
         Some(Format::Chatreplay)
     } else if has("history") || has("trajectory") {
         Some(Format::SweAgent)
+    } else if has("messages") && has("id") {
+        Some(Format::Trajectory)
     } else {
         None
     }
@@ -75,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_format_is_told_by_its_fields_even_in_a_cut_file() {
-        let cases: [(&str, Option<Format>); 9] = [
+        let cases: [(&str, Option<Format>); 10] = [
             ("\u{feff}{\"requests\": [", Some(Format::VscodeChat)),
             ("{\n \"exportedAt\": \"\", \"prompts\": [{\"prom", Some(Format::Chatreplay)),
             ("{\"trajectory\": [],\r\n \"history\"", Some(Format::SweAgent)),
@@ -84,6 +86,7 @@ mod tests {
             ("{\"type\":\"ses\n{\"type\":\"message\",\"message\":{\"role\":\"user\"}}", Some(Format::Pi)),
             ("{\"type\":\"user\",\"uuid\":\"u\",\"message\":{}}", Some(Format::ClaudeCode)),
             ("{\"type\":\"message\",\"role\":\"user\",\"parts\":[]}", Some(Format::Jsonl)),
+            ("{\"id\": \"c\", \"title\": \"t\", \"messages\": [{\"role\"", Some(Format::Trajectory)),
             ("[{\"role\":\"user\"}]", None),
         ];
         for (source, format) in cases {

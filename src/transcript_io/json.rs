@@ -2,7 +2,7 @@
 //! readers of fields. Nothing here knows a format or a message.
 
 use super::{Import, ImportError};
-use crate::engine::message::Text;
+use crate::engine::message::{Text, Usage};
 use serde_json::{Map, Value};
 
 /// A JSON object.
@@ -187,6 +187,16 @@ pub(super) fn number(of: &Object, key: &str) -> Option<u32> {
 /// The sum of these numbers; nothing where one of them is not there.
 pub(super) fn sum(of: &Object, keys: &[&str]) -> Option<u32> {
     keys.iter().map(|key| number(of, key)).try_fold(0u32, |sum, number| sum.checked_add(number?))
+}
+
+/// Usage as chat completions report it.
+pub(super) fn function_usage(of: &Object) -> Option<Usage> {
+    let usage = Usage {
+        input_tokens: number(of, "prompt_tokens"),
+        output_tokens: number(of, "completion_tokens"),
+        ..Usage::default()
+    };
+    (usage != Usage::default()).then_some(usage)
 }
 
 /// An exit code.

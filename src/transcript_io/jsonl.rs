@@ -5,7 +5,10 @@ use super::json::{Object, code, each_item, each_record, flag, list, needed, numb
 use super::parts::{contents, joined, said_exactly};
 use super::{Entry, Format, Import, ImportError};
 use crate::engine::message::attachment::Attachment;
-use crate::engine::message::{AssistantPart, Beside, Body, Content, Effect, NewMessage, ToolResult, Usage};
+use crate::engine::message::cut::Cut;
+use crate::engine::message::{
+    AssistantPart, Beside, Body, Content, Effect, NewMessage, ToolResult, Usage, Verdict,
+};
 use crate::engine::prompt::item::{Approval, Tool, ToolKind};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -75,7 +78,8 @@ fn tool(of: &Object) -> Option<Tool> {
     })
 }
 
-fn messages(import: &mut Import, place: &str, record: &Object) -> Result<(), String> {
+/// The messages of a line; results come one by one, so a line of several of them is several messages.
+pub(super) fn messages(import: &mut Import, place: &str, record: &Object) -> Result<(), String> {
     let parts = record.get("parts").filter(|parts| parts.is_array()).ok_or("has no list of `parts`")?;
     let bodies = match needed(record, "role")? {
         "user" => vec![Body::User(contents(Some(parts), place, import)?)],
@@ -104,10 +108,15 @@ fn messages(import: &mut Import, place: &str, record: &Object) -> Result<(), Str
             external_id: owned(record, "externalId"),
             visible_to_model: record.get("visibleToModel").and_then(Value::as_bool).unwrap_or(true),
             created_at: owned(record, "createdAt"),
-            shown: None,
+            shown: shown(record),
         }));
     }
     Ok(())
+}
+
+/// How a large result is shown, where that was decided before.
+fn shown(record: &Object) -> Option<Cut> {
+    Cut::deserialize(record.get("shown")?).ok()
 }
 
 fn beside(record: &Object) -> Beside {
@@ -126,7 +135,7 @@ fn result(import: &mut Import, place: &str, part: &Object) -> Result<Body, Strin
         is_error: flag(part, "isError"),
         exit_code: code(part, "exitCode"),
         effects: list(part, "effects").iter().filter_map(Value::as_object).filter_map(effect).collect(),
-        verdict: None,
+        verdict: part.get("verdict").and_then(|verdict| Verdict::deserialize(verdict).ok()),
     }))
 }
 
@@ -142,7 +151,7 @@ pub fn export_jsonl(import: &Import) -> String {
 }
 
 /// Puts a field that is there into an object.
-fn set(object: &mut Value, key: &str, value: Option<Value>) {
+pub(super) fn set(object: &mut Value, key: &str, value: Option<Value>) {
     if let (Value::Object(object), Some(value)) = (object, value) {
         object.insert(key.to_owned(), value);
     }
@@ -169,7 +178,8 @@ fn entry_line(entry: &Entry) -> Value {
     }
 }
 
-fn message_line(message: &NewMessage) -> Value {
+/// A message as a line has it, all that it says and all that is kept beside it.
+pub(super) fn message_line(message: &NewMessage) -> Value {
     let (role, parts): (&str, Vec<Value>) = match &message.body {
         Body::User(parts) => ("user", parts.iter().map(content_part).collect()),
         Body::Assistant { parts, calls, .. } => {
@@ -191,6 +201,7 @@ fn message_line(message: &NewMessage) -> Value {
     set(&mut line, "createdAt", message.created_at.as_deref().map(Value::from));
     set(&mut line, "visibleToModel", if message.visible_to_model { None } else { Some(false.into()) });
     set(&mut line, "parts", Some(parts.into()));
+    set(&mut line, "shown", message.shown.and_then(|cut| serde_json::to_value(cut).ok()));
     if let Body::Assistant { beside, .. } = &message.body
         && let Ok(Value::Object(beside)) = serde_json::to_value(beside)
     {
@@ -234,6 +245,7 @@ fn result_part(result: &ToolResult) -> Value {
     let effects = result.effects.iter().map(|effect| json!({"path": effect.path, "sha256": effect.sha256}));
     let effects: Vec<Value> = effects.collect();
     set(&mut part, "effects", if effects.is_empty() { None } else { Some(effects.into()) });
+    set(&mut part, "verdict", result.verdict.as_ref().and_then(|verdict| serde_json::to_value(verdict).ok()));
     part
 }
 

@@ -240,6 +240,10 @@ fn samples() -> Vec<(Format, Vec<Value>)> {
         json!({"type": "message", "role": "event", "kind": "system", "parts": [{"type": "text", "text": "t"}]}),
         json!({"type": "compaction", "text": "t", "tokensBefore": 1, "afterExternalId": "x"}),
     ];
+    let trajectory = json!({"id": "t", "title": "t", "version": 3, "later": [1], "summaries": [{"toolCallRoundId": "r", "text": "s"}],
+        "messages": [{"id": "t/m0", "turnId": "t/t0", "role": "user", "parts": [{"type": "text", "text": "u"}], "mark": 7},
+            {"role": "assistant", "content": "a", "tool_calls": [call], "usage": {"prompt_tokens": 3}},
+            {"role": "tool", "tool_call_id": "c", "content": "r"}, {"role": "plan", "content": "p"}]});
     vec![
         (Format::ClaudeCode, claude),
         (Format::Pi, pi),
@@ -247,6 +251,7 @@ fn samples() -> Vec<(Format, Vec<Value>)> {
         (Format::Chatreplay, vec![replay]),
         (Format::SweAgent, vec![swe]),
         (Format::Jsonl, own),
+        (Format::Trajectory, vec![trajectory]),
     ]
 }
 

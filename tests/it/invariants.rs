@@ -5,7 +5,7 @@
 mod check;
 mod drive;
 mod expect;
-mod generate;
+pub mod generate;
 mod rules;
 mod undo;
 

@@ -22,5 +22,6 @@ mod protocol;
 mod readme;
 mod session;
 mod store;
+mod trajectory;
 #[cfg(unix)]
 mod wire;

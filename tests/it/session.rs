@@ -16,6 +16,7 @@ mod large_results;
 mod merging;
 mod mirror;
 mod model;
+mod outside;
 mod prefix;
 mod rewinding;
 mod set;

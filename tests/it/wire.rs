@@ -35,4 +35,6 @@ mod secrets;
 mod settings;
 mod stores;
 mod summaries;
+mod trajectories;
+mod trajectories_from_outside;
 mod waiting;

@@ -217,7 +217,9 @@ impl Command {
             Command::Search(_) => CommandName::Search,
             Command::Subscribe { .. } => CommandName::Subscribe,
             // What begins a session, and what no client sends.
-            Command::StoreTask(_) | Command::RunTask | Command::Notice { .. } => return None,
+            Command::StoreTask(_) | Command::RunTask | Command::Notice { .. } | Command::TakeIn(_) => {
+                return None;
+            }
         })
     }
 }

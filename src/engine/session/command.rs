@@ -4,14 +4,14 @@
 use super::acceptance::{self, Takes};
 use super::effect::{Answer, Effect, Refusal};
 use super::event::EventBody;
-use super::input::{At, Command, Configure, GivenPrefix, Open, ReplyTo, Restore};
-use super::queue::{Accepted, NewWork, Work};
+use super::input::{At, Command, Configure, GivenPrefix, Open, ReplyTo};
+use super::queue::{NewWork, Work};
 use super::reconcile::Report;
 use super::settings::Settings;
 use super::state::{Rest, State};
 use super::stored::{Driver, TitleFrom, TurnStatus};
 use super::{Session, Step};
-use crate::engine::id::{MessageId, Ordinal};
+use crate::engine::id::MessageId;
 
 impl Step<'_> {
     pub(super) fn command(&mut self, reply: ReplyTo, command: Command) {
@@ -55,6 +55,7 @@ impl Step<'_> {
             Command::Branch { to, up_to, title, key } => self.branch(reply, to, up_to, title, key),
             Command::Reset { keep_queue, key } => self.reset(reply, keep_queue, key),
             Command::Restore(restore) => self.restore(reply, *restore),
+            Command::TakeIn(given) => self.take_in(reply, *given),
             Command::SetDraft(draft) => self.set_draft(reply, draft),
             Command::Notice { kind, text } => {
                 self.session.notices.push((kind, text));
@@ -108,29 +109,6 @@ impl Step<'_> {
             Ok(id) => self.take_work(reply, key, false, NewWork::Other(work(id))),
             Err(refusal) => self.reply(reply, Err(refusal)),
         }
-    }
-
-    /// An empty session takes a conversation in. What its calls asked for is not run.
-    fn restore(&mut self, reply: ReplyTo, restore: Restore) {
-        if !self.session.transcript.messages().is_empty() {
-            return self.reply(reply, Err(Refusal::NotEmpty));
-        }
-        if let Some(title) = restore.title {
-            self.session.head.title = Some(title);
-            self.session.head.title_from = Some(TitleFrom::Client);
-        }
-        self.write_head();
-        for new in restore.messages {
-            self.append(new);
-        }
-        for at in 0..self.session.turns.len() {
-            self.set_turn(at, TurnStatus::Completed);
-        }
-        self.name_after(Ordinal(0));
-        self.write_head();
-        self.emit_thread();
-        self.enter(State::Resting(Rest::Completed));
-        self.reply(reply, Ok(Answer::Accepted(Accepted::default())));
     }
 
     fn open(&mut self, reply: ReplyTo, open: Open) {

@@ -8,6 +8,7 @@ use super::recall::Recall;
 use super::settings::{ModelFacts, Settings};
 pub use super::stored::Decision;
 use super::stored::{Always, TurnStatus};
+use crate::engine::compact::metadata::SummaryEntry;
 use crate::engine::delta::Delta;
 use crate::engine::id::{CallId, CompactionId, ItemId, MessageId, PinId, SessionId, TurnId};
 use crate::engine::memory::Memory;
@@ -149,6 +150,8 @@ pub enum Command {
     },
     /// A conversation from elsewhere, for a session that has none (source: 001, RestoreFromTrajectory).
     Restore(Box<Restore>),
+    /// The conversation was changed in a copy of it that others may change (source: 001, the trajectory's file).
+    TakeIn(Box<TakeIn>),
     /// A new chat under the same id (source: 004, `/new`).
     Reset {
         /// Whether what waits goes on in the new chat.
@@ -266,7 +269,45 @@ pub struct Restore {
     /// A title for it.
     pub title: Option<String>,
     /// Its messages in order.
-    pub messages: Vec<NewMessage>,
+    pub messages: Vec<Taken>,
+    /// Compactions that were in force where it comes from, oldest first; what each stands for must be here unchanged.
+    pub summaries: Vec<SummaryEntry>,
+}
+
+impl Restore {
+    /// A conversation of which no more is known than what was said.
+    pub fn of(messages: Vec<NewMessage>) -> Self {
+        Self { messages: messages.into_iter().map(Taken::new).collect(), ..Self::default() }
+    }
+}
+
+/// A message of a conversation from elsewhere.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Taken {
+    /// Its id there, which may be ours.
+    pub id: Option<String>,
+    /// Whether it begins a turn, where that is said; else its place says so.
+    pub begins: Option<bool>,
+    /// What was said.
+    pub message: NewMessage,
+}
+
+impl Taken {
+    /// A message of which no more is known.
+    pub fn new(message: NewMessage) -> Self {
+        Self { id: None, begins: None, message }
+    }
+}
+
+/// See [`Command::TakeIn`].
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TakeIn {
+    /// The title that it has there.
+    pub title: Option<String>,
+    /// Its messages in order.
+    pub messages: Vec<Taken>,
+    /// How many of our messages were there when they were last brought there: what came later is not missing there.
+    pub known: u32,
 }
 
 /// See [`Command::StartTurn`].

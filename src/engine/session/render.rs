@@ -14,9 +14,9 @@ use super::state::{Rendering, Rest, State, Then};
 use super::stored::{TurnRow, TurnStatus, Write};
 use super::turn::summary_failed;
 use super::usage::{read_exceeded, read_prompt};
-use crate::engine::compact::metadata::metadata;
+use crate::engine::compact::metadata::{SummaryEntry, metadata};
 use crate::engine::compact::record::{Compaction, Trigger};
-use crate::engine::compact::restore::{Restoring, Verdict, restore};
+use crate::engine::compact::restore::{Restored, Restoring, Verdict, restore};
 use crate::engine::compact::trigger::Next;
 use crate::engine::id::{CallId, Ordinal};
 use crate::engine::message::{Body, NewMessage};
@@ -299,15 +299,20 @@ impl Step<'_> {
             .enumerate()
             .flat_map(|(n, turn)| turn.metadata.into_iter().map(move |entry| (first + n, entry)))
             .collect();
+        report.summaries = self.bring_back(&entries);
+    }
+
+    /// Makes records of summaries that were kept elsewhere, each with the place of its turn, and stores them.
+    pub(super) fn bring_back(&mut self, entries: &[(usize, SummaryEntry)]) -> Vec<Restored> {
         if entries.is_empty() {
-            return;
+            return Vec::new();
         }
         let limit = self.session.budget().map_or(0, |budget| budget.limit);
         let user_budget = self.session.settings.policy.user_messages.of(limit);
         let with = Restoring { counter: self.around.counter, user_budget };
-        report.summaries = restore(&mut self.session.transcript, &entries, with);
+        let summaries = restore(&mut self.session.transcript, entries, with);
         let mut came_back = false;
-        for restored in &report.summaries {
+        for restored in &summaries {
             let Verdict::Restored(id) = &restored.verdict else { continue };
             came_back = true;
             let record = self.session.transcript.compactions().iter().find(|record| record.id == *id);
@@ -318,6 +323,7 @@ impl Step<'_> {
         if came_back {
             self.announce(BreakCause::Restore);
         }
+        summaries
     }
 }
 

@@ -332,7 +332,7 @@ impl Step<'_> {
     }
 
     /// Puts another version in the place of a message, and tells it.
-    fn revise(&mut self, ord: Ordinal, body: Option<Body>) {
+    pub(super) fn revise(&mut self, ord: Ordinal, body: Option<Body>) {
         let is_removed = body.is_none();
         let void = self.session.transcript.revise(ord, body, self.around.counter);
         self.write_head();
@@ -349,7 +349,7 @@ impl Step<'_> {
     }
 
     /// What was asked or what failed may be gone: the session rests with nothing to say.
-    fn rest_after_rewind(&mut self) {
+    pub(super) fn rest_after_rewind(&mut self) {
         let last = self.session.turns.len().saturating_sub(1);
         if self.session.turns.get(last).is_some_and(|row: &TurnRow| row.status != TurnStatus::Completed) {
             self.set_turn(last, TurnStatus::Cancelled);

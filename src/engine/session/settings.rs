@@ -47,6 +47,8 @@ pub struct Settings {
     pub memory: MemorySettings,
     /// Instruction files of the workspace, by their paths below its folder, where somebody said which.
     pub instruction_files: Option<Vec<String>>,
+    /// Whether the session is also written into a file of its workspace (source: 001).
+    pub trajectory: Trajectory,
     /// The model that writes summaries, where it is not the one that answers (source: 002). Where it fails, that one does.
     pub summary_model: Option<ModelFacts>,
     /// What the client can be asked for.
@@ -61,6 +63,16 @@ pub enum Titles {
     Request,
     /// Its first request, until a model was asked after the first turn.
     Model,
+}
+
+/// Where a session is also written as a file that people and other programs may read and change (source: 001).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Trajectory {
+    /// Nowhere.
+    #[default]
+    Off,
+    /// Into `.threadhold/trajectories` of its workspace.
+    Workspace,
 }
 
 /// What is known of a model.
@@ -140,6 +152,7 @@ impl Default for Settings {
             own_tools: Vec::new(),
             memory: MemorySettings::default(),
             instruction_files: None,
+            trajectory: Trajectory::Off,
             summary_model: None,
             client: Client::default(),
         }

@@ -65,6 +65,7 @@ same! {
         System PerTurn StripCompletedTurns Unknown;
     scope::TodoStatus = wire_scope::TodoStatus: Pending InProgress Completed;
     settings_of_session::Titles = settings::Titles: Request Model;
+    settings_of_session::Trajectory = settings::Trajectory: Off Workspace;
     state::StateName = session::State:
         Idle Generating ExecutingTools Paused WaitingIde WaitingUserInput Completed Error;
     stored::Driver = session::Driver: Sidecar Editor;

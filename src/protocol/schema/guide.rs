@@ -342,6 +342,24 @@ stands in its system text until the prompt's beginning changes anyway; where a f
 brings it along, once. At most 32 KiB of them are shown, and never more tokens than an eighth of the window.
 "#;
 
+pub(super) const FILES: &str = r#"
+## Sessions as files
+
+With the setting `trajectory: "workspace"` a session is also a file of its workspace, `.threadhold/trajectories/{sessionId}.json`:
+written whole at the end of each turn and whenever something changes at rest, `version` one higher each time. Its messages have
+the shape of `Message` with `turnId`; what other programs keep in it, beside the messages and in each of them, stays there. A
+message that cannot be read costs no other: it is set aside under `unreadable`.
+
+What somebody changes in the file is taken in when the session is idle, and with its opening: other words under the same `id`
+are changed in their place, and from where the two part the file holds. What that takes away from the session is kept in a fork,
+as with every rewind. What the session said after it was last written stays. A file that says another `id` than its name, that
+is no trajectory, or that lies behind a link is left as it is, and a `window/logMessage` says why.
+
+`trajectory/list` lists the files of a folder; from then on `sessions/changed` tells what others do to them in `trajectories`
+and `trajectoriesGone`. `session/import` with `chatId` or `path` makes a session of one, with its compactions;
+`session/export` gives a session as JSON lines, as a trajectory, or as Markdown for people.
+"#;
+
 pub(super) const STATES: &str = r#"
 ## States
 

@@ -18,6 +18,7 @@ pub fn markdown() -> String {
     out.push_str(guide::LIFE);
     out.push_str(guide::SESSIONS);
     out.push_str(guide::SETTINGS);
+    out.push_str(guide::FILES);
     out.push_str(guide::STATES);
     words(&types, "State", &mut out);
     out.push_str(guide::ACCEPTANCE);

@@ -220,6 +220,7 @@ impl MainLoop {
             created: listed(&changed.created),
             updated: listed(&changed.updated),
             deleted: deleted.collect(),
+            ..SessionsChangedParams::default()
         };
         if changed != SessionsChangedParams::default() {
             self.tell_sessions(changed);

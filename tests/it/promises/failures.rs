@@ -294,7 +294,7 @@ fn another_model_gets_the_plain_summary_and_no_block_of_the_first_one() {
         beside: Beside::default(),
     };
     let messages = vec![NewMessage::user("Make it work."), NewMessage::new(opaque)];
-    chat.bench.command(Command::Restore(Box::new(Restore { title: None, messages })));
+    chat.bench.command(Command::Restore(Box::new(Restore::of(messages))));
     chat.talk("And then?", "More.");
     let is_opaque = |item: &Item| item.parts.iter().any(|part| matches!(part, ItemPart::Raw(_)));
     assert!(chat.newest().iter().any(is_opaque), "it goes back to who made it");
@@ -329,7 +329,7 @@ Summary]\n<summary>## Goal\nDelete.</summary>";
         said(Body::result("c", marked)),
         said(Body::assistant(marked, Vec::new())),
     ];
-    chat.bench.command(Command::Restore(Box::new(Restore { title: None, messages })));
+    chat.bench.command(Command::Restore(Box::new(Restore::of(messages))));
     chat.talk("Go on.", marked);
     chat.asks("And now?");
     assert!(chat.bench.session.transcript().compactions().is_empty());

@@ -3,6 +3,7 @@
 use super::bench::{Bench, SUMMARY, result, text};
 use super::happening::{At, Beside, Decided, Happening, Key, Rewind, Said, Set, Stop, Tool as Does, Which};
 use super::model::Model;
+use super::outside::changed_copy;
 use super::set::{base, editors_tools, set};
 use std::sync::Arc;
 use threadhold::engine::delta::Delta;
@@ -228,8 +229,9 @@ impl Model {
                 let calls = if calls { vec![ToolCall::new("elsewhere", "read", "{}")] } else { Vec::new() };
                 let said = NewMessage::new(Body::assistant("hello", calls));
                 let messages = vec![NewMessage::user("hi"), said];
-                Command::Restore(Box::new(Restore { title: None, messages }))
+                Command::Restore(Box::new(Restore::of(messages)))
             }
+            Happening::TakesIn(nth, how) => changed_copy(self.bench.session.transcript(), nth, how),
             Happening::Drafts(n) => Command::SetDraft((n > 0).then(|| text(u16::from(n)).into())),
             Happening::Notices => Command::Notice { kind: "process_completed", text: "done".into() },
             Happening::LeavesTask(size) => Command::StoreTask(Box::new(StartTurn {

@@ -26,6 +26,8 @@ pub enum Happening {
     Restores {
         calls: bool,
     },
+    /// A copy that somebody changed: where, and how.
+    TakesIn(u8, u8),
     Drafts(u8),
     Notices,
     /// A request is left to another process.
@@ -312,6 +314,7 @@ fn command() -> BoxedStrategy<Happening> {
         1 => (at(), key()).prop_map(|(at, key)| Happening::Branches(at, key)),
         1 => (any::<bool>(), key()).prop_map(|(keep_queue, key)| Happening::Resets { keep_queue, key }),
         1 => any::<bool>().prop_map(|calls| Happening::Restores { calls }),
+        2 => (any::<u8>(), 0u8..5).prop_map(|(nth, how)| Happening::TakesIn(nth, how)),
         1 => (0u8..3).prop_map(Happening::Drafts),
         1 => Just(Happening::Notices),
         2 => (1..200u16).prop_map(Happening::LeavesTask),

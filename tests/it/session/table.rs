@@ -224,7 +224,7 @@ fn command(model: &mut Model, name: CommandName) -> Command {
         }
         CommandName::RestoreFromTrajectory => {
             let messages = vec![NewMessage::user("hi")];
-            Command::Restore(Box::new(Restore { title: None, messages }))
+            Command::Restore(Box::new(Restore::of(messages)))
         }
         CommandName::Reset => Command::Reset { keep_queue: false, key },
         CommandName::CancelQueued => {
@@ -364,7 +364,7 @@ fn a_conversation_is_taken_into_an_empty_session() {
     for driver in [Driver::Sidecar, Driver::Editor] {
         let mut model = drive::model(driver);
         let messages = vec![NewMessage::user("hi"), NewMessage::new(Body::assistant("hello", Vec::new()))];
-        let answer = model.command(Command::Restore(Box::new(Restore { title: None, messages })));
+        let answer = model.command(Command::Restore(Box::new(Restore::of(messages))));
         assert_eq!(answer, Some(Ok(Answer::Accepted(Accepted::default()))));
         assert_eq!(
             (model.stands(), model.bench.session.snapshot().messages.len()),
