@@ -29,6 +29,7 @@
 //! | `render` | the editor's loop: a history comes in, a prompt goes out (source: 003) |
 //! | `reconcile` | an editor's history against ours |
 //! | `found` | where it stands when it is opened again |
+//! | `part` | what it does while only its newest part is here |
 //! | `recall` | what was said, byte for byte |
 //! | `ledger` | what the tools did where the prompt does not show it |
 //! | `memories` | what its workspace remembers, in its prompts |
@@ -52,6 +53,7 @@ mod instructions;
 pub mod ledger;
 pub mod memories;
 mod overflow;
+pub mod part;
 pub mod pins;
 mod prefix;
 pub mod queue;
@@ -94,7 +96,7 @@ use std::sync::Arc;
 use stored::{Always, Head, Stored, TurnRow, TurnStatus, Write};
 
 /// A session: everything that was said in it, and where it stands.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Session {
     head: Head,
     settings: Settings,
@@ -142,6 +144,8 @@ pub struct Session {
     is_begun: bool,
     /// Rows of the store that could not be read.
     unreadable: Vec<String>,
+    /// The first message from which on all are here, where only a part is.
+    part: Option<Ordinal>,
 }
 
 /// What a step may use and does not have.
@@ -156,7 +160,7 @@ pub struct Around<'a> {
 }
 
 /// A session before its first step.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Opening {
     /// Its own row; the store's, where it has one.
     pub head: Head,
@@ -185,17 +189,25 @@ impl Session {
     /// A new session, or one that goes on. Nothing is asked of anybody by itself: calls that had no result when the
     /// process ended wait for the client.
     pub fn new(opening: Opening, counter: &dyn TokenCount) -> Self {
+        Self::made(opening, None, counter)
+    }
+
+    fn made(opening: Opening, part: Option<Ordinal>, counter: &dyn TokenCount) -> Self {
         let Opening { head, settings, stored, stream, scope, approvals, memories } = opening;
         let is_stored = stored.is_some();
         let mut transcript = Transcript::resumed(head.id.clone(), head.generation, head.cuts);
         let (mut turns, mut unreadable) = (Vec::new(), Vec::new());
         let (mut queue, mut draft) = (Queue::default(), None);
         if let Some(stored) = stored {
-            stored
-                .messages
-                .into_iter()
-                .for_each(|(turn, message)| transcript.put_back(turn as usize, message));
-            (turns, unreadable) = (stored.turns, stored.unreadable);
+            for (turn, message) in stored.messages {
+                if part.is_some() {
+                    transcript.leave_out(message.ord);
+                }
+                transcript.put_back(turn as usize, message);
+            }
+            let missing = stored.turns.first().filter(|_| part.is_some()).map_or(0, |turn| turn.index);
+            turns = TurnRow::left_out(missing).chain(stored.turns).collect();
+            unreadable = stored.unreadable;
             for mut record in stored.compactions {
                 if record.status == Status::InForce && !record.is_within(transcript.messages().len()) {
                     // Obeyed, it would hide what is said from now on.
@@ -237,6 +249,7 @@ impl Session {
             was_stored: is_stored,
             is_begun: false,
             unreadable,
+            part,
         };
         session.freeze(counter);
         session.undone_at = session.is_last_undone().then(|| session.next_ord());

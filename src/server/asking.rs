@@ -124,6 +124,7 @@ fn open(main: &mut MainLoop, to: ReplyTo, params: SessionOpenParams) -> Result<(
         history: turns(params.history.as_deref())?,
         prefix: prefix(params.sections.as_deref(), params.tools.as_deref())?,
         title: params.title,
+        newest: None,
     }));
     let new = New {
         driver: params.driver.map_or(Driver::Sidecar, Driver::from),

@@ -1,9 +1,10 @@
 //! The SQLite backend: one file for a workspace, write-ahead log, one connection. Here stand its life and its leases;
-//! rows are written in `write` and read in `read`, both in `waiting` for what waits, in `shared` and `memories` for what
+//! rows are written in `write` and read in `read`, in `part` as few as a prompt needs, both in `waiting` for what waits, in `shared` and `memories` for what
 //! belongs to no session; what is searched stands in `search`, what a column holds is told in `columns`.
 
 mod columns;
 mod memories;
+mod part;
 mod read;
 mod search;
 mod shared;
@@ -23,7 +24,8 @@ use crate::engine::id::{Ordinal, SessionId, Time};
 use crate::engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
 use crate::engine::scope::{Scope, ScopePatch};
 use crate::engine::search::{Found, Query};
-use crate::engine::session::stored::{Always, Stored, Write};
+use crate::engine::session::part::Claims;
+use crate::engine::session::stored::{Always, Part, Rest, Stored, Write};
 use columns::{millis, time};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use std::fs;
@@ -200,6 +202,19 @@ impl Store for SqliteStore {
 
     fn load(&mut self, session: &SessionId) -> Result<Option<Stored>, StoreError> {
         self.read(|tx| read::load(tx, session, Ordinal(0)))
+    }
+
+    fn load_part(&mut self, session: &SessionId, newest: u32) -> Result<Option<Part>, StoreError> {
+        // Whatever is the matter, loading all of it says so, or reads around it.
+        Ok(self.read(|tx| part::load(tx, session, newest)).unwrap_or_default())
+    }
+
+    fn load_rest(&mut self, session: &SessionId, from: Ordinal) -> Result<Rest, StoreError> {
+        self.read(|tx| part::rest(tx, session, from))
+    }
+
+    fn is_known(&mut self, session: &SessionId, claims: &Claims, from: Ordinal) -> Result<bool, StoreError> {
+        self.read(|tx| part::is_known(tx, session, claims, from))
     }
 
     fn find(&mut self, external_ids: &[String], workspace: &str) -> Result<Option<SessionId>, StoreError> {
