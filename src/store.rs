@@ -26,6 +26,7 @@ use follow::{Mark, News};
 use list::{ListQuery, Page};
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Which holding of a session this is. Each new holder gets a higher one, and a write under an older one is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,6 +73,34 @@ pub trait Store: Send + fmt::Debug {
             keys: stored.keys,
             unreadable: stored.unreadable,
         }))
+    }
+
+    /// At most so many of a session's messages, in order: the newest, or the newest of those before one. Nothing where
+    /// there is no such session. Rows that cannot be read are left out. Needs no lease.
+    ///
+    /// # Errors
+    /// The file's own.
+    fn messages(
+        &mut self,
+        session: &SessionId,
+        before: Option<Ordinal>,
+        limit: u32,
+    ) -> Result<Option<Vec<Arc<Message>>>, StoreError> {
+        let Some(stored) = self.load(session)? else { return Ok(None) };
+        let all = stored.messages.into_iter().map(|(_, message)| message);
+        let end = all.len().min(before.map_or(usize::MAX, Ordinal::index));
+        let from = end.saturating_sub(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(Some(all.filter(|message| (from..end).contains(&message.ord.index())).collect()))
+    }
+
+    /// Does what can wait, such as moving the log into the file: called when nobody waits for the store, or `is_late`,
+    /// when it could not be for long.
+    ///
+    /// # Errors
+    /// The file's own.
+    fn tidy(&mut self, is_late: bool) -> Result<(), StoreError> {
+        let _ = is_late;
+        Ok(())
     }
 
     /// Whether one of these was heard in the session before; of requests only those before `from` count.

@@ -3,8 +3,8 @@
 use super::files::Which;
 use super::follow::Told;
 use super::memory::Changed;
-use super::perform::Used;
 use super::part::Came;
+use super::perform::Used;
 use super::queued::Gone;
 use super::shared::{Loaded, ScopeDone};
 use super::watch::Found;
@@ -149,6 +149,7 @@ asks! {
     Session {
         SessionOpen => Open,
         SessionList => List,
+        SessionMessages => Messages,
         SessionSubscribe => Subscribe,
         SessionClose => Close,
         SessionDelete => Delete,

@@ -72,7 +72,12 @@ impl Partly {
     }
 
     /// The whole session, where it stands as the part does.
-    fn whole(mut self, rest: Rest, part: &Session, counter: &dyn TokenCount) -> (Option<Session>, VecDeque<Waits>) {
+    fn whole(
+        mut self,
+        rest: Rest,
+        part: &Session,
+        counter: &dyn TokenCount,
+    ) -> (Option<Session>, VecDeque<Waits>) {
         let keys = self.log.iter().filter_map(|(input, _)| Claims::of(input).key);
         let claimed: Vec<String> = keys.collect();
         let unreadable = rest.unreadable.clone();
@@ -226,7 +231,8 @@ impl MainLoop {
     fn differs(&mut self, id: &SessionId) {
         tracing::error!(session = %id, "the rest of this session did not fit what was made of its part");
         self.whole.insert(id.clone());
-        let message = "the session met a defect and was closed. What was acknowledged is stored; open it again";
+        let message =
+            "the session met a defect and was closed. What was acknowledged is stored; open it again";
         self.give_up(id, &ProtocolError::new(ErrorData::InternalError {}, message));
     }
 }

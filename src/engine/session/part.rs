@@ -206,8 +206,10 @@ impl Part {
     pub fn of(stored: &Stored, newest: u32) -> Option<Self> {
         let record = stored.compactions.last().filter(|record| record.status == Status::InForce)?;
         let last = stored.messages.last().map(|(_, message)| message.ord.next().0)?;
-        let mut older = stored.messages.iter().rev().skip_while(|(_, message)| message.ord >= record.resume_at());
-        let is_round = |message: &Message| matches!(message.body, Body::Assistant { .. }) && !message.is_hidden();
+        let mut older =
+            stored.messages.iter().rev().skip_while(|(_, message)| message.ord >= record.resume_at());
+        let is_round =
+            |message: &Message| matches!(message.body, Body::Assistant { .. }) && !message.is_hidden();
         let (_, round) = older.by_ref().take(WIDEST_ROUND).find(|(_, message)| is_round(message))?;
         let from = round.ord.min(Ordinal(last.saturating_sub(newest)));
         let is_pinned = |message: &Message| {
@@ -216,16 +218,24 @@ impl Part {
         };
         let is_kept = |message: &Message| {
             let ord = message.ord;
-            let named = record.kept_users.contains(&ord) || record.open_requests.contains(&ord);
-            ord >= from || named || is_pinned(message)
+            let shown = record.kept_users.contains(&ord) || record.open_requests.contains(&ord);
+            ord >= from || shown || record.excluded.contains(&ord) || is_pinned(message)
         };
         let kept = stored.messages.iter().filter(|(_, message)| is_kept(message));
         let messages: Vec<_> = kept.cloned().collect();
         let first = messages.iter().find(|(_, message)| message.ord == from).map(|(turn, _)| *turn)?;
-        let turns = stored.turns.iter().filter(|turn| turn.index >= first).cloned().collect();
-        let is_exact = stored.unreadable.is_empty() && from > Ordinal(0) && record.is_within(last as usize);
+        let turns: Vec<_> = stored.turns.iter().filter(|turn| turn.index >= first).cloned().collect();
+        let is_here = messages.iter().filter(|(_, message)| message.ord >= from).count()
+            == last as usize - from.index();
+        let is_known = turns.first().is_some_and(|turn| turn.index == first);
+        let is_exact = stored.unreadable.is_empty()
+            && from > Ordinal(0)
+            && is_here
+            && is_known
+            && record.is_within(last as usize);
         let (compactions, keys) = (vec![record.clone()], Vec::new());
-        is_exact.then(|| Self { stored: Stored { messages, turns, compactions, keys, ..stored.clone() }, from })
+        is_exact
+            .then(|| Self { stored: Stored { messages, turns, compactions, keys, ..stored.clone() }, from })
     }
 
     /// The session whole. `claimed` are keys that were new to it: the store may have them by now.
@@ -242,7 +252,8 @@ impl Part {
         turns.append(&mut stored.turns);
         stored.turns = turns;
         // What is here was read first: nothing of it is another one by now.
-        let known = |record: &Compaction| stored.compactions.iter().find(|known| known.id == record.id).cloned();
+        let known =
+            |record: &Compaction| stored.compactions.iter().find(|known| known.id == record.id).cloned();
         let records = rest.compactions.into_iter();
         stored.compactions = records.map(|record| known(&record).unwrap_or(record)).collect();
         stored.keys = rest.keys.into_iter().filter(|(key, _)| !claimed.contains(key)).collect();

@@ -350,7 +350,8 @@ pub struct Stored {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
     /// The head, all that waits, the compaction in force, which is the newest record; every message from one on, with the
-    /// round before what that compaction covers; of those before it what that compaction keeps and what is pinned. The
+    /// round before what that compaction covers; of those before it what that compaction keeps or leaves out by
+    /// name, and what is pinned. The
     /// turns from that round on. No keys.
     pub stored: Stored,
     /// That one. There is something before it.

@@ -13,7 +13,8 @@ use rusqlite::{OptionalExtension, Row, Transaction, params};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(super) const NEWEST_COMPACTION: &str = "SELECT n, status, block, record, check_sum FROM compactions WHERE session = ?1 ORDER BY n DESC LIMIT 1";
+pub(super) const NEWEST_COMPACTION: &str =
+    "SELECT n, status, block, record, check_sum FROM compactions WHERE session = ?1 ORDER BY n DESC LIMIT 1";
 pub(super) const LAST_ORD: &str = "SELECT max(ord) FROM chat_messages WHERE session = ?1";
 pub(super) const KEY: &str = "SELECT 1 FROM chat_keys WHERE session = ?1 AND key = ?2";
 pub(super) const REQUEST_BEFORE: &str = "SELECT 1 FROM chat_messages
@@ -43,11 +44,12 @@ pub(super) fn load(tx: &Transaction<'_>, session: &SessionId, newest: u32) -> Re
     };
     let Some(head) = read::head_of(tx, session, &mut unreadable)? else { return Ok(None) };
     let Some(pinned) = pinned(session, &head.prefix.pins) else { return Ok(None) };
-    let named = record.kept_users.iter().chain(&record.open_requests).chain(pinned.keys()).copied();
+    let named =
+        record.kept_users.iter().chain(&record.open_requests).chain(&record.excluded).chain(pinned.keys());
     let mut messages = BTreeMap::new();
-    for ord in named.filter(|ord| *ord < from) {
-        let Some(found) = message_at(tx, session, ord)? else { return Ok(None) };
-        messages.insert(ord, found);
+    for ord in named.filter(|ord| **ord < from) {
+        let Some(found) = message_at(tx, session, *ord)? else { return Ok(None) };
+        messages.insert(*ord, found);
     }
     let here = read::messages(tx, session, from, &mut unreadable)?;
     let is_whole = here.iter().zip(from.0..).all(|((_, message), ord)| message.ord.0 == ord);
@@ -58,7 +60,10 @@ pub(super) fn load(tx: &Transaction<'_>, session: &SessionId, newest: u32) -> Re
     let is_found = pinned.iter().all(is_pinned) && record.is_within(last.map_or(0, |last| last as usize + 1));
     let queue = waiting::queue(tx, session, &mut unreadable)?;
     let draft = waiting::draft(tx, session, &mut unreadable)?;
-    let is_exact = is_found && unreadable.is_empty() && from > Ordinal(0) && turns.first().is_some_and(|turn| turn.index == first);
+    let is_exact = is_found
+        && unreadable.is_empty()
+        && from > Ordinal(0)
+        && turns.first().is_some_and(|turn| turn.index == first);
     let messages = messages.into_values().collect();
     let (compactions, keys) = (vec![record], Vec::new());
     let stored = Stored { head, turns, messages, compactions, queue, keys, draft, unreadable };
@@ -79,7 +84,11 @@ fn in_force(
 }
 
 /// Where the last round before this message begins; nothing where none does, or its results are too many.
-fn round_before(tx: &Transaction<'_>, session: &SessionId, until: Ordinal) -> rusqlite::Result<Option<Ordinal>> {
+fn round_before(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    until: Ordinal,
+) -> rusqlite::Result<Option<Ordinal>> {
     let mut statement = tx.prepare_cached(&before_sql())?;
     let mut rows = statement.query(params![session.as_str(), until.0])?;
     let mut newest = None;
@@ -134,6 +143,24 @@ pub(super) fn rest(tx: &Transaction<'_>, session: &SessionId, from: Ordinal) -> 
     rest.compactions = read::compactions(tx, session, unreadable)?;
     rest.keys = waiting::keys(tx, session, unreadable)?;
     Ok(rest)
+}
+
+/// See [`crate::store::Store::messages`].
+pub(super) fn page(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    before: Option<Ordinal>,
+    limit: u32,
+) -> Result<Option<Vec<Arc<Message>>>, Fault> {
+    if !tx.prepare_cached("SELECT 1 FROM chat_sessions WHERE id = ?1")?.exists([session.as_str()])? {
+        return Ok(None);
+    }
+    let last: Option<u32> = tx.prepare_cached(LAST_ORD)?.query_row([session.as_str()], |row| row.get(0))?;
+    let end = last.map_or(Ordinal(0), |last| Ordinal(last).next());
+    let end = before.map_or(end, |before| before.min(end));
+    let range = Ordinal(end.0.saturating_sub(limit))..end;
+    let found = read::messages_between(tx, session, range, &mut Vec::new())?;
+    Ok(Some(found.into_iter().map(|(_, message)| message).collect()))
 }
 
 /// See [`crate::store::Store::is_known`].

@@ -127,7 +127,8 @@ pub(super) fn content(tx: &Transaction<'_>, hash: &str) -> Result<String, String
     String::from_utf8(bytes).map_err(|error| error.to_string())
 }
 
-pub(super) const TURNS: &str = "SELECT idx, id, status, started, decided FROM chat_turns WHERE session = ?1 AND idx >= ?2 ORDER BY idx";
+pub(super) const TURNS: &str =
+    "SELECT idx, id, status, started, decided FROM chat_turns WHERE session = ?1 AND idx >= ?2 ORDER BY idx";
 
 /// The turns from this place on.
 pub(super) fn turns(
