@@ -104,22 +104,14 @@ pub(super) struct Came {
 }
 
 impl MainLoop {
-    /// Has an item wait where a session is here in part and cannot do it, or something waits already. Gives it back where
-    /// it is done now.
+    /// Has an item wait where something waits already for the rest of its session. Gives it back where it is done now.
     pub fn waits_for_rest(&mut self, id: &SessionId, item: Queued) -> Option<Queued> {
         let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return Some(item) };
         let Some(part) = &mut live.part else { return Some(item) };
-        let is_plain = match &item {
-            Queued::Command(..) => true,
-            Queued::Open(_, opens) => opens.settings.is_none(),
-            Queued::Configure(..) | Queued::Close(_) | Queued::Delete(_) => false,
-        };
-        if is_plain && part.is_free() {
+        if part.is_free() {
             return Some(item);
         }
         part.waits.push_back(Waits::Item(item));
-        part.wants(None);
-        self.ask_rest(id);
         None
     }
 

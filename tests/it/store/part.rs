@@ -82,7 +82,6 @@ fn bench(kind: Backend, rounds: u32) -> Bench {
     bench
 }
 
-/// rows: R45
 #[test]
 fn a_part_is_what_the_newest_compaction_shows_and_with_the_rest_it_is_the_session() {
     on_each(|empty| {
@@ -158,7 +157,6 @@ fn read_so_far() -> u64 {
     io.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap().parse().unwrap()
 }
 
-/// rows: R45
 #[test]
 #[cfg(target_os = "linux")]
 fn p11_the_rows_and_bytes_of_a_first_prompt_do_not_grow_with_the_session() {

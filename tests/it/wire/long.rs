@@ -76,7 +76,6 @@ fn after_a_turn(folder: &Folder, begins: impl Fn(&mut Editor), turn: &Value) -> 
     (editor.asked.iter().map(|asked| bytes(&asked["messages"])).collect(), snapshot)
 }
 
-/// rows: R45
 #[test]
 fn a_long_session_that_is_opened_by_its_end_goes_on_as_the_whole_one() {
     let folder = stored("long-whole", 60, Driver::Sidecar);
@@ -151,7 +150,6 @@ fn io(editor: &Editor, what: &str) -> u64 {
     io.lines().find_map(|line| line.strip_prefix(what)).and_then(|n| n.trim().parse().ok()).expect("a figure")
 }
 
-/// rows: R45
 #[test]
 #[cfg(target_os = "linux")]
 fn p11_what_is_read_to_open_a_session_by_its_end_does_not_grow_with_it() {
@@ -167,7 +165,6 @@ fn p11_what_is_read_to_open_a_session_by_its_end_does_not_grow_with_it() {
     assert!(read.iter().all(|bytes| *bytes <= read[0] * 6 / 5 + 12 * 4096), "{read:?}");
 }
 
-/// rows: R45
 #[test]
 #[cfg(target_os = "linux")]
 fn p11_what_a_commit_writes_does_not_grow_with_the_session() {
@@ -183,7 +180,7 @@ fn p11_what_a_commit_writes_does_not_grow_with_the_session() {
         for n in 0..COMMITS {
             let call = json!({ "type": "toolCall", "id": format!("w{n}"), "name": "read", "arguments": {} });
             let round = json!({
-                "assistant": [{ "type": "text", "text": said }, call],
+                "assistant": { "parts": [{ "type": "text", "text": said }, call] },
                 "results": [{ "toolCallId": format!("w{n}"), "content": said }],
             });
             editor.call("round/append", json!({ "sessionId": "s", "round": round }));
