@@ -14,7 +14,6 @@ use super::stored::{Part, Rest, Stored, Write};
 use super::{Around, Opening, Session};
 use crate::engine::compact::record::{Compaction, Mode, Status};
 use crate::engine::id::Ordinal;
-use crate::engine::message::cut::ThinkingInPrompt;
 use crate::engine::message::{Body, Content, Message};
 use crate::engine::prompt::order::SystemPrompt;
 use crate::engine::prompt::pins::{Pin, Pinned};
@@ -102,12 +101,12 @@ impl Session {
         if !self.may_try(&input, from) {
             return None;
         }
-        let is_told = self.tells(&input);
+        let brings_nothing = self.brings_no_attachment(&input);
         let mut tried = self.clone();
         let effects = tried.step(input, around);
         let takes_in = |effect: &Effect| matches!(effect, Effect::Emit(event) if matches!(event.body, EventBody::MessageAdded(_)));
         let is_sure = effects.iter().all(|effect| is_plain(effect, from));
-        (is_sure && (is_told || effects.iter().any(takes_in))).then_some((tried, effects))
+        (is_sure && (brings_nothing || effects.iter().any(takes_in))).then_some((tried, effects))
     }
 
     /// Whether what such an input looks at is in the part.
@@ -125,11 +124,9 @@ impl Session {
                 is_of_part(render) && (render.current.is_none() || is_begun_here)
             }
             Input::Command(_, Command::StartTurn(_)) => {
-                // Memories of what older compactions in force say are left out; thinking of the last turn leaves prompts.
+                // Memories of what older compactions in force say are left out.
                 let settings = &self.settings;
-                let is_frozen =
-                    settings.system_prompt == SystemPrompt::Frozen || settings.memory.core.is_none();
-                is_frozen && (is_begun_here || settings.thinking != ThinkingInPrompt::StripCompletedTurns)
+                settings.system_prompt == SystemPrompt::Frozen || settings.memory.core.is_none()
             }
             Input::Instructions(_)
             | Input::Attach(_)
@@ -142,8 +139,8 @@ impl Session {
         is_idle && is_made && counts_here && is_known
     }
 
-    /// Whether a render has nothing to say that might have been said long ago.
-    fn tells(&self, input: &Input) -> bool {
+    /// Whether a render says nothing beside its request, which might have been said long ago.
+    fn brings_no_attachment(&self, input: &Input) -> bool {
         let Input::Command(_, Command::Render(render)) = input else { return true };
         let request = render.current.iter().flat_map(|turn| &turn.messages).map(|message| &message.body);
         let attached = |body: &Body| match body {
