@@ -9,6 +9,8 @@ mod compaction;
 mod corpus;
 mod delta;
 mod desk;
+#[cfg(target_os = "linux")]
+mod fire;
 mod import;
 mod invariants;
 mod ledger;

@@ -29,7 +29,7 @@ mod recall;
 mod recorded;
 mod restore;
 mod review;
-mod script;
+pub mod script;
 mod search;
 mod secrets;
 mod settings;

@@ -1,0 +1,6 @@
+//! The store under fire: the built binary is killed at random moments, its disk is full, its file is locked or damaged.
+//! What must hold is always the same: what was acknowledged is there. How a process is driven stands in `driver`.
+
+mod disk;
+mod driver;
+mod kill;

@@ -1,0 +1,276 @@
+//! What a disk can do to a turn: it is full, it takes no writes, the file is locked, a byte of it is flipped, it ends in
+//! its middle. Each is told by its name, what was acknowledged stays, and the process lives.
+
+use super::driver::{Chance, Life};
+use crate::wire::script::Folder;
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const SETTINGS: &str = r#"{ "model": { "name": "m", "window": 400000 }, "titles": "off" }"#;
+
+/// A client of one process with a model that always says the same.
+struct Client {
+    life: Life,
+    log: Vec<Value>,
+}
+
+impl Client {
+    fn over(life: Life, store: &Path) -> Self {
+        let mut client = Self { life, log: Vec::new() };
+        let settings: Value = serde_json::from_str(SETTINGS).expect("JSON");
+        client.life.greet(store, &settings);
+        client
+    }
+
+    fn start(folder: &Folder) -> Self {
+        Self::over(Life::new(), folder.path())
+    }
+
+    fn call(&mut self, method: &str, params: Value) -> Result<Value, Value> {
+        let log = &mut self.log;
+        let answered = self.life.call(method, params, |life, frame| {
+            if frame["method"] == "model/complete" {
+                life.says(frame, "Here it is.", &json!([]));
+            }
+            log.push(frame.clone());
+        });
+        answered.expect("the process lives")
+    }
+
+    fn open(&mut self) -> Result<Value, Value> {
+        let params = json!({ "workspaceFolder": "/code/parser", "sessionId": "s" });
+        self.call("session/open", params).map(|mut opened| opened["snapshot"].take())
+    }
+
+    /// Runs a turn; how it ended, with what was said about it.
+    fn turn(&mut self, content: &str) -> Result<Value, Value> {
+        let started = self.call("turn/start", json!({ "sessionId": "s", "content": content }))?;
+        loop {
+            let at = |frame: &Value| {
+                frame["params"]["turnId"] == started["turnId"] && frame["params"].get("status").is_some()
+            };
+            if let Some(frame) = self.log.iter().find(|frame| at(frame)) {
+                return Ok(frame["params"].clone());
+            }
+            let frame = self.life.next().expect("the process lives");
+            if frame["method"] == "model/complete" {
+                self.life.says(&frame, "Here it is.", &json!([]));
+            }
+            self.log.push(frame);
+        }
+    }
+
+    /// Whether the turn was done and stored; else what was told.
+    fn is_kept(&mut self, content: &str) -> Result<(), Value> {
+        let ended = self.turn(content)?;
+        if ended["status"] == "completed" { Ok(()) } else { Err(ended["error"].clone()) }
+    }
+}
+
+/// What people said in a session, in order.
+fn requests(snapshot: &Value) -> Vec<String> {
+    let messages = snapshot["messages"].as_array().expect("messages").iter();
+    let of_user = messages.filter(|message| message["role"] == "user");
+    of_user.map(|message| message["parts"][0]["text"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+fn cause(error: &Value) -> &str {
+    error["data"]["cause"].as_str().unwrap_or_else(|| panic!("no cause: {error}"))
+}
+
+/// The sidecar in a world of its own, in which this was done to the folder first.
+fn within(folder: &Path, done: &str) -> Life {
+    let script = format!("{done} && exec \"$BINARY\" serve");
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]);
+    Life::of(command.env("FOLDER", folder).env("BINARY", env!("CARGO_BIN_EXE_threadhold")))
+}
+
+/// The same folder as that process sees it.
+fn seen_by(life: &Life, folder: &Path) -> PathBuf {
+    PathBuf::from(format!("/proc/{}/root{}", life.pid(), folder.display()))
+}
+
+#[test]
+fn a_full_disk_stops_the_turn_keeps_what_was_said_and_is_tried_again() {
+    let folder = Folder::new("fire-full");
+    fs::create_dir_all(folder.path()).expect("a folder");
+    let life = within(folder.path(), "mount -t tmpfs -o size=2m none \"$FOLDER\"");
+    let mut client = Client::over(life, folder.path());
+    client.open().expect("it opens");
+    client.is_kept("The first.").expect("there is room");
+    let inside = seen_by(&client.life, folder.path());
+    let filler = inside.join("filler");
+    let fill = || {
+        use std::io::Write as _;
+        let mut file = fs::File::create(&filler).expect("a file");
+        while file.write_all(&[0; 4096]).is_ok() {}
+    };
+    fill();
+    let mut kept = vec!["The first.".to_owned()];
+    let mut refusal = Value::Null;
+    for n in 0..40 {
+        let words = format!("Number {n}. {}", "much is said here, ".repeat(200));
+        match client.is_kept(&words) {
+            Ok(()) => kept.push(words),
+            Err(error) => {
+                refusal = error;
+                break;
+            }
+        }
+    }
+    assert_eq!(cause(&refusal), "full", "{refusal}");
+    fs::remove_file(&filler).expect("room is made");
+    client.is_kept("After room was made.").expect("the next write tries again");
+    kept.push("After room was made.".into());
+    let shown = requests(
+        &client.call("session/subscribe", json!({ "sessionId": "s" })).expect("a snapshot")["snapshot"],
+    );
+    // The words of the turn that was stopped were refused, or are there: never gone after they were taken.
+    let is_kept = |said: &[String]| kept.iter().all(|words| said.contains(words));
+    assert!(is_kept(&shown), "{shown:?}");
+    let copy = Folder::new("fire-full-copy");
+    fs::create_dir_all(copy.path()).expect("a folder");
+    for file in fs::read_dir(&inside).expect("the folder") {
+        let file = file.expect("a file").path();
+        if file.is_file() {
+            fs::copy(&file, copy.path().join(file.file_name().expect("a name"))).expect("it is copied");
+        }
+    }
+    drop(client);
+    let mut client = Client::start(&copy);
+    assert_eq!(requests(&client.open().expect("it opens")), shown, "a new process sees the same");
+}
+
+#[test]
+fn a_file_that_takes_no_writes_is_told_so_and_can_be_read() {
+    let folder = Folder::new("fire-readonly");
+    let mut client = Client::start(&folder);
+    client.open().expect("it opens");
+    client.is_kept("The first.").expect("it is kept");
+    drop(client);
+    let bind = "mount --bind \"$FOLDER\" \"$FOLDER\" && mount -o remount,bind,ro \"$FOLDER\"";
+    let mut client = Client::over(within(folder.path(), bind), folder.path());
+    let refused = match client.open() {
+        Err(error) => error,
+        Ok(snapshot) => {
+            assert_eq!(requests(&snapshot), ["The first."]);
+            client.is_kept("The second.").expect_err("nothing can be kept")
+        }
+    };
+    assert_eq!(cause(&refused), "readOnly", "{refused}");
+    drop(client);
+    let mut client = Client::start(&folder);
+    assert_eq!(requests(&client.open().expect("it opens")), ["The first."]);
+    client.is_kept("The second.").expect("it is kept");
+}
+
+#[test]
+fn a_locked_file_is_told_so_and_the_turn_goes_on_when_it_is_free() {
+    let folder = Folder::new("fire-locked");
+    let mut client = Client::start(&folder);
+    client.open().expect("it opens");
+    client.is_kept("The first.").expect("it is kept");
+    let other = Connection::open(folder.path().join("threadhold.db")).expect("the file");
+    other.execute_batch("BEGIN IMMEDIATE").expect("it is locked");
+    let refused = client.is_kept("The second.").expect_err("nothing can be kept");
+    assert_eq!(cause(&refused), "locked", "{refused}");
+    other.execute_batch("ROLLBACK").expect("it is free");
+    client.is_kept("The third.").expect("it is kept");
+    drop(client);
+    let said = requests(&Client::start(&folder).open().expect("it opens"));
+    assert!(
+        said.iter().any(|words| words == "The first.") && said.iter().any(|words| words == "The third."),
+        "{said:?}"
+    );
+}
+
+/// What became of a session whose file was damaged.
+#[derive(Debug, Default)]
+struct Damaged {
+    whole: u32,
+    in_part: u32,
+    refused: u32,
+}
+
+impl Damaged {
+    /// Opens the session over a damaged file: all of it is there, or a part with a report, or the file is refused by name.
+    fn look(&mut self, folder: &Folder, whole: &[String]) {
+        let mut client = Client::start(folder);
+        let params = json!({ "workspaceFolder": "/code/parser", "sessionId": "s" });
+        match client.call("session/open", params) {
+            Ok(opened) => {
+                let said = requests(&opened["snapshot"]);
+                if said == whole {
+                    self.whole += 1;
+                } else {
+                    assert!(
+                        said.iter().all(|words| whole.contains(words)),
+                        "words that nobody said: {said:?}"
+                    );
+                    let is_told = opened["restore"].to_string().len() > 2 && !opened["restore"].is_null();
+                    assert!(is_told, "a part is gone and nobody is told: {opened}");
+                    self.in_part += 1;
+                }
+            }
+            Err(error) => {
+                assert!(["corrupt", "unavailable"].contains(&cause(&error)), "{error}");
+                self.refused += 1;
+            }
+        }
+        client.call("server/diagnostics", json!({})).expect("the process lives");
+    }
+}
+
+/// A session of eighty turns in a file that was closed: its words, and its bytes.
+fn filled(folder: &Folder) -> (Vec<String>, Vec<u8>) {
+    let mut client = Client::start(folder);
+    client.open().expect("it opens");
+    let words: Vec<String> = (0..80).map(|n| format!("Number {n}. {}", "some words ".repeat(40))).collect();
+    for words in &words {
+        client.is_kept(words).expect("it is kept");
+    }
+    client.call("shutdown", Value::Null).expect("it shuts down");
+    client.life.notify("exit", Value::Null);
+    while client.life.next().is_some() {}
+    let bytes = fs::read(folder.path().join("threadhold.db")).expect("the file");
+    (words, bytes)
+}
+
+#[test]
+fn a_flipped_byte_is_never_taken_for_what_was_said() {
+    let folder = Folder::new("fire-flipped");
+    let (words, bytes) = filled(&folder);
+    let (mut chance, mut seen) = (Chance(7), Damaged::default());
+    for _ in 0..60 {
+        let mut damaged = bytes.clone();
+        let at = chance.below(bytes.len() as u64) as usize;
+        damaged[at] ^= 1 << chance.below(8);
+        fs::write(folder.path().join("threadhold.db"), &damaged).expect("it is written");
+        seen.look(&folder, &words);
+    }
+    println!("flipped: {seen:?}");
+    assert!(seen.whole > 0, "{seen:?}");
+}
+
+#[test]
+fn a_truncated_file_is_told_so() {
+    let folder = Folder::new("fire-truncated");
+    let (words, bytes) = filled(&folder);
+    let mut seen = Damaged::default();
+    for part in 1..20 {
+        let cut = bytes.len() * part / 20;
+        fs::write(folder.path().join("threadhold.db"), &bytes[..cut]).expect("it is written");
+        seen.look(&folder, &words);
+        assert_eq!(
+            fs::read(folder.path().join("threadhold.db")).map(|left| left.len()).ok(),
+            Some(cut),
+            "left as it is"
+        );
+    }
+    println!("truncated: {seen:?}");
+    assert_eq!(seen.whole, 0, "{seen:?}");
+}

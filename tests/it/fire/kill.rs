@@ -1,0 +1,270 @@
+//! Turns that a SIGKILL cuts off anywhere: what was acknowledged before is there afterwards, no round is half, and what
+//! the model is sent begins with what it was sent before.
+
+use super::driver::{Chance, Life};
+use crate::wire::script::{Folder, NARRATIVE, sections, tools};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Processes that are killed, where nobody says another number in THREADHOLD_KILLS.
+const KILLS: u64 = 500;
+/// A session goes on over so many processes.
+const LIVES: u64 = 20;
+/// Frames that a process says at most before it is killed. Work is counted and not time: a slow machine kills as late.
+const MOST_FRAMES: u64 = 80;
+/// Microseconds from the last of these frames to the kill, at most.
+const MOST_DELAY: u64 = 4_000;
+
+/// What a session acknowledged, kept outside of the processes that it lived in.
+#[derive(Default)]
+struct Noted {
+    /// Requests that were accepted: their message's id, and the words.
+    requests: Vec<(Value, String)>,
+    /// Messages that were told, whole, in order.
+    messages: Vec<Value>,
+    /// What the model was sent last.
+    sent: Vec<Value>,
+    /// Compactions that it has.
+    compactions: usize,
+    /// Whether one came since the model was asked.
+    is_compacted: bool,
+    /// Calls that ran, in order.
+    ran: Vec<String>,
+    /// Words and ids that were used.
+    used: u64,
+}
+
+/// What a whole run did.
+#[derive(Debug, Default)]
+struct Seen {
+    requests: usize,
+    messages: usize,
+    prompts: usize,
+    compactions: usize,
+    with_open_calls: usize,
+    before_any_answer: usize,
+}
+
+/// A process with a session, as its client sees them.
+struct Client<'a> {
+    session: &'a str,
+    noted: &'a mut Noted,
+    chance: &'a mut Chance,
+    seen: &'a mut Seen,
+    life: Life,
+    opened: i64,
+    /// The turn that was asked for, and its words.
+    asked: Option<(i64, String)>,
+}
+
+impl Client<'_> {
+    /// Goes on until the process is gone.
+    fn goes_on(mut self) {
+        let (dies_at, delay) = match self.chance.below(10) {
+            0 => (0, self.chance.below(MOST_DELAY)),
+            _ => (self.chance.below(MOST_FRAMES), self.chance.below(MOST_DELAY)),
+        };
+        let mut heard = 0;
+        loop {
+            if heard == dies_at {
+                self.life.dies_after(Duration::from_micros(delay));
+            }
+            let Some(frame) = self.life.next() else { break };
+            heard += 1;
+            self.takes(&frame);
+        }
+        self.seen.before_any_answer += usize::from(heard == 0);
+    }
+
+    fn takes(&mut self, frame: &Value) {
+        let params = &frame["params"];
+        match frame["method"].as_str() {
+            Some("model/complete") => self.answers(frame),
+            Some("tool/invoke") => {
+                let call = params["toolCallId"].as_str().expect("a call has an id").to_owned();
+                assert!(!self.noted.ran.contains(&call), "{call} runs twice");
+                self.life.respond(frame, json!({ "content": read_by(&call) }));
+                self.noted.ran.push(call);
+            }
+            Some("session/event") if params["type"] == "messageAdded" => {
+                self.noted.messages.push(params["message"].clone());
+                self.seen.messages += 1;
+            }
+            Some("session/event")
+                if params["type"] == "compactionUpdated" && params["phase"] == "accepted" =>
+            {
+                self.noted.compactions += 1;
+                self.noted.is_compacted = true;
+            }
+            Some("session/event") if params["type"] == "runtimeUpdated" && params.get("status").is_some() => {
+                self.asks();
+            }
+            Some(_) => {}
+            None if frame["id"] == self.opened => self.opens(&frame["result"]["snapshot"]),
+            None => {
+                assert!(frame.get("error").is_none(), "refused: {frame}");
+                if let Some((_, words)) = self.asked.take_if(|(id, _)| frame["id"] == *id) {
+                    self.noted.requests.push((frame["result"]["messageId"].clone(), words));
+                    self.seen.requests += 1;
+                }
+            }
+        }
+    }
+
+    /// The session is here again: all that was acknowledged is.
+    fn opens(&mut self, snapshot: &Value) {
+        is_all_there(self.noted, snapshot);
+        // What was stored and not told before the end is known from now on.
+        self.noted.messages = list(&snapshot["messages"]).to_vec();
+        let compactions = list(&snapshot["compactions"]).len();
+        assert!(compactions >= self.noted.compactions, "a compaction was told and is gone");
+        self.noted.is_compacted |= compactions > self.noted.compactions;
+        self.noted.compactions = compactions;
+        let pending: Vec<Value> =
+            list(&snapshot["pendingCalls"]).iter().map(|call| call["toolCallId"].clone()).collect();
+        for call in &pending {
+            let id = call.as_str().expect("a call has an id");
+            if !self.noted.ran.iter().any(|ran| ran == id) {
+                self.noted.ran.push(id.to_owned());
+            }
+            let params = json!({ "sessionId": self.session, "toolCallId": call, "content": read_by(id) });
+            self.life.request("tool/result", params);
+        }
+        self.seen.with_open_calls += usize::from(!pending.is_empty());
+        if pending.is_empty() {
+            self.asks();
+        }
+    }
+
+    fn asks(&mut self) {
+        self.noted.used += 1;
+        let words = format!("Request {} of {}: what does it do?", self.noted.used, self.session);
+        let params = json!({ "sessionId": self.session, "content": words });
+        self.asked = Some((self.life.request("turn/start", params), words));
+    }
+
+    /// The model is asked: with what it was sent before, and all that was said since.
+    fn answers(&mut self, asked: &Value) {
+        if asked["params"]["purpose"] == "summary" {
+            return self.life.says(asked, &format!("<summary>\n{NARRATIVE}\n</summary>"), &json!([]));
+        }
+        let mut messages = list(&asked["params"]["messages"]).to_vec();
+        // Where a provider may cut its cache moves on with the prompt.
+        messages
+            .iter_mut()
+            .filter_map(Value::as_object_mut)
+            .for_each(|message| drop(message.remove("cacheBreakpoint")));
+        let before = &self.noted.sent;
+        let is_compacted = std::mem::take(&mut self.noted.is_compacted);
+        if !is_compacted {
+            let same = messages.iter().zip(before).take_while(|(now, before)| now == before).count();
+            assert_eq!(
+                same,
+                before.len(),
+                "the beginning changed without a compaction: {:?}",
+                messages.get(same)
+            );
+        }
+        self.seen.compactions += usize::from(is_compacted);
+        let text = Value::Array(messages.clone()).to_string();
+        for (_, words) in &self.noted.requests {
+            assert_eq!(text.matches(words.as_str()).count(), 1, "{words}");
+        }
+        self.seen.prompts += 1;
+        self.noted.sent = messages;
+        let calls: Vec<Value> = (0..self.chance.below(4).saturating_sub(1))
+            .map(|_| {
+                self.noted.used += 1;
+                let id = format!("call{}", self.noted.used);
+                json!({ "id": id, "name": "read", "arguments": { "path": format!("src/{id}.rs") } })
+            })
+            .collect();
+        self.noted.used += 1;
+        let said =
+            format!("Answer {}: {}", self.noted.used, "and so on ".repeat(self.chance.below(300) as usize));
+        self.life.says(asked, &said, &json!(calls));
+    }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// What the tool says; every third answer is so long that it lies in a place of its own.
+fn read_by(call: &str) -> String {
+    let lines = if call.ends_with(['3', '6', '9']) { 600 } else { 3 };
+    format!("{call} holds a line of the file that was read.\n").repeat(lines)
+}
+
+/// Whether a snapshot has all that was noted, in its order, and no half of anything.
+fn is_all_there(noted: &Noted, snapshot: &Value) {
+    let messages = list(&snapshot["messages"]);
+    let known: BTreeSet<String> = messages.iter().map(|message| message["id"].to_string()).collect();
+    assert_eq!(known.len(), messages.len(), "no message is there twice");
+    let same = messages.iter().zip(&noted.messages).take_while(|(is, was)| is == was).count();
+    assert_eq!(
+        same,
+        noted.messages.len(),
+        "{:?} was told, and is {:?}",
+        noted.messages.get(same),
+        messages.get(same)
+    );
+    for (id, words) in &noted.requests {
+        let found = messages.iter().find(|message| message["id"] == *id);
+        let found = found.unwrap_or_else(|| panic!("{id} was accepted and is gone: {words}"));
+        assert_eq!(found["parts"], json!([{ "type": "text", "text": words }]));
+    }
+    let calls = |message: &Value| -> Vec<Value> {
+        let calls = list(&message["parts"]).iter().filter(|part| part["type"] == "toolCall");
+        calls.map(|call| call["id"].clone()).collect()
+    };
+    let results: BTreeSet<String> = messages
+        .iter()
+        .flat_map(|message| list(&message["parts"]))
+        .filter(|part| part["type"] == "toolResult")
+        .map(|part| part["toolCallId"].to_string())
+        .collect();
+    let all: Vec<Value> = messages.iter().flat_map(calls).collect();
+    let open: Vec<&Value> = all.iter().filter(|call| !results.contains(&call.to_string())).collect();
+    let pending: Vec<&Value> =
+        list(&snapshot["pendingCalls"]).iter().map(|call| &call["toolCallId"]).collect();
+    assert_eq!(open, pending, "a round is half, and nobody is told");
+    assert_eq!(results.len() + open.len(), all.len(), "a result without its call");
+}
+
+/// How many processes are to be killed.
+fn kills() -> u64 {
+    std::env::var("THREADHOLD_KILLS")
+        .ok()
+        .map_or(KILLS, |given| given.parse().expect("THREADHOLD_KILLS is a number"))
+}
+
+/// A driver with turns, tools and large results, over five hundred processes that end at any moment from their start on:
+/// while they open the store, in the middle of a commit, of an answer, of a call.
+///
+/// rows: R49
+#[test]
+fn p8_what_was_acknowledged_survives_a_kill_at_any_moment() {
+    let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |now| now.as_nanos() as u64);
+    println!("seed {seed}");
+    let (mut chance, mut seen) = (Chance(seed), Seen::default());
+    let folder = Folder::new("fire-kill");
+    let settings = json!({ "model": { "name": "m", "window": 32_000 }, "titles": "off" });
+    let (mut noted, mut session) = (Noted::default(), String::new());
+    for n in 0..kills() {
+        if n % LIVES == 0 {
+            (noted, session) = (Noted::default(), format!("s{n}"));
+        }
+        let mut life = Life::new();
+        life.greet(folder.path(), &settings);
+        let opened = life.request(
+            "session/open",
+            json!({ "workspaceFolder": "/code/parser", "sessionId": session, "tools": tools(), "sections": sections() }),
+        );
+        let (noted, chance, seen) = (&mut noted, &mut chance, &mut seen);
+        Client { session: &session, noted, chance, seen, life, opened, asked: None }.goes_on();
+    }
+    println!("{} processes were killed: {seen:?}", kills());
+    assert!(seen.with_open_calls > 0 && seen.before_any_answer > 0 && seen.prompts > 0, "{seen:?}");
+}
