@@ -47,7 +47,7 @@ const SEEN: &[&str] = &[
     "part render",
     "part request",
     "part look request",
-    "part look",
+    "part look render",
     // Commands of both drivers, taken at once and after a wait, and refused in each way.
     "UserMessage done",
     "UserMessage queued",

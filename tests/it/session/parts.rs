@@ -4,7 +4,7 @@
 use super::bench::{Bench, id};
 use threadhold::engine::id::Time;
 use threadhold::engine::session::effect::Effect;
-use threadhold::engine::session::input::{Command, Input, Open, ReplyTo};
+use threadhold::engine::session::input::{Command, Input, Open, Render, ReplyTo};
 use threadhold::engine::session::part::{Claims, newest_for};
 use threadhold::engine::session::{Around, Session};
 use threadhold::engine::tokens::QuarterOfChars;
@@ -22,7 +22,10 @@ pub fn compare(bench: &mut Bench, command: &Command) -> Vec<String> {
         return served;
     }
     let look = |newest| Command::Open(Box::new(Open { newest: Some(newest), ..Open::default() }));
-    for commands in [vec![command.clone()], vec![look(0)], vec![look(3), command.clone()]] {
+    let render = || Command::Render(Box::<Render>::default());
+    let all =
+        [vec![command.clone()], vec![look(0), render()], vec![render()], vec![look(3), command.clone()]];
+    for commands in all {
         served.extend(both(bench, &commands));
     }
     served

@@ -92,7 +92,7 @@ fn a_part_is_what_the_newest_compaction_shows_and_with_the_rest_it_is_the_sessio
         // Ten rounds with their request, two before them, the round before those, three requests and the open one.
         assert_eq!(part.stored.messages.len(), 21 + 4 + 2 + 3 + 1);
         let more = bench.store().load_part(&session("s"), 60).unwrap().unwrap();
-        assert_eq!(more.stored.messages.len(), 60 + 2);
+        assert_eq!(more.stored.messages.len(), 60 + 3);
         // All of it is no part.
         assert_eq!(bench.store().load_part(&session("s"), 105).unwrap(), None);
     });
