@@ -5,6 +5,7 @@ mod chat;
 mod doctor;
 mod files;
 mod measure;
+mod model;
 mod policy;
 mod replay;
 mod schema;

@@ -23,6 +23,7 @@ pub mod server;
 pub mod session;
 pub mod settings;
 pub mod stages;
+pub mod task;
 pub mod tool;
 pub mod turn;
 mod unknown;

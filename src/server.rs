@@ -40,6 +40,7 @@ mod settings;
 mod shared;
 mod stdio;
 mod stores;
+mod tasks;
 pub mod transport;
 mod watch;
 mod wire_event;
@@ -88,7 +89,7 @@ pub fn serve(options: &Options) -> std::io::Result<u8> {
     let log = log::start("warn");
     let ending = runtime.block_on(async {
         let stdio = stdio::open()?;
-        let ending = serve_on(stdio.input, stdio.output, options, from_outside).await;
+        let ending = serve_on(stdio.input, stdio.output, options, true, from_outside).await;
         // Inside the runtime, and after the last byte was written.
         drop(stdio.undo);
         Ok::<_, std::io::Error>(ending)
@@ -111,7 +112,9 @@ pub fn serve_within<T>(options: &Options, client: impl AsyncFnOnce(DuplexStream)
         let (ours, theirs) = tokio::io::duplex(BETWEEN);
         let (input, output) = tokio::io::split(theirs);
         // An interrupt is the client's: it may mean a turn and not the process.
-        let serving = serve_on(input, output, options, async |_| Ending::Signal(ending::terminated().await));
+        // It lives as long as a person looks at it: tasks are run by who serves the folder.
+        let serving =
+            serve_on(input, output, options, false, async |_| Ending::Signal(ending::terminated().await));
         tokio::join!(client(ours), serving).0
     });
     // A thread may stand in a read of a terminal, another in a tool.
@@ -125,6 +128,7 @@ async fn serve_on(
     input: impl AsyncRead + Unpin,
     output: impl AsyncWrite + Unpin,
     options: &Options,
+    runs_tasks: bool,
     outside: impl AsyncFnOnce(mpsc::UnboundedReceiver<Parent>) -> Ending,
 ) -> Ending {
     let (parents, watched) = mpsc::unbounded_channel();
@@ -150,6 +154,7 @@ async fn serve_on(
     let mut owner = MainLoop::new(outgoing, events.clone(), Box::new(O200k));
     let variable = |name: &str| std::env::var(name).ok();
     owner.files = Files::with_user(outside::user_file(variable), variable(outside::USERS_FILE).is_some());
+    owner.tasks.serves = runs_tasks;
     owner.take_outside(&options.flags);
     owner.dump = Dump::into_folder(options.dump_prompts.clone());
     let owner = tokio::task::unconstrained(owner.run(inbox));

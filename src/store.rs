@@ -11,6 +11,7 @@ pub mod memory;
 pub mod place;
 mod schema;
 pub mod sqlite;
+pub mod task;
 pub mod worker;
 
 use crate::engine::id::{Ordinal, SessionId, Time};
@@ -27,6 +28,7 @@ use list::{ListQuery, Page};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use task::{Task, Waiting};
 
 /// Which holding of a session this is. Each new holder gets a higher one, and a write under an older one is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -147,6 +149,20 @@ pub trait Store: Send + fmt::Debug {
     /// # Errors
     /// The file's own.
     fn release(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError>;
+
+    /// Sessions of this workspace that wait for a process that serves it and that no other store holds; the oldest first.
+    /// Costs nothing of those that do not wait. Needs no lease.
+    ///
+    /// # Errors
+    /// The file's own.
+    fn waiting(&mut self, workspace: &str) -> Result<Vec<Waiting>, StoreError>;
+
+    /// The background sessions of this one in which something was asked, the oldest first, each with how it stands.
+    /// Needs no lease.
+    ///
+    /// # Errors
+    /// The file's own.
+    fn tasks(&mut self, parent: &SessionId) -> Result<Vec<Task>, StoreError>;
 
     /// A number that changes when another store commits something, of whatever session. It reads no table, so that it can
     /// be asked often.

@@ -11,12 +11,13 @@ mod terminal;
 mod tools;
 
 use super::Failure;
-use crate::protocol::settings::ModelWire;
+use super::model::Named;
+use crate::protocol::settings::GivenSettings;
 use crate::server::outside::Flags;
 use crate::server::{Options, serve_within};
 use clap::Args;
 use opening::{Begin, Which};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
@@ -59,10 +60,13 @@ pub(super) struct Chat {
 
 impl Chat {
     pub(super) fn run(&self) -> Result<u8, Failure> {
-        let mut set = match &self.model {
-            Some(model) => self.model(model)?,
-            None => Vec::new(),
+        let model = match &self.model {
+            Some(model) => Named::read(model, self.base_url.as_deref(), self.key_env.as_deref())?.setting(),
+            None => Map::new(),
         };
+        let said = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let mut set: Vec<String> =
+            model.iter().map(|(part, value)| format!("model.{part}={}", said(value))).collect();
         // What is set by name wins over what follows from the other flags.
         set.extend(self.set.iter().cloned());
         let flags = Flags::read(self.policy.as_deref(), &set)?;
@@ -81,33 +85,13 @@ impl Chat {
             None => Which::New,
         };
         let storage = self.storage.as_deref().map(absolute).transpose()?;
-        let begin = Begin { folder, which, storage };
+        // Who runs a task has other flags.
+        let task = (!model.is_empty())
+            .then(|| GivenSettings(Map::from_iter([("model".to_owned(), Value::Object(model))])));
+        let begin = Begin { folder, which, storage, task };
         let options = Options { record: self.record.clone(), flags, dump_prompts: self.dump_prompts.clone() };
         let talked = serve_within(&options, async |stream| talk::talk(stream, begin).await);
         talked.map_err(Failure::Runtime)?.map_err(|refused| Failure::Chat(refused.to_string()))
-    }
-
-    /// The settings that `--model` and what belongs to it stand for.
-    fn model(&self, model: &str) -> Result<Vec<String>, Failure> {
-        let bad = |reason: &str| Failure::Model { name: model.to_owned(), reason: reason.to_owned() };
-        let (wire, name) = model.split_once(':').map_or((model, None), |(wire, name)| (wire, Some(name)));
-        let name = name.filter(|name| !name.is_empty());
-        let known = serde_json::from_value::<ModelWire>(Value::from(wire));
-        let mut set = vec![format!("model.wire={wire}")];
-        match (known, name) {
-            (Ok(ModelWire::Scripted), file) => {
-                set.extend(file.map(|file| format!("model.baseUrl={file}")));
-            }
-            (Ok(ModelWire::Editor) | Err(_), _) => {
-                let known = "known are anthropic, openai-chat, openai-responses, ollama and scripted";
-                return Err(bad(known));
-            }
-            (Ok(_), None) => return Err(bad("it takes a name, such as ollama:llama3")),
-            (Ok(_), Some(name)) => set.push(format!("model.name={name}")),
-        }
-        set.extend(self.base_url.iter().map(|url| format!("model.baseUrl={url}")));
-        set.extend(self.key_env.iter().map(|name| format!("model.keyEnv={name}")));
-        Ok(set)
     }
 }
 

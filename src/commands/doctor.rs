@@ -2,6 +2,7 @@
 //! own words, and what to do about it. Nothing is stored; a key is read and never shown.
 
 use super::files::print;
+use super::model::Named;
 use super::{Failure, SUCCESS, UNFIT};
 use crate::engine::prompt::item::{Item, Role};
 use crate::engine::prompt::request::{Answer, Request};
@@ -18,8 +19,6 @@ use std::time::Duration;
 const IDLE: Duration = Duration::from_secs(60);
 /// The most that it is to answer, in tokens; the least that every provider takes.
 const MOST_ANSWER: u32 = 16;
-/// A window for a model of which nothing is known: the question is small.
-const ANY_WINDOW: u32 = 8_192;
 
 #[derive(Debug, Args)]
 pub(super) struct Doctor {
@@ -36,17 +35,9 @@ pub(super) struct Doctor {
 
 impl Doctor {
     pub(super) fn run(&self) -> Result<u8, Failure> {
-        let bad = |reason: &str| Failure::Model { name: self.model.clone(), reason: reason.to_owned() };
-        let (wire, name) = self.model.split_once(':').unwrap_or((&self.model, ""));
-        let wire = Wire::named(wire).ok_or_else(|| {
-            let names = Wire::ALL.map(|(name, _)| name).join(", ");
-            bad(&format!("must be a wire and a name, such as openai-chat:gpt-4o; wires are {names}"))
-        })?;
-        if name.is_empty() && wire != Wire::Scripted {
-            return Err(bad("the model's name is missing behind the colon"));
-        }
-        let endpoint =
-            Endpoint { base_url: self.base_url.clone(), key_env: self.key_env.clone(), ..Endpoint::of(wire) };
+        let named = Named::read(&self.model, self.base_url.as_deref(), self.key_env.as_deref())?;
+        let Named { name, endpoint } = named;
+        let (name, wire) = (name.as_deref().unwrap_or_default(), endpoint.wire);
         let key_name = endpoint.key_name().map(str::to_owned);
         let key = key_name.as_deref().and_then(|name| std::env::var(name).ok()).filter(|key| !key.is_empty());
         let mut report = format!("model    {name} over {}\n", wire.name());
@@ -57,9 +48,12 @@ impl Doctor {
                 (Some(name), Some(_)) => format!("key      {name} is set\n"),
                 (Some(name), None) => format!("key      {name} is not set\n"),
             };
-            let window = known::model(name).map(|known| known.window);
+            let window = known::served(Some(wire), name).map(|known| known.window);
             report += &match window {
                 Some(window) => format!("window   {window} tokens, as is known of its name\n"),
+                None if wire == Wire::Ollama => {
+                    format!("window   {} tokens, unless model.window says another\n", wire.usual_window())
+                }
                 None => "window   not known of its name: set model.window\n".to_owned(),
             };
         }
@@ -67,7 +61,7 @@ impl Doctor {
         let asked =
             Asked { wire, is_own: endpoint.base_url.is_none(), key: key_name, has_key: key.is_some() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| bad(&error.to_string()))?;
+        let runtime = runtime.map_err(Failure::Runtime)?;
         let answered = runtime.block_on(ask(endpoint, name, key.map(SecretString::from)));
         let (code, verdict) = match answered {
             Ok(answer) => (SUCCESS, well(&answer)),
@@ -83,7 +77,8 @@ impl Doctor {
 async fn ask(endpoint: Endpoint, name: &str, key: Option<SecretString>) -> Result<Answer, ModelError> {
     let terms = Terms {
         model: name.to_owned(),
-        window: known::model(name).map_or(ANY_WINDOW, |known| known.window),
+        window: known::served(Some(endpoint.wire), name)
+            .map_or(endpoint.wire.usual_window(), |known| known.window),
         max_output: None,
         tool_choice_none: true,
         images: false,
@@ -95,10 +90,18 @@ async fn ask(endpoint: Endpoint, name: &str, key: Option<SecretString>) -> Resul
         ..Request::default()
     };
     if endpoint.wire == Wire::Scripted {
-        return Scripted::echo().answer(&request, &mut drop).await;
+        return scripted(endpoint.base_url.as_deref())?.answer(&request, &mut drop).await;
     }
     let mut model = Remote::new(remote::client()?, endpoint, key, terms, IDLE).without_retries();
     model.answer(&request, &mut drop).await
+}
+
+/// The model of a fixture; the one that is built in where no file is named.
+fn scripted(file: Option<&str>) -> Result<Scripted, ModelError> {
+    let Some(file) = file else { return Ok(Scripted::echo()) };
+    let unusable = |why: String| ModelError::BadRequest { reason: format!("{file}: {why}") };
+    let json = std::fs::read_to_string(file).map_err(|error| unusable(error.to_string()))?;
+    Scripted::from_json(&json).map_err(|error| unusable(error.to_string()))
 }
 
 fn well(answer: &Answer) -> String {
@@ -128,15 +131,31 @@ impl Asked {
                 "The key in {key} was not accepted. Look whether it is whole, still valid, of this provider, and may \
                  use this model."
             ),
+            ModelError::Network { reason } if reason.contains("certificate") => {
+                "The address answers with a certificate that is not trusted here. Look whether it is the right address, and \
+                 whether a proxy stands between that has a certificate of its own."
+                    .to_owned()
+            }
+            ModelError::Network { reason } if reason.contains("dns error") => {
+                "There is no such host. Look at the spelling of the address, and at your network.".to_owned()
+            }
             ModelError::Network { .. } if self.wire == Wire::Ollama && self.is_own => {
                 "Nobody answers there. Start Ollama, or say with --base-url where it runs.".to_owned()
+            }
+            ModelError::Silent { .. } => {
+                "The request was taken and nothing came. The model may still be read into memory, or think for long: ask \
+                 again, and set modelDeadlineMs to more."
+                    .to_owned()
             }
             ModelError::Network { .. } => {
                 "Nobody answers there, or the connection broke. Look at the address, its \
                                            port, http or https, and at your network and proxy."
                     .to_owned()
             }
-            ModelError::BadRequest { reason } if reason.starts_with("404") || reason.starts_with("405") => {
+            ModelError::BadRequest { .. } if self.wire == Wire::Scripted => {
+                "Look whether the file is there and is a fixture of a scripted model.".to_owned()
+            }
+            ModelError::BadRequest { status: Some(404 | 405), .. } => {
                 format!(
                     "There is no such model, or no such address. Look at the name as the provider spells it, and at the \
                  address: for {} it ends before {}.",
@@ -144,8 +163,13 @@ impl Asked {
                     self.path()
                 )
             }
-            ModelError::BadRequest { reason } if reason.starts_with('3') => {
+            ModelError::BadRequest { status: Some(300..=399), .. } => {
                 "The address leads on to another one, which is not followed with a key. Give that one."
+                    .to_owned()
+            }
+            ModelError::BadRequest { status: Some(500..), .. } if self.wire == Wire::Ollama => {
+                "The model with its window does not fit the machine's memory. Set a smaller model.window, or choose a \
+                 smaller model."
                     .to_owned()
             }
             ModelError::BadRequest { .. } => format!(

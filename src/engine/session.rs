@@ -9,6 +9,7 @@
 //! | `command` | what a command does |
 //! | `queue` | commands that wait |
 //! | `rewind`, `branch` | what changes the past, and what goes on from it elsewhere |
+//! | `task` | a request that waits for another process |
 //! | `turn` | our own loop: prompt, answer, tools, again |
 //! | `stream` | an answer that is being given |
 //! | `summarizer` | the model that sums up, and who is asked where it fails |
@@ -69,6 +70,7 @@ pub mod state;
 pub mod stored;
 mod stream;
 mod summarizer;
+mod task;
 mod title;
 mod tools;
 mod turn;
@@ -380,6 +382,7 @@ impl Step<'_> {
             }
         }
         self.next_in_queue();
+        self.watch_task();
         self.watch_idleness();
     }
 

@@ -1,4 +1,4 @@
-//! Cutting, hashing and quoting text on character boundaries, and comparing it with a pattern. What is cut, and why, is
+//! Cutting, hashing and quoting text on character boundaries, and comparing it with a pattern or another text. What is cut, and why, is
 //! decided elsewhere.
 
 use sha2::{Digest, Sha256};
@@ -94,6 +94,22 @@ pub fn looks_like(pattern: &str, text: &str, not: &[char]) -> bool {
     pattern.iter().skip(p).all(Option::is_none)
 }
 
+/// Letters to change, add or remove until `a` is `b`, of which the first 64 count; upper and lower case are the same.
+pub fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.to_lowercase().chars().take(64).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (at, from) in a.to_lowercase().chars().enumerate() {
+        let mut next = Vec::with_capacity(row.len());
+        next.push(at + 1);
+        for ((to, above), diagonal) in b.iter().zip(row.iter().skip(1)).zip(&row) {
+            let left = next.last().copied().unwrap_or_default();
+            next.push((diagonal + usize::from(from != *to)).min(above + 1).min(left + 1));
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or_default()
+}
+
 /// The characters of a pattern; nothing stands for any of them.
 fn tokens(pattern: &str) -> Vec<Option<char>> {
     let mut chars = pattern.chars();
@@ -137,6 +153,14 @@ mod tests {
                 let start = text.floor_char_boundary(offset.min(text.len()));
                 assert_eq!(Some(&*whole), text.get(start..));
             }
+        }
+    }
+
+    #[test]
+    fn distance_counts_letters_that_differ() {
+        for (a, b, far) in [("echo", "ECHO", 0), ("echo", "ech", 1), ("kitten", "sitting", 3), ("", "ab", 2)]
+        {
+            assert_eq!((distance(a, b), distance(b, a)), (far, far), "{a} {b}");
         }
     }
 

@@ -2,8 +2,9 @@
 //! from a status, headers and a body; not what follows from it.
 
 use super::overflow;
-use crate::engine::prompt::request::{Failure, Overflow};
+use crate::engine::prompt::request::{Cause, Failure, Overflow};
 use serde_json::Value;
+use std::time::Duration;
 use thiserror::Error;
 
 /// The longest of a provider's own words that are repeated, in bytes.
@@ -38,6 +39,8 @@ pub enum ModelError {
     /// Too many requests or tokens in a span of time.
     #[error("the model's rate limit is reached: {reason}")]
     RateLimited {
+        /// The status of HTTP, where there was one.
+        status: Option<u16>,
         /// When the provider wants to be asked again.
         retry_after_ms: Option<u64>,
         /// What the provider said.
@@ -46,12 +49,16 @@ pub enum ModelError {
     /// The account has nothing left; asking again does not help.
     #[error("the model's account has no quota left: {reason}")]
     Quota {
+        /// The status of HTTP, where there was one.
+        status: Option<u16>,
         /// What the provider said.
         reason: String,
     },
     /// The provider has no room at the moment, or broke.
     #[error("the model's provider is overloaded: {reason}")]
     Overloaded {
+        /// The status of HTTP, where there was one.
+        status: Option<u16>,
         /// When the provider wants to be asked again.
         retry_after_ms: Option<u64>,
         /// What the provider said.
@@ -60,10 +67,18 @@ pub enum ModelError {
     /// The key is missing, wrong or not allowed to do this.
     #[error("the model's key was not accepted: {reason}")]
     Auth {
+        /// The status of HTTP, where there was one.
+        status: Option<u16>,
         /// What the provider said.
         reason: String,
     },
-    /// No connection, a broken one, or a silent one.
+    /// It took the request, and then nothing came for too long. It may still be at work on it, so it is not asked again.
+    #[error("the model could not be reached: it said nothing for {} s; modelDeadlineMs says how long it may", waited.as_secs())]
+    Silent {
+        /// How long.
+        waited: Duration,
+    },
+    /// No connection, or a broken one.
     #[error("the model could not be reached: {reason}")]
     Network {
         /// What broke.
@@ -73,6 +88,8 @@ pub enum ModelError {
     /// [`StopReason::Refused`](crate::engine::prompt::request::StopReason::Refused).
     #[error("the model's provider refused the request: {reason}")]
     Refused {
+        /// The status of HTTP, where there was one.
+        status: Option<u16>,
         /// What the provider said.
         reason: String,
     },
@@ -88,6 +105,8 @@ pub enum ModelError {
     /// The provider did not understand the request; asking again does not help.
     #[error("the model's provider did not accept the request: {reason}")]
     BadRequest {
+        /// The status of HTTP, where there was one.
+        status: Option<u16>,
         /// What the provider said.
         reason: String,
     },
@@ -103,7 +122,7 @@ impl ModelError {
             Self::Quota { .. } => "quota",
             Self::Overloaded { .. } => "overloaded",
             Self::Auth { .. } => "auth",
-            Self::Network { .. } => "network",
+            Self::Network { .. } | Self::Silent { .. } => "network",
             Self::Refused { .. } => "refused",
             Self::Cancelled => "cancelled",
             Self::CorruptStream { .. } => "corruptStream",
@@ -128,14 +147,30 @@ impl ModelError {
     fn reason_mut(&mut self) -> Option<&mut String> {
         match self {
             Self::RateLimited { reason, .. }
-            | Self::Quota { reason }
+            | Self::Quota { reason, .. }
             | Self::Overloaded { reason, .. }
-            | Self::Auth { reason }
+            | Self::Auth { reason, .. }
             | Self::Network { reason }
-            | Self::Refused { reason }
+            | Self::Refused { reason, .. }
             | Self::CorruptStream { reason }
-            | Self::BadRequest { reason } => Some(reason),
-            Self::ContextOverflow { .. } | Self::TooLargeForRate { .. } | Self::Cancelled => None,
+            | Self::BadRequest { reason, .. } => Some(reason),
+            Self::ContextOverflow { .. }
+            | Self::TooLargeForRate { .. }
+            | Self::Silent { .. }
+            | Self::Cancelled => None,
+        }
+    }
+
+    /// The status of HTTP, where there was one.
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Self::RateLimited { status, .. }
+            | Self::Quota { status, .. }
+            | Self::Overloaded { status, .. }
+            | Self::Auth { status, .. }
+            | Self::Refused { status, .. }
+            | Self::BadRequest { status, .. } => *status,
+            _ => None,
         }
     }
 
@@ -152,14 +187,17 @@ impl ModelError {
 
 /// As the engine takes it: an overflow goes to the ladder, everything else ends the turn.
 impl From<ModelError> for Failure {
-    fn from(error: ModelError) -> Self {
+    fn from(mut error: ModelError) -> Self {
+        let (word, status, retry_after_ms) = (error.class(), error.status(), error.retry_after_ms());
+        let why = error.to_string();
+        let said = error.reason_mut().map(std::mem::take);
         let overflow = match error {
             ModelError::ContextOverflow { limit, needed } | ModelError::TooLargeForRate { limit, needed } => {
                 Some(Overflow { limit, needed })
             }
             _ => None,
         };
-        Self { why: error.to_string(), overflow }
+        Self { why, overflow, cause: Cause { word, status, retry_after_ms, said } }
     }
 }
 
@@ -185,7 +223,15 @@ const CODES: &[(&str, Class)] = &[
     ("content_policy", Class::Refused),
     ("content_filter", Class::Refused),
     ("cyber_policy", Class::Refused),
+    ("requires moderation", Class::Refused),
+    ("moderation_blocked", Class::Refused),
+    ("flagged", Class::Refused),
     ("responsibleaipolicyviolation", Class::Refused),
+    // Asked again, Ollama has no more of it.
+    ("more system memory", Class::Bad),
+    ("out of memory", Class::Bad),
+    // No other key helps against where one is.
+    ("unsupported_country", Class::Bad),
     ("invalid_api_key", Class::Auth),
     ("api key not valid", Class::Auth),
     ("authentication_error", Class::Auth),
@@ -236,22 +282,23 @@ impl Refusal {
             return ModelError::ContextOverflow { limit: None, needed: None };
         }
         let retry_after_ms = self.retry_after_ms.or_else(|| delay_in(&words));
+        // An error within a stream has no status but the one that it states itself.
+        let status = Some(self.stated_status()).filter(|status| *status != 200);
         match self.kind(&words.to_lowercase()) {
-            Class::Quota => ModelError::Quota { reason },
-            Class::Refused => ModelError::Refused { reason },
-            Class::Auth => ModelError::Auth { reason },
-            Class::Rate => ModelError::RateLimited { retry_after_ms, reason },
-            Class::Overloaded => ModelError::Overloaded { retry_after_ms, reason },
-            Class::Bad => ModelError::BadRequest { reason },
+            Class::Quota => ModelError::Quota { status, reason },
+            Class::Refused => ModelError::Refused { status, reason },
+            Class::Auth => ModelError::Auth { status, reason },
+            Class::Rate => ModelError::RateLimited { status, retry_after_ms, reason },
+            Class::Overloaded => ModelError::Overloaded { status, retry_after_ms, reason },
+            Class::Bad => ModelError::BadRequest { status, reason },
         }
     }
 
     fn kind(&self, words: &str) -> Class {
-        // Some put the status of whoever stands behind them into the body of a 200.
-        let status = if self.status == 200 { self.code().unwrap_or(200) } else { self.status };
+        let status = self.stated_status();
         let told = CODES.iter().find(|(code, _)| words.contains(code)).map(|(_, class)| *class);
         match (status, told) {
-            (_, Some(class @ (Class::Quota | Class::Refused))) => class,
+            (_, Some(class @ (Class::Quota | Class::Refused | Class::Bad))) => class,
             (401 | 403, _) => Class::Auth,
             (402, _) => Class::Quota,
             (429, _) => Class::Rate,
@@ -262,6 +309,11 @@ impl Refusal {
             // A stream that breaks off with an error that nobody knows: as likely as not it passes.
             (_, None) => Class::Overloaded,
         }
+    }
+
+    /// The status. Some put the one of whoever stands behind them into the body of a 200.
+    fn stated_status(&self) -> u16 {
+        if self.status == 200 { self.code().unwrap_or(200) } else { self.status }
     }
 
     /// The provider's error, whatever it is wrapped into. What stands beside it says nothing of it.
@@ -366,6 +418,17 @@ mod tests {
     }
 
     #[test]
+    fn a_failure_says_for_programs_what_an_error_is() {
+        let body = json!({"error": {"message": "Please try again in 2s."}});
+        let failure = Failure::from(class(429, body));
+        let said = Some("429: Please try again in 2s.".to_owned());
+        let cause = Cause { word: "rateLimited", status: Some(429), retry_after_ms: Some(2000), said };
+        assert_eq!((failure.cause, failure.overflow), (cause, None));
+        let inside = Failure::from(Refusal::in_stream(&json!({"error": {"message": "Overloaded"}})).class());
+        assert_eq!((inside.cause.word, inside.cause.status), ("overloaded", None));
+    }
+
+    #[test]
     fn delays_are_read_from_words() {
         assert_eq!(delay_in("Please try again in 18.642s. Visit"), Some(18_642));
         assert_eq!(delay_in("try again in 174ms"), Some(174));
@@ -394,6 +457,18 @@ mod tests {
             json!({"error": {"type": "exceed_context_size_error", "n_prompt_tokens": 2009, "n_ctx": 512}});
         assert_eq!(class(400, llama), ModelError::ContextOverflow { limit: Some(512), needed: Some(2009) });
         assert_eq!(class(401, Value::Null).class(), "auth");
+        let memory =
+            json!({"error": "model requires more system memory (21.4 GiB) than is available (7.6 GiB)"});
+        assert_eq!(
+            (class(500, memory.clone()).class(), class(500, memory).is_passing()),
+            ("badRequest", false)
+        );
+        let flagged = json!({"error": {"code": 403, "message": "Your chosen model requires moderation and your input was flagged"}});
+        assert_eq!(class(403, flagged).class(), "refused");
+        let country =
+            json!({"error": {"code": "unsupported_country_region_territory", "message": "not supported"}});
+        assert_eq!(class(403, country).class(), "badRequest");
+        assert_eq!(class(403, json!({"error": {"message": "no access to the model"}})).class(), "auth");
         assert_eq!(class(529, json!({"error": {"type": "overloaded_error"}})).class(), "overloaded");
         assert_eq!(class(404, json!({"error": {"message": "no such model"}})).class(), "badRequest");
         assert_eq!(

@@ -28,10 +28,25 @@ pub struct Remote {
     endpoint: Endpoint,
     key: Option<SecretString>,
     terms: Terms,
-    /// How long a stream may be silent.
-    idle: Duration,
+    silence: Silence,
     /// Whether a call that comes to nothing is made again.
     retries: bool,
+}
+
+/// How long a provider may be silent.
+#[derive(Debug, Clone, Copy)]
+pub struct Silence {
+    /// Before the first word of an answer: it reads the prompt, and may think.
+    pub first: Duration,
+    /// After it.
+    pub later: Duration,
+}
+
+/// The same before the first word and after it.
+impl From<Duration> for Silence {
+    fn from(idle: Duration) -> Self {
+        Self { first: idle, later: idle }
+    }
 }
 
 /// A call that came to nothing.
@@ -79,15 +94,15 @@ fn of_handshake(url: &str) -> String {
 }
 
 impl Remote {
-    /// A model at this address. `idle` is how long its stream may be silent.
+    /// A model at this address. `silence` is how long it may say nothing.
     pub fn new(
         client: Client,
         endpoint: Endpoint,
         key: Option<SecretString>,
         terms: Terms,
-        idle: Duration,
+        silence: impl Into<Silence>,
     ) -> Self {
-        Self { client, endpoint, key, terms, idle, retries: true }
+        Self { client, endpoint, key, terms, silence: silence.into(), retries: true }
     }
 
     /// The same, but a call that comes to nothing stays so: for who wants to know why.
@@ -128,7 +143,10 @@ impl Remote {
 
     async fn once(&self, request: &Request, hear: Hear<'_>) -> Result<Answer, Failed> {
         let wire = self.endpoint.wire;
-        let unknown = || ModelError::BadRequest { reason: format!("nothing is posted over {}", wire.name()) };
+        let unknown = || ModelError::BadRequest {
+            status: None,
+            reason: format!("nothing is posted over {}", wire.name()),
+        };
         let post = post(&self.endpoint, request, &self.terms).ok_or_else(unknown)?;
         let stream = Stream::new(wire).ok_or_else(unknown)?;
         let url = format!("{}{}", self.endpoint.url(), post.path);
@@ -137,19 +155,19 @@ impl Remote {
             let handshake = Handshake::new();
             // Over a connection of its own: the others may carry more than one request at a time, which no socket can.
             let sent = http_1()?.get(of_handshake(&url)).headers(headers).headers(handshake.headers()?);
-            let response = in_time(self.idle, sent.send()).await?.map_err(network)?;
+            let response = in_time(self.silence.first, sent.send()).await?.map_err(network)?;
             if response.status() != StatusCode::SWITCHING_PROTOCOLS {
                 return Err(self.refused(response).await);
             }
-            let pieces = in_time(self.idle, handshake.ask(response, &post.body)).await??;
-            return Ok(read(stream, pieces, self.idle, hear).await?);
+            let pieces = in_time(self.silence.first, handshake.ask(response, &post.body)).await??;
+            return Ok(read(stream, pieces, self.silence, hear).await?);
         }
         let sent = self.client.post(url).headers(headers).body(post.body.to_string());
-        let response = in_time(self.idle, sent.send()).await?.map_err(network)?;
+        let response = in_time(self.silence.first, sent.send()).await?.map_err(network)?;
         if !response.status().is_success() {
             return Err(self.refused(response).await);
         }
-        Ok(read(stream, response.bytes_stream().map_err(network).boxed(), self.idle, hear).await?)
+        Ok(read(stream, response.bytes_stream().map_err(network).boxed(), self.silence, hear).await?)
     }
 
     fn headers(&self, more: &[(&'static str, &'static str)]) -> Result<HeaderMap, ModelError> {
@@ -166,6 +184,7 @@ impl Remote {
                 }
             };
             let mut value = HeaderValue::from_str(&value).map_err(|_| ModelError::Auth {
+                status: None,
                 reason: "the key has characters that no header can hold".to_owned(),
             })?;
             value.set_sensitive(true);
@@ -181,7 +200,7 @@ impl Remote {
         let after = header("retry-after").and_then(|after| later(after.trim(), SystemTime::now()));
         let status = response.status().as_u16();
         let mut body = Vec::new();
-        while let Ok(Ok(Some(piece))) = in_time(self.idle, response.chunk()).await {
+        while let Ok(Ok(Some(piece))) = in_time(self.silence.later, response.chunk()).await {
             body.extend_from_slice(&piece);
             if body.len() > MOST_ERROR {
                 body.truncate(MOST_ERROR);
@@ -200,16 +219,19 @@ impl Remote {
 /// # Errors
 ///
 /// What the provider says is wrong, what cannot be read, a stream that breaks, ends too early, has no end, or is silent
-/// for longer than `idle`.
+/// for too long.
 pub async fn read<P: AsRef<[u8]>>(
     mut stream: Stream,
     mut pieces: impl futures_util::Stream<Item = Result<P, ModelError>> + Unpin,
-    idle: Duration,
+    silence: impl Into<Silence>,
     hear: Hear<'_>,
 ) -> Result<Answer, ModelError> {
+    let silence = silence.into();
+    let mut is_begun = false;
     let mut bytes = 0usize;
     loop {
-        let broken = match in_time(idle, pieces.next()).await {
+        let most = if is_begun { silence.later } else { silence.first };
+        let broken = match in_time(most, pieces.next()).await {
             Ok(Some(Ok(piece))) => {
                 let piece = piece.as_ref();
                 bytes = bytes.saturating_add(piece.len());
@@ -218,7 +240,11 @@ pub async fn read<P: AsRef<[u8]>>(
                     return Err(ModelError::CorruptStream { reason });
                 }
                 hear(Said::Alive);
-                if stream.push(piece, hear)? {
+                let mut note = |said: Said| {
+                    is_begun = is_begun || is_shown(&said);
+                    hear(said);
+                };
+                if stream.push(piece, &mut note)? {
                     return stream.end(hear);
                 }
                 continue;
@@ -234,9 +260,8 @@ pub async fn read<P: AsRef<[u8]>>(
 }
 
 /// What is silent for too long is broken.
-async fn in_time<T>(idle: Duration, coming: impl Future<Output = T>) -> Result<T, ModelError> {
-    let silent = |_| ModelError::Network { reason: format!("it said nothing for {} s", idle.as_secs()) };
-    tokio::time::timeout(idle, coming).await.map_err(silent)
+async fn in_time<T>(most: Duration, coming: impl Future<Output = T>) -> Result<T, ModelError> {
+    tokio::time::timeout(most, coming).await.map_err(|_| ModelError::Silent { waited: most })
 }
 
 /// Whether somebody saw it: then it is not said again.

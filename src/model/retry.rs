@@ -1,4 +1,4 @@
-//! When a call is made again: what the provider wants, else later each time. Time is the caller's, and so is chance.
+//! When a call is made again: when the provider wants it, else later each time. Time is the caller's, and so is chance.
 
 use super::ModelError;
 
@@ -12,20 +12,25 @@ const MOST_DELAY: u64 = 8_000;
 const MOST_WANTED: u64 = 60_000;
 
 /// The delay before the next attempt, in milliseconds, after this one failed; nothing where it is not made. What the
-/// provider says about it (`should_retry`) goes before its error's class. `chance` is from 0 to 1, so that many who failed
+/// provider says about it (`should_retry`) goes before its error's class. One that wants it at once, or at a time gone by,
+/// wants nothing of use: it would be asked by everybody again and again. `chance` is from 0 to 1, so that many who failed
 /// together do not come back together.
 pub fn delay(error: &ModelError, should_retry: Option<bool>, attempt: u32, chance: f64) -> Option<u64> {
     if !should_retry.unwrap_or(error.is_passing()) || attempt >= MOST_ATTEMPTS {
         return None;
     }
-    match error.retry_after_ms() {
-        Some(wanted) => (wanted <= MOST_WANTED).then_some(wanted),
+    match error.retry_after_ms().filter(|wanted| *wanted > 0) {
+        Some(wanted) => (wanted <= MOST_WANTED).then(|| wanted + up_to(wanted / 10, chance)),
         None => {
             let doubled = FIRST_DELAY.saturating_mul(1 << attempt.saturating_sub(1).min(16)).min(MOST_DELAY);
-            // Three quarters and up to a quarter more.
-            Some(doubled * 3 / 4 + (doubled as f64 / 4.0 * chance.clamp(0.0, 1.0)) as u64)
+            Some(doubled * 3 / 4 + up_to(doubled / 4, chance))
         }
     }
+}
+
+/// A part of `most` that chance says.
+fn up_to(most: u64, chance: f64) -> u64 {
+    (most as f64 * chance.clamp(0.0, 1.0)) as u64
 }
 
 #[cfg(test)]
@@ -33,7 +38,7 @@ mod tests {
     use super::*;
 
     fn overloaded(retry_after_ms: Option<u64>) -> ModelError {
-        ModelError::Overloaded { retry_after_ms, reason: String::new() }
+        ModelError::Overloaded { status: None, retry_after_ms, reason: String::new() }
     }
 
     #[test]
@@ -45,13 +50,24 @@ mod tests {
 
     #[test]
     fn what_a_provider_wants_is_done_within_reason() {
-        assert_eq!(delay(&overloaded(Some(18_642)), None, 1, 0.5), Some(18_642));
+        assert_eq!(delay(&overloaded(Some(18_642)), None, 1, 0.0), Some(18_642));
+        assert_eq!(
+            delay(&overloaded(Some(18_642)), None, 1, 1.0),
+            Some(20_506),
+            "not all at the same moment"
+        );
         assert_eq!(delay(&overloaded(Some(3_600_000)), None, 1, 0.5), None);
     }
 
     #[test]
+    fn who_wants_it_at_once_is_asked_later_each_time() {
+        let delays: Vec<_> = (1..=4).map(|attempt| delay(&overloaded(Some(0)), None, attempt, 1.0)).collect();
+        assert_eq!(delays, [Some(500), Some(1000), Some(2000), Some(4000)]);
+    }
+
+    #[test]
     fn what_does_not_pass_is_not_tried_again() {
-        let quota = ModelError::Quota { reason: String::new() };
+        let quota = ModelError::Quota { status: None, reason: String::new() };
         assert_eq!(delay(&quota, None, 1, 0.5), None);
         assert_eq!(delay(&quota, Some(true), 1, 1.0), Some(500), "but where the provider wants it");
         assert_eq!(delay(&overloaded(None), Some(false), 1, 0.5), None);

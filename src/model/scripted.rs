@@ -45,7 +45,7 @@ use super::{Answering, Hear, Model, ModelError, Said};
 use crate::engine::delta::Delta;
 use crate::engine::message::{AssistantPart, ToolCall, Usage};
 use crate::engine::prompt::request::{Answer, Request, StopReason};
-use crate::engine::text::head;
+use crate::engine::text::{distance, head};
 use crate::engine::tokens::{QuarterOfChars, TokenCount};
 use serde::Deserialize;
 use serde_json::Value;
@@ -238,9 +238,11 @@ impl Model for Scripted {
             match self.answers.pop_front().unwrap_or(Step::Behave(self.then)) {
                 Step::Say(lines) => Ok(lines.say(request, hear)),
                 Step::Behave(Behaviour::Never) => std::future::pending().await,
-                Step::Behave(Behaviour::Error) => {
-                    Err(ModelError::Overloaded { retry_after_ms: None, reason: "the fixture says so".into() })
-                }
+                Step::Behave(Behaviour::Error) => Err(ModelError::Overloaded {
+                    status: None,
+                    retry_after_ms: None,
+                    reason: "the fixture says so".into(),
+                }),
                 Step::Behave(behaviour) => Ok(answer(behaviour, request)),
             }
         })
@@ -275,22 +277,6 @@ fn behaviour(found: &str, place: impl FnOnce() -> String) -> Result<Behaviour, S
         nearest: names.into_iter().min_by_key(|name| distance(name, found)).unwrap_or("echo"),
         known: names.join(", "),
     })
-}
-
-/// Letters to change, add or remove until `a` is `b`; upper and lower case are the same.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.to_lowercase().chars().take(64).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.to_lowercase().chars().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 fn answer(behaviour: Behaviour, request: &Request) -> Answer {

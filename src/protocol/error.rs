@@ -126,12 +126,14 @@ errors! {
     }
     /// The model failed.
     ProviderError = -33008 {
-        /// Who.
+        /// Who: the wire's name, or `editor` where the client asks it.
         provider: String,
         /// The status of HTTP, where there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<u16>,
-        /// Why, as a word for programs, such as `timeout`, `refused`, `client`.
+        /// Why, as a word for programs: the class of a provider's error (`rateLimited`, `quota`, `overloaded`, `auth`,
+        /// `network`, `refused`, `corruptStream`, `badRequest`, `contextOverflow`), `timeout`, `length`, or `client` where
+        /// the client's model failed.
         cause: String,
         /// Milliseconds after which it is worth trying again.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -36,6 +36,7 @@ use super::session::{
     SessionSubscribeResult,
 };
 use super::stages::{LoopStartParams, LoopStartResult, LoopStopParams, LoopStopResult, LoopUpdatedParams};
+use super::task::{TaskListParams, TaskListResult, TaskStartParams, TaskStartResult};
 use super::tool::{
     RequestPermissionParams, RequestPermissionResult, ToolDecideParams, ToolDecideResult, ToolInvokeParams,
     ToolInvokeResult, ToolResultParams, ToolResultResult,
@@ -286,6 +287,12 @@ methods! {
     LoopStop = "loop/stop", ToSidecar, Extras,
         "Stops a loop and the stage that runs.",
         LoopStopParams => LoopStopResult;
+    TaskStart = "task/start", ToSidecar, Extras,
+        "Stores a request as a background session that waits; a process that serves its folder runs it, this one or another.",
+        TaskStartParams => TaskStartResult;
+    TaskList = "task/list", ToSidecar, Extras,
+        "Lists the background sessions of a session, each with how it stands, whichever process runs it.",
+        TaskListParams => TaskListResult;
     ToolApprovals = "tool/approvals", ToSidecar, Extras,
         "Lists what was approved in a folder once and for all, and takes it back.",
         ToolApprovalsParams => ToolApprovalsResult;
@@ -341,9 +348,14 @@ methods! {
         ModelUsageParams;
 }
 
-/// Reads the parameters of a method. An error names the field. Missing parameters are an empty object.
+/// Reads the parameters of a method. An error names the field. Missing parameters are an empty object; a list by position
+/// is taken by none.
 pub fn read_params<M: Named>(params: Value) -> Result<M::Params, ProtocolError> {
-    read(if params.is_null() { Value::Object(Map::new()) } else { params })
+    match params {
+        Value::Null => read(Value::Object(Map::new())),
+        Value::Array(_) => Err(ProtocolError::invalid("", "must be an object, and is a list")),
+        params => read(params),
+    }
 }
 
 /// Reads an answer to a method. An error names the field.

@@ -236,6 +236,9 @@ pub struct Snapshot {
     /// What the model reported last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// Whether what is in its queue waits for a process that serves its folder, see `task/start`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<bool>,
     /// The other process that writes the session, where it is only followed here. Commands are refused until that process
     /// lets it go or is gone; then the next one goes on with it here, in a new stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -48,10 +48,11 @@ pub struct Model {
     /// Whether answers come over a WebSocket; `openai-responses` alone has one. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub web_socket: Option<bool>,
-    /// Its window in tokens. Default: that of the known model of this name, else 128,000.
+    /// Its window in tokens. Default: that of the known model of this name, else 128,000. Over `ollama` 16,384 whatever its
+    /// name is, for there a window is memory of the machine that serves it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
-    /// The most that it answers, in tokens.
+    /// The most that it is to answer, in tokens. Default: what the model can and its window has left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output: Option<u32>,
     /// The roles that it takes, such as `system`, `user`, `assistant`, `tool`. Default: all.
@@ -409,8 +410,9 @@ pub struct Settings {
     /// Tools of the sidecar itself that the model is told of, by their names. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_tools: Option<Vec<String>>,
-    /// Milliseconds without a delta before a `model/complete` counts as failed; a summary or a title may take five times
-    /// as long as a whole. Default: 60,000.
+    /// Milliseconds without a delta before a call of a model counts as failed. A summary or a title may take five times as
+    /// long as a whole, and so may the first word of a model that is asked over its own wire, which may think before it; signs
+    /// of life without a word do not count for longer than 25 times as long. Default: 60,000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_deadline_ms: Option<u64>,
     /// Milliseconds that a user has for `compaction/review`; then the compaction holds, marked as unreviewed. Default:

@@ -9,7 +9,7 @@ use super::queued::{Opens, Queued};
 use super::settings::{model_facts, result_tokens};
 use super::shared::Shared;
 use super::wire_session::Asked;
-use super::{context, editing, loops, memory, shared, stores, wire_session};
+use super::{context, editing, loops, memory, shared, stores, tasks, wire_session};
 use crate::engine::id::{Ordinal, SessionId};
 use crate::engine::message::{Body, Content, NewMessage, ToolResult};
 use crate::engine::session::effect::Diagnostic;
@@ -39,6 +39,7 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Ask) -> Result<(), Prot
         Ask::Sharing(ask) => shared::ask(main, to, ask),
         Ask::Remembering(ask) => memory::ask(main, to, ask),
         Ask::Looping(ask) => loops::ask(main, to, ask),
+        Ask::Tasking(ask) => tasks::ask(main, to, ask),
     }
 }
 

@@ -3,11 +3,11 @@
 use super::main_loop::{MainLoop, NOBODY, Slot};
 use super::queued::Queued;
 use crate::engine::id::{SessionId, TurnId};
-use crate::engine::message::{AssistantPart, Body, PROCESS_COMPLETED};
+use crate::engine::message::{AssistantPart, Body, Message, PROCESS_COMPLETED};
 use crate::engine::session::Session;
 use crate::engine::session::input::Command;
 use crate::engine::session::state::StateName;
-use crate::engine::session::stored::{Origin, TurnStatus};
+use crate::engine::session::stored::{Head, Origin, Stored, TurnStatus};
 use crate::engine::text;
 use serde_json::json;
 
@@ -26,6 +26,7 @@ impl MainLoop {
         if let Some(Slot::Live(live)) = self.sessions.get(id) {
             let told = notice(&live.session, status, state, turn);
             self.notify(told);
+            self.task_is_told(id);
         }
     }
 
@@ -63,18 +64,41 @@ fn notice(
 ) -> Option<(SessionId, String)> {
     let head = session.head();
     let parent = head.parent.clone().filter(|_| head.origin == Origin::Background)?;
-    let newest_first = session.transcript().messages().iter().rev();
-    let mut of_turn = newest_first.filter(|message| Some(&message.turn) == turn);
-    let answer = of_turn.find_map(|message| match &message.body {
+    let messages = session.transcript().messages().iter().map(|message| &**message);
+    Some((parent, told(head, status, state, answer(messages, turn))))
+}
+
+/// What its parent is told of a session whose newest turn ended so, as it is stored.
+pub(super) fn told_of(stored: &Stored, status: TurnStatus) -> String {
+    let state = match status {
+        TurnStatus::Completed => StateName::Completed,
+        TurnStatus::Failed => StateName::Error,
+        TurnStatus::Running | TurnStatus::Cancelled => StateName::Idle,
+    };
+    let messages = stored.messages.iter().map(|(_, message)| &**message);
+    let newest = stored.turns.last().map(|turn| &turn.id);
+    told(&stored.head, status, state, answer(messages, newest))
+}
+
+fn told(head: &Head, status: TurnStatus, state: StateName, answer: Option<String>) -> String {
+    let told = json!({
+        "sessionId": head.id, "title": head.title, "kind": head.kind, "workScope": head.work_scope,
+        "status": status, "state": state.name(), "answer": answer,
+    });
+    told.to_string()
+}
+
+/// The beginning of the last answer of a turn.
+fn answer<'a>(
+    messages: impl DoubleEndedIterator<Item = &'a Message>,
+    turn: Option<&TurnId>,
+) -> Option<String> {
+    let mut of_turn = messages.rev().filter(|message| Some(&message.turn) == turn);
+    of_turn.find_map(|message| match &message.body {
         Body::Assistant { parts, .. } => parts.iter().rev().find_map(|part| match part {
             AssistantPart::Text(said) => Some(text::head(said, TOLD).to_owned()),
             _ => None,
         }),
         Body::User(_) | Body::Tool(_) | Body::Event { .. } => None,
-    });
-    let told = json!({
-        "sessionId": head.id, "title": head.title, "kind": head.kind, "workScope": head.work_scope,
-        "status": status, "state": state.name(), "answer": answer,
-    });
-    Some((parent, told.to_string()))
+    })
 }

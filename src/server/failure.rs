@@ -18,5 +18,5 @@ pub(super) fn of(error: &Error) -> Failure {
     // What a provider said may stand beside the client's own words.
     let said = || data.map(ToString::to_string).and_then(|data| overflow::told(&data));
     let overflow = told.or_else(|| overflow::told(&why)).or_else(said);
-    Failure { why, overflow }
+    Failure { overflow, ..why.into() }
 }

@@ -142,6 +142,7 @@ impl MainLoop {
 
     /// Reads what a folder says of its sessions when it is first named, and follows that.
     pub fn enter_folder(&mut self, folder: &str) {
+        self.serve_tasks_of(folder);
         if self.files.is_on
             && self.files.folders.insert(folder.to_owned())
             && let Some(look) = of_workspace(folder)

@@ -10,7 +10,7 @@ mod looking;
 pub(super) use looking::Told;
 use looking::Watched;
 
-use super::main_loop::{MainLoop, wire};
+use super::main_loop::{MainLoop, NOBODY, wire};
 use super::opening::{Opening, own_settings};
 use super::queued::Queued;
 use super::{stores, wire_event, wire_session};
@@ -142,6 +142,11 @@ impl MainLoop {
         };
         for item in opening.queue {
             match item {
+                // Whoever holds it looks itself how its tasks stand, and runs it where it is one.
+                Queued::Task | Queued::Close(NOBODY) => {}
+                Queued::Command(NOBODY, _) => {
+                    tracing::info!(session = %id, "held elsewhere; nothing was told")
+                }
                 Queued::Command(to, command) => match *command {
                     Command::Subscribe { since } => {
                         self.follow(id, &name, (to, Wanted::Subscribe(since), refusal.clone()));

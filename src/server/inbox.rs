@@ -7,6 +7,7 @@ use super::part::Came;
 use super::perform::Used;
 use super::queued::Gone;
 use super::shared::{Loaded, ScopeDone};
+use super::tasks::Ended;
 use super::watch::Found;
 use crate::engine::id::{CallId, SessionId};
 use crate::engine::message::Usage;
@@ -23,6 +24,7 @@ use crate::protocol::prompt::PromptRenderParams;
 use crate::protocol::server::InitializeOptions;
 use crate::server::message::Answer;
 use crate::store::error::StoreError;
+use crate::store::task::Waiting;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
@@ -79,6 +81,10 @@ pub(super) enum Event {
     Look,
     /// A store said what is new.
     Told(Box<Told>),
+    /// A store said which tasks of a folder wait.
+    TasksWait(String, Result<Vec<Waiting>, StoreError>),
+    /// A store said which tasks of a session ended.
+    TasksEnded(SessionId, Result<Ended, StoreError>),
     /// The client has read what waited for it.
     Drained,
     /// The process is about to end: save, then say so.
@@ -208,5 +214,10 @@ asks! {
     Looping {
         LoopStart => Start,
         LoopStop => Stop,
+    }
+    /// Tasks: `tasks`.
+    Tasking {
+        TaskStart => Start,
+        TaskList => List,
     }
 }

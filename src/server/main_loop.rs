@@ -63,7 +63,9 @@ pub(super) struct MainLoop {
     pub models: super::models::Models,
     /// Loops that run.
     pub loops: BTreeMap<String, super::loops::Loop>,
-    /// The last such number.
+    /// Tasks that are run here, or made here for others.
+    pub tasks: super::tasks::Tasks,
+    /// The last number of a request to the client.
     pub last_asked: i64,
     /// Timers so far.
     pub timers: u64,
@@ -132,6 +134,7 @@ impl MainLoop {
             asked: BTreeMap::new(),
             models: super::models::Models::default(),
             loops: BTreeMap::new(),
+            tasks: super::tasks::Tasks::default(),
             last_asked: 0,
             timers: 0,
             ending: None,
@@ -211,6 +214,8 @@ impl MainLoop {
             Event::Expired(id, timer, number) => self.expired(&id, timer, number),
             Event::Look => self.look(),
             Event::Told(told) => self.told(*told),
+            Event::TasksWait(folder, found) => self.tasks_wait(&folder, found),
+            Event::TasksEnded(id, found) => self.tasks_ended(&id, found),
             Event::Drained => self.drained(),
             Event::Ending(done) => self.end(done),
             Event::Saved(done) => drop(done.send(())),
@@ -362,6 +367,7 @@ impl MainLoop {
     /// Takes a session out of memory; what is to be done when it is gone.
     fn take_out(&mut self, id: &SessionId) -> VecDeque<Queued> {
         let Some(Slot::Live(mut live)) = self.sessions.remove(id) else { return VecDeque::new() };
+        self.keep_task(id);
         for request in
             live.models.values().chain(live.tools.values()).chain(&live.permission).chain(&live.review)
         {

@@ -10,10 +10,10 @@ use crate::engine::prompt::request::{Failure, Request};
 use crate::engine::session::endpoint::{Endpoint, Wire};
 use crate::engine::session::input::{Input, ModelCallId, Retry};
 use crate::engine::session::settings::ModelFacts;
-use crate::model::remote::{self, Remote};
+use crate::model::remote::{self, Remote, Silence};
 use crate::model::scripted::Scripted;
 use crate::model::wire::Terms;
-use crate::model::{Model, ModelError, Said};
+use crate::model::{Model, ModelError, Said, known};
 use crate::protocol::model::UsageSource;
 use secrecy::SecretString;
 use std::collections::BTreeMap;
@@ -51,7 +51,7 @@ impl Models {
         &mut self,
         endpoint: &Endpoint,
         terms: Terms,
-        idle: Duration,
+        silence: Silence,
     ) -> Result<Box<dyn Model>, ModelError> {
         if endpoint.wire == Wire::Scripted {
             return Ok(Box::new(self.scripted(endpoint.base_url.as_deref())?));
@@ -63,15 +63,16 @@ impl Models {
         let key = endpoint.key_name().and_then(|name| self.key(name));
         if let Some(name) = endpoint.key_name().filter(|_| key.is_none() && endpoint.base_url.is_none()) {
             let reason = format!("there is none: neither model/key nor the environment has {name}");
-            return Err(ModelError::Auth { reason });
+            return Err(ModelError::Auth { status: None, reason });
         }
-        Ok(Box::new(Remote::new(client, endpoint.clone(), key, terms, idle)))
+        Ok(Box::new(Remote::new(client, endpoint.clone(), key, terms, silence)))
     }
 
     fn scripted(&mut self, path: Option<&str>) -> Result<Scripted, ModelError> {
         let Some(path) = path else { return Ok(Scripted::echo()) };
         if !self.scripted.contains_key(path) {
-            let unusable = |why: String| ModelError::BadRequest { reason: format!("{path}: {why}") };
+            let unusable =
+                |why: String| ModelError::BadRequest { status: None, reason: format!("{path}: {why}") };
             let json =
                 std::fs::read_to_string(Path::new(path)).map_err(|error| unusable(error.to_string()))?;
             let fixture = Scripted::from_json(&json).map_err(|error| unusable(error.to_string()))?;
@@ -100,16 +101,19 @@ impl MainLoop {
         let Some(live) = self.live(id) else { return };
         let (settings, head) = (live.session.settings(), live.session.head());
         // The session's own deadline is the end of it; this one says why.
-        let idle = Duration::from_millis(settings.model_deadline_ms.saturating_sub(100).max(1));
+        let before = |ms: u64| Duration::from_millis(ms.saturating_sub(100).max(1));
+        let first = before(settings.first_word_ms(&model));
+        let silence = Silence { first, later: before(settings.model_deadline_ms) };
+        let name = model.name.clone().unwrap_or_default();
         let terms = Terms {
-            model: model.name.clone().unwrap_or_default(),
             window: model.window,
-            max_output: model.max_output,
+            max_output: model.max_output.or_else(|| known::told_limit(endpoint.wire, &name)),
+            model: name,
             tool_choice_none: model.tool_choice_none,
             images: model.images,
             cache_key: Some(format!("{id}.{}", head.generation.0)),
         };
-        let made = self.models.model(endpoint, terms, idle);
+        let made = self.models.model(endpoint, terms, silence);
         let (inbox, session) = (self.inbox.clone(), id.clone());
         let task = tokio::spawn(async move {
             // Some say what was used while they answer, some at the end.

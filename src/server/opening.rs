@@ -117,7 +117,11 @@ impl MainLoop {
     /// Answers all of these so.
     pub fn refuse(&mut self, id: &SessionId, queue: &VecDeque<Queued>, error: &ProtocolError) {
         for item in queue {
-            self.answer(item.to(), Err(error.clone()));
+            match item {
+                // It waits on, and is tried again.
+                Queued::Task => tracing::debug!(session = %id, %error, "a task cannot be begun"),
+                item => self.answer(item.to(), Err(error.clone())),
+            }
         }
         self.stage_broke(id);
     }
@@ -222,6 +226,7 @@ impl MainLoop {
             cuts: 0,
             accepted: 0,
             prefix: Prefix::default(),
+            waits: false,
             carried: Carried::default(),
             settings: Value::Null,
             created_at: at,

@@ -481,6 +481,7 @@ impl MainLoop {
 
     /// Lets a session go that was only there for one answer, or that is to be closed.
     pub fn let_go_if_done(&mut self, id: &SessionId) {
+        self.leave_task(id);
         let Some(Slot::Live(live)) = self.sessions.get(id) else { return };
         let is_passing = live.store.is_none() || live.is_closing;
         if is_passing && live.is_settled() && self.awaits(id).is_empty() {

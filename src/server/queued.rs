@@ -25,6 +25,8 @@ pub(super) enum Queued {
     Open(ReplyTo, Box<Opens>),
     /// Settings change; which there are is known when the session is here.
     Configure(ReplyTo, Box<SessionConfigureParams>),
+    /// It waits for a process that serves its folder, which this one does: what it waits with begins.
+    Task,
     /// It is to be let go.
     Close(ReplyTo),
     /// It is to be destroyed.
@@ -66,6 +68,7 @@ impl Queued {
             | Self::Configure(to, _)
             | Self::Close(to)
             | Self::Delete(to) => *to,
+            Self::Task => NOBODY,
         }
     }
 
@@ -95,7 +98,9 @@ impl MainLoop {
             },
             None if is_followed => self.hand_followed(id, item),
             None => match item {
-                Queued::Command(..) | Queued::Open(..) => self.open_slot(id, Opening::of(item)),
+                Queued::Command(..) | Queued::Open(..) | Queued::Task => {
+                    self.open_slot(id, Opening::of(item));
+                }
                 Queued::Configure(to, _) | Queued::Close(to) => {
                     let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
                     let message = format!("session {id} is not open here; nothing was done. Open it first");
@@ -111,7 +116,11 @@ impl MainLoop {
 
     /// Does it, now that the session is here.
     fn run_queued(&mut self, id: &SessionId, item: Queued) {
+        if item.to() != NOBODY {
+            self.keep_task(id);
+        }
         match item {
+            Queued::Task => self.take_task(id),
             Queued::Command(to, command) => self.run_command(to, id, *command),
             Queued::Open(to, opens) => {
                 if let Some(settings) = opens.settings {

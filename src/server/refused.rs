@@ -46,11 +46,11 @@ pub(super) fn refused(session: &Session, refusal: &Refusal) -> ProtocolError {
         }
         Refusal::Cancelled => ErrorData::Cancelled {},
         Refusal::Provider { cause, .. } => ErrorData::ProviderError {
-            provider: "editor".into(),
-            status: None,
-            cause: (*cause).to_owned(),
-            retry_after_ms: None,
-            excerpt: None,
+            provider: provider(session),
+            status: cause.status,
+            cause: cause.word.to_owned(),
+            retry_after_ms: cause.retry_after_ms,
+            excerpt: cause.said.clone(),
         },
     };
     let message = match refusal {
@@ -75,4 +75,10 @@ pub(super) fn refused(session: &Session, refusal: &Refusal) -> ProtocolError {
         other => other.to_string(),
     };
     ProtocolError::new(data, message)
+}
+
+/// Who answers here: the wire's name, or the editor.
+fn provider(session: &Session) -> String {
+    let endpoint = session.settings().model.endpoint.as_ref();
+    endpoint.map_or("editor", |endpoint| endpoint.wire.name()).to_owned()
 }

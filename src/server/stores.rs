@@ -7,7 +7,7 @@ use crate::protocol::server::{StorageBackend, StorageOptions};
 use crate::protocol::settings::Synchronous as Asked;
 use crate::store::error::StoreError;
 use crate::store::memory::World;
-use crate::store::place::{Options, Synchronous, data_folder};
+use crate::store::place::{Options, Synchronous, data_folder, is_store};
 use crate::store::sqlite::Opener;
 use crate::store::worker::{Handle, Open};
 use std::collections::BTreeMap;
@@ -106,6 +106,16 @@ impl Stores {
         })?;
         self.handles.insert(key, handle.clone());
         Ok(handle)
+    }
+
+    /// Whether a folder's store is open, or there to be opened.
+    pub fn is_there(&self, folder: &str) -> bool {
+        let place = || match &self.options.path {
+            Some(path) => Some(PathBuf::from(path)),
+            None => data_folder(folder).ok(),
+        };
+        let is_sqlite = self.options.backend.is_none_or(|backend| backend == StorageBackend::Sqlite);
+        self.handles.contains_key(&self.name(folder)) || is_sqlite && place().is_some_and(|at| is_store(&at))
     }
 
     fn opener(&self, folder: String) -> Result<Open, ProtocolError> {

@@ -39,6 +39,7 @@ use crate::protocol::session::{
     self, Compression, Pause, RoundView, SessionConfigureResult, SessionDeleteResult, SessionListResult,
     SessionMessagesResult, SessionOpenResult, SessionSubscribeResult, TurnView,
 };
+use crate::protocol::task::TaskStartResult;
 use crate::protocol::tool::{Decision, PauseReason, PendingCall, ToolDecideResult, Verdict as Decided};
 use crate::protocol::turn::{RoundAppendResult, TurnCancelResult, TurnEndResult, TurnStartResult};
 use crate::store::Deleted;
@@ -51,6 +52,8 @@ use std::sync::Arc;
 pub(super) enum Asked {
     /// A turn.
     Turn,
+    /// A task.
+    Task,
     /// Another session.
     Fork,
     /// A new chat.
@@ -164,6 +167,7 @@ fn accepted_as(of: &Session, asked: Asked, accepted: Accepted) -> Result<Value, 
             item_id,
             queued_position: accepted.position,
         }),
+        Asked::Task => wire(&TaskStartResult { session_id: of.id().as_str().to_owned() }),
         Asked::Fork => wire(&SessionForkResult { session_id: session.unwrap_or_default() }),
         Asked::Reset => wire(&SessionResetResult { fork: session, removed: Vec::new() }),
         Asked::Import { format, skipped, messages } => wire(&SessionImportResult {
@@ -239,7 +243,7 @@ pub(super) fn whole(session: &Session, snapshot: Snapshot) -> session::Snapshot 
         driver: snapshot.head.driver.into(),
         title: snapshot.thread.title,
         generation: snapshot.thread.generation.0,
-        parent_id: snapshot.head.parent.map(|parent| parent.as_str().to_owned()),
+        parent_id: snapshot.head.parent.as_ref().map(|parent| parent.as_str().to_owned()),
         origin: snapshot.head.origin.into(),
         scope: convert::scope(&snapshot.thread.scope),
         messages: snapshot.messages.iter().map(|message| convert::message(message)).collect(),
@@ -265,6 +269,7 @@ pub(super) fn whole(session: &Session, snapshot: Snapshot) -> session::Snapshot 
         summarized_count: in_force.map_or(0, |record| record.resume_at().0),
         settings: shown(&snapshot.settings),
         usage: None,
+        waits: snapshot.head.waits.then_some(true),
         held_by: None,
     }
 }

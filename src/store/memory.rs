@@ -6,13 +6,14 @@ mod step;
 use super::error::StoreError;
 use super::follow::{Change, Holder, Mark, News};
 use super::list::{ListQuery, Page, PageMaker, SessionRow};
+use super::task::{Task, TaskState, Waiting};
 use super::{Deleted, Fence, Store, StoreDiagnostics};
 use crate::engine::id::{Ordinal, SessionId, Time};
 use crate::engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
 use crate::engine::message::Body;
 use crate::engine::scope::{Scope, ScopePatch};
 use crate::engine::search::{self, Found, Query};
-use crate::engine::session::stored::{Always, Head, Stored, Write};
+use crate::engine::session::stored::{Always, Head, Origin, Stored, Write};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process;
@@ -233,6 +234,38 @@ impl Store for MemoryStore {
         drop(state);
         self.own_changes += 1;
         Ok(())
+    }
+
+    fn waiting(&mut self, workspace: &str) -> Result<Vec<Waiting>, StoreError> {
+        let state = self.state()?;
+        let waits = |kept: &&Kept| kept.head.waits && kept.head.workspace == workspace;
+        let free = |kept: &&Kept| state.free_for(&kept.head.id, self.holder).is_ok();
+        let mut found: Vec<&Head> =
+            state.sessions.values().filter(waits).filter(free).map(|kept| &kept.head).collect();
+        found.sort_by_key(|head| (head.created_at, &head.id));
+        let of = |head: &Head| Waiting { session: head.id.clone(), settings: head.settings.clone() };
+        Ok(found.into_iter().map(of).collect())
+    }
+
+    fn tasks(&mut self, parent: &SessionId) -> Result<Vec<Task>, StoreError> {
+        let state = self.state()?;
+        let is_its = |kept: &&Kept| {
+            kept.head.parent.as_ref() == Some(parent) && kept.head.origin == Origin::Background
+        };
+        let lives = |id: &SessionId| {
+            let holder = state.leases.get(id).and_then(|lease| lease.holder);
+            holder.is_some_and(|holder| state.holders.contains(&holder))
+        };
+        let task = |kept: &Kept| {
+            let head = &kept.head;
+            let last = kept.turns.values().last().map(|turn| turn.status);
+            let state = TaskState::of(head.waits, last, || lives(&head.id))?;
+            let (session, title) = (head.id.clone(), head.title.clone());
+            Some(Task { session, title, state, created_at: head.created_at })
+        };
+        let mut tasks: Vec<Task> = state.sessions.values().filter(is_its).filter_map(task).collect();
+        tasks.sort_by_key(|task| (task.created_at, task.session.clone()));
+        Ok(tasks)
     }
 
     fn pulse(&mut self) -> Result<u64, StoreError> {

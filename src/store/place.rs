@@ -1,9 +1,10 @@
 //! Where a store lies and how carefully it writes. The only place of the store that reads the environment.
 
 use super::error::StoreError;
+use super::schema::FILE;
 use crate::engine::text::{head, sha256_hex};
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How a SQLite store is opened.
@@ -37,6 +38,11 @@ impl Options {
             busy_timeout: Duration::from_secs(5),
         }
     }
+}
+
+/// Whether a store is in this folder.
+pub fn is_store(folder: &Path) -> bool {
+    folder.join(FILE).is_file()
 }
 
 /// The platform's data folder for a workspace, for an editor that gives none. A folder for each, named by its hash:

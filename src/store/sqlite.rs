@@ -1,6 +1,7 @@
 //! The SQLite backend: one file for a workspace, write-ahead log, one connection. Here stand its life and its leases;
-//! rows are written in `write` and read in `read`, in `part` as few as a prompt needs, both in `waiting` for what waits, in `shared` and `memories` for what
-//! belongs to no session; what is searched stands in `search`, what a column holds is told in `columns`.
+//! rows are written in `write` and read in `read`, both in `waiting` for what waits, in `shared` and `memories` for what
+//! belongs to no session, as few as a prompt needs in `part`; what is searched stands in `search`, what waits for a process
+//! in `tasks`, what a column holds is told in `columns`.
 
 mod columns;
 mod memories;
@@ -8,6 +9,7 @@ mod part;
 mod read;
 mod search;
 mod shared;
+mod tasks;
 #[cfg(test)]
 mod tests;
 mod waiting;
@@ -19,6 +21,7 @@ use super::lease::{self, HolderFile};
 use super::list::{ListQuery, Page};
 use super::place::{Options, Synchronous};
 use super::schema;
+use super::task::{Task, Waiting};
 use super::{Deleted, Fence, Store, StoreDiagnostics};
 use crate::engine::id::{Ordinal, SessionId, Time};
 use crate::engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
@@ -305,6 +308,18 @@ impl Store for SqliteStore {
             )?;
             Ok(())
         })
+    }
+
+    fn waiting(&mut self, workspace: &str) -> Result<Vec<Waiting>, StoreError> {
+        let (own, folder) = (Arc::clone(&self.holder), self.folder.clone());
+        let is_free = |holder: &str| holder == own.id() || !lease::is_alive(&folder, holder);
+        self.read(|tx| Ok(tasks::waiting(tx, workspace, is_free)?))
+    }
+
+    fn tasks(&mut self, parent: &SessionId) -> Result<Vec<Task>, StoreError> {
+        let (own, folder) = (Arc::clone(&self.holder), self.folder.clone());
+        let lives = |holder: &str| holder == own.id() || lease::is_alive(&folder, holder);
+        self.read(|tx| Ok(tasks::tasks(tx, parent, lives)?))
     }
 
     fn pulse(&mut self) -> Result<u64, StoreError> {

@@ -2,6 +2,7 @@
 //! What its tools see is tested beside them, what a session holds elsewhere.
 
 mod person;
+mod tasks;
 
 use crate::models::server::{Act, Reply, Server, chunk};
 use crate::wire::client::{Client, Start, Wire};
@@ -325,9 +326,9 @@ fn a_fresh_machine_has_a_model_and_a_failure_is_told() {
 fn what_cannot_be_meant_is_said_and_nothing_begins() {
     let folder = Folder::new();
     for (flags, said) in [
-        (["--model", "oracle:m"], "--model oracle:m: known are anthropic"),
-        (["--model", "ollama"], "--model ollama: it takes a name"),
-        (["--model", "editor:m"], "--model editor:m: known are anthropic"),
+        (["--model", "oracle:m"], "--model oracle:m: it must be WIRE:NAME"),
+        (["--model", "ollama"], "--model ollama: the model's name is missing: ollama:NAME"),
+        (["--model", "editor:m"], "--model editor:m: it must be WIRE:NAME"),
         (["--folder", "nowhere"], "not a directory"),
         (["--set", "modl.window=3"], "near it: model.window"),
         (["--session", "a b"], "an id has 1 to 128 characters"),

@@ -14,6 +14,7 @@ mod answers;
 mod anthropic;
 mod errors;
 mod faults;
+mod limits;
 mod ollama;
 mod openai_chat;
 mod openai_ends;

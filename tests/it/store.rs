@@ -12,6 +12,7 @@ pub mod part;
 mod property;
 mod search;
 mod shared;
+mod tasks;
 mod upgrade;
 mod waiting;
 mod worker;
@@ -375,7 +376,7 @@ fn diagnostics_say_what_is_there() {
         match kind {
             Backend::Memory => assert_eq!((found.backend, found.bytes), ("memory", 0)),
             Backend::Sqlite => {
-                assert_eq!((found.backend, found.schema_version), ("sqlite", 6));
+                assert_eq!((found.backend, found.schema_version), ("sqlite", 7));
                 assert_eq!(found.journal, "wal, synchronous full");
                 assert!(found.bytes > 4096);
             }

@@ -151,6 +151,16 @@ export interface ClientRequests {
   "loop/start": { params: LoopStartParams; result: LoopStartResult };
   /** Stops a loop and the stage that runs. Level: extras. */
   "loop/stop": { params: LoopStopParams; result: LoopStopResult };
+  /**
+   * Stores a request as a background session that waits; a process that serves its folder runs it, this one
+   * or another. Level: extras.
+   */
+  "task/start": { params: TaskStartParams; result: TaskStartResult };
+  /**
+   * Lists the background sessions of a session, each with how it stands, whichever process runs it. Level:
+   * extras.
+   */
+  "task/list": { params: TaskListParams; result: TaskListResult };
   /** Lists what was approved in a folder once and for all, and takes it back. Level: extras. */
   "tool/approvals": { params: ToolApprovalsParams; result: ToolApprovalsResult };
   /**
@@ -1095,11 +1105,15 @@ export type ErrorData =
   /** The model failed. */
   | {
       kind: "ProviderError";
-      /** Who. */
+      /** Who: the wire's name, or `editor` where the client asks it. */
       provider: string;
       /** The status of HTTP, where there is one. */
       status?: number;
-      /** Why, as a word for programs, such as `timeout`, `refused`, `client`. */
+      /**
+       * Why, as a word for programs: the class of a provider's error (`rateLimited`, `quota`, `overloaded`,
+       * `auth`, `network`, `refused`, `corruptStream`, `badRequest`, `contextOverflow`), `timeout`,
+       * `length`, or `client` where the client's model failed.
+       */
       cause: string;
       /** Milliseconds after which it is worth trying again. */
       retryAfterMs?: number;
@@ -1673,9 +1687,12 @@ export interface Model {
   keyEnv?: string;
   /** Whether answers come over a WebSocket; `openai-responses` alone has one. Default: false. */
   webSocket?: boolean;
-  /** Its window in tokens. Default: that of the known model of this name, else 128,000. */
+  /**
+   * Its window in tokens. Default: that of the known model of this name, else 128,000. Over `ollama` 16,384
+   * whatever its name is, for there a window is memory of the machine that serves it.
+   */
   window?: number;
-  /** The most that it answers, in tokens. */
+  /** The most that it is to answer, in tokens. Default: what the model can and its window has left. */
   maxOutput?: number;
   /** The roles that it takes, such as `system`, `user`, `assistant`, `tool`. Default: all. */
   roles?: string[];
@@ -3170,8 +3187,10 @@ export interface Settings {
   /** Tools of the sidecar itself that the model is told of, by their names. Default: none. */
   ownTools?: string[];
   /**
-   * Milliseconds without a delta before a `model/complete` counts as failed; a summary or a title may take
-   * five times as long as a whole. Default: 60,000.
+   * Milliseconds without a delta before a call of a model counts as failed. A summary or a title may take
+   * five times as long as a whole, and so may the first word of a model that is asked over its own wire,
+   * which may think before it; signs of life without a word do not count for longer than 25 times as long.
+   * Default: 60,000.
    */
   modelDeadlineMs?: number;
   /**
@@ -3281,6 +3300,8 @@ export interface Snapshot {
   settings: Settings;
   /** What the model reported last. */
   usage?: Usage;
+  /** Whether what is in its queue waits for a process that serves its folder, see `task/start`. */
+  waits?: boolean;
   /**
    * The other process that writes the session, where it is only followed here. Commands are refused until
    * that process lets it go or is gone; then the next one goes on with it here, in a new stream.
@@ -3465,6 +3486,67 @@ export type SystemPrompt =
   | "frozen"
   /** With each turn; where they changed, the prefix breaks. */
   | "perTurn";
+
+/** A background session, as it is stored. */
+export interface Task {
+  /** The session. */
+  sessionId: string;
+  /** Its title. */
+  title?: string;
+  /** How it stands. */
+  state: TaskState;
+  /** When it was made, ISO-8601, UTC. */
+  createdAt: string;
+}
+
+/** Parameters of `task/list`. */
+export interface TaskListParams {
+  /** The folder that the session belongs to. */
+  workspaceFolder: string;
+  /** The session that they run for. */
+  sessionId: string;
+}
+
+/** Result of `task/list`. */
+export interface TaskListResult {
+  /** All background sessions of that one in which something was asked, the oldest first. */
+  tasks: Task[];
+}
+
+/** Parameters of `task/start`. */
+export interface TaskStartParams {
+  /** The folder that the task belongs to, as a path or a `file:` address. */
+  workspaceFolder: string;
+  /** The session that it runs for; it is told of the end by a message of the kind `process_completed`. */
+  sessionId: string;
+  /** What is asked. */
+  content: Content;
+  /**
+   * Settings of the task's session. Without a model here the folder's holds, as it is when the task begins.
+   */
+  settings?: Settings;
+}
+
+/** Result of `task/start`: it is stored. */
+export interface TaskStartResult {
+  /** The task's session. */
+  sessionId: string;
+}
+
+/** How a background session stands. */
+export type TaskState =
+  /** It waits for a process that serves its folder and can ask its model. */
+  | "waiting"
+  /** Its turn runs, or waits for a user. */
+  | "running"
+  /** The process that ran its turn is gone. It is not run again by itself. */
+  | "interrupted"
+  /** Its turn ended. */
+  | "completed"
+  /** Somebody stopped its turn. */
+  | "cancelled"
+  /** Its turn could not go on. */
+  | "failed";
 
 /**
  * Which thinking of earlier answers prompts show. It is decided for each answer when that comes, and all of

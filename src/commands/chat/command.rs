@@ -1,33 +1,96 @@
-//! Commands that are typed with a slash: what people are told of them. What they do is the sidecar's.
+//! Commands that are typed with a slash: how they are asked, and what people are told of them. What they do is the
+//! sidecar's.
 
-use crate::protocol::methods::{ContextCompact, ContextUndo, Method, read_result};
+use super::client::Client;
+use crate::protocol::context::{ContextCompactParams, ContextUndoParams};
+use crate::protocol::message::Content;
+use crate::protocol::methods::{ContextCompact, ContextUndo, Method, TaskList, TaskStart, read_result};
+use crate::protocol::settings::GivenSettings;
+use crate::protocol::task::{Task, TaskListParams, TaskStartParams, TaskState};
 use serde_json::Value;
 
 /// What `/help` says.
 pub(super) const HELP: &str = "/compact [WORDS]  sum up what was said so far; WORDS say what must not be lost
 /undo             take the last compaction back
+/task WORDS       ask for something that is done in the background, by a `threadhold serve` on this folder
+/tasks            what runs in the background for this chat, and how it stands
 /help             this
 /quit             leave, as Ctrl-D does; the session is kept
 Ctrl-C stops an answer and keeps what was said of it; once more, at the prompt, leaves.";
 
 /// A command whose answer is waited for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) enum Command {
-    /// A compaction is made.
-    Compact,
+    /// A compaction is made; what it is to keep.
+    Compact(Option<String>),
     /// The newest one is taken back.
     Undo,
+    /// A task is stored; what is asked.
+    Task(String),
+    /// Tasks are listed.
+    Tasks,
+}
+
+/// What commands are about.
+#[derive(Debug)]
+pub(super) struct About {
+    /// The session.
+    pub session: String,
+    /// Its folder.
+    pub folder: String,
+    /// The settings of tasks that are made in it.
+    pub task: Option<GivenSettings>,
 }
 
 impl Command {
+    /// The command of this name with these words, or how it is used; nothing where none has the name.
+    pub fn read(name: &str, words: &str) -> Option<Result<Self, &'static str>> {
+        let words = Some(words.trim().to_owned()).filter(|words| !words.is_empty());
+        Some(match (name, words) {
+            ("/compact", focus) => Ok(Self::Compact(focus)),
+            ("/undo", _) => Ok(Self::Undo),
+            ("/task", Some(words)) => Ok(Self::Task(words)),
+            ("/task", None) => Err("/task takes what is to be done; /tasks lists what was asked for"),
+            ("/tasks", _) => Ok(Self::Tasks),
+            _ => return None,
+        })
+    }
+
+    /// Asks for it; the number of the request.
+    pub async fn ask(&self, client: &mut Client, about: &About) -> i64 {
+        let (session_id, workspace_folder) = (about.session.clone(), about.folder.clone());
+        match self {
+            Self::Compact(focus) => {
+                let params = ContextCompactParams {
+                    session_id,
+                    focus: focus.clone(),
+                    redo: None,
+                    keep: Vec::new(),
+                    preview: false,
+                    work_done_token: None,
+                };
+                client.ask::<ContextCompact>(&params).await
+            }
+            Self::Undo => {
+                client.ask::<ContextUndo>(&ContextUndoParams { session_id, compaction_id: None }).await
+            }
+            Self::Task(words) => {
+                let (content, settings) = (Content::text(words), about.task.clone());
+                let params = TaskStartParams { workspace_folder, session_id, content, settings };
+                client.ask::<TaskStart>(&params).await
+            }
+            Self::Tasks => client.ask::<TaskList>(&TaskListParams { workspace_folder, session_id }).await,
+        }
+    }
+
     /// What came of it, for people.
-    pub fn said(self, value: Value) -> Result<String, String> {
+    pub fn said(&self, value: Value) -> Result<String, String> {
         fn result<M: Method>(value: Value) -> Result<M::Result, String> {
             read_result::<M>(value).map_err(|error| error.message)
         }
         Ok(match self {
             // One that was made is told by its event.
-            Self::Compact => match result::<ContextCompact>(value)?.reason {
+            Self::Compact(_) => match result::<ContextCompact>(value)?.reason {
                 Some(reason) => format!("(nothing was compacted: {reason})"),
                 None => "(done; /undo takes it back)".into(),
             },
@@ -35,6 +98,40 @@ impl Command {
                 result::<ContextUndo>(value)?;
                 "(taken back: the originals are in the prompt again)".into()
             }
+            Self::Task(_) => {
+                let id = result::<TaskStart>(value)?.session_id;
+                format!(
+                    "(the task waits for a `threadhold serve` on this folder, as session {id}; see /tasks)"
+                )
+            }
+            Self::Tasks => {
+                let tasks = result::<TaskList>(value)?.tasks;
+                let lines: Vec<String> = tasks.iter().map(line).collect();
+                if lines.is_empty() { "(no tasks)".into() } else { lines.join("\n") }
+            }
         })
     }
+}
+
+/// A task in a list.
+fn line(task: &Task) -> String {
+    let state = match task.state {
+        TaskState::Waiting => "waiting",
+        TaskState::Running => "running",
+        TaskState::Interrupted => "interrupted",
+        TaskState::Completed => "completed",
+        TaskState::Cancelled => "cancelled",
+        TaskState::Failed => "failed",
+    };
+    let title = task.title.as_deref().unwrap_or("(no title)");
+    format!("{state:<12} {title} (session {})", task.session_id)
+}
+
+/// What a chat says when one of its tasks came to rest; `told` is what the session was told.
+pub(super) fn ended(told: &str) -> String {
+    let told: Value = serde_json::from_str(told).unwrap_or_default();
+    let word = |name: &str| told.get(name).and_then(Value::as_str).unwrap_or_default();
+    let answer = Some(word("answer")).filter(|answer| !answer.is_empty());
+    let answer = answer.map(|answer| format!(": {answer}")).unwrap_or_default();
+    format!("(task \"{}\" {}{answer}; session {})", word("title"), word("status"), word("sessionId"))
 }

@@ -3,11 +3,12 @@
 use super::client::{Client, Refused};
 use super::tools;
 use crate::protocol::VERSION;
-use crate::protocol::methods::{SessionConfigure, SessionList, SessionOpen};
+use crate::protocol::methods::{SessionConfigure, SessionList, SessionOpen, TaskList};
 use crate::protocol::session::{
     Driver, Origin, SessionConfigureParams, SessionListParams, SessionOpenParams, Snapshot,
 };
-use crate::protocol::settings::Settings;
+use crate::protocol::settings::{GivenSettings, Settings};
+use crate::protocol::task::TaskListParams;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -20,6 +21,8 @@ pub(super) struct Begin {
     pub which: Which,
     /// The folder that sessions are kept in, if it is not the platform's.
     pub storage: Option<PathBuf>,
+    /// The settings of tasks that are made in it.
+    pub task: Option<GivenSettings>,
 }
 
 /// Which session a chat is about.
@@ -69,7 +72,17 @@ pub(super) async fn open(mut client: Client, begin: Begin) -> Result<(Client, Sn
         let said = format!("session {}: an editor runs its loop, so it cannot go on here", opened.session_id);
         return Err(Refused::No(said));
     }
+    if opened.waits == Some(true) {
+        let id = &opened.session_id;
+        let said = format!(
+            "session {id} is a task that waits for a `threadhold serve` on this folder; it can go on here when it ran"
+        );
+        return Err(Refused::No(said));
+    }
     let model = model(&mut client, &opened).await?;
+    // From now on it is told of tasks that were asked for earlier, and at once of what it missed.
+    let session_id = opened.session_id.clone();
+    client.ask::<TaskList>(&TaskListParams { workspace_folder: folder, session_id }).await;
     Ok((client, opened, model))
 }
 

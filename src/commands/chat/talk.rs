@@ -2,18 +2,19 @@
 //! says what is waited for. What a prompt holds and when it is compacted is the engine's.
 
 use super::client::{Client, Heard, Refused};
-use super::command::{Command, HELP};
+use super::command::{About, Command, HELP, ended};
 use super::opening::{self, Begin};
 use super::question::Question;
 use super::terminal::{Lines, Screen};
 use super::tools;
 use crate::commands::{SUCCESS, UNFIT};
-use crate::protocol::context::{ContextCompactParams, ContextUndoParams};
+use crate::engine::message::PROCESS_COMPLETED;
 use crate::protocol::event::{CompactionPhase, Event, EventError, Retrying};
 use crate::protocol::message::{Content, Message, Part, Role};
-use crate::protocol::methods::{ContextCompact, ContextUndo, ToolDecide, ToolResult, TurnCancel, TurnStart};
+use crate::protocol::methods::{ToolDecide, ToolResult, TurnCancel, TurnStart};
 use crate::protocol::model::DeltaOp;
 use crate::protocol::session::{Snapshot, State};
+use crate::protocol::settings::GivenSettings;
 use crate::protocol::tool::{
     PauseReason, RequestPermissionResult, ToolDecideParams, ToolInvokeResult, ToolResultParams,
 };
@@ -60,7 +61,7 @@ struct Talk {
     client: Client,
     screen: Screen,
     folder: PathBuf,
-    session: String,
+    about: About,
     doing: Doing,
     running: JoinSet<(For, ToolInvokeResult)>,
     /// The answer that is being shown: the message that it will be, and what is shown of it.
@@ -76,9 +77,9 @@ struct Talk {
 /// Talks until the user leaves; the process's exit code.
 pub(super) async fn talk(stream: DuplexStream, begin: Begin) -> Result<u8, Refused> {
     let mut interrupts = interrupts();
-    let folder = begin.folder.clone();
+    let (folder, task) = (begin.folder.clone(), begin.task.clone());
     let (client, opened, model) = opening::open(Client::new(stream), begin).await?;
-    let mut talk = Talk::new(client, folder, &opened, &model);
+    let mut talk = Talk::new(client, folder, task, &opened, &model);
     let mut lines = Lines::open();
     talk.rest_or_ask();
     loop {
@@ -106,7 +107,13 @@ fn interrupts() -> mpsc::UnboundedReceiver<()> {
 }
 
 impl Talk {
-    fn new(client: Client, folder: PathBuf, opened: &Snapshot, model: &str) -> Self {
+    fn new(
+        client: Client,
+        folder: PathBuf,
+        task: Option<GivenSettings>,
+        opened: &Snapshot,
+        model: &str,
+    ) -> Self {
         let mut screen = Screen::open();
         let title = opened.title.as_deref().map(|title| format!(" ({title})")).unwrap_or_default();
         let known = if opened.messages.is_empty() { "new " } else { "" };
@@ -115,8 +122,8 @@ impl Talk {
         let mut talk = Self {
             client,
             screen,
+            about: About { session: opened.session_id.clone(), folder: folder.display().to_string(), task },
             folder,
-            session: opened.session_id.clone(),
             doing: Doing::Resting,
             running: JoinSet::new(),
             answer: Default::default(),
@@ -187,33 +194,28 @@ impl Talk {
     }
 
     async fn commanded(&mut self, line: &str) -> Next {
-        let session_id = self.session.clone();
+        let session_id = self.about.session.clone();
         let (command, words) = line.split_once(' ').unwrap_or((line, ""));
+        if let Some(read) = Command::read(command, words) {
+            match read {
+                Ok(command) => {
+                    self.is_begun |= matches!(command, Command::Task(_));
+                    let number = command.ask(&mut self.client, &self.about).await;
+                    self.doing = Doing::Commanding(number, command);
+                }
+                Err(usage) => {
+                    self.screen.note(usage);
+                    self.rest();
+                }
+            }
+            return Next::GoOn;
+        }
         match command {
             "" => self.rest(),
             "/quit" | "/exit" => return Next::Leave,
             "/help" => {
                 self.screen.note(HELP);
                 self.rest();
-            }
-            "/compact" => {
-                let focus = Some(words.trim().to_owned()).filter(|words| !words.is_empty());
-                let (redo, keep) = (None, Vec::new());
-                let params = ContextCompactParams {
-                    session_id,
-                    focus,
-                    redo,
-                    keep,
-                    preview: false,
-                    work_done_token: None,
-                };
-                let number = self.client.ask::<ContextCompact>(&params).await;
-                self.doing = Doing::Commanding(number, Command::Compact);
-            }
-            "/undo" => {
-                let params = ContextUndoParams { session_id, compaction_id: None };
-                let number = self.client.ask::<ContextUndo>(&params).await;
-                self.doing = Doing::Commanding(number, Command::Undo);
             }
             _ if command.starts_with('/') && !command.get(1..).is_some_and(|rest| rest.contains('/')) => {
                 self.screen.note(&format!("there is no command {command}; /help lists them"));
@@ -251,7 +253,7 @@ impl Talk {
             }
             Doing::Commanding(number, _) => self.client.withdraw(*number).await,
             Doing::Starting(_) | Doing::Running | Doing::Asking(_) => {
-                let session_id = self.session.clone();
+                let session_id = self.about.session.clone();
                 let params = TurnCancelParams { session_id, turn_id: None, cancel_queued: None };
                 self.client.ask::<TurnCancel>(&params).await;
             }
@@ -261,7 +263,9 @@ impl Talk {
 
     async fn heard(&mut self, heard: Heard) -> Next {
         match heard {
-            Heard::Event(event) if event.session_id == self.session => return self.happened(event.event),
+            Heard::Event(event) if event.session_id == self.about.session => {
+                return self.happened(event.event);
+            }
             Heard::Event(_) => {}
             Heard::Invoke(id, call) => {
                 self.screen.note(&format!("[{} {}]", call.name, call.arguments.0));
@@ -414,8 +418,13 @@ impl Talk {
 
     /// A message is in the session.
     fn added(&mut self, message: &Message) {
-        let is_question = message.kind.as_deref() == Some("question");
+        let kind = message.kind.as_deref().filter(|_| message.role == Role::Event);
+        let is_question = kind == Some("question");
         match message.role {
+            Role::Event if kind == Some(PROCESS_COMPLETED) => {
+                self.screen.note(&ended(&texts(&message.parts)));
+                return self.rest_or_ask();
+            }
             Role::Assistant => self.catch_up(&message.id, &texts(&message.parts)),
             Role::Event if is_question => self.screen.say(&texts(&message.parts)),
             Role::User | Role::Tool | Role::Event => return,
@@ -430,7 +439,7 @@ impl Talk {
         match request {
             Some(id) => self.client.answer(&id, &RequestPermissionResult { decisions }).await,
             None => {
-                let params = ToolDecideParams { session_id: self.session.clone(), decisions };
+                let params = ToolDecideParams { session_id: self.about.session.clone(), decisions };
                 self.client.ask::<ToolDecide>(&params).await;
             }
         }
@@ -449,7 +458,7 @@ impl Talk {
             For::Call(tool_call_id) => {
                 let ToolInvokeResult { content, is_error, .. } = result;
                 let params = ToolResultParams {
-                    session_id: self.session.clone(),
+                    session_id: self.about.session.clone(),
                     tool_call_id,
                     content: content.unwrap_or_else(|| Content::text("")),
                     is_error,
@@ -465,7 +474,8 @@ impl Talk {
     /// Leaves; the session stays.
     async fn leave(mut self) -> Result<u8, Refused> {
         if self.is_begun {
-            self.screen.note(&format!("\nkept as session {}: --session or --continue goes on", self.session));
+            self.screen
+                .note(&format!("\nkept as session {}: --session or --continue goes on", self.about.session));
         }
         self.client.call_named("shutdown", &Value::Null).await?;
         self.client.tell("exit", &Value::Null).await;

@@ -15,10 +15,13 @@ pub struct Request {
     pub tools: Arc<[Tool]>,
     /// Whether it may use them.
     pub tool_choice: ToolChoice,
-    /// Whether it is asked for its likeliest answer. A switch and no number, because nothing here wants another one.
+    /// Whether it is asked for its likeliest answer, which needs little thought: a summary, a title. A switch and no
+    /// number, because nothing here wants another one.
     pub temperature_zero: bool,
     /// The most that it may answer, in tokens; the model's own limit where there is none.
     pub max_output: Option<u32>,
+    /// What the window has left for the answer, in tokens: no provider takes a limit that goes beyond it.
+    pub room: Option<u32>,
     /// Indexes into `items` after which a provider's cache may keep the prefix.
     pub cache_breakpoints: Vec<usize>,
 }
@@ -66,6 +69,35 @@ pub struct Failure {
     pub why: String,
     /// That the request was too large, where that is why.
     pub overflow: Option<Overflow>,
+    /// The same for programs.
+    pub cause: Cause,
+}
+
+/// Why there is no answer, for programs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cause {
+    /// In a word: the class of a provider's error, `timeout`, or `client` where the client's model failed.
+    pub word: &'static str,
+    /// The status of HTTP, where there is one.
+    pub status: Option<u16>,
+    /// When the provider wants to be asked again, in milliseconds.
+    pub retry_after_ms: Option<u64>,
+    /// What the provider said, without secrets.
+    pub said: Option<String>,
+}
+
+impl Cause {
+    /// A cause of which nothing but its word is known.
+    pub fn of(word: &'static str) -> Self {
+        Self { word, status: None, retry_after_ms: None, said: None }
+    }
+}
+
+/// What the client's model does is the client's.
+impl Default for Cause {
+    fn default() -> Self {
+        Self::of("client")
+    }
 }
 
 /// A request was larger than a provider takes. What of it the provider stated, in its own tokens.
@@ -79,7 +111,7 @@ pub struct Overflow {
 
 impl From<String> for Failure {
     fn from(why: String) -> Self {
-        Self { why, overflow: None }
+        Self { why, ..Self::default() }
     }
 }
 

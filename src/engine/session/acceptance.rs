@@ -216,7 +216,8 @@ impl Command {
             Command::Ledger(_) => CommandName::Ledger,
             Command::Search(_) => CommandName::Search,
             Command::Subscribe { .. } => CommandName::Subscribe,
-            Command::Notice { .. } => return None,
+            // What begins a session, and what no client sends.
+            Command::StoreTask(_) | Command::RunTask | Command::Notice { .. } => return None,
         })
     }
 }

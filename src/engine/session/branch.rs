@@ -87,6 +87,7 @@ impl Session {
             title: title.or_else(|| self.head.title.clone()),
             title_from: if is_named { Some(TitleFrom::Client) } else { self.head.title_from },
             origin: Origin::Branch,
+            waits: false,
             carried: self.head.carried.branched(),
             parent: Some(self.head.id.clone()),
             cuts: self.transcript.cuts(),

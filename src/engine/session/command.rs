@@ -61,6 +61,8 @@ impl Step<'_> {
                 let state = self.session.state.name();
                 self.reply(reply, Ok(Answer::Done(state)));
             }
+            Command::StoreTask(start) => self.store_task(reply, start),
+            Command::RunTask => self.run_task(reply),
             Command::EndTurn(status) => self.end_editors_turn(reply, status),
             Command::AppendRound(round) => self.append_round(reply, round),
             Command::Render(render) => self.render(reply, *render),
@@ -137,7 +139,10 @@ impl Step<'_> {
             self.session.head.title_from = Some(TitleFrom::Client);
         }
         // Who only looks at a session says nothing in it.
-        self.take_prefix(open.prefix);
+        if !self.session.head.waits {
+            // What waits for another process is carried out as it was asked for.
+            self.take_prefix(open.prefix);
+        }
         self.write_head_as_it_was_used();
         let given = open.history.is_some();
         let mut report = match open.history {

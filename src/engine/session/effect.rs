@@ -19,7 +19,7 @@ use crate::engine::id::{CallId, CompactionId, MessageId, Ordinal, PinId, RoundId
 use crate::engine::memory::MemoryPatch;
 use crate::engine::message::Text;
 use crate::engine::prompt::item::SectionSize;
-use crate::engine::prompt::request::Request;
+use crate::engine::prompt::request::{Cause, Failure, Request};
 use crate::engine::prompt::{BudgetExceeded, Cut, Prompt};
 use crate::engine::scope::ScopePatch;
 use crate::engine::search::Query;
@@ -349,15 +349,28 @@ pub enum Refusal {
     #[error("{why}")]
     Provider {
         /// For programs.
-        cause: &'static str,
+        cause: Box<Cause>,
         /// For people, without secrets.
         why: String,
     },
 }
 
+impl Refusal {
+    /// A model that failed, of which no more is known for programs than this word.
+    pub fn of_model(word: &'static str, why: impl Into<String>) -> Self {
+        Self::Provider { cause: Box::new(Cause::of(word)), why: why.into() }
+    }
+}
+
 impl From<String> for Refusal {
     /// What a client says about its model.
     fn from(why: String) -> Self {
-        Self::Provider { cause: "client", why }
+        Self::Provider { cause: Box::default(), why }
+    }
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        Self::Provider { cause: Box::new(failure.cause), why: failure.why }
     }
 }

@@ -1,6 +1,7 @@
 //! Where a model is asked, as settings say it: data that belongs to a session and is stored with it. Never a key, only the
 //! name under which one is found; and no asking, which is `crate::model`'s.
 
+use super::settings::DEFAULT_WINDOW;
 use serde::{Deserialize, Serialize};
 
 /// How a provider is spoken to.
@@ -63,6 +64,15 @@ impl Wire {
             Self::Anthropic => "https://api.anthropic.com/v1",
             Self::Ollama => "http://127.0.0.1:11434",
             Self::Scripted => "",
+        }
+    }
+
+    /// The window of a model of which nothing is said, in tokens. A window of Ollama's is memory of the machine that it
+    /// runs on, taken before the first word.
+    pub fn usual_window(self) -> u32 {
+        match self {
+            Self::Ollama => 16_384,
+            Self::OpenaiChat | Self::OpenaiResponses | Self::Anthropic | Self::Scripted => DEFAULT_WINDOW,
         }
     }
 

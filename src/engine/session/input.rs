@@ -167,6 +167,10 @@ pub enum Command {
         /// In words, or JSON.
         text: String,
     },
+    /// A request is accepted and not carried out: it waits for a process that serves the session's folder.
+    StoreTask(Box<StartTurn>),
+    /// This process serves the folder: what waited for one begins.
+    RunTask,
     /// The editor's loop is done with its turn.
     EndTurn(TurnStatus),
     /// The editor's loop ran a round.

@@ -77,7 +77,7 @@ impl Step<'_> {
         let is_second = self.session.overflowed.replace(heard) == Some(heard);
         self.learn_limit(overflow, tokens);
         if !may_compact || is_second {
-            return self.fail(Refusal::Provider { cause: "contextOverflow", why });
+            return self.fail(Refusal::of_model("contextOverflow", why));
         }
         let budget = match self.session.budget() {
             Ok(budget) => budget,
@@ -91,7 +91,7 @@ impl Step<'_> {
                 exceeded: Some(read_exceeded(exceeded, scale)),
                 ..Begin::new(Trigger::ProviderOverflow, Then::Generate)
             }),
-            Ok(_) => self.fail(Refusal::Provider { cause: "contextOverflow", why }),
+            Ok(_) => self.fail(Refusal::of_model("contextOverflow", why)),
         }
     }
 

@@ -171,6 +171,11 @@ impl Step<'_> {
             let limit = u32::try_from(MOST_QUEUED).unwrap_or(u32::MAX);
             return self.reply(reply, Err(Refusal::QueueFull { limit }));
         }
+        self.enqueue(reply, key, priority, work);
+    }
+
+    /// Gives a command its place, and says which.
+    pub(super) fn enqueue(&mut self, reply: ReplyTo, key: Option<String>, priority: bool, work: NewWork) {
         let (id, work) = self.promise(work);
         let (turn, message) = match &work {
             Work::Start { turn, message, .. } => (Some(turn.clone()), Some(message.clone())),
@@ -198,7 +203,7 @@ impl Step<'_> {
     }
 
     /// Whether a command can be carried out, as far as can be said before its turn comes.
-    fn check(&self, work: &NewWork) -> Result<(), Refusal> {
+    pub(super) fn check(&self, work: &NewWork) -> Result<(), Refusal> {
         match work {
             NewWork::Start(start) => {
                 let is_empty =

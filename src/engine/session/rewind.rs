@@ -136,6 +136,7 @@ impl Step<'_> {
             id: to.clone(),
             parent: Some(head.id.clone()),
             origin: Origin::Rewind,
+            waits: false,
             carried: Carried::default(),
             ..head.clone()
         };

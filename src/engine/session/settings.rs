@@ -71,7 +71,7 @@ pub struct ModelFacts {
     pub name: Option<String>,
     /// Its window, in tokens.
     pub window: u32,
-    /// The most that it answers, in tokens.
+    /// The most that it is to answer, in tokens, where somebody said so.
     pub max_output: Option<u32>,
     /// Whether it can be told of tools and told to use none.
     pub tool_choice_none: bool,
@@ -146,10 +146,26 @@ impl Default for Settings {
     }
 }
 
+/// Times the deadline for a word, for the first one of a model that is asked over its own wire.
+const BEFORE_FIRST_WORD: u64 = 5;
+
 impl Settings {
     /// The budget of a prompt.
     pub fn budget(&self) -> Result<Budget, SettingsError> {
         self.budget.budget(self.model.window)
+    }
+
+    /// How long this model may say nothing before its first word, in milliseconds. One that is asked over its own wire may
+    /// read and think for long, and nothing comes meanwhile.
+    pub fn first_word_ms(&self, model: &ModelFacts) -> u64 {
+        let times = if model.endpoint.is_some() { BEFORE_FIRST_WORD } else { 1 };
+        self.model_deadline_ms.saturating_mul(times)
+    }
+
+    /// What this model's window has left for an answer to so many tokens, with the estimator's margin kept back.
+    pub fn room(&self, model: &ModelFacts, tokens: u32) -> u32 {
+        let kept_back = tokens.saturating_add(self.budget.margin.of(model.window));
+        model.window.saturating_sub(kept_back).max(1)
     }
 
     /// Whether this model can be asked: over its own wire, or by the client.

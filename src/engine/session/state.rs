@@ -81,6 +81,8 @@ pub struct Streaming {
     pub untold: Vec<Delta>,
     /// Whether something was told a moment ago: what comes now waits a little.
     pub is_told: bool,
+    /// How much longer it may say nothing, whatever signs of life come.
+    pub patience: Patience,
 }
 
 /// What is waited for while a model names a session.
@@ -108,6 +110,18 @@ const WHOLE_ANSWER: u64 = 5;
 const MOST_ANSWERED: usize = 256 * 1024;
 
 impl Patience {
+    /// Patience with signs of life that come without a word from now on: the model may say nothing for so many milliseconds.
+    pub(super) fn with_signs(now: Time, silence: u64) -> Self {
+        Self::new(now, silence.saturating_mul(WHOLE_ANSWER))
+    }
+
+    /// A sign of life came, or the promise of one after a wait: how long the next one may take, in milliseconds; nothing
+    /// where it was enough.
+    pub(super) fn lives_on(&self, now: Time, silence: u64) -> Option<u64> {
+        let left = self.until.0.checked_sub(now.0).filter(|left| *left > 0)?;
+        Some(left.min(silence))
+    }
+
     /// Patience with an answer that begins now, whose model may say nothing for so many milliseconds.
     pub(super) fn new(now: Time, silence: u64) -> Self {
         Self { until: Time(now.0.saturating_add(silence.saturating_mul(WHOLE_ANSWER))), bytes: MOST_ANSWERED }
@@ -116,8 +130,7 @@ impl Patience {
     /// A piece of it came: how long the next one may take, in milliseconds; nothing where it was enough.
     pub(super) fn goes_on(&mut self, delta: &Delta, now: Time, silence: u64) -> Option<u64> {
         self.bytes = self.bytes.checked_sub(delta.bytes())?;
-        let left = self.until.0.checked_sub(now.0).filter(|left| *left > 0)?;
-        Some(left.min(silence))
+        self.lives_on(now, silence)
     }
 }
 

@@ -43,7 +43,7 @@ pub enum Write {
         status: Status,
     },
     /// The whole session as it stands is copied under another id: nothing that was said is lost by what follows. The
-    /// copy's origin is [`Origin::Rewind`]; queue, keys and draft are not copied.
+    /// copy's origin is [`Origin::Rewind`]; queue, keys and draft are not copied, so it waits for nobody.
     Fork {
         /// The id of the copy.
         to: SessionId,
@@ -113,6 +113,9 @@ pub struct Head {
     pub accepted: u32,
     /// System text, sections and tools, frozen.
     pub prefix: Prefix,
+    /// Whether what is in its queue waits for a process that serves its folder.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waits: bool,
     /// What it carries from one request to the next.
     #[serde(default)]
     pub carried: Carried,

@@ -1,13 +1,13 @@
 //! An answer that is being given: deltas are folded and told, gathered for a moment so that a fast model costs no
 //! storm of events; its end, whatever ended it.
 
-use super::Step;
 use super::effect::{Effect, Refusal};
 use super::event::EventBody;
 use super::input::{ModelCallId, Retry, Timer};
 use super::overflow::silent;
-use super::state::{Background, Rest, State, Streaming, Titling};
+use super::state::{Background, Patience, Rest, State, Streaming, Titling};
 use super::stored::TurnStatus;
+use super::{Session, Step};
 use crate::engine::delta::{Delta, Draft};
 use crate::engine::id::MessageId;
 use crate::engine::message::{AssistantPart, Beside, Body, ToolCall};
@@ -25,6 +25,7 @@ impl Step<'_> {
                 if running.draft.fold(delta.clone()).is_err() {
                     return self.trace(UNKNOWN_CALL);
                 }
+                running.patience = Patience::with_signs(now, deadline);
                 join(&mut running.untold, delta);
                 if !running.is_told {
                     self.tell_deltas();
@@ -68,17 +69,33 @@ impl Step<'_> {
         }
     }
 
-    /// A model that works is waited for, for as long again and this much longer.
+    /// A model that works is waited for, for as long again and this much longer, but not for ever: signs of life are no
+    /// answer.
     pub(super) fn model_is_alive(&mut self, from: ModelCallId, more_ms: u64) {
-        let is_answering = match &self.session.state {
-            State::Streaming(running) => running.call == from,
-            State::Compacting(running) => running.call == from,
-            _ => false,
+        let Session { settings, state, background, titling, .. } = &*self.session;
+        let (model, draft, patience) = match (state, background, titling) {
+            (State::Streaming(running), ..) if running.call == from => {
+                (&settings.model, &running.draft, &running.patience)
+            }
+            (State::Compacting(running), ..) if running.call == from => {
+                (&running.model, &running.draft, &running.patience)
+            }
+            (_, Some(Background::Asking(running)), _) if running.call == from => {
+                (&running.model, &running.draft, &running.patience)
+            }
+            (.., Some(Titling { call, draft, patience })) if *call == from => {
+                (&settings.model, draft, patience)
+            }
+            _ => return,
         };
-        let is_titling = self.session.titling.as_ref().is_some_and(|titling| titling.call == from);
-        if is_answering || is_titling || self.session.preparing() == Some(from) {
-            let ms = self.session.settings.model_deadline_ms.saturating_add(more_ms);
-            self.effects.push(Effect::Start(Timer::Model(from), ms));
+        let is_begun = *draft != Draft::default();
+        let ms = if is_begun { settings.model_deadline_ms } else { settings.first_word_ms(model) };
+        match patience.lives_on(self.around.now, ms.saturating_add(more_ms)) {
+            Some(ms) => self.effects.push(Effect::Start(Timer::Model(from), ms)),
+            None => {
+                self.effects.push(Effect::Stop(Timer::Model(from)));
+                self.model_expired(from);
+            }
         }
     }
 
@@ -99,7 +116,10 @@ impl Step<'_> {
     pub(super) fn model_done(&mut self, from: ModelCallId, outcome: Result<request::Answer, Failure>) {
         match &self.session.state {
             State::Streaming(running) if running.call == from => {
-                self.answered(outcome.map_err(|failure| (failure.why.into(), failure.overflow)));
+                self.answered(outcome.map_err(|failure| {
+                    let overflow = failure.overflow;
+                    (failure.into(), overflow)
+                }));
             }
             State::Compacting(running) if running.call == from => {
                 self.effects.push(Effect::Stop(Timer::Model(from)));
@@ -127,9 +147,15 @@ impl Step<'_> {
         match &self.session.state {
             State::Streaming(running) if running.call == from => {
                 self.effects.push(Effect::CancelModel(from));
-                let ms = self.session.settings.model_deadline_ms;
-                let why = format!("the model said nothing for {ms} ms");
-                self.answered(Err((Refusal::Provider { cause: "timeout", why }, None)));
+                let settings = &self.session.settings;
+                let is_begun = running.draft != Draft::default();
+                let ms = if is_begun {
+                    settings.model_deadline_ms
+                } else {
+                    settings.first_word_ms(&settings.model)
+                };
+                let why = format!("the model said nothing for {ms} ms; modelDeadlineMs says how long it may");
+                self.answered(Err((Refusal::of_model("timeout", why), None)));
             }
             State::Compacting(running) if running.call == from => {
                 self.effects.push(Effect::CancelModel(from));
@@ -182,9 +208,12 @@ impl Step<'_> {
         }
         match (error, stop) {
             (Some(why), _) => self.fail(why),
-            (None, StopReason::Refused) => self.fail("the model refused to answer".to_owned()),
+            (None, StopReason::Refused) => {
+                self.fail(Refusal::of_model("refused", "the model refused to answer"));
+            }
             (None, StopReason::Length) => {
-                self.fail("the answer reached its length limit; what was said is kept".to_owned());
+                let why = "the answer reached its length limit; what was said is kept";
+                self.fail(Refusal::of_model("length", why));
             }
             (None, StopReason::Cancelled | StopReason::Failed) => {
                 self.fail("the client says that the answer broke off; what was said is kept".to_owned());

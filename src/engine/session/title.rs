@@ -26,11 +26,17 @@ const INSTRUCTION: &str = "Below is the beginning of a conversation. Name it in 
 impl Step<'_> {
     /// Names the session after its first request, unless it has a name.
     pub(super) fn name_after(&mut self, request: Ordinal) {
+        let message = self.session.transcript.message(request).cloned();
+        if let Some(Body::User(content)) = message.as_ref().map(|message| &message.body) {
+            self.name_by(content);
+        }
+    }
+
+    /// Names the session after what a user says, unless it has a name.
+    pub(super) fn name_by(&mut self, content: &[Content]) {
         if self.session.head.title.is_some() {
             return;
         }
-        let message = self.session.transcript.message(request);
-        let Some(Body::User(content)) = message.map(|message| &message.body) else { return };
         let said = content.iter().find_map(|part| match part {
             Content::Text(text) => title(text),
             _ => None,
@@ -73,17 +79,18 @@ impl Step<'_> {
         }
         let asked = format!("{INSTRUCTION}\n\n<conversation>\n{begun}</conversation>");
         let tokens = counter.count(&asked);
-        let (model, deadline) = (settings.model.clone(), settings.model_deadline_ms);
-        let call = self.next_call();
+        let (model, deadline) = (settings.model.clone(), settings.first_word_ms(&settings.model));
         let request = Request {
             items: vec![Item::made(Role::User, asked, tokens)],
             tools: Default::default(),
             tool_choice: ToolChoice::Auto,
             temperature_zero: true,
             max_output: Some(64),
+            room: Some(settings.room(&model, tokens)),
             cache_breakpoints: Vec::new(),
         };
-        let patience = Patience::new(self.around.now, deadline);
+        let call = self.next_call();
+        let patience = Patience::new(self.around.now, self.session.settings.model_deadline_ms);
         self.session.titling = Some(Titling { call, draft: Draft::default(), patience });
         let ask = AskModel { call, turn: None, purpose: Purpose::Title, model, tokens, request };
         self.effects.push(Effect::AskModel(Box::new(ask)));

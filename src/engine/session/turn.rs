@@ -6,7 +6,7 @@ use super::event::EventBody;
 use super::input::{ReplyTo, StartTurn, Timer};
 use super::queue::{Accepted, Done};
 use super::settings::ModelFacts;
-use super::state::{Rest, State, Streaming, Then};
+use super::state::{Patience, Rest, State, Streaming, Then};
 use super::stored::{Driver, TurnStatus};
 use super::usage::{read_exceeded, read_prompt};
 use super::{Session, Step};
@@ -150,16 +150,19 @@ impl Step<'_> {
         let Some(turn) = self.turn_id() else { return };
         let message = self.session.transcript.next_message_id();
         let settings = &self.session.settings;
+        let room = settings.room(&model, prompt.tokens);
         let request = Request {
             items: prompt.items.clone(),
             tools: prompt.tools.clone(),
             tool_choice: ToolChoice::Auto,
             temperature_zero: false,
-            max_output: settings.model.max_output,
+            max_output: settings.model.max_output.map(|most| most.min(room)),
+            room: Some(room),
             cache_breakpoints: if breakpoints { prompt.plan.breakpoints().collect() } else { Vec::new() },
         };
         let tokens = prompt.tokens;
-        let deadline = settings.model_deadline_ms;
+        let deadline = settings.first_word_ms(&model);
+        let patience = Patience::with_signs(self.around.now, settings.model_deadline_ms);
         self.enter(State::Streaming(Streaming {
             call,
             tokens: raw,
@@ -167,6 +170,7 @@ impl Step<'_> {
             draft: Draft::default(),
             untold: Vec::new(),
             is_told: false,
+            patience,
         }));
         self.tell_context(&prompt, raw);
         self.emit(EventBody::StreamStarted { message, turn: turn.clone() });

@@ -18,7 +18,7 @@ fn answer_of(behave: &str, request: &Request) -> Result<Completion, ModelError> 
 }
 
 fn overloaded() -> ModelError {
-    ModelError::Overloaded { retry_after_ms: None, reason: "the fixture says so".into() }
+    ModelError::Overloaded { status: None, retry_after_ms: None, reason: "the fixture says so".into() }
 }
 
 fn text_of(behave: &str, request: &Request) -> String {

@@ -6,7 +6,7 @@ mod stream;
 pub(super) use stream::Messages;
 
 use super::blocks::own;
-use super::content::{Piece, arguments, call_id, is_address, piece, schema, takes_temperature};
+use super::content::{Piece, arguments, call_id, is_address, most_output, piece, schema, takes_temperature};
 use super::{Post, Terms, text_of};
 use crate::engine::message::Image;
 use crate::engine::prompt::item::{Item, ItemPart, Role};
@@ -49,8 +49,8 @@ pub(super) fn post(request: &Request, terms: &Terms) -> Post {
 
     let with_tools =
         !request.tools.is_empty() && (request.tool_choice == ToolChoice::Auto || terms.tool_choice_none);
-    let max_tokens = request.max_output.or(terms.max_output);
-    let max_tokens = max_tokens.unwrap_or_else(|| USUAL_OUTPUT.min(terms.window / 4)).max(1);
+    let usual = || USUAL_OUTPUT.min(terms.window / 4).min(request.room.unwrap_or(u32::MAX));
+    let max_tokens = most_output(request, terms).unwrap_or_else(usual).max(1);
     let mut fields = Map::new();
     let mut put = |key: &str, value: Value| drop(fields.insert(key.to_owned(), value));
     put("model", json!(terms.model));

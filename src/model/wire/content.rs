@@ -1,9 +1,12 @@
 //! What all wires do alike with what an item holds: the text of a content, the address of a picture, arguments, an id
 //! that a provider takes. The shape of a message is each wire's own.
 
+use super::Terms;
 use crate::engine::message::{Content, Image};
 use crate::engine::prompt::item::{Item, ItemPart, Role};
+use crate::engine::prompt::request::Request;
 use crate::engine::text::{head, sha256_hex};
+use crate::model::known;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
@@ -148,6 +151,30 @@ pub fn takes_temperature(model: &str) -> bool {
             });
     }
     name.contains("-chat") || !OPENAI_THINKS.iter().any(|known| name.starts_with(known))
+}
+
+/// What a model that thinks may think before a short answer, in tokens: a limit of both together that leaves none for
+/// thinking leaves none for the answer.
+const FOR_THINKING: u32 = 8192;
+
+/// The limit that is told for an answer, in tokens, where one is. A summary's or a title's goes on top of what the model
+/// may think before it, for how long those are is looked at anyway. No limit goes beyond what the window has left.
+pub fn most_output(request: &Request, terms: &Terms) -> Option<u32> {
+    let thinks = || known::manner(&terms.model).is_some_and(|manner| manner.thinks);
+    let most = match request.max_output {
+        Some(most) if request.temperature_zero && thinks() => {
+            let able = known::model(&terms.model).and_then(|known| known.max_output);
+            most.saturating_add(FOR_THINKING).min(able.unwrap_or(u32::MAX))
+        }
+        Some(most) => most,
+        None => terms.max_output?,
+    };
+    Some(most.min(request.room.unwrap_or(u32::MAX)))
+}
+
+/// Whether a model is told to think little: it can be, and the answer needs little thought.
+pub fn thinks_little(request: &Request, terms: &Terms) -> bool {
+    request.temperature_zero && known::manner(&terms.model).is_some_and(|manner| manner.low_effort)
 }
 
 /// Whether these two belong into one message: servers that are strict about roles take no two of one role in a row.

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 pub fn post(request: &Request, terms: &Terms) -> Post {
     let mut options = Map::new();
     options.insert("num_ctx".into(), terms.window.into());
-    if let Some(most) = request.max_output.or(terms.max_output) {
+    if let Some(most) = content::most_output(request, terms) {
         options.insert("num_predict".into(), most.into());
     }
     if request.temperature_zero {

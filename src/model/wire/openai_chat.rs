@@ -9,6 +9,7 @@ use super::{Post, Terms};
 use crate::engine::prompt::item::{Item, ItemPart, Role};
 use crate::engine::prompt::request::{Request, ToolChoice};
 use crate::engine::session::endpoint::Wire;
+use crate::model::known;
 pub use reader::Chat;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -21,6 +22,9 @@ const PICTURE_BELOW: &str = "[a picture, shown below the tool results]";
 const MOST_BREAKPOINTS: usize = 4;
 /// The longest cache key that is taken, in bytes.
 const MOST_CACHE_KEY: usize = 64;
+
+/// The limit of an answer as OpenAI's newer models call it.
+const NEW_LIMIT: &str = "max_completion_tokens";
 
 /// What of a model's thinking is sent back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,8 +41,10 @@ enum Thinking {
 /// How a server differs from what all of them understand.
 #[derive(Debug, Clone, Copy)]
 struct Manners {
-    /// The name of the limit of an answer. OpenAI's newer models refuse `max_tokens`; most others know no other name.
+    /// The name of the limit of an answer. Most know no other name than `max_tokens`.
     limit: &'static str,
+    /// Whether it takes `reasoning_effort`.
+    effort: bool,
     /// Whether it takes `prompt_cache_key`. Unknown fields are an error for some.
     cache_key: bool,
     /// Whether it takes `cache_control` within a content.
@@ -47,13 +53,18 @@ struct Manners {
 }
 
 /// A server that nobody knows.
-const ANY: Manners =
-    Manners { limit: "max_tokens", cache_key: false, cache_control: false, thinking: Thinking::Nothing };
+const ANY: Manners = Manners {
+    limit: "max_tokens",
+    effort: false,
+    cache_key: false,
+    cache_control: false,
+    thinking: Thinking::Nothing,
+};
 
 /// Servers by host; a host below one of them is meant too.
 const SERVERS: &[(&str, Manners)] = &[
-    ("api.openai.com", Manners { limit: "max_completion_tokens", cache_key: true, ..ANY }),
-    ("openai.azure.com", Manners { limit: "max_completion_tokens", ..ANY }),
+    ("api.openai.com", Manners { limit: NEW_LIMIT, effort: true, cache_key: true, ..ANY }),
+    ("openai.azure.com", Manners { limit: NEW_LIMIT, effort: true, ..ANY }),
     ("openrouter.ai", Manners { cache_control: true, thinking: Thinking::Details, ..ANY }),
     ("api.deepseek.com", Manners { thinking: Thinking::WithCalls, ..ANY }),
     ("api.moonshot.ai", Manners { thinking: Thinking::WithCalls, ..ANY }),
@@ -76,8 +87,13 @@ pub fn post(url: &str, request: &Request, terms: &Terms) -> Post {
     if request.temperature_zero && content::takes_temperature(&terms.model) {
         body.insert("temperature".into(), 0.into());
     }
-    if let Some(most) = request.max_output.or(terms.max_output) {
-        body.insert(manners.limit.into(), most.into());
+    if let Some(most) = content::most_output(request, terms) {
+        // Behind another address a model is still as its maker made it.
+        let is_new = known::manner(&terms.model).is_some_and(|manner| manner.completion_limit);
+        body.insert(if is_new { NEW_LIMIT } else { manners.limit }.into(), most.into());
+    }
+    if manners.effort && content::thinks_little(request, terms) {
+        body.insert("reasoning_effort".into(), "low".into());
     }
     if let Some(key) = terms.cache_key.as_ref().filter(|key| manners.cache_key && key.len() <= MOST_CACHE_KEY)
     {

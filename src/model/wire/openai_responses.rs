@@ -6,7 +6,10 @@ mod stream;
 pub(super) use stream::Responses;
 
 use super::blocks::own;
-use super::content::{Piece, arguments_text, call_id, picture_url, piece, pieces, schema, takes_temperature};
+use super::content::{
+    Piece, arguments_text, call_id, most_output, picture_url, piece, pieces, schema, takes_temperature,
+    thinks_little,
+};
 use super::{Post, Terms, text_of};
 use crate::engine::prompt::item::{Item, ItemPart, Role};
 use crate::engine::prompt::request::{Request, ToolChoice};
@@ -44,7 +47,10 @@ pub(super) fn post(request: &Request, terms: &Terms) -> Post {
         // What takes a temperature does not think, and refuses to be asked for its thinking.
         put("include", json!(["reasoning.encrypted_content"]));
     }
-    if let Some(most) = request.max_output.or(terms.max_output) {
+    if thinks_little(request, terms) {
+        put("reasoning", json!({ "effort": "low" }));
+    }
+    if let Some(most) = most_output(request, terms) {
         put("max_output_tokens", json!(most.max(LEAST_OUTPUT)));
     }
     if let Some(key) = &terms.cache_key {

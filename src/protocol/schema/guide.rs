@@ -284,6 +284,21 @@ says so with the tool `until` names, or all stages ran often enough. `loop/updat
   "stages": [{"content": "Plan what is to do.", "title": "Plan"}, {"content": "Do it.", "title": "Do"}], "until": {"passes": 3}
 }}
 ```
+
+`task/start` stores a request as a background session that waits. A process that serves its folder takes it up: `threadhold serve`
+within a second or so, whichever client made it; `threadhold chat` never. Where several serve the folder, one runs it, once; one that
+was begun is not begun again by itself. Its model is that of its settings, else the folder's. One of the editor's is asked by a
+sidecar whose client has `modelComplete`; until there is one, the task waits. It has the sidecar's own tools (`ownTools`): a call of
+another one is answered with an error. Nobody need have its session open, and it is let go when the task is over.
+
+```json
+{"jsonrpc": "2.0", "id": 40, "method": "task/start", "params": {
+  "workspaceFolder": "/code/parser", "sessionId": "s", "content": "List what the grammar does not cover."
+}}
+```
+
+`task/list` says how the background sessions of a session stand, as they are stored: `waiting`, `running`, `completed`, `cancelled`,
+`failed`, or `interrupted` where the process that ran one is gone.
 "#;
 
 pub(super) const SETTINGS: &str = r#"

@@ -106,8 +106,9 @@ impl Shown {
     fn rests_alike(&self, new: &Snapshot) -> bool {
         let (old, head) = (&self.rest, &new.head);
         let known = &old.head;
-        let is_same = (known.driver, &known.kind, &known.parent, &known.work_scope, known.generation)
-            == (head.driver, &head.kind, &head.parent, &head.work_scope, head.generation);
+        let is_same =
+            (known.driver, &known.kind, &known.parent, &known.work_scope, known.generation, known.waits)
+                == (head.driver, &head.kind, &head.parent, &head.work_scope, head.generation, head.waits);
         // Told, or shown to nobody; whatever else a snapshot has is compared.
         let told = Snapshot {
             stream: old.stream.clone(),

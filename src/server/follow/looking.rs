@@ -1,5 +1,5 @@
-//! Looking whether other processes wrote something: a few times a second, only while something is followed or a client has
-//! a list, and with one cheap question to each store. What is told of it is decided beside here.
+//! Looking whether other processes wrote something: a few times a second, only while something is followed, a client has
+//! a list or tasks may wait, and with one cheap question to each store. What is told of it is decided beside here.
 
 use super::Follower;
 use super::lists::{self, Newest};
@@ -77,6 +77,11 @@ impl MainLoop {
 
     pub(super) fn watch(&mut self, store: &str) {
         self.follows.watched.entry(store.to_owned()).or_default();
+        self.start_looking();
+    }
+
+    /// Has the loop told when to look.
+    pub fn start_looking(&mut self) {
         if self.follows.clock.is_none() {
             let inbox = self.inbox.clone();
             let clock = tokio::spawn(async move {
@@ -99,6 +104,7 @@ impl MainLoop {
             follows.watched.remove(store);
         }
         if follows.watched.is_empty()
+            && !self.tasks.need_looks()
             && let Some(clock) = follows.clock.take()
         {
             clock.abort();
@@ -111,6 +117,10 @@ impl MainLoop {
             return;
         }
         self.follows.looks += 1;
+        // The first look is one at tasks.
+        if self.follows.looks % SLOW == 1 {
+            self.look_for_tasks();
+        }
         let is_slow = self.follows.looks.is_multiple_of(SLOW);
         let names: Vec<String> = self.follows.watched.keys().cloned().collect();
         for name in names {

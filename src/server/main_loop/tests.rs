@@ -94,6 +94,14 @@ impl Store for Disk {
         self.0.release(session, fence)
     }
 
+    fn waiting(&mut self, workspace: &str) -> Result<Vec<crate::store::task::Waiting>, StoreError> {
+        self.0.waiting(workspace)
+    }
+
+    fn tasks(&mut self, parent: &SessionId) -> Result<Vec<crate::store::task::Task>, StoreError> {
+        self.0.tasks(parent)
+    }
+
     fn pulse(&mut self) -> Result<u64, StoreError> {
         self.0.pulse()
     }

@@ -10,13 +10,14 @@ use crate::protocol::settings::{Model, ModelWire, Settings};
 
 /// A model as it comes over the wire. What is not said of it is what is known of the model of its name.
 pub(in crate::server) fn facts(model: &Model) -> Read<ModelFacts> {
-    let known = model.name.as_deref().and_then(known::model);
     let wire = model.wire.and_then(wire);
+    let known = model.name.as_deref().and_then(|name| known::served(wire, name));
+    let usual_window = wire.map_or(DEFAULT_WINDOW, Wire::usual_window);
     let usual = ModelFacts::default();
     Ok(ModelFacts {
         name: model.name.clone(),
-        window: model.window.or(known.map(|known| known.window)).unwrap_or(DEFAULT_WINDOW),
-        max_output: model.max_output.or(known.and_then(|known| known.max_output)),
+        window: model.window.or(known.map(|known| known.window)).unwrap_or(usual_window),
+        max_output: model.max_output,
         tool_choice_none: model.tool_choice_none.unwrap_or(usual.tool_choice_none),
         system_role: has_role(model, "system"),
         tool_role: has_role(model, "tool"),
@@ -47,11 +48,11 @@ pub(super) fn summary(settings: &Settings, main: &ModelFacts) -> Read<Option<Mod
     }
     let mut facts = main.clone();
     if let Some(name) = name.as_ref().filter(|name| Some(*name) != main.name.as_ref()) {
-        let known = known::model(name);
+        let known = known::served(main.endpoint.as_ref().map(|endpoint| endpoint.wire), name);
         facts.name = Some(name.clone());
         // What is known of neither is taken for alike.
         facts.window = known.map_or(main.window, |known| known.window);
-        facts.max_output = known.and_then(|known| known.max_output);
+        facts.max_output = None;
     }
     if let Some(url) = url {
         let url = address("settings.summaryBaseUrl", url)?;
@@ -111,4 +112,24 @@ fn address(field: &str, url: &str) -> Read<String> {
     let is_plain = !host.is_empty() && !host.contains('@') && !url.contains(char::is_whitespace);
     let reason = "must be an http or https address without a user and a password";
     if is_plain { Ok(url.to_owned()) } else { Err(ProtocolError::invalid(field, reason)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_that_nobody_set_are_those_of_the_model_or_of_who_serves_it() {
+        let of = |wire, name: &str| {
+            let model = Model { wire: Some(wire), name: Some(name.to_owned()), ..Model::default() };
+            let facts = facts(&model).unwrap();
+            (facts.window, facts.max_output)
+        };
+        assert_eq!(of(ModelWire::OpenaiChat, "gpt-4"), (8_192, None), "no limit is told that nobody set");
+        assert_eq!(of(ModelWire::OpenaiChat, "nobody-knows-it"), (DEFAULT_WINDOW, None));
+        assert_eq!(of(ModelWire::Ollama, "llama3"), (16_384, None));
+        assert_eq!(of(ModelWire::Ollama, "deepseek-r1:8b"), (16_384, None), "its maker's window is not here");
+        let set = Model { window: Some(32_000), wire: Some(ModelWire::Ollama), ..Model::default() };
+        assert_eq!(facts(&set).unwrap().window, 32_000);
+    }
 }

@@ -2,6 +2,7 @@
 //! And what is written under them, brought into the form that the protocol knows. Values are judged elsewhere.
 
 use crate::engine::compact::policy;
+use crate::engine::text::distance;
 use crate::protocol::settings::Settings;
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value};
@@ -153,20 +154,4 @@ pub(in crate::server) fn nearest(name: &str, known: impl Iterator<Item = String>
     let mut near: Vec<(usize, usize, String)> = near.collect();
     near.sort();
     near.into_iter().take(3).map(|(.., name)| name).collect()
-}
-
-/// Letters to change, add or remove until `a` is `b`; upper and lower case are the same.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.to_lowercase().chars().take(64).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (at, from) in a.to_lowercase().chars().enumerate() {
-        let mut next = Vec::with_capacity(row.len());
-        next.push(at + 1);
-        for ((to, above), diagonal) in b.iter().zip(row.iter().skip(1)).zip(&row) {
-            let left = next.last().copied().unwrap_or_default();
-            next.push((diagonal + usize::from(from != *to)).min(above + 1).min(left + 1));
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or_default()
 }

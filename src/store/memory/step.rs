@@ -224,6 +224,7 @@ impl<'a> Step<'a> {
                 fork.head.parent = Some(session.clone());
                 fork.head.origin = Origin::Rewind;
                 fork.head.carried = Carried::default();
+                fork.head.waits = false;
                 (fork.queue, fork.keys, fork.draft) = (Vec::new(), Vec::new(), None);
                 self.changed.insert(to.clone(), fork);
                 Ok(())

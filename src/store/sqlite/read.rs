@@ -19,7 +19,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub(super) const HEAD: &str = "SELECT s.workspace, s.title, s.driver, s.kind, s.parent, s.work_scope, s.generation, s.cuts, s.settings, s.prefix,
-            s.created_at, a.updated_at, s.title_from, s.origin, a.accepted, a.carried
+            s.created_at, a.updated_at, s.title_from, s.origin, a.accepted, a.carried, s.waits
      FROM chat_sessions s LEFT JOIN chat_activity a ON a.session = s.id WHERE s.id = ?1";
 
 pub(super) const PULSE: &str = "SELECT a.commits, a.rewrites, l.fence, l.holder, l.pid, l.since
@@ -85,6 +85,7 @@ fn head(tx: &Transaction<'_>, session: &SessionId, row: &Row<'_>, unreadable: &m
             .part("title's origin", text_or_null(row, 12).and_then(|word| word.map(variant).transpose())),
         origin: parts.part("origin", text(row, 13).and_then(variant)),
         accepted: parts.part("count of commands", number(row, 14)),
+        waits: parts.part("whether it waits", number::<u8>(row, 16)) != 0,
         carried: parts.part("what it carries", text(row, 15).and_then(json)),
         settings: parts.part("settings", text(row, 8).and_then(json)),
         prefix: parts.part::<Prefix>("prefix", text(row, 9).and_then(|hash| json(&content(tx, hash)?))),

@@ -50,6 +50,7 @@ fn head() -> Write {
         origin: Default::default(),
         accepted: 0,
         prefix: Prefix::default(),
+        waits: false,
         carried: Default::default(),
         settings: json!({}),
         created_at: Time(1),
@@ -107,6 +108,8 @@ fn hot_statements_search_by_an_index_and_sort_nothing() {
         part::REQUEST_BEFORE,
         &part::message_sql(),
         &part::before_sql(),
+        tasks::WAITING,
+        tasks::TASKS,
     ] {
         let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
         let nothing = vec![rusqlite::types::Null; statement.parameter_count()];
@@ -119,7 +122,9 @@ fn hot_statements_search_by_an_index_and_sort_nothing() {
     assert!(!plans.contains("SCAN"), "{plans}");
     assert!(!plans.contains("TEMP B-TREE"), "{plans}");
     assert!(plans.contains("chat_activity_recent"), "{plans}");
-    assert!(plans.contains("chat_messages_request"), "{plans}");
+    for index in ["chat_messages_request", "chat_sessions_waiting", "chat_sessions_tasks"] {
+        assert!(plans.contains(index), "{index}: {plans}");
+    }
 }
 
 /// Also what no plan tells: how far a statement really goes.

@@ -119,16 +119,17 @@ fn write_head(tx: &Transaction<'_>, head: &Head) -> Done {
     let mut statement = tx.prepare_cached(
         "INSERT INTO chat_sessions
              (id, workspace, title, driver, kind, parent, work_scope, generation, cuts, settings, prefix, created_at,
-              title_from, origin)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+              title_from, origin, waits)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
          ON CONFLICT (id) DO UPDATE SET
              workspace = excluded.workspace, title = excluded.title, driver = excluded.driver, kind = excluded.kind,
              parent = excluded.parent, work_scope = excluded.work_scope, generation = excluded.generation,
              cuts = excluded.cuts, settings = excluded.settings, prefix = excluded.prefix,
-             created_at = excluded.created_at, title_from = excluded.title_from, origin = excluded.origin
+             created_at = excluded.created_at, title_from = excluded.title_from, origin = excluded.origin,
+             waits = excluded.waits
          WHERE (workspace, title, driver, kind, parent, work_scope, generation, cuts, settings, prefix, created_at,
-                title_from, origin)
-             IS NOT (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+                title_from, origin, waits)
+             IS NOT (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
     )?;
     statement.execute(params![
         session,
@@ -145,6 +146,7 @@ fn write_head(tx: &Transaction<'_>, head: &Head) -> Done {
         millis(head.created_at),
         head.title_from.as_ref().map(word),
         word(&head.origin),
+        head.waits,
     ])?;
     if let Some(before) = before.filter(|before| *before != prefix.hash) {
         drop_blob(tx, &before)?;

@@ -217,6 +217,7 @@ pub(super) fn everything() -> Request {
         tool_choice: ToolChoice::Auto,
         temperature_zero: false,
         max_output: None,
+        room: None,
         cache_breakpoints: vec![0, 4, 7],
     }
 }

@@ -93,6 +93,7 @@ fn conversation() -> Request {
         tool_choice: ToolChoice::Auto,
         temperature_zero: false,
         max_output: None,
+        room: None,
         cache_breakpoints: vec![0, 1, 5, 7],
     }
 }

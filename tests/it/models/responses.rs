@@ -334,7 +334,7 @@ fn what_a_request_asks_for_is_in_its_body() {
     let cannot = Terms { tool_choice_none: false, cache_key: None, ..terms("gpt-4o") };
     expect![[r#"
         {"model":"gpt-5.6-sol","stream":true,"store":false,"include":["reasoning.encrypted_content"],"max_output_tokens":4096,"prompt_cache_key":"s1/2","tools":2,"input":13}
-        {"model":"gpt-5.6-sol","stream":true,"store":false,"include":["reasoning.encrypted_content"],"max_output_tokens":16,"prompt_cache_key":"s1/2","tools":2,"tool_choice":"none","input":13}
+        {"model":"gpt-5.6-sol","stream":true,"store":false,"include":["reasoning.encrypted_content"],"reasoning":{"effort":"low"},"max_output_tokens":8193,"prompt_cache_key":"s1/2","tools":2,"tool_choice":"none","input":13}
         {"model":"gpt-4o","stream":true,"store":false,"temperature":0,"max_output_tokens":16,"prompt_cache_key":"s1/2","tools":2,"tool_choice":"none","input":13}
         {"model":"gpt-5.6-sol","stream":true,"store":false,"include":["reasoning.encrypted_content"],"prompt_cache_key":"f39cdc2584758c99cf81c1f41d2572f54e17066afffc9d187aeafe5f7cbe2122","tools":2,"input":13}
         {"model":"gpt-4o","stream":true,"store":false,"temperature":0,"max_output_tokens":16,"input":13}

@@ -87,6 +87,7 @@ fn head(driver: Driver) -> Head {
         origin: Default::default(),
         accepted: 0,
         prefix: Prefix::default(),
+        waits: false,
         carried: Default::default(),
         settings: serde_json::Value::Null,
         created_at: Time(1),
@@ -190,7 +191,7 @@ impl Bench {
             if is_stored || is_performed_unstored(effect) {
                 self.perform(effect.clone());
             } else if let Effect::Reply(to, _) | Effect::Search(to, _) = effect {
-                let failure = Refusal::Provider { cause: "store", why: "it was not stored".into() };
+                let failure = Refusal::of_model("store", "it was not stored");
                 self.answered(*to, Err(failure));
             }
         }

@@ -103,7 +103,7 @@ impl Model {
             Happening::Overflows(limit) => {
                 if let Some((call, _)) = self.asked() {
                     let overflow = Overflow { limit: limit.map(u32::from), needed: None };
-                    let failure = Failure { why: "too large".into(), overflow: Some(overflow) };
+                    let failure = Failure { overflow: Some(overflow), ..Failure::from("too large") };
                     self.done(call, Err(failure));
                 }
             }
@@ -232,6 +232,11 @@ impl Model {
             }
             Happening::Drafts(n) => Command::SetDraft((n > 0).then(|| text(u16::from(n)).into())),
             Happening::Notices => Command::Notice { kind: "process_completed", text: "done".into() },
+            Happening::LeavesTask(size) => Command::StoreTask(Box::new(StartTurn {
+                content: vec![Content::Text(text(size).into())],
+                ..StartTurn::default()
+            })),
+            Happening::RunsTask => Command::RunTask,
             Happening::Configures(what) => {
                 let own = serde_json::json!({ "set": format!("{what:?}") });
                 let title = matches!(what, Set::Titles).then(|| "named".to_owned());

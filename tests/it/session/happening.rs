@@ -28,6 +28,10 @@ pub enum Happening {
     },
     Drafts(u8),
     Notices,
+    /// A request is left to another process.
+    LeavesTask(u16),
+    /// This process serves the folder.
+    RunsTask,
     Configures(Set),
     SharedSettings(Set),
     Scopes(u8),
@@ -310,6 +314,8 @@ fn command() -> BoxedStrategy<Happening> {
         1 => any::<bool>().prop_map(|calls| Happening::Restores { calls }),
         1 => (0u8..3).prop_map(Happening::Drafts),
         1 => Just(Happening::Notices),
+        2 => (1..200u16).prop_map(Happening::LeavesTask),
+        1 => Just(Happening::RunsTask),
         3 => set().prop_map(Happening::Configures),
         1 => set().prop_map(Happening::SharedSettings),
         1 => (0u8..3).prop_map(Happening::Scopes),

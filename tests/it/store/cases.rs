@@ -163,6 +163,7 @@ pub fn head(id: &str) -> Head {
         origin: Default::default(),
         accepted: 0,
         prefix: Prefix::default(),
+        waits: false,
         carried: Default::default(),
         settings: serde_json::json!({}),
         created_at: Time(10),

@@ -37,7 +37,7 @@ fn a_newer_schema_is_refused_and_the_file_untouched() {
     let folder = filled(3);
     Connection::open(folder.file()).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let error = refused(&folder);
-    assert_eq!(error, StoreError::NewerSchema { path: folder.file(), found: 99, known: 6 });
+    assert_eq!(error, StoreError::NewerSchema { path: folder.file(), found: 99, known: 7 });
     let text = error.to_string();
     assert!(text.contains("not touched") && text.contains("Update"), "{text}");
 }

@@ -12,6 +12,7 @@ use threadhold::engine::scope::{Scope, ScopePatch};
 use threadhold::engine::search::{Found, Query, Words};
 use threadhold::engine::session::stored::{Always, Origin, Stored, TitleFrom, TurnRow, TurnStatus, Write};
 use threadhold::store::list::{ListQuery, SessionRow};
+use threadhold::store::task::{Task, Waiting};
 
 /// Few, so that steps meet.
 const SESSIONS: [&str; 3] = ["a", "b", "c"];
@@ -47,7 +48,9 @@ fn write(own: &'static str) -> impl Strategy<Value = Write> {
             head.generation = Generation(cuts);
             head.cuts = cuts;
             head.accepted = cuts;
-            head.origin = if cuts > 1 { Origin::Branch } else { Origin::New };
+            head.origin = [Origin::New, Origin::Background, Origin::Branch][cuts as usize];
+            head.parent = (cuts > 0).then(|| session(SESSIONS[time as usize % 3]));
+            head.waits = time > 1;
             head.title_from = title.as_ref().map(|_| TitleFrom::Request);
             head.work_scope = (time > 1).then(|| NAMES[time as usize - 2].to_owned());
             head.settings = serde_json::json!({ "title": title.clone(), "half": 0.1 + time as f64 });
@@ -140,11 +143,14 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
+/// What waits in each workspace, and what runs for each session.
+type Tasks = ([Vec<Waiting>; 2], Vec<Vec<Task>>);
+
 /// What each workspace shares.
 type Shared = [([Scope; 2], Vec<Always>); 2];
 
 /// What is there: sessions, rows of lists, which session is found, what is found in them, what is shared.
-type Everything = (Vec<Option<Stored>>, Vec<SessionRow>, Vec<Option<String>>, Vec<Found>, Shared);
+type Everything = (Vec<Option<Stored>>, Vec<SessionRow>, Vec<Option<String>>, Vec<Found>, Shared, Tasks);
 
 /// Everything that a bench gives back.
 fn everything(bench: &mut Bench) -> Everything {
@@ -176,7 +182,9 @@ fn everything(bench: &mut Bench) -> Everything {
         let scopes = NAMES.map(|name| store.scope(workspace, name).unwrap());
         (scopes, store.approvals(workspace).unwrap())
     });
-    (stored, rows, found, searched, shared)
+    let waiting = WORKSPACES.map(|workspace| store.waiting(workspace).unwrap());
+    let tasks = SESSIONS.map(|id| store.tasks(&session(id)).unwrap()).to_vec();
+    (stored, rows, found, searched, shared, (waiting, tasks))
 }
 
 /// Does the same on both; what comes of it must be the same kind of thing.

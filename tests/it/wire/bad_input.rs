@@ -73,6 +73,8 @@ fn a_missing_or_wrong_field_is_named() {
         ("session/list", json!({ "limit": -1 }), "limit"),
         ("session/list", json!({ "cursor": "x" }), "cursor"),
         ("session/subscribe", json!([]), ""),
+        ("session/close", json!(["e"]), ""),
+        ("model/key", json!(["PLANTED_KEY", "sk-planted"]), ""),
     ];
     for (method, params, field) in cases {
         let error = editor.refused(method, params.clone());

@@ -177,6 +177,8 @@ fn summary_request(desk: Desk<'_>) -> Request {
         tool_choice: ToolChoice::Auto,
         temperature_zero: true,
         max_output: Some(desk.source.budget.max_summary_tokens),
+        // Who asks knows which model it is.
+        room: None,
         cache_breakpoints: Vec::new(),
     }
 }

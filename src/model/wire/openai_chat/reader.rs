@@ -112,7 +112,7 @@ impl Chat {
             None => Ok(()),
             Some(reason) if FAILURES.contains(&reason) => {
                 let reason = format!("the answer ended with {reason:?}");
-                Err(ModelError::Overloaded { retry_after_ms: None, reason })
+                Err(ModelError::Overloaded { status: None, retry_after_ms: None, reason })
             }
             Some(reason) => {
                 self.tell_details(hear);

@@ -22,6 +22,7 @@ impl Model {
         assert_eq!(after.compactions, again.compactions);
         assert_eq!(after.head, again.head);
         assert_eq!(after.queue, again.queue);
+        assert!(!after.head.waits || !after.queue.is_empty(), "who waits for a process waits with something");
         assert_eq!(after.thread.draft, again.thread.draft);
         // A wait survives, and nothing is asked again by itself; about a call that asks, the user is asked again.
         let waits = |snapshot: &Snapshot| -> BTreeSet<_> {
@@ -66,7 +67,12 @@ impl Model {
         for fork in forks {
             let stored = self.bench.store.load(fork).expect("a load").expect("a fork that is stored");
             assert_eq!((stored.head.parent, stored.head.origin), (Some(id()), Origin::Rewind));
-            assert!(stored.queue.is_empty() && stored.keys.is_empty() && stored.draft.is_none());
+            assert!(
+                !stored.head.waits
+                    && stored.queue.is_empty()
+                    && stored.keys.is_empty()
+                    && stored.draft.is_none()
+            );
             kept.extend(stored.messages);
         }
         for message in gone {

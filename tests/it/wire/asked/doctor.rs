@@ -59,6 +59,15 @@ fn a_doctor_names_what_is_wrong_and_what_to_do() {
         assert_eq!(server.asked().len(), 1, "{class}: it is asked once");
         assert!(!said.contains(KEY), "{said}");
     }
+    // It speaks no TLS.
+    let server = Server::replies(vec![plain(200)]);
+    let (code, said) = doctor("openai-chat:m", &server.url().replace("http:", "https:"), true);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("failed   network: ") && said.contains("http or https"), "{said}");
+    // A fixture that is none.
+    let (code, said) = doctor("scripted:nowhere.json", "http://127.0.0.1:1", false);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("nowhere.json: ") && said.contains("Look whether the file is there"), "{said}");
     // A port that was free a moment ago.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
@@ -70,9 +79,14 @@ fn a_doctor_names_what_is_wrong_and_what_to_do() {
 
 #[test]
 fn a_doctor_that_cannot_ask_says_how_it_is_asked() {
-    for model in ["gpt-4o", "openai-chat:", "telegraph:m"] {
+    for (model, why) in [
+        ("gpt-4o", "it must be WIRE:NAME"),
+        ("openai-chat:", "the model's name is missing: openai-chat:NAME"),
+        ("openai-chart:m", "near it: openai-chat"),
+        ("telegraph:m", "wires are openai-chat, "),
+    ] {
         let (code, said) = doctor(model, "http://127.0.0.1:1", true);
         assert_eq!(code, Some(2), "{said}");
-        assert!(said.contains("--model"), "{said}");
+        assert!(said.contains(&format!("--model {model}: ")) && said.contains(why), "{said}");
     }
 }

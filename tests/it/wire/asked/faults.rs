@@ -35,6 +35,7 @@ fn a_call_that_is_made_again_is_shown() {
     assert_eq!(ended["status"], "completed", "{ended}");
     for (attempt, delay) in [(2, 3), (3, 4)] {
         let told = retrying(&mut editor);
+        // A tenth of so little is nothing.
         assert_eq!((&told["attempt"], &told["delayMs"]), (&json!(attempt), &json!(delay)), "{told}");
         assert!(told["reason"].as_str().is_some_and(|reason| reason.contains("slow down")), "{told}");
     }
@@ -48,7 +49,8 @@ fn a_cancel_while_a_call_waits_to_be_made_again_ends_the_turn() {
     let server = Server::replies(vec![limited("50000")]);
     let (_folder, mut editor) = start("cancel-wait", &server);
     let begun = editor.call("turn/start", json!({ "sessionId": "s", "content": "What is it?" }));
-    assert_eq!(retrying(&mut editor)["delayMs"], 50_000);
+    let delay = retrying(&mut editor)["delayMs"].take();
+    assert!(delay.as_u64().is_some_and(|delay| (50_000..=55_000).contains(&delay)), "{delay}");
     editor.call("turn/cancel", json!({ "sessionId": "s" }));
     assert_eq!(editor.ended(&begun["turnId"])["status"], "cancelled");
     assert_eq!(server.asked().len(), 1);

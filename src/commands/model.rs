@@ -1,0 +1,65 @@
+//! `--model WIRE:NAME`, as every command takes it: which wire, which model, and what is wrong with it in one wording.
+
+use super::Failure;
+use crate::engine::session::endpoint::{Endpoint, Wire};
+use crate::engine::text::distance;
+use serde_json::{Map, Value};
+use std::path::PathBuf;
+
+/// Who is asked, as flags say it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Named {
+    /// The model's name; of a scripted one there is none.
+    pub name: Option<String>,
+    /// Where it is asked.
+    pub endpoint: Endpoint,
+}
+
+impl Named {
+    /// Reads the flags. Behind `scripted` stands a file, if anything; of no other wire the name may be missing.
+    pub fn read(model: &str, base_url: Option<&str>, key_env: Option<&str>) -> Result<Self, Failure> {
+        let bad = |reason: String| Failure::Model { name: model.to_owned(), reason };
+        let (wire, name) = model.split_once(':').unwrap_or((model, ""));
+        let name = Some(name.to_owned()).filter(|name| !name.is_empty());
+        let Some(known) = Wire::named(wire) else {
+            let wires = Wire::ALL.map(|(name, _)| name);
+            let near =
+                wires.iter().min_by_key(|name| distance(name, wire)).filter(|name| distance(name, wire) < 4);
+            let near = near.map(|name| format!("; near it: {name}")).unwrap_or_default();
+            return Err(bad(format!(
+                "it must be WIRE:NAME, such as openai-chat:gpt-4o; wires are {}{near}",
+                wires.join(", ")
+            )));
+        };
+        let mut endpoint = Endpoint {
+            base_url: base_url.map(str::to_owned),
+            key_env: key_env.map(str::to_owned),
+            ..Endpoint::of(known)
+        };
+        match (known, name) {
+            (Wire::Scripted, file) => {
+                let file = file.map(std::path::absolute).transpose();
+                let file = file.map_err(|error| bad(format!("the file's path cannot be used: {error}")))?;
+                // Whoever asks it later may stand in another folder.
+                endpoint.base_url =
+                    file.map(|file: PathBuf| file.display().to_string()).or(endpoint.base_url);
+                Ok(Self { name: None, endpoint })
+            }
+            (_, None) => Err(bad(format!("the model's name is missing: {wire}:NAME"))),
+            (_, name) => Ok(Self { name, endpoint }),
+        }
+    }
+
+    /// The same as the setting `model`.
+    pub fn setting(&self) -> Map<String, Value> {
+        let Endpoint { wire, base_url, key_env, .. } = &self.endpoint;
+        let parts = [
+            ("wire", Some(wire.name())),
+            ("name", self.name.as_deref()),
+            ("baseUrl", base_url.as_deref()),
+            ("keyEnv", key_env.as_deref()),
+        ];
+        let set = parts.into_iter().filter_map(|(part, value)| Some((part.to_owned(), Value::from(value?))));
+        set.collect()
+    }
+}
