@@ -1,6 +1,7 @@
 //! Asking a model: the trait that every model implements, what it says while it answers, and the classes of what can go
 //! wrong. How a provider is spoken to is in `wire`, the posting in `remote`; no judgement of an answer is here.
 
+pub mod address;
 pub mod error;
 pub mod frames;
 pub mod known;
@@ -33,7 +34,8 @@ pub enum Said {
     Delta(Delta),
     /// Something came that says nothing: the call is alive.
     Alive,
-    /// The provider could not answer and is asked again after a while. Nothing was said before.
+    /// The provider could not answer and is asked again after a while. Nothing was shown of what was said before, if
+    /// anything was, and it is not part of the answer.
     Retrying(Retrying),
 }
 

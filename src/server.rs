@@ -9,7 +9,7 @@ mod configuring;
 mod context;
 mod delivery;
 mod diagnostics;
-mod dump;
+pub mod dump;
 mod editing;
 pub mod ending;
 mod failure;

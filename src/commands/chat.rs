@@ -13,6 +13,7 @@ mod tools;
 use super::Failure;
 use super::model::Named;
 use crate::protocol::settings::GivenSettings;
+use crate::server::dump;
 use crate::server::outside::Flags;
 use crate::server::{Options, serve_within};
 use clap::Args;
@@ -76,7 +77,7 @@ impl Chat {
             return Err(Failure::Read { file: folder.display().to_string(), error });
         }
         if let Some(dir) = &self.dump_prompts {
-            std::fs::create_dir_all(dir)
+            dump::make_folder(dir)
                 .map_err(|error| Failure::Write { file: dir.display().to_string(), error })?;
         }
         let which = match &self.session {

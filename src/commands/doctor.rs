@@ -7,10 +7,10 @@ use super::{Failure, SUCCESS, UNFIT};
 use crate::engine::prompt::item::{Item, Role};
 use crate::engine::prompt::request::{Answer, Request};
 use crate::engine::session::endpoint::{Endpoint, Wire};
-use crate::model::remote::{self, Remote};
+use crate::model::remote::{Clients, Remote};
 use crate::model::scripted::Scripted;
 use crate::model::wire::Terms;
-use crate::model::{Model, ModelError, known};
+use crate::model::{Model, ModelError, address, known};
 use clap::Args;
 use secrecy::SecretString;
 use std::time::Duration;
@@ -92,14 +92,15 @@ async fn ask(endpoint: Endpoint, name: &str, key: Option<SecretString>) -> Resul
     if endpoint.wire == Wire::Scripted {
         return scripted(endpoint.base_url.as_deref())?.answer(&request, &mut drop).await;
     }
-    let mut model = Remote::new(remote::client()?, endpoint, key, terms, IDLE).without_retries();
+    let mut model =
+        Remote::new(Clients::default().of(&endpoint)?, endpoint, key, terms, IDLE).without_retries();
     model.answer(&request, &mut drop).await
 }
 
 /// The model of a fixture; the one that is built in where no file is named.
 fn scripted(file: Option<&str>) -> Result<Scripted, ModelError> {
     let Some(file) = file else { return Ok(Scripted::echo()) };
-    let unusable = |why: String| ModelError::BadRequest { reason: format!("{file}: {why}") };
+    let unusable = |why: String| ModelError::BadRequest { status: None, reason: format!("{file}: {why}") };
     let json = std::fs::read_to_string(file).map_err(|error| unusable(error.to_string()))?;
     Scripted::from_json(&json).map_err(|error| unusable(error.to_string()))
 }
@@ -156,12 +157,7 @@ impl Asked {
                 "Look whether the file is there and is a fixture of a scripted model.".to_owned()
             }
             ModelError::BadRequest { status: Some(404 | 405), .. } => {
-                format!(
-                    "There is no such model, or no such address. Look at the name as the provider spells it, and at the \
-                 address: for {} it ends before {}.",
-                    self.wire.name(),
-                    self.path()
-                )
+                address::of_nothing_there(self.wire)
             }
             ModelError::BadRequest { status: Some(300..=399), .. } => {
                 "The address leads on to another one, which is not followed with a key. Give that one."
@@ -198,17 +194,6 @@ impl Asked {
                 "The key and the address are right; the provider would not answer this question.".to_owned()
             }
             ModelError::Cancelled => "It was stopped. Ask again.".to_owned(),
-        }
-    }
-
-    /// What is put behind the address.
-    fn path(&self) -> &'static str {
-        match self.wire {
-            Wire::OpenaiChat => "/chat/completions",
-            Wire::OpenaiResponses => "/responses",
-            Wire::Anthropic => "/messages",
-            Wire::Ollama => "/api/chat",
-            Wire::Scripted => "",
         }
     }
 }

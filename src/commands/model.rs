@@ -3,6 +3,7 @@
 use super::Failure;
 use crate::engine::session::endpoint::{Endpoint, Wire};
 use crate::engine::text::distance;
+use crate::model::address;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 
@@ -31,11 +32,12 @@ impl Named {
                 wires.join(", ")
             )));
         };
-        let mut endpoint = Endpoint {
+        let endpoint = Endpoint {
             base_url: base_url.map(str::to_owned),
             key_env: key_env.map(str::to_owned),
             ..Endpoint::of(known)
         };
+        let mut endpoint = address::endpoint(endpoint).map_err(|unfit| bad(unfit.to_string()))?;
         match (known, name) {
             (Wire::Scripted, file) => {
                 let file = file.map(std::path::absolute).transpose();

@@ -9,6 +9,7 @@ use crate::replay::dump::dump;
 use crate::replay::report::Report;
 use crate::replay::table::{Rows, Style, table};
 use crate::replay::{Options, Render, Watch, replay};
+use crate::server::dump::{make_folder, write};
 use crate::tokenizer::O200k;
 use clap::Args;
 use std::io::{IsTerminal, Write};
@@ -111,7 +112,7 @@ struct Console {
 impl Console {
     fn new(name: &str, total: usize, dir: Option<PathBuf>) -> Result<Self, Failure> {
         if let Some(dir) = &dir {
-            std::fs::create_dir_all(dir)
+            make_folder(dir)
                 .and_then(|()| clear(dir))
                 .map_err(|error| Failure::Write { file: dir.display().to_string(), error })?;
         }
@@ -164,7 +165,7 @@ impl Watch for Console {
         if let (Some(dir), Ok(prompt), None) = (&self.dir, render.outcome, &self.failure) {
             let file = dir.join(format!("{:05}.json", render.index));
             let text = serde_json::to_string(&dump(prompt)).unwrap_or_default();
-            if let Err(error) = std::fs::write(&file, text) {
+            if let Err(error) = write(&file, &text) {
                 self.failure = Some(Failure::Write { file: file.display().to_string(), error });
             }
         }

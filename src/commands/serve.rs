@@ -1,6 +1,7 @@
 //! `threadhold serve`: the sidecar on standard input and output.
 
 use super::Failure;
+use crate::server::dump;
 use crate::server::outside::Flags;
 use crate::server::{Options, serve};
 use clap::Args;
@@ -26,7 +27,7 @@ impl Serve {
     pub(super) fn run(&self) -> Result<u8, Failure> {
         let flags = Flags::read(self.policy.as_deref(), &self.set)?;
         if let Some(dir) = &self.dump_prompts {
-            std::fs::create_dir_all(dir)
+            dump::make_folder(dir)
                 .map_err(|error| Failure::Write { file: dir.display().to_string(), error })?;
         }
         let options = Options { record: self.record.clone(), flags, dump_prompts: self.dump_prompts.clone() };

@@ -201,14 +201,7 @@ impl Session {
         let (mut turns, mut unreadable) = (Vec::new(), Vec::new());
         let (mut queue, mut draft) = (Queue::default(), None);
         if let Some(stored) = stored {
-            for (turn, message) in stored.messages {
-                if part.is_some() {
-                    transcript.leave_out(message.ord);
-                }
-                transcript.put_back(turn as usize, message);
-            }
-            let missing = stored.turns.first().filter(|_| part.is_some()).map_or(0, |turn| turn.index);
-            turns = TurnRow::left_out(missing).chain(stored.turns).collect();
+            turns = part::put_back(&mut transcript, stored.messages, stored.turns, part.is_some());
             unreadable = stored.unreadable;
             for mut record in stored.compactions {
                 if record.status == Status::InForce && !record.is_within(transcript.messages().len()) {

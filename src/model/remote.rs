@@ -1,9 +1,10 @@
 //! A model behind an address: the posting, the reading of its stream as it comes, and the calls that are made again. What
 //! is posted and how a stream is read is `wire`'s, what an error means `error`'s.
 
+use super::address::is_local;
 use super::error::Refusal;
 use super::socket::Handshake;
-use super::wire::{Stream, Terms, post, stamped};
+use super::wire::{Stream, Terms, named_back, post, stamped};
 use super::{Answering, Hear, Model, ModelError, Retrying, Said, retry};
 use crate::engine::delta::Delta;
 use crate::engine::prompt::request::{Answer, Request};
@@ -31,6 +32,8 @@ pub struct Remote {
     silence: Silence,
     /// Whether a call that comes to nothing is made again.
     retries: bool,
+    /// Whether somebody reads along.
+    is_read: bool,
 }
 
 /// How long a provider may be silent.
@@ -62,35 +65,49 @@ impl From<ModelError> for Failed {
     }
 }
 
-/// A client for all calls: connections are kept between them.
-///
-/// # Errors
-///
-/// The system's certificates cannot be read.
-pub fn client() -> Result<Client, ModelError> {
-    builder().build().map_err(network)
+/// Clients for all calls: connections are kept between them.
+#[derive(Debug, Default)]
+pub struct Clients {
+    /// For this machine.
+    near: Option<Client>,
+    /// For all others.
+    far: Option<Client>,
 }
 
-/// A client for one socket.
-fn http_1() -> Result<Client, ModelError> {
-    builder().http1_only().build().map_err(network)
+impl Clients {
+    /// The client for who is asked here.
+    ///
+    /// # Errors
+    ///
+    /// The system's certificates cannot be read.
+    pub fn of(&mut self, endpoint: &Endpoint) -> Result<Client, ModelError> {
+        let kept = if is_local(endpoint) { &mut self.near } else { &mut self.far };
+        match kept {
+            Some(client) => Ok(client.clone()),
+            None => Ok(kept.insert(builder(endpoint).build().map_err(network)?).clone()),
+        }
+    }
 }
 
-fn builder() -> ClientBuilder {
+fn builder(endpoint: &Endpoint) -> ClientBuilder {
     // An error says that there is one already.
     drop(rustls::crypto::ring::default_provider().install_default());
-    Client::builder()
+    let client = Client::builder();
+    // No proxy finds this machine.
+    let client = if is_local(endpoint) { client.no_proxy() } else { client };
+    client
         .connect_timeout(CONNECT)
         // Whoever an address leads on to was not given the key.
         .redirect(redirect::Policy::none())
         .user_agent(concat!("threadhold/", env!("CARGO_PKG_VERSION")))
 }
 
-/// The address of the handshake of a socket: an HTTP one.
-fn of_handshake(url: &str) -> String {
-    let schemes = [("wss://", "https://"), ("ws://", "http://")];
-    let socket = schemes.iter().find_map(|(of, http)| Some(format!("{http}{}", url.strip_prefix(of)?)));
-    socket.unwrap_or_else(|| url.to_owned())
+/// The variables that name a proxy for addresses of this scheme.
+fn proxy_variables(url: &str) -> [&'static str; 4] {
+    match url.starts_with("https:") {
+        true => ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"],
+        false => ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"],
+    }
 }
 
 impl Remote {
@@ -102,7 +119,8 @@ impl Remote {
         terms: Terms,
         silence: impl Into<Silence>,
     ) -> Self {
-        Self { client, endpoint, key, terms, silence: silence.into(), retries: true }
+        let silence = silence.into();
+        Self { client, endpoint, key, terms, silence, retries: true, is_read: true }
     }
 
     /// The same, but a call that comes to nothing stays so: for who wants to know why.
@@ -111,13 +129,19 @@ impl Remote {
         Self { retries: false, ..self }
     }
 
+    /// The same, but nobody reads along: a call that breaks in the middle of its words can be made again too.
+    #[must_use]
+    pub fn unread(self) -> Self {
+        Self { is_read: false, ..self }
+    }
+
     async fn ask(&self, request: &Request, hear: Hear<'_>) -> Result<Answer, ModelError> {
         let mut attempt = 1;
         loop {
             let mut is_heard = false;
             let mut note = |said: Said| {
-                is_heard = is_heard || is_shown(&said);
-                hear(stamped(said, self.endpoint.wire, &self.terms.model));
+                is_heard = is_heard || (self.is_read && is_shown(&said));
+                hear(stamped(named_back(said, &request.tools), self.endpoint.wire, &self.terms.model));
             };
             let Failed { error, should_retry } = match self.once(request, &mut note).await {
                 Ok(answer) => return Ok(answer),
@@ -154,8 +178,10 @@ impl Remote {
         if wire == Wire::OpenaiResponses && self.endpoint.socket {
             let handshake = Handshake::new();
             // Over a connection of its own: the others may carry more than one request at a time, which no socket can.
-            let sent = http_1()?.get(of_handshake(&url)).headers(headers).headers(handshake.headers()?);
-            let response = in_time(self.silence.first, sent.send()).await?.map_err(network)?;
+            let client = builder(&self.endpoint).http1_only().build().map_err(network)?;
+            let sent = client.get(url).headers(headers).headers(handshake.headers()?);
+            let response = in_time(self.silence.first, sent.send()).await?;
+            let response = response.map_err(|error| self.unreached(error))?;
             if response.status() != StatusCode::SWITCHING_PROTOCOLS {
                 return Err(self.refused(response).await);
             }
@@ -163,11 +189,26 @@ impl Remote {
             return Ok(read(stream, pieces, self.silence, hear).await?);
         }
         let sent = self.client.post(url).headers(headers).body(post.body.to_string());
-        let response = in_time(self.silence.first, sent.send()).await?.map_err(network)?;
+        let response = in_time(self.silence.first, sent.send()).await?;
+        let response = response.map_err(|error| self.unreached(error))?;
         if !response.status().is_success() {
             return Err(self.refused(response).await);
         }
         Ok(read(stream, response.bytes_stream().map_err(network).boxed(), self.silence, hear).await?)
+    }
+
+    /// Why nobody was reached. Who stands between is often why, and an error does not say that somebody does.
+    fn unreached(&self, error: reqwest::Error) -> ModelError {
+        let is_far = error.is_connect() && !is_local(&self.endpoint);
+        let mut names = proxy_variables(self.endpoint.url()).into_iter();
+        let proxy =
+            names.find(|name| is_far && std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+        match (network(error), proxy) {
+            (ModelError::Network { reason }, Some(name)) => {
+                ModelError::Network { reason: format!("{reason}; {name} names a proxy") }
+            }
+            (error, _) => error,
+        }
     }
 
     fn headers(&self, more: &[(&'static str, &'static str)]) -> Result<HeaderMap, ModelError> {
@@ -264,7 +305,7 @@ async fn in_time<T>(most: Duration, coming: impl Future<Output = T>) -> Result<T
     tokio::time::timeout(most, coming).await.map_err(|_| ModelError::Silent { waited: most })
 }
 
-/// Whether somebody saw it: then it is not said again.
+/// Whether who reads along sees it: then it is not said again.
 fn is_shown(said: &Said) -> bool {
     match said {
         Said::Delta(delta) => !matches!(delta, Delta::SetUsage(_) | Delta::MergeExtra(_)),
@@ -294,13 +335,15 @@ fn later(after: &str, now: SystemTime) -> Option<u64> {
 /// What broke, without the address: it may hold what nobody is to see.
 fn network(error: reqwest::Error) -> ModelError {
     let error = error.without_url();
+    let is_asked = !error.is_builder();
     let mut reason = error.to_string();
     let mut cause = std::error::Error::source(&error);
     while let Some(deeper) = cause {
         reason = format!("{reason}: {deeper}");
         cause = deeper.source();
     }
-    ModelError::Network { reason }
+    // What cannot even be asked is no fault of the network, and stays so.
+    if is_asked { ModelError::Network { reason } } else { ModelError::BadRequest { status: None, reason } }
 }
 
 /// From 0 to 1, different for each process and moment.

@@ -15,7 +15,7 @@ use crate::engine::delta::Delta;
 use crate::engine::prompt::request::{Answer, Request};
 use crate::engine::session::endpoint::{Endpoint, Wire};
 use crate::engine::text::one_line;
-pub use blocks::stamped;
+pub use blocks::{named_back, stamped};
 use serde_json::Value;
 
 /// The most that is shown of what cannot be read, in bytes.
@@ -173,9 +173,19 @@ fn text_of<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key).and_then(Value::as_str)
 }
 
+/// The list under a key; an empty one where there is none.
+fn list_of<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// The count under a key, such as a place; none where there is none.
+fn count_of(value: &Value, key: &str) -> Option<u64> {
+    value.get(key).and_then(Value::as_u64)
+}
+
 /// The number under a key; none where there is none.
 fn number_of(value: &Value, key: &str) -> Option<u32> {
-    value.get(key).and_then(Value::as_u64).map(|number| u32::try_from(number).unwrap_or(u32::MAX))
+    count_of(value, key).map(|number| u32::try_from(number).unwrap_or(u32::MAX))
 }
 
 /// Hands a text on, where there is any.

@@ -38,11 +38,13 @@ pub struct Model {
     /// Who asks it, and how. Default: `editor`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<ModelWire>,
-    /// Where it is asked, without a secret. Default: the wire's own provider. Never from a workspace's file.
+    /// Where it is asked: an http or https address without a user and a password, a query and a fragment. What the wire
+    /// puts behind it may stand there and is taken off. Default: the wire's own provider. Never from a workspace's file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
-    /// The name of its key: one that the client gave with `model/key`, else an environment variable. Default: the wire's
-    /// usual variable, such as `OPENAI_API_KEY`. Never from a workspace's file.
+    /// The name of its key: one that the client gave with `model/key`, else an environment variable. Never a key itself.
+    /// Default: the wire's usual variable, such as `OPENAI_API_KEY`, where its own provider is asked, and none elsewhere.
+    /// Never from a workspace's file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_env: Option<String>,
     /// Whether answers come over a WebSocket; `openai-responses` alone has one. Default: false.
@@ -52,7 +54,8 @@ pub struct Model {
     /// name is, for there a window is memory of the machine that serves it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
-    /// The most that it is to answer, in tokens. Default: what the model can and its window has left.
+    /// The most that it is to answer, in tokens; no more than its window. Default: what the model can and its window has
+    /// left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output: Option<u32>,
     /// The roles that it takes, such as `system`, `user`, `assistant`, `tool`. Default: all.
@@ -351,10 +354,14 @@ pub struct Settings {
     /// too, and the environment's OPENAI_SUMMARY_MODEL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_model: Option<String>,
-    /// Where that model is asked: an http or https address without a user and a password. `openai.summaryBaseURL` is taken
-    /// as its name too, and the environment's OPENAI_SUMMARY_URL.
+    /// Where that model is asked: an http or https address without a user and a password, a query and a fragment.
+    /// `openai.summaryBaseURL` is taken as its name too, and the environment's OPENAI_SUMMARY_URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_base_url: Option<String>,
+    /// The name of that model's key, as `model.keyEnv` is one. Default: the main model's where both are asked at one
+    /// place, so no key goes elsewhere by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary_key_env: Option<String>,
     /// Another name of `triggers.messages`; 0 is off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_threshold: Option<u32>,

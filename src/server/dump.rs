@@ -7,7 +7,40 @@ use crate::engine::prompt::request::Request;
 use crate::protocol::model::ModelPurpose;
 use crate::replay::dump::{dump, dump_read};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Makes the folder of `--dump-prompts`, with those above it, where there is none.
+///
+/// # Errors
+/// It cannot be made.
+pub fn make_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    // Nobody else on this machine is meant to look into it.
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// A file that holds what was said; what is in it already goes. A recording is made so too.
+pub(super) fn open(file: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    // Nobody else on this machine is meant to read it.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file)
+}
+
+/// Writes such a file.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write(file: &Path, text: &str) -> io::Result<()> {
+    open(file)?.write_all(text.as_bytes())
+}
 
 /// Where requests are written; nowhere unless somebody wants it.
 #[derive(Debug, Default)]
@@ -44,8 +77,27 @@ impl Dump {
         let session: String =
             session.as_str().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         let file = folder.join(format!("{:05}-{session}-{purpose}.json", self.count));
-        if let Err(error) = std::fs::write(&file, value().to_string()) {
+        if let Err(error) = write(&file, &value().to_string()) {
             tracing::warn!(file = %file.display(), %error, "a request could not be written down");
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn what_was_said_is_written_for_its_user_alone() {
+        let above = std::env::temp_dir().join(format!("threadhold-dump-{}", std::process::id()));
+        let folder = above.join("prompts");
+        make_folder(&folder).unwrap();
+        let mut dump = Dump::into_folder(Some(folder.clone()));
+        dump.request(&SessionId::new("s"), ModelPurpose::Turn, &Request::default(), 1);
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let modes = [&*above, &folder, &folder.join("00001-s-turn.json")].map(mode);
+        std::fs::remove_dir_all(&above).unwrap();
+        assert_eq!(modes, [0o700, 0o700, 0o600]);
     }
 }

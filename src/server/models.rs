@@ -10,11 +10,12 @@ use crate::engine::prompt::request::{Failure, Request};
 use crate::engine::session::endpoint::{Endpoint, Wire};
 use crate::engine::session::input::{Input, ModelCallId, Retry};
 use crate::engine::session::settings::ModelFacts;
-use crate::model::remote::{self, Remote, Silence};
+use crate::model::address;
+use crate::model::remote::{Clients, Remote, Silence};
 use crate::model::scripted::Scripted;
 use crate::model::wire::Terms;
 use crate::model::{Model, ModelError, Said, known};
-use crate::protocol::model::UsageSource;
+use crate::protocol::model::{ModelPurpose, UsageSource};
 use secrecy::SecretString;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,7 +25,7 @@ use std::time::Duration;
 #[derive(Default)]
 pub(super) struct Models {
     /// Connections.
-    client: Option<reqwest::Client>,
+    clients: Clients,
     /// Keys that the client gave, by their names. They are nowhere else.
     keys: BTreeMap<String, SecretString>,
     /// Fixtures, by their paths: their answers are used up.
@@ -46,26 +47,25 @@ impl Models {
         given.or_else(|| std::env::var(name).ok().filter(|key| !key.is_empty()).map(SecretString::from))
     }
 
-    /// The model for one call.
+    /// The model for one call. `is_read` is whether somebody reads what it says while it answers.
     fn model(
         &mut self,
         endpoint: &Endpoint,
         terms: Terms,
         silence: Silence,
+        is_read: bool,
     ) -> Result<Box<dyn Model>, ModelError> {
         if endpoint.wire == Wire::Scripted {
             return Ok(Box::new(self.scripted(endpoint.base_url.as_deref())?));
         }
-        let client = match &self.client {
-            Some(client) => client.clone(),
-            None => self.client.insert(remote::client()?).clone(),
-        };
+        let client = self.clients.of(endpoint)?;
         let key = endpoint.key_name().and_then(|name| self.key(name));
-        if let Some(name) = endpoint.key_name().filter(|_| key.is_none() && endpoint.base_url.is_none()) {
+        if let Some(name) = endpoint.key_name().filter(|_| key.is_none() && endpoint.is_usual()) {
             let reason = format!("there is none: neither model/key nor the environment has {name}");
             return Err(ModelError::Auth { status: None, reason });
         }
-        Ok(Box::new(Remote::new(client, endpoint.clone(), key, terms, silence)))
+        let remote = Remote::new(client, endpoint.clone(), key, terms, silence);
+        Ok(Box::new(if is_read { remote } else { remote.unread() }))
     }
 
     fn scripted(&mut self, path: Option<&str>) -> Result<Scripted, ModelError> {
@@ -113,7 +113,8 @@ impl MainLoop {
             images: model.images,
             cache_key: Some(format!("{id}.{}", head.generation.0)),
         };
-        let made = self.models.model(endpoint, terms, silence);
+        let made = self.models.model(endpoint, terms, silence, used.purpose == ModelPurpose::Turn);
+        let endpoint = endpoint.clone();
         let (inbox, session) = (self.inbox.clone(), id.clone());
         let task = tokio::spawn(async move {
             // Some say what was used while they answer, some at the end.
@@ -125,7 +126,10 @@ impl MainLoop {
                 drop(inbox.send(Event::Said(session.clone(), call, said)));
             };
             let answer = match made {
-                Ok(mut model) => model.answer(&request, &mut hear).await,
+                Ok(mut model) => {
+                    let answer = model.answer(&request, &mut hear).await;
+                    answer.map_err(|error| address::advised(error, &endpoint))
+                }
                 Err(error) => Err(error),
             };
             let mut beside = used_so_far.beside;

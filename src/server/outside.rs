@@ -217,7 +217,7 @@ mod tests {
             "synchronous" => json!("normal"),
             "ownTools" => json!(["recall"]),
             "instructionFiles" => json!(["CLAUDE.md"]),
-            "model.name" | "model.keyEnv" | "summaryModel" => json!("m"),
+            "model.name" | "model.keyEnv" | "summaryModel" | "summaryKeyEnv" => json!("m"),
             "model.wire" => json!("openai-chat"),
             "model.webSocket" => json!(true),
             "model.baseUrl" | "summaryBaseUrl" => json!("https://models.example/v1"),
@@ -244,7 +244,8 @@ mod tests {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             let raw: Map<String, Value> = match name.split_once('.') {
                 Some(("model", part)) => {
-                    let mut model = json!({ "window": 9000 });
+                    // Some parts are of no use without others.
+                    let mut model = json!({ "window": 9000, "wire": "openai-responses", "name": "n" });
                     model[part] = value;
                     [("model".to_owned(), model)].into_iter().collect()
                 }
@@ -263,8 +264,13 @@ mod tests {
             let mut variables = vec![(variable(&name), text.clone())];
             let mut set = vec![format!("{name}={text}")];
             if name.starts_with("model.") {
-                variables.push(("THREADHOLD_MODEL_WINDOW".into(), "9000".into()));
-                set.insert(0, "model.window=9000".into());
+                for (part, of) in [("window", "9000"), ("wire", "openai-responses"), ("name", "n")] {
+                    let beside = format!("model.{part}");
+                    if beside != name {
+                        variables.push((variable(&beside), of.to_owned()));
+                        set.insert(0, format!("{beside}={of}"));
+                    }
+                }
             }
             let (environment, faults) = environment(variables.into_iter());
             assert_eq!(faults, Vec::<String>::new(), "{name}");

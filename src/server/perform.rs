@@ -56,7 +56,7 @@ pub(super) struct Used {
     /// The turn that it is for.
     turn: Option<TurnId>,
     /// Why the model was asked.
-    purpose: ModelPurpose,
+    pub purpose: ModelPurpose,
     /// Our own count of it, in tokens.
     tokens: u32,
 }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::Instant;
@@ -53,12 +53,7 @@ impl Recorder {
     /// # Errors
     /// When the file cannot be made.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        // Nobody else on this machine is meant to read it.
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        Ok(Self { file: Some(options.open(path)?), started: Instant::now() })
+        Ok(Self { file: Some(super::dump::open(path)?), started: Instant::now() })
     }
 
     /// Records a frame, whose body is JSON.

@@ -13,6 +13,7 @@ use crate::engine::session::effect::InvokeTool;
 use crate::engine::session::input::{Input, ReplyTo, ToolOutcome};
 use crate::engine::session::part::Claims;
 use crate::engine::session::stored::{Always, Head, Part, Stored};
+use crate::model::address;
 use crate::protocol::convert;
 use crate::protocol::error::{ErrorData, ProtocolError};
 use crate::protocol::model::ModelKeyResult;
@@ -156,8 +157,11 @@ pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Sharing) -> Result<(), 
         }
         Sharing::Approvals(params) => approvals(main, to, params),
         Sharing::Key(params) => {
-            if params.name.is_empty() {
-                return Err(ProtocolError::invalid("name", "must be the name of a key"));
+            if !address::is_key_name(&params.name) {
+                return Err(ProtocolError::invalid(
+                    "name",
+                    "must be the name of a key: letters, digits and underscores",
+                ));
             }
             main.models.set_key(params.name, params.value.map(|key| SecretString::from(key.0)));
             main.answer(to, wire(&ModelKeyResult {}));

@@ -1677,12 +1677,15 @@ export interface Model {
   /** Who asks it, and how. Default: `editor`. */
   wire?: ModelWire;
   /**
-   * Where it is asked, without a secret. Default: the wire's own provider. Never from a workspace's file.
+   * Where it is asked: an http or https address without a user and a password, a query and a fragment. What
+   * the wire puts behind it may stand there and is taken off. Default: the wire's own provider. Never from a
+   * workspace's file.
    */
   baseUrl?: string;
   /**
-   * The name of its key: one that the client gave with `model/key`, else an environment variable. Default:
-   * the wire's usual variable, such as `OPENAI_API_KEY`. Never from a workspace's file.
+   * The name of its key: one that the client gave with `model/key`, else an environment variable. Never a key
+   * itself. Default: the wire's usual variable, such as `OPENAI_API_KEY`, where its own provider is asked,
+   * and none elsewhere. Never from a workspace's file.
    */
   keyEnv?: string;
   /** Whether answers come over a WebSocket; `openai-responses` alone has one. Default: false. */
@@ -1692,7 +1695,10 @@ export interface Model {
    * whatever its name is, for there a window is memory of the machine that serves it.
    */
   window?: number;
-  /** The most that it is to answer, in tokens. Default: what the model can and its window has left. */
+  /**
+   * The most that it is to answer, in tokens; no more than its window. Default: what the model can and its
+   * window has left.
+   */
   maxOutput?: number;
   /** The roles that it takes, such as `system`, `user`, `assistant`, `tool`. Default: all. */
   roles?: string[];
@@ -3131,10 +3137,15 @@ export interface Settings {
    */
   summaryModel?: string;
   /**
-   * Where that model is asked: an http or https address without a user and a password.
-   * `openai.summaryBaseURL` is taken as its name too, and the environment's OPENAI_SUMMARY_URL.
+   * Where that model is asked: an http or https address without a user and a password, a query and a
+   * fragment. `openai.summaryBaseURL` is taken as its name too, and the environment's OPENAI_SUMMARY_URL.
    */
   summaryBaseUrl?: string;
+  /**
+   * The name of that model's key, as `model.keyEnv` is one. Default: the main model's where both are asked at
+   * one place, so no key goes elsewhere by itself.
+   */
+  summaryKeyEnv?: string;
   /** Another name of `triggers.messages`; 0 is off. */
   summaryThreshold?: number;
   /** Another name of `retention`: this many messages. */

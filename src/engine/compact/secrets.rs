@@ -16,6 +16,7 @@ const BEGINNINGS: &[&str] = &[
     "ghu_",
     "github_pat_",
     "glpat-",
+    "gsk_",
     "hf_",
     "npm_",
     "pypi-",

@@ -29,7 +29,8 @@ pub struct Endpoint {
     /// The address, without a secret; the provider's own where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
-    /// The name of the key: an environment variable, or one that the client gave. The wire's usual one where it is missing.
+    /// The name of the key: an environment variable, or one that the client gave. Where it is missing, the wire's usual one
+    /// at the provider's own address, and none elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_env: Option<String>,
     /// Whether answers come over a WebSocket; `openai-responses` alone has one.
@@ -97,8 +98,59 @@ impl Endpoint {
         self.base_url.as_deref().unwrap_or(self.wire.usual_url()).trim_end_matches('/')
     }
 
-    /// The name of the key.
+    /// Whether its wire's own provider is asked. Only what is spelled as that is, so who looks like it is not.
+    pub fn is_usual(&self) -> bool {
+        origin(self.url()) == origin(self.wire.usual_url())
+    }
+
+    /// The name of the key. The usual one is its provider's and goes to nobody else: whoever listens at another address,
+    /// on this machine too, gets the key that was named for it.
     pub fn key_name(&self) -> Option<&str> {
-        self.key_env.as_deref().or(self.wire.usual_key())
+        self.key_env.as_deref().or_else(|| self.wire.usual_key().filter(|_| self.is_usual()))
+    }
+
+    /// Whether both are asked at one place, whatever stands behind it.
+    pub fn is_at(&self, other: &Self) -> bool {
+        origin(self.url()) == origin(other.url())
+    }
+}
+
+/// Who an address belongs to: all of it before its path.
+fn origin(url: &str) -> &str {
+    let host = url.find("://").map_or(0, |scheme| scheme + "://".len());
+    let end = url.get(host..).and_then(|rest| rest.find('/')).map_or(url.len(), |end| host + end);
+    url.get(..end).unwrap_or(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_key_goes_to_its_provider_alone() {
+        let key = |wire, url: &str| {
+            let endpoint = Endpoint { base_url: Some(url.to_owned()), ..Endpoint::of(wire) };
+            endpoint.key_name().map(str::to_owned)
+        };
+        assert_eq!(Endpoint::of(Wire::Anthropic).key_name(), Some("ANTHROPIC_API_KEY"));
+        for url in ["https://api.openai.com", "https://api.openai.com/", "https://api.openai.com/v2"] {
+            assert_eq!(key(Wire::OpenaiChat, url).as_deref(), Some("OPENAI_API_KEY"), "{url}");
+        }
+        for url in [
+            "http://api.openai.com/v1",
+            "https://api.openai.com:8443/v1",
+            "https://api.openai.com.example/v1",
+            "https://api.openai.com@models.example/v1",
+            "http://127.0.0.1:8080/v1",
+            "https://api.anthropic.com/v1",
+        ] {
+            assert_eq!(key(Wire::OpenaiChat, url), None, "{url}");
+        }
+        let named = Endpoint {
+            base_url: Some("https://models.example".to_owned()),
+            key_env: Some("MINE".to_owned()),
+            ..Endpoint::of(Wire::OpenaiChat)
+        };
+        assert_eq!(named.key_name(), Some("MINE"));
     }
 }

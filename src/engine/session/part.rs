@@ -10,7 +10,7 @@ use super::effect::{Answer, Effect, Purpose};
 use super::event::EventBody;
 use super::input::{Command, Input, Open, Render, Summarize};
 use super::state::State;
-use super::stored::{Part, Rest, Stored, Write};
+use super::stored::{Part, Rest, Stored, TurnRow, Write};
 use super::{Around, Opening, Session};
 use crate::engine::compact::record::{Compaction, Mode, Status};
 use crate::engine::id::Ordinal;
@@ -18,6 +18,7 @@ use crate::engine::message::{Body, Content, Message};
 use crate::engine::prompt::order::SystemPrompt;
 use crate::engine::prompt::pins::{Pin, Pinned};
 use crate::engine::tokens::TokenCount;
+use crate::engine::transcript::Transcript;
 use std::sync::Arc;
 
 /// What an input is compared with among all that a session ever heard. A part can say nothing about these: the store is
@@ -168,6 +169,23 @@ impl Session {
     pub fn missed(&mut self, unreadable: impl IntoIterator<Item = String>) {
         self.unreadable.extend(unreadable);
     }
+}
+
+/// Puts what a store gave into a transcript; its turns. Where it is a part, places are taken for what it left out.
+pub(super) fn put_back(
+    transcript: &mut Transcript,
+    messages: Vec<(u32, Arc<Message>)>,
+    turns: Vec<TurnRow>,
+    is_part: bool,
+) -> Vec<TurnRow> {
+    for (turn, message) in messages {
+        if is_part {
+            transcript.leave_out(message.ord);
+        }
+        transcript.put_back(turn as usize, message);
+    }
+    let missing = turns.first().filter(|_| is_part).map_or(0, |turn| turn.index);
+    TurnRow::left_out(missing).chain(turns).collect()
 }
 
 /// Whether what is done is done with the newest messages alone. A refusal, a compaction and whatever is not named here is

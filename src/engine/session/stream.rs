@@ -102,6 +102,7 @@ impl Step<'_> {
     /// A model is asked again after a while: whoever waits for an answer is told.
     pub(super) fn model_retries(&mut self, from: ModelCallId, retry: Retry) {
         self.model_is_alive(from, retry.delay_ms);
+        self.begin_again(from);
         let is_awaited = match &self.session.state {
             State::Streaming(running) => running.call == from,
             State::Compacting(running) => running.call == from,
@@ -111,6 +112,18 @@ impl Step<'_> {
             let (state, turn) = (self.session.state.name(), self.turn_id());
             self.emit(EventBody::Retrying { state, turn, retry });
         }
+    }
+
+    /// What came of a summary or a title so far is no part of the answer that comes now. Of a turn nothing came: what was
+    /// shown is not asked for again.
+    fn begin_again(&mut self, from: ModelCallId) {
+        let draft = match (&mut self.session.state, &mut self.session.background, &mut self.session.titling) {
+            (State::Compacting(running), ..) if running.call == from => &mut running.draft,
+            (_, Some(Background::Asking(running)), _) if running.call == from => &mut running.draft,
+            (.., Some(titling)) if titling.call == from => &mut titling.draft,
+            _ => return,
+        };
+        *draft = Draft::default();
     }
 
     pub(super) fn model_done(&mut self, from: ModelCallId, outcome: Result<request::Answer, Failure>) {

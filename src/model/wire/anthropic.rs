@@ -6,9 +6,10 @@ mod stream;
 pub(super) use stream::Messages;
 
 use super::blocks::own;
-use super::content::{Piece, arguments, call_id, is_address, most_output, piece, schema, takes_temperature};
+use super::content::{
+    Picture, Piece, arguments, call_id, most_output, piece, schema, takes_temperature, tool_name,
+};
 use super::{Post, Terms, text_of};
-use crate::engine::message::Image;
 use crate::engine::prompt::item::{Item, ItemPart, Role};
 use crate::engine::prompt::request::{Request, ToolChoice};
 use crate::engine::session::endpoint::Wire;
@@ -84,7 +85,7 @@ fn tools(request: &Request, marked: bool) -> Value {
     let last = request.tools.len().saturating_sub(1);
     let tools = request.tools.iter().enumerate().map(|(at, tool)| {
         let mut tool = json!({
-            "name": tool.name,
+            "name": tool_name(&tool.name),
             "description": tool.description,
             "input_schema": schema(&tool.input_schema),
         });
@@ -180,7 +181,8 @@ impl Body<'_> {
         }
         for call in &item.calls {
             let input = arguments(&call.arguments);
-            let block = json!({ "type": "tool_use", "id": call_id(call.id.as_str()), "name": &*call.name, "input": input });
+            let (id, name) = (call_id(call.id.as_str()), tool_name(&call.name));
+            let block = json!({ "type": "tool_use", "id": id, "name": name, "input": input });
             self.push("assistant", block, true);
         }
     }
@@ -255,19 +257,16 @@ fn content(part: &ItemPart, images: bool) -> Option<Value> {
     match piece(content, images) {
         Piece::Text(text) if text.trim().is_empty() => None,
         Piece::Text(text) => Some(said(&text)),
-        Piece::Picture(image) => Some(json!({ "type": "image", "source": source(image) })),
+        Piece::Picture(picture) => Some(json!({ "type": "image", "source": source(picture) })),
     }
 }
 
-/// A picture by its address, or by value; one by value may come as an address too.
-fn source(image: &Image) -> Value {
-    let data = &*image.data;
-    let by_value =
-        |media_type: &str, data: &str| json!({ "type": "base64", "media_type": media_type, "data": data });
-    match data.strip_prefix("data:").and_then(|data| data.split_once(";base64,")) {
-        Some((media_type, data)) => by_value(media_type, data),
-        None if is_address(image) => json!({ "type": "url", "url": data }),
-        None => by_value(&image.media_type, data),
+fn source(picture: Picture<'_>) -> Value {
+    match picture {
+        Picture::Address(url) => json!({ "type": "url", "url": url }),
+        Picture::Value { media_type, base64 } => {
+            json!({ "type": "base64", "media_type": media_type, "data": base64 })
+        }
     }
 }
 

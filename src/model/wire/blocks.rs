@@ -1,10 +1,25 @@
 //! Blocks that a provider made: each says who made it, and goes back to nobody else. What a block holds is its wire's.
 
+use super::content::called;
 use crate::engine::delta::Delta;
 use crate::engine::message::MADE_BY;
+use crate::engine::prompt::item::Tool;
 use crate::engine::session::endpoint::Wire;
 use crate::model::Said;
 use serde_json::{Map, Value};
+
+/// What was said, with its calls by the names that the tools have and not by those that a provider takes.
+pub fn named_back(mut said: Said, tools: &[Tool]) -> Said {
+    if let Said::Delta(Delta::SetToolCalls(calls)) = &mut said {
+        for call in calls {
+            let name = called(&call.name, tools);
+            if name != &*call.name {
+                call.name = name.into();
+            }
+        }
+    }
+    said
+}
 
 /// What was said, with a word in a provider's own blocks on who made them.
 pub fn stamped(mut said: Said, wire: Wire, model: &str) -> Said {

@@ -28,6 +28,11 @@ impl Calls {
         self.0.is_empty()
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Takes a fragment in: the id and the name may stand in the first one alone, or in none, or in each.
     pub fn add(
         &mut self,

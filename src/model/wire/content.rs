@@ -3,7 +3,7 @@
 
 use super::Terms;
 use crate::engine::message::{Content, Image};
-use crate::engine::prompt::item::{Item, ItemPart, Role};
+use crate::engine::prompt::item::{Item, ItemPart, Role, Tool};
 use crate::engine::prompt::request::Request;
 use crate::engine::text::{head, sha256_hex};
 use crate::model::known;
@@ -16,6 +16,12 @@ pub const NO_PICTURE: &str = "[a picture stands here that this model cannot be s
 pub const BETWEEN: &str = "\n\n";
 /// The longest id of a call that every provider takes, in bytes: OpenAI's limit.
 const MOST_ID: usize = 40;
+/// The longest name of a tool that every provider takes, in bytes.
+const MOST_NAME: usize = 64;
+/// Stands for the name of a tool where a model called none.
+const NO_NAME: &str = "no_name";
+/// The longest cache key that is taken, in bytes: as long as a hash.
+const MOST_CACHE_KEY: usize = 64;
 
 /// What a message is made of once roles are settled: text, or a picture that the model is shown.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,7 +29,48 @@ pub enum Piece<'a> {
     /// Text.
     Text(Cow<'a, str>),
     /// A picture.
-    Picture(&'a Image),
+    Picture(Picture<'a>),
+}
+
+/// A picture, however it was given.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Picture<'a> {
+    /// By its bytes.
+    Value {
+        /// What they are.
+        media_type: &'a str,
+        /// The bytes in base64.
+        base64: &'a str,
+    },
+    /// By its address alone.
+    Address(&'a str),
+}
+
+impl<'a> Picture<'a> {
+    /// What the image is; nothing for what no wire can carry. Bytes may come as a `data:` address.
+    fn of(image: &'a Image) -> Option<Self> {
+        let starts = |scheme: &str| {
+            image.data.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+        };
+        if starts("http://") || starts("https://") {
+            return Some(Self::Address(&image.data));
+        }
+        if !starts("data:") {
+            return Some(Self::Value { media_type: &image.media_type, base64: &image.data });
+        }
+        let (head, base64) = image.data.get("data:".len()..)?.split_once(',')?;
+        let (about, form) = head.rsplit_once(';')?;
+        let media_type = about.split(';').next().filter(|kind| !kind.is_empty()).unwrap_or(&image.media_type);
+        form.trim().eq_ignore_ascii_case("base64").then_some(Self::Value { media_type, base64 })
+    }
+
+    /// It as an address: a provider's form of pictures by value is a `data:` address.
+    pub fn url(self) -> Cow<'a, str> {
+        match self {
+            Self::Address(url) => url.into(),
+            Self::Value { media_type, base64 } => format!("data:{media_type};base64,{base64}").into(),
+        }
+    }
 }
 
 /// What this item says, without thinking and without a provider's own blocks. Pictures are pieces of their own where the
@@ -39,8 +86,10 @@ pub fn pieces(item: &Item, images: bool) -> Vec<Piece<'_>> {
 /// What this content says.
 pub fn piece(content: &Content, images: bool) -> Piece<'_> {
     match content {
-        Content::Image(image) if images => Piece::Picture(image),
-        Content::Image(_) => Piece::Text(NO_PICTURE.into()),
+        Content::Image(image) => match Picture::of(image).filter(|_| images) {
+            Some(picture) => Piece::Picture(picture),
+            None => Piece::Text(NO_PICTURE.into()),
+        },
         Content::Text(text) => Piece::Text((&**text).into()),
         Content::Resource { uri, text } => Piece::Text(framed("context-resource", "uri", uri, text).into()),
         Content::ContextFile { path, text } => Piece::Text(framed("context-file", "path", path, text).into()),
@@ -75,20 +124,6 @@ pub fn thought(part: &ItemPart) -> Option<&str> {
     }
 }
 
-/// A picture as an address: a provider's form of pictures by value is a `data:` address.
-pub fn picture_url(image: &Image) -> String {
-    if is_address(image) {
-        image.data.to_string()
-    } else {
-        format!("data:{};base64,{}", image.media_type, image.data)
-    }
-}
-
-/// Whether a picture is given by its address alone.
-pub fn is_address(image: &Image) -> bool {
-    ["http://", "https://", "data:"].iter().any(|scheme| image.data.starts_with(scheme))
-}
-
 /// A call's arguments as an object. No arguments are an empty one; what cannot be read stands in one, so that a model
 /// sees what it wrote and a server that reads its prompt does not stumble over it.
 pub fn arguments(text: &str) -> Map<String, Value> {
@@ -107,29 +142,52 @@ pub fn arguments_text(text: &str) -> String {
     }
 }
 
-/// A tool's schema, as that of an object; one without arguments where none was given.
+/// A tool's schema, as that of an object; one without arguments where none was given. Some refuse an object that does not
+/// say what it has, be it nothing.
 pub fn schema(schema: &Value) -> Value {
-    match schema {
-        Value::Object(fields) if fields.contains_key("type") => schema.clone(),
-        Value::Object(fields) if !fields.is_empty() => {
-            let mut fields = fields.clone();
-            fields.shift_insert(0, "type".to_owned(), "object".into());
-            fields.into()
-        }
-        _ => json!({"type": "object", "properties": {}}),
+    let mut fields = schema.as_object().cloned().unwrap_or_default();
+    if !fields.contains_key("type") {
+        fields.shift_insert(0, "type".to_owned(), "object".into());
     }
+    if fields.get("type").is_some_and(|kind| kind == "object") && !fields.contains_key("properties") {
+        fields.insert("properties".to_owned(), json!({}));
+    }
+    fields.into()
 }
 
 /// An id of a call that every provider takes: a session may have begun with another one, or come from a file. A long one
 /// is cut, and one of other characters goes without them, with a hash of it, so that two stay two.
 pub fn call_id(id: &str) -> Cow<'_, str> {
+    plain(id, MOST_ID)
+}
+
+/// The name of a tool as every provider takes it: an editor names its tools as it likes, and a model may call none by its
+/// name. What a model then calls is named back by [`called`].
+pub fn tool_name(name: &str) -> Cow<'_, str> {
+    if name.is_empty() { NO_NAME.into() } else { plain(name, MOST_NAME) }
+}
+
+/// The name by which the tool is known that a model calls so.
+pub fn called<'a>(name: &'a str, tools: &'a [Tool]) -> &'a str {
+    let is_known = tools.iter().any(|tool| tool.name == name);
+    let renamed = tools.iter().filter(|_| !is_known).find(|tool| tool_name(&tool.name) == name);
+    renamed.map_or(name, |tool| &tool.name)
+}
+
+/// Text of letters, digits, `_` and `-` that is no longer than this, in bytes; what is such already stays.
+fn plain(text: &str, most: usize) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if (1..=MOST_ID).contains(&id.len()) && id.chars().all(is_plain) {
-        return id.into();
+    if (1..=most).contains(&text.len()) && text.chars().all(is_plain) {
+        return text.into();
     }
-    let plain: String = id.chars().filter(|c| is_plain(*c)).collect();
-    let hash = sha256_hex(id.as_bytes());
-    format!("{}_{}", head(&plain, MOST_ID - 17), head(&hash, 16)).into()
+    let plain: String = text.chars().filter(|c| is_plain(*c)).collect();
+    let hash = sha256_hex(text.as_bytes());
+    format!("{}_{}", head(&plain, most - 17), head(&hash, 16)).into()
+}
+
+/// A name for a cache. One that is too long is another one, and still the same for the same prompt.
+pub fn cache_key(key: &str) -> Cow<'_, str> {
+    if key.len() <= MOST_CACHE_KEY { key.into() } else { sha256_hex(key.as_bytes()).into() }
 }
 
 /// Beginnings of the names of models that refuse any temperature but their own, and may be asked for their thinking.
@@ -192,6 +250,59 @@ mod tests {
         assert_eq!(json!(arguments(" ")), json!({}));
         assert_eq!(json!(arguments("{\"a\": ")), json!({"unreadable": "{\"a\": "}));
         assert_eq!(json!(arguments("[1]")), json!({"unreadable": "[1]"}));
+    }
+
+    #[test]
+    fn a_schema_says_what_its_object_has() {
+        let nothing = json!({"type": "object", "properties": {}});
+        for given in [json!({"type": "object"}), json!({}), Value::Null, nothing.clone()] {
+            assert_eq!(schema(&given), nothing, "{given}");
+        }
+        let one = json!({"properties": {"a": {"type": "string"}}, "required": ["a"]});
+        assert_eq!(schema(&one)["properties"], one["properties"]);
+        assert_eq!(schema(&json!({"type": "string"})), json!({"type": "string"}));
+    }
+
+    #[test]
+    fn names_of_tools_are_taken_everywhere_and_named_back() {
+        let tool = |name: &str| Tool {
+            name: name.to_owned(),
+            description: String::new(),
+            input_schema: Value::Null,
+            kind: None,
+            guidelines: None,
+            approval: Default::default(),
+            rules: Vec::new(),
+            ends_turn: None,
+        };
+        let names = ["read", "fs.read/file", "fsread.file", &"long".repeat(17), "schön"];
+        let tools = names.map(tool);
+        let posted = names.map(|name| tool_name(name).into_owned());
+        for (at, (name, posted_as)) in names.iter().zip(&posted).enumerate() {
+            assert!(posted_as.len() <= 64 && !posted_as.contains(['.', '/', 'ö']), "{posted_as}");
+            assert!(!posted[..at].contains(posted_as), "{posted_as}");
+            assert_eq!(called(posted_as, &tools), *name);
+        }
+        assert_eq!((&*posted[0], tool_name("")), ("read", "no_name".into()));
+        assert_eq!(called("nobody_knows_it", &tools), "nobody_knows_it");
+    }
+
+    #[test]
+    fn a_picture_is_the_same_however_it_is_given() {
+        let picture = |data: &str| {
+            let image = Image { media_type: "image/gif".to_owned(), data: data.into() };
+            Picture::of(&image).map(|picture| picture.url().into_owned())
+        };
+        for (given, is) in [
+            ("aGk=", Some("data:image/gif;base64,aGk=")),
+            ("data:image/png;base64,aGk=", Some("data:image/png;base64,aGk=")),
+            ("DATA:image/png;name=a;BASE64,aGk=", Some("data:image/png;base64,aGk=")),
+            ("data:;base64,aGk=", Some("data:image/gif;base64,aGk=")),
+            ("https://example.org/a.png", Some("https://example.org/a.png")),
+            ("data:image/svg+xml,<svg/>", None),
+        ] {
+            assert_eq!(picture(given).as_deref(), is, "{given}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The native chat of Ollama: the body that is posted and the lines that come. Its compatible endpoint is `openai_chat`'s.
 
 use super::calls::Calls;
-use super::content::{self, Piece};
+use super::content::{self, Picture, Piece};
 use super::openai_chat::function;
 use super::{Post, Reader, Terms, cannot_be_read, ended_early, number_of};
 use crate::engine::delta::Delta;
@@ -60,7 +60,9 @@ fn messages(request: &Request, images: bool) -> Vec<Value> {
     }
     let calls = || request.items.iter().flat_map(|item| &item.calls);
     let tool_name = |item: &Item| {
-        calls().find(|call| Some(&call.id) == item.call_id.as_ref()).map(|call| call.name.to_string())
+        calls()
+            .find(|call| Some(&call.id) == item.call_id.as_ref())
+            .map(|call| content::tool_name(&call.name).into_owned())
     };
     messages.into_iter().map(|message| message.value(tool_name)).collect()
 }
@@ -75,7 +77,7 @@ impl Message<'_> {
         };
         // It takes pictures by value alone.
         for piece in &mut self.pieces {
-            if matches!(piece, Piece::Picture(image) if content::is_address(image)) {
+            if matches!(piece, Piece::Picture(Picture::Address(_))) {
                 *piece = Piece::Text(content::NO_PICTURE.into());
             }
         }
@@ -83,8 +85,8 @@ impl Message<'_> {
         message.insert("role".into(), role.into());
         message.insert("content".into(), content::text(&self.pieces).into());
         let pictures = self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Picture(image) => Some(Value::from(&*image.data)),
-            Piece::Text(_) => None,
+            Piece::Picture(Picture::Value { base64, .. }) => Some(Value::from(*base64)),
+            Piece::Picture(Picture::Address(_)) | Piece::Text(_) => None,
         });
         put_list(&mut message, "images", pictures.collect());
         let thought: String =
@@ -93,7 +95,8 @@ impl Message<'_> {
             message.insert("thinking".into(), thought.into());
         }
         let calls = self.items.iter().flat_map(|item| &item.calls).map(|call| {
-            let function = json!({"name": &*call.name, "arguments": content::arguments(&call.arguments)});
+            let (name, arguments) = (content::tool_name(&call.name), content::arguments(&call.arguments));
+            let function = json!({"name": name, "arguments": arguments});
             json!({"id": call.id.as_str(), "function": function})
         });
         put_list(&mut message, "tool_calls", calls.collect());

@@ -20,8 +20,6 @@ const PICTURES: &str = "[pictures of the tool results above, in their order]";
 const PICTURE_BELOW: &str = "[a picture, shown below the tool results]";
 /// The most breakpoints that one request may have; the last ones are worth most.
 const MOST_BREAKPOINTS: usize = 4;
-/// The longest cache key that is taken, in bytes.
-const MOST_CACHE_KEY: usize = 64;
 
 /// The limit of an answer as OpenAI's newer models call it.
 const NEW_LIMIT: &str = "max_completion_tokens";
@@ -95,9 +93,8 @@ pub fn post(url: &str, request: &Request, terms: &Terms) -> Post {
     if manners.effort && content::thinks_little(request, terms) {
         body.insert("reasoning_effort".into(), "low".into());
     }
-    if let Some(key) = terms.cache_key.as_ref().filter(|key| manners.cache_key && key.len() <= MOST_CACHE_KEY)
-    {
-        body.insert("prompt_cache_key".into(), key.as_str().into());
+    if let Some(key) = terms.cache_key.as_ref().filter(|_| manners.cache_key) {
+        body.insert("prompt_cache_key".into(), content::cache_key(key).into());
     }
     body.insert("stream".into(), true.into());
     body.insert("stream_options".into(), json!({"include_usage": true}));
@@ -117,7 +114,7 @@ fn manners(url: &str) -> Manners {
 /// A tool's definition; Ollama has it in the same form.
 pub(super) fn function(tool: &crate::engine::prompt::item::Tool) -> Value {
     json!({"type": "function", "function": {
-        "name": tool.name,
+        "name": content::tool_name(&tool.name),
         "description": tool.description,
         "parameters": content::schema(&tool.input_schema),
     }})
@@ -233,9 +230,7 @@ fn contents(pieces: Vec<(Piece<'_>, bool)>) -> Value {
     let part = |(piece, is_marked)| {
         let mut part = match piece {
             Piece::Text(text) => json!({"type": "text", "text": text}),
-            Piece::Picture(image) => {
-                json!({"type": "image_url", "image_url": {"url": content::picture_url(image)}})
-            }
+            Piece::Picture(picture) => json!({"type": "image_url", "image_url": {"url": picture.url()}}),
         };
         if is_marked && let Value::Object(part) = &mut part {
             part.insert("cache_control".into(), json!({"type": "ephemeral"}));
@@ -250,7 +245,7 @@ fn call(call: &crate::engine::prompt::item::ItemCall) -> Value {
     json!({
         "id": content::call_id(call.id.as_str()),
         "type": "function",
-        "function": {"name": &*call.name, "arguments": arguments},
+        "function": {"name": content::tool_name(&call.name), "arguments": arguments},
     })
 }
 

@@ -7,21 +7,21 @@ pub(super) use stream::Responses;
 
 use super::blocks::own;
 use super::content::{
-    Piece, arguments_text, call_id, most_output, picture_url, piece, pieces, schema, takes_temperature,
-    thinks_little,
+    Piece, arguments_text, cache_key, call_id, most_output, piece, pieces, schema, takes_temperature,
+    thinks_little, tool_name,
 };
 use super::{Post, Terms, text_of};
-use crate::engine::prompt::item::{Item, ItemPart, Role};
+use crate::engine::prompt::item::{Item, ItemCall, ItemPart, Role};
 use crate::engine::prompt::request::{Request, ToolChoice};
 use crate::engine::session::endpoint::Wire;
-use crate::engine::text::sha256_hex;
 use serde_json::{Map, Value, json};
 
 /// The least that this wire lets an answer have, in tokens.
 const LEAST_OUTPUT: u32 = 16;
 
-/// The longest cache key that is taken, in bytes: as long as a hash.
-const MOST_CACHE_KEY: usize = 64;
+/// In a block of thinking: how many calls of its answer stand before it, where any do. Calls are no parts of an answer, so
+/// this is all that tells where they stood.
+const CALLS_BEFORE: &str = "callsBefore";
 
 /// What the provider makes by itself of tools elsewhere, beside their calls.
 const OWN_MCP: &[&str] = &["mcp_approval_request", "mcp_list_tools"];
@@ -60,7 +60,7 @@ pub(super) fn post(request: &Request, terms: &Terms) -> Post {
         let tools = request.tools.iter().map(|tool| {
             json!({
                 "type": "function",
-                "name": tool.name,
+                "name": tool_name(&tool.name),
                 "description": tool.description,
                 "parameters": schema(&tool.input_schema),
                 // The schemas are the editor's: few of them keep to what a strict one must.
@@ -92,17 +92,12 @@ fn put_item(item: &Item, terms: &Terms, input: &mut Vec<Value>) {
     }
 }
 
-/// A key that is too long is another one, and still the same for the same prompt.
-fn cache_key(key: &str) -> String {
-    if key.len() <= MOST_CACHE_KEY { key.to_owned() } else { sha256_hex(key.as_bytes()) }
-}
-
 /// What was said to the model.
 fn contents(item: &Item, images: bool) -> Vec<Value> {
     let contents = pieces(item, images).into_iter().filter_map(|piece| match piece {
         Piece::Text(text) if text.is_empty() => None,
         Piece::Text(text) => Some(json!({ "type": "input_text", "text": text })),
-        Piece::Picture(image) => Some(json!({ "type": "input_image", "image_url": picture_url(image) })),
+        Piece::Picture(picture) => Some(json!({ "type": "input_image", "image_url": picture.url() })),
     });
     contents.collect()
 }
@@ -116,8 +111,20 @@ fn output(mut content: Vec<Value>) -> Value {
     }
 }
 
+/// Puts an answer with its calls where they stood among its thinking: the provider takes none of its thinking without
+/// what followed from it.
 fn put_answer(item: &Item, terms: &Terms, input: &mut Vec<Value>) {
+    let before = input.len();
+    let mut calls = item.calls.iter().enumerate().peekable();
     for part in &item.parts {
+        if let ItemPart::Reasoning { block: Some(block), .. } = part {
+            let earlier = block.get(CALLS_BEFORE).and_then(Value::as_u64).unwrap_or(0);
+            while let Some((_, earlier)) =
+                calls.next_if(|(at, _)| u64::try_from(*at).is_ok_and(|at| at < earlier))
+            {
+                input.push(call(earlier));
+            }
+        }
         match part {
             ItemPart::Content(content) => {
                 if let Piece::Text(text) = piece(content, false)
@@ -133,14 +140,21 @@ fn put_answer(item: &Item, terms: &Terms, input: &mut Vec<Value>) {
             ItemPart::Raw(wire) => input.extend(servers(wire)),
         }
     }
-    for call in &item.calls {
-        input.push(json!({
-            "type": "function_call",
-            "call_id": call_id(call.id.as_str()),
-            "name": &*call.name,
-            "arguments": arguments_text(&call.arguments),
-        }));
+    input.extend(calls.map(|(_, one)| call(one)));
+    // What was thought last led to nothing: the answer was stopped there.
+    while input.len() > before && input.last().is_some_and(|last| text_of(last, "type") == Some("reasoning"))
+    {
+        input.pop();
     }
+}
+
+fn call(call: &ItemCall) -> Value {
+    json!({
+        "type": "function_call",
+        "call_id": call_id(call.id.as_str()),
+        "name": tool_name(&call.name),
+        "arguments": arguments_text(&call.arguments),
+    })
 }
 
 /// Thinking that this model encrypted goes back as it came. Any other is nothing to it: the provider keeps none, so what
@@ -151,6 +165,7 @@ fn thought(block: &Map<String, Value>, terms: &Terms) -> Option<Value> {
         && block.get("encrypted_content").is_some_and(Value::is_string);
     // The place in the answer, by which its pieces were put together.
     block.shift_remove("index");
+    block.shift_remove(CALLS_BEFORE);
     if !block.contains_key("summary") {
         block.insert("summary".to_owned(), json!([]));
     }

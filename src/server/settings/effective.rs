@@ -278,6 +278,11 @@ pub(in crate::server) fn shown(effective: &Effective) -> Settings {
             .as_ref()
             .and_then(|model| model.endpoint.as_ref())
             .and_then(|endpoint| endpoint.base_url.clone()),
+        summary_key_env: effective
+            .summary_model
+            .as_ref()
+            .and_then(|model| model.endpoint.as_ref())
+            .and_then(|endpoint| endpoint.key_env.clone()),
         round_limit: Some(effective.round_limit),
         max_tool_result_tokens: Some(effective.max_tool_result_tokens),
         own_tools: Some(effective.own_tools.iter().map(|tool| tool.name.clone()).collect()),

@@ -9,7 +9,7 @@ use crate::protocol::error::{ErrorData, ProtocolError};
 use crate::protocol::methods::read;
 use crate::protocol::settings::{CountOrOff, GivenSettings, Retention, Settings, ShareOrOff, Summarize};
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Values that were set in one place, by their names; `triggers.messages` is one.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -264,21 +264,60 @@ fn ratio_or_percentage(number: f64) -> Result<ShareOrOff, ProtocolError> {
 
 /// The names of settings that may not stand in a workspace's file: it comes with the code, from whoever wrote that, and
 /// what is said to a model may not go where such a file says.
-const NOT_OF_A_WORKSPACE: &[&str] = &["summaryBaseUrl", "model.wire", "model.baseUrl", "model.keyEnv"];
+const NOT_OF_A_WORKSPACE: &[&str] =
+    &["summaryBaseUrl", "summaryKeyEnv", "model.wire", "model.baseUrl", "model.keyEnv", "model.webSocket"];
 
 impl Layer {
     /// What a workspace may say.
     pub fn of_workspace(mut self) -> (Self, Vec<Fault>) {
-        let forbidden: BTreeSet<&str> = NOT_OF_A_WORKSPACE.iter().copied().collect();
+        let is_free = |name: &str| !NOT_OF_A_WORKSPACE.contains(&name);
         let mut faults = Vec::new();
+        let mut forbid = |name: String| {
+            let reason = "a workspace's file may not say where a model is asked; the user's file may";
+            faults.push(Fault { name, reason: Some(reason.to_owned()) });
+        };
         self.values.retain(|name, held| {
-            let is_free = !forbidden.contains(name.as_str());
-            if !is_free {
-                let reason = "a workspace's file may not say where a model is asked; the user's file may";
-                faults.push(Fault { name: held.written.clone(), reason: Some(reason.to_owned()) });
+            if !is_free(name) {
+                forbid(held.written.clone());
+                return false;
             }
-            is_free
+            let Value::Object(parts) = &mut held.value else { return true };
+            parts.retain(|part, _| {
+                let is_free = is_free(&format!("{name}.{part}"));
+                if !is_free {
+                    forbid(format!("{}.{part}", held.written));
+                }
+                is_free
+            });
+            !parts.is_empty()
         });
         (self, faults)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_workspace_may_not_say_where_a_model_is_asked_but_what_it_is() {
+        let raw = json!({
+            "model": {
+                "wire": "openai-chat", "name": "m", "window": 9000, "baseUrl": "https://models.example", "keyEnv": "A",
+            },
+            "summaryModel": "small", "summaryBaseUrl": "https://models.example", "summaryKeyEnv": "A",
+        });
+        let Value::Object(raw) = raw else { panic!("settings") };
+        let (layer, faults) = Layer::written(raw, None);
+        assert_eq!(faults, []);
+        let (layer, faults) = layer.of_workspace();
+        assert_eq!(
+            layer.together(),
+            json!({ "model": { "name": "m", "window": 9000 }, "summaryModel": "small" })
+        );
+        let mut names: Vec<&str> = faults.iter().map(|fault| &*fault.name).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["model.baseUrl", "model.keyEnv", "model.wire", "summaryBaseUrl", "summaryKeyEnv"]);
     }
 }

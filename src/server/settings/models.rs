@@ -4,47 +4,75 @@
 use super::effective::Read;
 use crate::engine::session::endpoint::{Endpoint, Wire};
 use crate::engine::session::settings::{DEFAULT_WINDOW, ModelFacts};
-use crate::model::known;
+use crate::model::{address, known};
 use crate::protocol::error::ProtocolError;
 use crate::protocol::settings::{Model, ModelWire, Settings};
 
 /// A model as it comes over the wire. What is not said of it is what is known of the model of its name.
 pub(in crate::server) fn facts(model: &Model) -> Read<ModelFacts> {
-    let wire = model.wire.and_then(wire);
+    let endpoint = endpoint(model)?;
+    let wire = endpoint.as_ref().map(|endpoint| endpoint.wire);
     let known = model.name.as_deref().and_then(|name| known::served(wire, name));
     let usual_window = wire.map_or(DEFAULT_WINDOW, Wire::usual_window);
     let usual = ModelFacts::default();
+    let window = model.window.or(known.map(|known| known.window)).unwrap_or(usual_window);
+    if model.max_output.is_some_and(|most| !(1..=window).contains(&most)) {
+        return Err(invalid("maxOutput", "must be above 0 and no more than the window"));
+    }
     Ok(ModelFacts {
         name: model.name.clone(),
-        window: model.window.or(known.map(|known| known.window)).unwrap_or(usual_window),
+        window,
         max_output: model.max_output,
         tool_choice_none: model.tool_choice_none.unwrap_or(usual.tool_choice_none),
         system_role: has_role(model, "system"),
         tool_role: has_role(model, "tool"),
         images: model.images.or(known.map(|known| known.images)).unwrap_or(usual.images),
         counts_tokens: model.count_tokens == Some(true) && model.usage != Some(true),
-        endpoint: match wire {
-            Some(wire) => Some(Endpoint {
-                wire,
-                base_url: match &model.base_url {
-                    // A path.
-                    Some(path) if wire == Wire::Scripted => Some(path.clone()),
-                    Some(url) => Some(address("settings.model.baseUrl", url)?),
-                    None => None,
-                },
-                key_env: model.key_env.clone(),
-                socket: model.web_socket.unwrap_or(false),
-            }),
-            None => None,
-        },
+        endpoint,
     })
 }
 
-/// The model that writes summaries, where one is named or has an address of its own: else as the main one.
+/// Where it is asked; nothing for a model that the editor asks, of which nothing can be said that tells where.
+fn endpoint(model: &Model) -> Read<Option<Endpoint>> {
+    let Some(wire) = model.wire.and_then(wire) else {
+        let given = [
+            ("baseUrl", model.base_url.is_some()),
+            ("keyEnv", model.key_env.is_some()),
+            ("webSocket", model.web_socket == Some(true)),
+        ];
+        return match given.iter().find(|(_, is_given)| *is_given) {
+            Some((part, _)) => {
+                Err(invalid(part, "is of no use without model.wire: the editor asks its own models"))
+            }
+            None => Ok(None),
+        };
+    };
+    if wire != Wire::Scripted && model.name.as_deref().unwrap_or_default().is_empty() {
+        return Err(invalid("name", "must be the model's name as its provider spells it"));
+    }
+    let given = Endpoint {
+        wire,
+        base_url: model.base_url.clone(),
+        key_env: model.key_env.clone(),
+        socket: model.web_socket.unwrap_or(false),
+    };
+    address::endpoint(given).map(Some).map_err(|unfit| invalid(unfit.part, unfit.reason))
+}
+
+/// A part of the model that cannot be used.
+fn invalid(part: &str, reason: &str) -> ProtocolError {
+    ProtocolError::invalid(format!("settings.model.{part}"), reason)
+}
+
+/// The model that writes summaries, where one is named or has an address or a key of its own: else as the main one. The
+/// main one's key goes with it to the same place alone.
 pub(super) fn summary(settings: &Settings, main: &ModelFacts) -> Read<Option<ModelFacts>> {
-    let Settings { summary_model: name, summary_base_url: url, .. } = settings;
-    if name.is_none() && url.is_none() {
+    let Settings { summary_model: name, summary_base_url: url, summary_key_env: key, .. } = settings;
+    if name.is_none() && url.is_none() && key.is_none() {
         return Ok(None);
+    }
+    if name.as_deref() == Some("") {
+        return Err(ProtocolError::invalid("settings.summaryModel", "must not be empty"));
     }
     let mut facts = main.clone();
     if let Some(name) = name.as_ref().filter(|name| Some(*name) != main.name.as_ref()) {
@@ -54,11 +82,20 @@ pub(super) fn summary(settings: &Settings, main: &ModelFacts) -> Read<Option<Mod
         facts.window = known.map_or(main.window, |known| known.window);
         facts.max_output = None;
     }
-    if let Some(url) = url {
-        let url = address("settings.summaryBaseUrl", url)?;
-        let main = main.endpoint.clone().filter(|main| main.wire != Wire::Scripted);
-        let endpoint = main.unwrap_or_else(|| Endpoint::of(Wire::OpenaiChat));
-        facts.endpoint = Some(Endpoint { base_url: Some(url), ..endpoint });
+    let main = main.endpoint.as_ref().filter(|main| main.wire != Wire::Scripted);
+    let like = main.cloned().unwrap_or_else(|| Endpoint::of(Wire::OpenaiChat));
+    let base_url = url.clone().or_else(|| like.base_url.clone());
+    let own = Endpoint { base_url, key_env: key.clone(), ..like };
+    let mut own = address::endpoint(own).map_err(|unfit| {
+        let field = if unfit.part == "keyEnv" { "settings.summaryKeyEnv" } else { "settings.summaryBaseUrl" };
+        ProtocolError::invalid(field, unfit.reason)
+    })?;
+    if let Some(main) = main.filter(|main| own.key_env.is_none() && own.is_at(main)) {
+        own.key_env = main.key_env.clone();
+    }
+    // Without an address the editor, or the fixture, stays who is asked.
+    if url.is_some() || main.is_some() {
+        facts.endpoint = Some(own);
     }
     Ok(Some(facts))
 }
@@ -105,18 +142,85 @@ fn has_role(model: &Model, role: &str) -> bool {
     model.roles.as_ref().is_none_or(|roles| roles.iter().any(|known| known == role))
 }
 
-/// An address that can be shown and stored: what would give somebody else a key is no part of it.
-fn address(field: &str, url: &str) -> Read<String> {
-    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
-    let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
-    let is_plain = !host.is_empty() && !host.contains('@') && !url.contains(char::is_whitespace);
-    let reason = "must be an http or https address without a user and a password";
-    if is_plain { Ok(url.to_owned()) } else { Err(ProtocolError::invalid(field, reason)) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
+
+    fn read(model: serde_json::Value) -> Read<ModelFacts> {
+        facts(&serde_json::from_value(model).unwrap())
+    }
+
+    #[test]
+    fn a_model_that_makes_no_sense_is_refused_by_its_part() {
+        for (model, part) in [
+            (json!({ "baseUrl": "https://models.example" }), "baseUrl"),
+            (json!({ "wire": "editor", "keyEnv": "A" }), "keyEnv"),
+            (json!({ "webSocket": true }), "webSocket"),
+            (json!({ "wire": "openai-chat", "name": "m", "webSocket": true }), "webSocket"),
+            (json!({ "wire": "ollama" }), "name"),
+            (json!({ "wire": "ollama", "name": "" }), "name"),
+            (json!({ "wire": "ollama", "name": "m", "baseUrl": "http://[bad" }), "baseUrl"),
+            (json!({ "wire": "ollama", "name": "m", "keyEnv": "sk-planted" }), "keyEnv"),
+            (json!({ "maxOutput": 0 }), "maxOutput"),
+            (json!({ "maxOutput": 999_999_999 }), "maxOutput"),
+            (json!({ "window": 9000, "maxOutput": 9001 }), "maxOutput"),
+        ] {
+            let error = read(model.clone()).unwrap_err();
+            let text = serde_json::to_string(&error.data).unwrap();
+            assert!(text.contains(&format!("\"settings.model.{part}\"")), "{model}: {text}");
+            assert!(!text.contains("planted"), "{text}");
+        }
+        for model in [
+            json!({}),
+            json!({ "wire": "editor", "name": "", "webSocket": false }),
+            json!({ "wire": "scripted", "baseUrl": "a file" }),
+            json!({ "window": 4096, "name": "gpt-4o" }),
+        ] {
+            let facts = read(model.clone()).unwrap();
+            assert!(facts.max_output.is_none_or(|most| most <= facts.window), "{model}");
+        }
+    }
+
+    /// rows: M18
+    #[test]
+    fn a_model_for_summaries_takes_the_main_ones_key_to_its_own_place_alone() {
+        let main = json!({ "wire": "openai-chat", "name": "m", "baseUrl": "https://a.example/v1", "keyEnv": "MAIN" });
+        let main = read(main).unwrap();
+        let of = |settings: serde_json::Value| {
+            let settings: Settings = serde_json::from_value(settings).unwrap();
+            let facts = summary(&settings, &main).unwrap().unwrap();
+            let endpoint = facts.endpoint.unwrap();
+            (endpoint.url().to_owned(), endpoint.key_name().map(str::to_owned))
+        };
+        let key = |name: &str| Some(name.to_owned());
+        for (settings, url, name) in [
+            (json!({ "summaryModel": "small" }), "https://a.example/v1", key("MAIN")),
+            (json!({ "summaryBaseUrl": "https://a.example/v2" }), "https://a.example/v2", key("MAIN")),
+            (json!({ "summaryBaseUrl": "https://b.example/v1" }), "https://b.example/v1", None),
+            (json!({ "summaryBaseUrl": "http://a.example/v1" }), "http://a.example/v1", None),
+            (
+                json!({ "summaryBaseUrl": "https://b.example/v1", "summaryKeyEnv": "OTHER" }),
+                "https://b.example/v1",
+                key("OTHER"),
+            ),
+            (json!({ "summaryKeyEnv": "OTHER" }), "https://a.example/v1", key("OTHER")),
+        ] {
+            assert_eq!(of(settings.clone()), (url.to_owned(), name), "{settings}");
+        }
+        let editors = ModelFacts::default();
+        let alone =
+            |settings: serde_json::Value| summary(&serde_json::from_value(settings).unwrap(), &editors);
+        assert_eq!(alone(json!({ "summaryKeyEnv": "OTHER" })).unwrap().unwrap().endpoint, None);
+        for (settings, field) in [
+            (json!({ "summaryModel": "" }), "settings.summaryModel"),
+            (json!({ "summaryKeyEnv": "sk-planted" }), "settings.summaryKeyEnv"),
+            (json!({ "summaryBaseUrl": "https://b.example?key=planted" }), "settings.summaryBaseUrl"),
+        ] {
+            let text = serde_json::to_string(&alone(settings).unwrap_err().data).unwrap();
+            assert!(text.contains(&format!("\"{field}\"")) && !text.contains("planted"), "{text}");
+        }
+    }
 
     #[test]
     fn windows_that_nobody_set_are_those_of_the_model_or_of_who_serves_it() {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use threadhold::engine::prompt::item::{Item, Role};
 use threadhold::engine::prompt::request::Request;
 use threadhold::engine::session::endpoint::{Endpoint, Wire};
-use threadhold::model::remote::{self, Remote};
+use threadhold::model::remote::{self, Clients, Remote};
 use threadhold::model::wire::Stream;
 use threadhold::model::{Model, Retrying, Said};
 
@@ -23,7 +23,8 @@ const KEY: &str = "sk-planted-0123456789";
 
 fn model(server: &Server, wire: Wire, idle: Duration) -> Remote {
     let endpoint = Endpoint { base_url: Some(server.url()), ..Endpoint::of(wire) };
-    Remote::new(remote::client().unwrap(), endpoint, Some(SecretString::from(KEY)), terms(), idle)
+    let client = Clients::default().of(&endpoint).unwrap();
+    Remote::new(client, endpoint, Some(SecretString::from(KEY)), terms(), idle)
 }
 
 fn request() -> Request {
@@ -217,6 +218,56 @@ async fn every_fault_ends_in_its_class_and_what_was_heard_stands() {
         an endless error                       badRequest       requests 1 heard ""
     "#]]
     .assert_eq(&table);
+}
+
+/// What a user saw is not said again; what nobody saw may be.
+#[tokio::test]
+async fn a_call_that_nobody_reads_along_is_made_again_in_the_middle_of_its_words() {
+    for (is_read, times) in [(true, 1), (false, 2)] {
+        let broken = Reply::stream(vec![
+            says("We"),
+            event(&json!({"error": {"code": 529, "message": "Overloaded, retry after 1ms"}})),
+        ]);
+        let server = Server::replies(vec![broken, well()]);
+        let model = model(&server, Wire::OpenaiChat, IDLE);
+        let (heard, retrying) = ask(&mut if is_read { model } else { model.unread() }).await;
+        assert_eq!((heard.end.is_err(), server.asked().len()), (is_read, times));
+        assert_eq!(retrying.len(), times - 1);
+    }
+}
+
+/// A tool is called by the name that the editor has for it, whatever its provider takes.
+#[tokio::test]
+async fn a_tool_is_called_by_its_own_name() {
+    let server = Server::start(|_, asked| {
+        let name = asked.body["tools"][0]["function"]["name"].as_str().expect("a name");
+        Reply::calls("c1", name, "{}")
+    });
+    let tool = threadhold::engine::prompt::item::Tool {
+        name: "fs.read/file".to_owned(),
+        description: String::new(),
+        input_schema: json!({}),
+        kind: None,
+        guidelines: None,
+        approval: Default::default(),
+        rules: Vec::new(),
+        ends_turn: None,
+    };
+    let request = Request { tools: [tool].into(), ..request() };
+    let mut deltas = Vec::new();
+    let mut model = model(&server, Wire::OpenaiChat, IDLE);
+    let end = model.answer(&request, &mut |said| join(&mut deltas, said)).await;
+    assert!(end.is_ok() && super::draft(&deltas).calls[0].name == "fs.read/file", "{deltas:?}");
+    assert_ne!(server.asked()[0].body["tools"][0]["function"]["name"], "fs.read/file");
+}
+
+/// An address that is none is no broken network.
+#[tokio::test]
+async fn what_cannot_be_asked_is_not_asked_again() {
+    let endpoint = Endpoint { base_url: Some("http://[bad".to_owned()), ..Endpoint::of(Wire::OpenaiChat) };
+    let client = Clients::default().of(&endpoint).unwrap();
+    let (heard, retrying) = ask(&mut Remote::new(client, endpoint, None, terms(), IDLE)).await;
+    assert_eq!((heard.end.expect_err("no address").class(), retrying.len()), ("badRequest", 0));
 }
 
 /// What a provider wants is waited for, and up to a tenth more.

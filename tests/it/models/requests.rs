@@ -199,7 +199,9 @@ fn what_differs_between_servers_is_data() {
     let no_tools = Request { tools: Arc::default(), ..summary };
     assert!(!beside(openai, &no_tools, &terms).contains("tool"), "no choice without tools");
     let long_key = Terms { cache_key: Some("k".repeat(65)), ..terms };
-    assert!(!beside(openai, &request, &long_key).contains("cache_key"));
+    let posted = beside(openai, &request, &long_key);
+    let hashed = threadhold::engine::text::sha256_hex("k".repeat(65).as_bytes());
+    assert!(posted.contains(&format!("\"prompt_cache_key\":\"{hashed}\"")), "{posted}");
 }
 
 #[test]
@@ -219,6 +221,49 @@ fn deepseek_gets_the_thinking_of_calls_back_and_no_other() {
         .map(|message| message.get("reasoning_content").and_then(Value::as_str))
         .collect();
     assert_eq!(thought, [None, Some("I look."), Some("")]);
+}
+
+/// A picture that comes as an address is seen all the same where a wire takes bytes alone.
+#[test]
+fn a_picture_is_shown_however_the_editor_gives_it() {
+    for wire in [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic, Wire::Ollama] {
+        let body = |data: &str| {
+            let asked = Item { parts: vec![picture(data)], ..Item::made(Role::User, "", 1) };
+            let request = Request { items: vec![asked], ..Request::default() };
+            post(&at(wire, "http://127.0.0.1:1"), &request, &terms()).unwrap().body
+        };
+        assert_eq!(body("data:image/png;base64,aGk="), body("aGk="), "{}", wire.name());
+        assert!(body("aGk=").to_string().contains("aGk="), "{}", wire.name());
+        let none = body("data:image/svg+xml,%3Csvg/%3E").to_string();
+        assert!(none.contains("a picture stands here") && !none.contains("svg"), "{none}");
+    }
+}
+
+/// Every provider gets names that it takes and schemas that say what their object has.
+#[test]
+fn tools_of_any_name_and_schema_can_be_posted() {
+    let tool = Tool { name: "fs.read/file".to_owned(), input_schema: json!({"type": "object"}), ..tool() };
+    let call = |id: &str, name: &str| ItemCall { name: name.into(), ..call(id, "{}") };
+    let answered = Item {
+        parts: Vec::new(),
+        calls: vec![call("call_a", ""), call("call_b", "fs.read/file")],
+        ..Item::made(Role::Assistant, "", 1)
+    };
+    let items = vec![
+        Item::made(Role::User, "Go.", 1),
+        answered,
+        result("call_a", vec![ItemPart::text("no such tool")]),
+        result("call_b", vec![ItemPart::text("one")]),
+    ];
+    let request = Request { items, tools: Arc::from([tool]), ..Request::default() };
+    for wire in [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic, Wire::Ollama] {
+        let body = post(&at(wire, "http://127.0.0.1:1"), &request, &terms()).unwrap().body;
+        let text = body.to_string();
+        assert!(text.contains("\"properties\":{}"), "{text}");
+        assert!(!text.contains("fs.read") && !text.contains("\"name\":\"\""), "{text}");
+        let names = text.matches("\"fsreadfile_").count();
+        assert_eq!(names, if wire == Wire::Ollama { 3 } else { 2 }, "{text}");
+    }
 }
 
 #[test]

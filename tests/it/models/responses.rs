@@ -300,6 +300,42 @@ fn every_end_has_its_meaning() {
     assert_eq!(error(piece("output_text", 0, "x")).class(), "network");
 }
 
+/// Calls and thinking that take turns go back in their order, and thinking that nothing came of does not: the provider
+/// refuses the one without the other.
+///
+/// rows: R21
+#[test]
+fn calls_go_back_where_they_stood_among_the_thinking() {
+    let thought = |at: u64, id: &str| {
+        item("done", at, json!({"type": "reasoning", "id": id, "encrypted_content": "ZW5j", "summary": []}))
+    };
+    let call = |at: u64, id: &str| {
+        item("done", at, json!({"type": "function_call", "call_id": id, "name": "read", "arguments": "{}"}))
+    };
+    let back = |events: &[Value]| {
+        let body = stored(&made(events), WIRE, MODEL);
+        let body = asks(WIRE, MODEL, vec![user("Go."), answer(&body)]);
+        let input = body["input"].as_array().unwrap().iter().skip(1);
+        let names = input.map(|item| {
+            assert!(item.get("callsBefore").is_none() && item.get("index").is_none(), "{item}");
+            let id = item.get("call_id").or(item.get("id")).unwrap_or(&item["type"]);
+            id.as_str().unwrap().to_owned()
+        });
+        names.collect::<Vec<_>>().join(" ")
+    };
+    let events = [thought(0, "rs_1"), call(1, "fc_1"), thought(2, "rs_2"), call(3, "fc_2"), call(4, "fc_3")];
+    assert_eq!(back(&events), "rs_1 fc_1 rs_2 fc_2 fc_3");
+    let said =
+        item("done", 5, json!({"type": "message", "content": [{"type": "output_text", "text": "So."}]}));
+    let last = thought(6, "rs_3");
+    assert_eq!(
+        back(&[&events[..], &[said.clone()], &[last.clone()]].concat()),
+        "rs_1 fc_1 rs_2 message fc_2 fc_3"
+    );
+    assert_eq!(back(&[said, last.clone()]), "message");
+    assert_eq!(back(&[last]), "");
+}
+
 #[test]
 fn a_prompt_with_everything_in_it() {
     let post = posted(WIRE, &everything(), &terms(MODEL));

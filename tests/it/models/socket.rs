@@ -7,7 +7,7 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 use std::time::Duration;
 use threadhold::engine::session::endpoint::{Endpoint, Wire};
-use threadhold::model::remote::{Remote, client};
+use threadhold::model::remote::{Clients, Remote};
 use threadhold::model::wire::stamped;
 use threadhold::model::{Model, Said};
 use tokio::net::TcpListener;
@@ -58,7 +58,7 @@ fn asks(messages: Vec<Message>, holds: bool) -> (Heard, Asked) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let talk = async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let mut model = socket(&format!("ws://{}/v1", listener.local_addr().unwrap()));
+        let mut model = socket(&format!("http://{}/v1", listener.local_addr().unwrap()));
         let server = tokio::spawn(play(listener, messages, holds));
         let mut deltas = Vec::new();
         let request = everything();
@@ -71,7 +71,8 @@ fn asks(messages: Vec<Message>, holds: bool) -> (Heard, Asked) {
 fn socket(url: &str) -> Remote {
     let endpoint =
         Endpoint { base_url: Some(url.to_owned()), socket: true, ..Endpoint::of(Wire::OpenaiResponses) };
-    Remote::new(client().unwrap(), endpoint, Some(SecretString::from(KEY)), terms(MODEL), DEADLINE)
+    let client = Clients::default().of(&endpoint).unwrap();
+    Remote::new(client, endpoint, Some(SecretString::from(KEY)), terms(MODEL), DEADLINE)
 }
 
 /// What a post of the same turn gives, as the session hears it.

@@ -1,7 +1,8 @@
 //! The stream of Chat Completions: its chunks become deltas. Servers differ in much, so nothing is expected that one of
 //! them leaves out: ids, indexes, usage in a chunk of its own, `[DONE]`. What is posted is not here.
 
-use super::super::{Reader, calls::Calls, cannot_be_read, ended_early, number_of};
+use super::super::calls::Calls;
+use super::super::{Reader, append, cannot_be_read, count_of, ended_early, list_of, number_of, text_of};
 use crate::engine::delta::Delta;
 use crate::engine::message::Usage;
 use crate::engine::prompt::request::{Answer, StopReason};
@@ -61,11 +62,11 @@ impl Reader for Chat {
             return Err(cannot_be_read(event));
         }
         // Beside the answer: a list that every chunk repeats.
-        for citation in list(&chunk, "citations") {
+        for citation in list_of(&chunk, "citations") {
             self.cite(citation, hear);
         }
         for choice in
-            list(&chunk, "choices").iter().filter(|choice| number(choice, "index").unwrap_or(0) == 0)
+            list_of(&chunk, "choices").iter().filter(|choice| count_of(choice, "index").unwrap_or(0) == 0)
         {
             self.choice(choice, hear)?;
         }
@@ -104,7 +105,7 @@ impl Chat {
             self.thought(said, hear);
             self.said(said, hear);
             self.asked(said, hear);
-            for annotation in list(said, "annotations") {
+            for annotation in list_of(said, "annotations") {
                 self.cite(annotation, hear);
             }
         }
@@ -131,18 +132,16 @@ impl Chat {
         // Some servers say the same under both names.
         let mut thought =
             text(said, "reasoning").or_else(|| text(said, "reasoning_content")).map(str::to_owned);
-        for detail in list(said, "reasoning_details").iter().filter_map(Value::as_object) {
+        for detail in list_of(said, "reasoning_details").iter().filter_map(Value::as_object) {
             self.has_news = true;
             add_detail(&mut self.details, detail);
         }
         if thought.is_none() {
-            let details = list(said, "reasoning_details");
+            let details = list_of(said, "reasoning_details");
             let texts = details.iter().filter_map(|detail| text(detail, "text").or(text(detail, "summary")));
             thought = Some(texts.collect());
         }
-        if let Some(thought) = thought.filter(|thought| !thought.is_empty()) {
-            hear(Said::Delta(Delta::AppendReasoning(thought)));
-        }
+        append(Delta::AppendReasoning, &thought.unwrap_or_default(), hear);
     }
 
     fn said(&mut self, said: &Value, hear: Hear<'_>) {
@@ -150,11 +149,9 @@ impl Chat {
             Some(Value::String(content)) => self.say(content, hear),
             Some(Value::Array(parts)) => {
                 for part in parts {
-                    let thinking = list(part, "thinking");
+                    let thinking = list_of(part, "thinking");
                     let thought: String = thinking.iter().filter_map(|part| text(part, "text")).collect();
-                    if !thought.is_empty() {
-                        hear(Said::Delta(Delta::AppendReasoning(thought)));
-                    }
+                    append(Delta::AppendReasoning, &thought, hear);
                     self.say(text(part, "text").unwrap_or_default(), hear);
                 }
             }
@@ -175,7 +172,7 @@ impl Chat {
 
     fn asked(&mut self, said: &Value, hear: Hear<'_>) {
         let old = said.get("function_call").filter(|call| call.is_object());
-        let calls = list(said, "tool_calls");
+        let calls = list_of(said, "tool_calls");
         if !calls.is_empty() || old.is_some() {
             self.tell_details(hear);
         }
@@ -183,7 +180,7 @@ impl Chat {
             let function = call.get("function").unwrap_or(call);
             let id = text(call, "id");
             self.calls.add(
-                number(call, "index"),
+                count_of(call, "index"),
                 id,
                 text(function, "name"),
                 function.get("arguments"),
@@ -250,15 +247,7 @@ fn used(usage: &Value) -> Usage {
     }
 }
 
-fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
-    value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}
-
 /// A text that is not empty.
 fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
-    value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
-}
-
-fn number(value: &Value, key: &str) -> Option<u64> {
-    value.get(key).and_then(Value::as_u64)
+    text_of(value, key).filter(|text| !text.is_empty())
 }

@@ -1,11 +1,14 @@
 //! The stream of Responses: its events become what the model says. The body is in the file above.
 
+use super::CALLS_BEFORE;
 use crate::engine::delta::Delta;
 use crate::engine::message::Usage;
 use crate::engine::prompt::request::{Answer, StopReason};
 use crate::model::error::Refusal;
 use crate::model::wire::calls::Calls;
-use crate::model::wire::{Reader, append, cannot_be_read, ended_early, json_of, number_of, text_of};
+use crate::model::wire::{
+    Reader, append, cannot_be_read, count_of, ended_early, json_of, number_of, text_of,
+};
 use crate::model::{Hear, ModelError, Said};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -123,6 +126,10 @@ impl Responses {
                 let mut block: Map<String, Value> =
                     known.map(|(key, value)| (key.clone(), value.clone())).collect();
                 block.insert("index".to_owned(), json!(at));
+                let before = self.calls.len();
+                if before > 0 {
+                    block.insert(CALLS_BEFORE.to_owned(), json!(before));
+                }
                 hear(Said::Delta(Delta::SetThinkingBlocks(vec![block])));
                 Item::Thought { is_heard: false }
             }
@@ -206,7 +213,7 @@ fn list<'a>(item: &'a Map<String, Value>, key: &str) -> impl Iterator<Item = &'a
 }
 
 fn place(event: &Value) -> Result<u64, ModelError> {
-    event.get("output_index").and_then(Value::as_u64).ok_or_else(|| cannot_be_read(&event.to_string()))
+    count_of(event, "output_index").ok_or_else(|| cannot_be_read(&event.to_string()))
 }
 
 fn item(event: &Value) -> Result<&Map<String, Value>, ModelError> {

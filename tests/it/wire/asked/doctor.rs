@@ -77,6 +77,48 @@ fn a_doctor_names_what_is_wrong_and_what_to_do() {
     assert!(said.contains("failed   network: ") && said.contains("Nobody answers there"), "{said}");
 }
 
+/// What a secret may stand in is refused and not repeated.
+#[test]
+fn a_doctor_takes_no_address_and_no_name_with_a_key_in_it() {
+    for (url, named) in [
+        (&*format!("http://me:{KEY}@127.0.0.1:1/v1"), "PLANTED_KEY"),
+        (&format!("http://127.0.0.1:1/v1?key={KEY}"), "PLANTED_KEY"),
+        ("http://127.0.0.1:99999/v1", "PLANTED_KEY"),
+        ("http://127.0.0.1:1/v1", KEY),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_threadhold"));
+        command.args(["doctor", "--model", "openai-chat:m", "--base-url", url, "--key-env", named]);
+        let output = command.output().expect("the binary starts");
+        let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("must be") && !said.contains(KEY), "{said}");
+    }
+}
+
+/// The usual key is its provider's, and a proxy is for what is elsewhere.
+#[test]
+fn a_doctor_sends_the_usual_key_to_its_provider_alone_and_asks_this_machine_itself() {
+    let server = Server::replies(vec![answer("openai-chat", "ready", &[])]);
+    let run = |url: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_threadhold"));
+        command.args(["doctor", "--model", "openai-chat:m", "--base-url", url]);
+        command.env("OPENAI_API_KEY", KEY).env("HTTP_PROXY", "http://127.0.0.1:1");
+        command.env_remove("NO_PROXY").env_remove("no_proxy").env_remove("http_proxy");
+        let output = command.output().expect("the binary starts");
+        let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        (output.status.code(), said.into_owned())
+    };
+    // With what the wire puts there itself.
+    let (code, said) = run(&format!("{}/v1/chat/completions/", server.url()));
+    assert_eq!(code, Some(0), "{said}");
+    let asked = server.asked();
+    assert_eq!((asked.len(), &*asked[0].line), (1, "POST /v1/chat/completions"), "{said}");
+    assert_eq!(asked[0].header("authorization"), None);
+    let (code, said) = run("http://models.example/v1");
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("failed   network: ") && said.contains("HTTP_PROXY names a proxy"), "{said}");
+}
+
 #[test]
 fn a_doctor_that_cannot_ask_says_how_it_is_asked() {
     for (model, why) in [

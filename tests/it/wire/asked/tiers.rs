@@ -2,7 +2,8 @@
 //! model that knows neither system text nor a way to be told of tools and use none.
 
 use super::{WIRES, accepted, answer, is_summary, settings, summary, turn, used};
-use crate::models::server::{Reply, Server};
+use crate::models::server::{Reply, Server, event};
+use crate::wire::client::{Start, Wire};
 use crate::wire::script::{Editor, Folder, NARRATIVE, prose, says, tools};
 use serde_json::{Value, json};
 
@@ -75,6 +76,64 @@ fn where_the_model_for_summaries_fails_the_main_one_sums_up() {
     let (mut a, mut b) = (asked[0].body.clone(), spare[0].body.clone());
     assert_eq!((a["model"].take(), b["model"].take()), (json!("small"), json!("m")));
     assert_eq!(a, b, "it is asked the same");
+}
+
+/// A summary that breaks in the middle of its words is asked for again: nobody read them, and none of them is in it.
+///
+/// rows: M17
+#[test]
+fn a_summary_that_breaks_in_its_middle_is_asked_for_again() {
+    let half = json!({ "choices": [{ "index": 0, "delta": { "content": "<summary>\nHalf of it" } }] });
+    let broken = json!({ "error": { "code": 529, "message": "Overloaded, retry after 1ms" } });
+    let other =
+        Server::replies(vec![Reply::stream(vec![event(&half), event(&broken)]), summary("openai-chat")]);
+    let main = main_model();
+    let folder = Folder::new("asked-half");
+    let mut editor = Editor::start(&folder, with_summaries(&main, &other));
+    editor.open("s", None);
+    let ended = turn(&mut editor, "Make the parser work.");
+    assert_eq!((&ended["status"], accepted(&editor)), (&json!("completed"), 1), "{ended}");
+    assert_eq!(other.asked().len(), 2);
+    let asked = main.asked();
+    assert!(asked.iter().all(|asked| !is_summary(asked) && !asked.body.to_string().contains("Half of it")));
+}
+
+/// No key leaves for another place than the one it is named for, and what is wrong there says so.
+///
+/// rows: M18
+#[test]
+fn a_key_goes_where_it_is_named_for() {
+    for named in [None, Some("OTHER_KEY")] {
+        let (main, other) = (main_model(), Server::replies(vec![summary("openai-chat")]));
+        let folder = Folder::new(&format!("asked-key-{}", named.is_some()));
+        let mut settings = with_summaries(&main, &other);
+        settings["model"]["keyEnv"] = json!("MAIN_KEY");
+        if let Some(name) = named {
+            settings["summaryKeyEnv"] = json!(name);
+        }
+        let start = Start::new(Wire::Pipes).variable("MAIN_KEY", "main-1").variable("OTHER_KEY", "other-1");
+        let mut editor = Editor::over(start.start(), &folder, settings);
+        editor.open("s", None);
+        let ended = turn(&mut editor, "Make the parser work.");
+        assert_eq!(ended["status"], "completed", "{ended}");
+        let asked = other.asked();
+        assert_eq!(asked.len(), 1);
+        assert_eq!(asked[0].header("authorization"), named.map(|_| "Bearer other-1"));
+        assert!(main.asked().iter().all(|asked| asked.header("authorization") == Some("Bearer main-1")));
+    }
+}
+
+/// What a provider cannot say is said by us: where the address ends, and that no key was sent.
+#[test]
+fn a_page_that_is_not_there_and_a_key_that_nobody_named_are_explained() {
+    for (status, told) in [(404, "it ends before /chat/completions"), (401, "No key was sent")] {
+        let server = Server::replies(vec![Reply::body(status, "{\"error\": {\"message\": \"no\"}}")]);
+        let folder = Folder::new(&format!("asked-told-{status}"));
+        let mut editor = Editor::start(&folder, settings("openai-chat", &server.url(), 32_000));
+        editor.open("s", None);
+        let ended = turn(&mut editor, "What is it?");
+        assert!(ended["status"] == "failed" && ended.to_string().contains(told), "{ended}");
+    }
 }
 
 /// A model of `vscode.lm`: it knows a user and itself, is told of no tools where it is to use none, says nothing of what it
