@@ -30,6 +30,7 @@ mod opening;
 pub mod outgoing;
 pub mod outside;
 mod parent;
+mod part;
 mod perform;
 mod queued;
 pub mod record;

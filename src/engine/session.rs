@@ -31,6 +31,7 @@
 //! | `reconcile` | an editor's history against ours |
 //! | `outside` | a conversation from elsewhere, whole or as a changed copy (source: 001) |
 //! | `found` | where it stands when it is opened again |
+//! | `part` | what it does while only its newest part is here |
 //! | `recall` | what was said, byte for byte |
 //! | `ledger` | what the tools did where the prompt does not show it |
 //! | `memories` | what its workspace remembers, in its prompts |
@@ -55,6 +56,7 @@ pub mod ledger;
 pub mod memories;
 mod outside;
 mod overflow;
+pub mod part;
 pub mod pins;
 mod prefix;
 pub mod queue;
@@ -98,7 +100,7 @@ use std::sync::Arc;
 use stored::{Always, Head, Stored, TurnRow, TurnStatus, Write};
 
 /// A session: everything that was said in it, and where it stands.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Session {
     head: Head,
     settings: Settings,
@@ -146,6 +148,8 @@ pub struct Session {
     is_begun: bool,
     /// Rows of the store that could not be read.
     unreadable: Vec<String>,
+    /// The first message from which on all are here, where only a part is.
+    part: Option<Ordinal>,
 }
 
 /// What a step may use and does not have.
@@ -160,7 +164,7 @@ pub struct Around<'a> {
 }
 
 /// A session before its first step.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Opening {
     /// Its own row; the store's, where it has one.
     pub head: Head,
@@ -189,17 +193,18 @@ impl Session {
     /// A new session, or one that goes on. Nothing is asked of anybody by itself: calls that had no result when the
     /// process ended wait for the client.
     pub fn new(opening: Opening, counter: &dyn TokenCount) -> Self {
+        Self::made(opening, None, counter)
+    }
+
+    fn made(opening: Opening, part: Option<Ordinal>, counter: &dyn TokenCount) -> Self {
         let Opening { head, settings, stored, stream, scope, approvals, memories } = opening;
         let is_stored = stored.is_some();
         let mut transcript = Transcript::resumed(head.id.clone(), head.generation, head.cuts);
         let (mut turns, mut unreadable) = (Vec::new(), Vec::new());
         let (mut queue, mut draft) = (Queue::default(), None);
         if let Some(stored) = stored {
-            stored
-                .messages
-                .into_iter()
-                .for_each(|(turn, message)| transcript.put_back(turn as usize, message));
-            (turns, unreadable) = (stored.turns, stored.unreadable);
+            turns = part::put_back(&mut transcript, stored.messages, stored.turns, part.is_some());
+            unreadable = stored.unreadable;
             for mut record in stored.compactions {
                 if record.status == Status::InForce && !record.is_within(transcript.messages().len()) {
                     // Obeyed, it would hide what is said from now on.
@@ -241,6 +246,7 @@ impl Session {
             was_stored: is_stored,
             is_begun: false,
             unreadable,
+            part,
         };
         session.freeze(counter);
         session.undone_at = session.is_last_undone().then(|| session.next_ord());

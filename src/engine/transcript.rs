@@ -1,6 +1,7 @@
 //! A session's messages in their order, with the turns and rounds that they form, and the compaction records. Append
 //! only. It knows nothing of budgets or prompts.
 
+mod part;
 mod rewind;
 mod shown;
 

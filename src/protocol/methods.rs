@@ -30,8 +30,9 @@ use super::scope::{ScopeGetParams, ScopePutParams, ScopeResult, ToolApprovalsPar
 use super::server::{ServerDiagnosticsParams, ServerDiagnosticsResult};
 use super::session::{
     SessionCloseParams, SessionCloseResult, SessionConfigureParams, SessionConfigureResult,
-    SessionDeleteParams, SessionDeleteResult, SessionListParams, SessionListResult, SessionOpenParams,
-    SessionOpenResult, SessionSubscribeParams, SessionSubscribeResult,
+    SessionDeleteParams, SessionDeleteResult, SessionListParams, SessionListResult, SessionMessagesParams,
+    SessionMessagesResult, SessionOpenParams, SessionOpenResult, SessionSubscribeParams,
+    SessionSubscribeResult,
 };
 use super::stages::{LoopStartParams, LoopStartResult, LoopStopParams, LoopStopResult, LoopUpdatedParams};
 use super::task::{TaskListParams, TaskListResult, TaskStartParams, TaskStartResult};
@@ -178,6 +179,9 @@ methods! {
     SessionList = "session/list", ToSidecar, Core,
         "Lists sessions, newest first, a page at a time.",
         SessionListParams => SessionListResult;
+    SessionMessages = "session/messages", ToSidecar, Extras,
+        "Gives what was said in a session, a page at a time from its end.",
+        SessionMessagesParams => SessionMessagesResult;
     SessionSubscribe = "session/subscribe", ToSidecar, Core,
         "Asks for the events since one that the client has; answers a snapshot where they are gone. A session that another process writes is followed.",
         SessionSubscribeParams => SessionSubscribeResult;

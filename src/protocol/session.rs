@@ -132,6 +132,34 @@ pub struct SessionOpenParams {
     /// process commits comes as events, without deltas. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follow: Option<bool>,
+    /// How many of the newest messages the snapshot holds. A long session is opened faster so: only what they and the next
+    /// prompt need is read. `session/messages` gives those before them. Default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot_messages: Option<u32>,
+}
+
+/// Parameters of `session/messages`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionMessagesParams {
+    /// The session.
+    pub session_id: String,
+    /// Only messages whose `ord` is below this. Default: the newest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<u32>,
+    /// The most that the page holds. Default: 50.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+/// Result of `session/messages`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionMessagesResult {
+    /// In their order, as they are stored. Removed ones are left out.
+    pub messages: Vec<Message>,
+    /// How many stand before them; it asks for the page before this one. 0 at the beginning.
+    pub before: u32,
 }
 
 /// Result of `session/open`. It subscribes the client to the session's events.
@@ -172,6 +200,10 @@ pub struct Snapshot {
     pub scope: Scope,
     /// Its messages, in order.
     pub messages: Vec<Message>,
+    /// How many stand before them, where only the newest were asked for (`snapshotMessages`). `turns` is empty then, and
+    /// `compactions` has the one in force only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier_messages: Option<u32>,
     /// Its turns, in order.
     pub turns: Vec<TurnView>,
     /// Commands that wait, in the order in which they are carried out.

@@ -3,14 +3,14 @@
 
 use super::folder::spelled;
 use super::inbox::{Ask, Event, Session};
-use super::main_loop::{MainLoop, wire};
+use super::main_loop::{MainLoop, Slot, wire};
 use super::opening::{New, given_id, new_id};
 use super::queued::{Opens, Queued};
 use super::settings::{model_facts, result_tokens};
 use super::shared::Shared;
 use super::wire_session::Asked;
 use super::{context, editing, loops, memory, shared, stores, tasks, transfer, wire_session};
-use crate::engine::id::SessionId;
+use crate::engine::id::{Ordinal, SessionId};
 use crate::engine::message::{Body, Content, NewMessage, ToolResult};
 use crate::engine::session::effect::Diagnostic;
 use crate::engine::session::history_turn::HistoryTurn;
@@ -19,7 +19,7 @@ use crate::engine::session::stored::{Driver, TurnStatus};
 use crate::protocol::convert::{self, Reading};
 use crate::protocol::error::ProtocolError;
 use crate::protocol::prompt::{PromptRenderParams, RenderSummarize, Section};
-use crate::protocol::session::{SessionListParams, SessionOpenParams};
+use crate::protocol::session::{SessionListParams, SessionMessagesParams, SessionOpenParams};
 use crate::protocol::tool::Tool;
 use crate::protocol::turn::{self, TurnStartParams};
 use crate::store::error::StoreError;
@@ -48,6 +48,7 @@ fn session(main: &mut MainLoop, to: ReplyTo, ask: Session) -> Result<(), Protoco
     match ask {
         Session::Open(params) => open(main, to, params),
         Session::List(params) => list(main, to, &params),
+        Session::Messages(params) => messages(main, to, &params),
         Session::Subscribe(params) => {
             let since = params.stream.zip(params.since_seq);
             command(main, to, &params.session_id, Command::Subscribe { since })
@@ -126,6 +127,7 @@ fn open(main: &mut MainLoop, to: ReplyTo, params: SessionOpenParams) -> Result<(
         history: turns(params.history.as_deref())?,
         prefix: prefix(params.sections.as_deref(), params.tools.as_deref())?,
         title: params.title,
+        newest: params.snapshot_messages,
     }));
     let new = New {
         driver: params.driver.map_or(Driver::Sidecar, Driver::from),
@@ -172,6 +174,28 @@ fn list(main: &mut MainLoop, to: ReplyTo, params: &SessionListParams) -> Result<
     // After the list itself: whatever comes later is told.
     let name = main.stores.name(folder.as_deref().unwrap_or(main.stores.home()));
     main.watch_list(&name);
+    Ok(())
+}
+
+/// What was said is the store's to tell, whether the session is open or not: behind all that is on its way there.
+fn messages(main: &mut MainLoop, to: ReplyTo, params: &SessionMessagesParams) -> Result<(), ProtocolError> {
+    let id = given_id(&params.session_id)?;
+    let (before, limit) = (params.before.map(Ordinal), page_limit(params.limit, PAGE, MOST_PAGE)?);
+    let store = match main.sessions.get(&id) {
+        Some(Slot::Live(live)) => live.store.as_ref().map(|(store, _)| store.clone()),
+        Some(Slot::Opening(_)) | None => None,
+    };
+    let name = main.stores.candidates(&id).into_iter().next();
+    let store = store.map_or_else(|| main.stores.of(name.as_deref()), Ok)?;
+    let inbox = main.inbox.clone();
+    store.submit(
+        move |store| Ok((store.messages(&id, before, limit)?, id)),
+        move |done| {
+            let value = done.map_err(|error| stores::error(&error));
+            let value = value.and_then(|(page, id)| wire_session::messages(&id, page));
+            drop(inbox.send(Event::Ready(to, value)));
+        },
+    );
     Ok(())
 }
 

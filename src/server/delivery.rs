@@ -179,6 +179,7 @@ impl MainLoop {
         let snapshot = match self.sessions.get(id) {
             // What is not stored yet is not told. It is caught up when that is done.
             Some(Slot::Live(live)) if !live.steps.is_empty() => return,
+            Some(Slot::Live(live)) if live.part.is_some() => return self.want_rest(id),
             Some(Slot::Live(live)) => Some(wire_session::whole(&live.session, live.session.snapshot())),
             // Whoever opens it again gets a snapshot.
             Some(Slot::Opening(_)) | None => self.followed_snapshot(id),

@@ -3,6 +3,7 @@
 use super::files::Which;
 use super::follow::Told;
 use super::memory::Changed;
+use super::part::Came;
 use super::perform::Used;
 use super::queued::Gone;
 use super::shared::{Loaded, ScopeDone};
@@ -53,6 +54,8 @@ pub(super) enum Event {
     Replied(SessionId, ModelCallId, Box<Replied>),
     /// The store has a session, or has none of that id.
     Loaded(SessionId, Box<Result<Loaded, StoreError>>),
+    /// The store has the rest of a session, or said that something is new to it.
+    Came(Box<Came>),
     /// A scope was read or changed.
     Scope(Box<ScopeDone>),
     /// What is approved in a workspace was read or changed, perhaps for somebody who waits.
@@ -155,6 +158,7 @@ asks! {
     Session {
         SessionOpen => Open,
         SessionList => List,
+        SessionMessages => Messages,
         SessionSubscribe => Subscribe,
         SessionClose => Close,
         SessionDelete => Delete,

@@ -1,6 +1,7 @@
 //! A session in memory: the machine, what it waits to have stored, and what it asked of the client. The order of its
 //! effects is kept here; performing them is `perform`'s.
 
+use super::part::Partly;
 use super::queued::Queued;
 use super::trajectories::Filed;
 use crate::engine::id::CallId;
@@ -19,6 +20,8 @@ use tokio::task::AbortHandle;
 pub(super) struct Live {
     /// The machine.
     pub session: Session,
+    /// What makes it whole, where only a part of it is here.
+    pub part: Option<Box<Partly>>,
     /// Where it is stored, and the right to write there. Nothing for a prompt of a history that nobody keeps.
     pub store: Option<(Handle, Fence)>,
     /// Steps whose writes are not stored yet, oldest first, each with what follows.
@@ -83,6 +86,7 @@ impl Live {
     pub fn new(session: Session, store: Option<(Handle, Fence)>) -> Self {
         Self {
             session,
+            part: None,
             store,
             steps: VecDeque::new(),
             is_writing: false,
@@ -105,7 +109,8 @@ impl Live {
 
     /// Whether everything that was decided is stored and done.
     pub fn is_settled(&self) -> bool {
-        self.steps.is_empty() && !self.is_writing && self.deleting.is_none()
+        let is_free = self.part.as_ref().is_none_or(|part| part.is_free());
+        self.steps.is_empty() && !self.is_writing && self.deleting.is_none() && is_free
     }
 
     /// Whether it takes nothing more.

@@ -26,7 +26,7 @@ use crate::protocol::server::ProgressToken;
 use crate::protocol::session::SessionCloseResult;
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::{mpsc, oneshot};
@@ -52,6 +52,8 @@ pub(super) struct MainLoop {
     /// Sessions that are open, or about to be. In the order of their ids, so that what is said of all of them is said in
     /// one order.
     pub sessions: BTreeMap<SessionId, Slot>,
+    /// Sessions that are not opened in part.
+    pub whole: BTreeSet<SessionId>,
     /// Sessions that another process writes and that are shown here.
     pub follows: Follows,
     /// Who waits for an answer.
@@ -129,6 +131,7 @@ impl MainLoop {
             dump: Dump::default(),
             stores: Stores::default(),
             sessions: BTreeMap::new(),
+            whole: BTreeSet::new(),
             follows: Follows::default(),
             waiting: BTreeMap::new(),
             asked: BTreeMap::new(),
@@ -201,6 +204,7 @@ impl MainLoop {
             Event::Said(id, call, said) => self.said(&id, call, said),
             Event::Replied(id, call, replied) => self.replied(&id, call, *replied),
             Event::Loaded(id, loaded) => self.loaded(&id, *loaded),
+            Event::Came(came) => self.came(*came),
             Event::Scope(done) => self.scope_done(*done),
             Event::Approvals(workspace, to, all) => self.approvals_done(&workspace, to, all),
             Event::Memories(changed) => self.memories_changed(*changed),
@@ -227,6 +231,9 @@ impl MainLoop {
     pub fn run_input(&mut self, id: &SessionId, input: Input) {
         self.at_work = Some(id.clone());
         let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return };
+        if live.part.is_some() {
+            return self.run_in_part(id, input);
+        }
         let now = now();
         let stamp = convert::iso(now);
         let around = Around { now, stamp: &stamp, counter: &*self.counter };
@@ -267,7 +274,7 @@ impl MainLoop {
     }
 
     /// A session's machine panicked. What it acknowledged is stored, and it can be opened again.
-    fn broke(&mut self, id: &SessionId) {
+    pub fn broke(&mut self, id: &SessionId) {
         tracing::error!(session = %id, "a panic ended this session; it can be opened again");
         self.tell_parent_of_breakdown(id);
         self.stage_broke(id);

@@ -5,12 +5,14 @@ use super::inbox::Event;
 use super::listed::summary;
 use super::live::Live;
 use super::main_loop::{MainLoop, Slot, now};
+use super::part::Partly;
 use super::queued::{Opens, Queued};
-use super::shared::{self, Loaded, Shared};
+use super::shared::{self, Kept, Loaded, Shared};
 use super::stores;
 use crate::engine::id::{Generation, SessionId};
 use crate::engine::session::input::Input;
-use crate::engine::session::stored::{Carried, Driver, Head, Origin, Prefix, Stored};
+use crate::engine::session::part::{self, Claims};
+use crate::engine::session::stored::{Carried, Driver, Head, Origin, Part, Prefix};
 use crate::engine::session::{Opening as Begin, Session};
 use crate::protocol::error::{ErrorData, ProtocolError};
 use crate::protocol::event::SessionsChangedParams;
@@ -56,6 +58,17 @@ impl Opening {
         })
     }
 
+    /// How many of its newest messages are enough for what is asked first, and what that claims; nothing where it takes
+    /// all of them.
+    fn wanted(&self) -> Option<(u32, Claims)> {
+        let command = match self.queue.front()? {
+            Queued::Command(_, command) => &**command,
+            Queued::Open(_, opens) if opens.settings.is_none() => &opens.command,
+            _ => return None,
+        };
+        Some((part::newest_for(command)?, Claims::of_command(command)))
+    }
+
     fn folder(&self) -> Option<&str> {
         self.opens().find_map(|opens| opens.folder.as_deref())
     }
@@ -89,10 +102,11 @@ impl MainLoop {
             Err(error) => return self.refuse(id, &opening.queue, &error),
         };
         let (inbox, asked, answered, since) = (self.inbox.clone(), id.clone(), id.clone(), now());
+        let wanted = opening.wanted().filter(|_| !self.whole.contains(id));
         let scope = opening.opens().next().and_then(|opens| opens.new.work_scope.clone());
         let new = (opening.folder().unwrap_or(self.stores.home()).to_owned(), scope);
         store.submit(
-            move |store| shared::load(store, &asked, since, new),
+            move |store| shared::load(store, &asked, since, new, wanted),
             move |loaded| drop(inbox.send(Event::Loaded(answered, Box::new(loaded)))),
         );
         opening.store = Some(store);
@@ -162,7 +176,7 @@ impl MainLoop {
         }
         let is_new = stored.is_none();
         let head = match (&stored, new) {
-            (Some(stored), _) => stored.head.clone(),
+            (Some(kept), _) => kept.head().clone(),
             (None, Some(new)) => self.head(id, folder.as_deref(), new),
             (None, None) => {
                 release();
@@ -224,7 +238,7 @@ impl MainLoop {
     pub fn begin(
         &mut self,
         mut head: Head,
-        stored: Option<Stored>,
+        stored: Option<Kept>,
         settings: Option<Settings>,
         shared: Shared,
         store: Option<(Handle, Fence)>,
@@ -247,11 +261,22 @@ impl MainLoop {
         let id = head.id.clone();
         let stream = Uuid::now_v7().simple().to_string();
         let Shared { scope, approvals, memories } = shared;
-        let session = Session::new(
-            Begin { head, settings, stored, stream, scope, approvals, memories },
-            &*self.counter,
-        );
-        self.sessions.insert(id, Slot::Live(Box::new(Live::new(session, store))));
+        let (stored, part) = match stored {
+            Some(Kept::Part(Part { stored, from }, claims)) => (Some(stored), Some((from, claims))),
+            Some(Kept::Whole(stored)) => (Some(stored), None),
+            None => (None, None),
+        };
+        let begin = Begin { head, settings, stored, stream, scope, approvals, memories };
+        let live = match part {
+            Some((from, claims)) => {
+                let session = Session::in_part(begin.clone(), from, &*self.counter);
+                let mut live = Live::new(session, store);
+                live.part = Some(Box::new(Partly::new(begin, from, claims)));
+                live
+            }
+            None => Live::new(Session::new(begin, &*self.counter), store),
+        };
+        self.sessions.insert(id, Slot::Live(Box::new(live)));
         Ok(())
     }
 }

@@ -108,7 +108,8 @@ impl MainLoop {
             for effect in effects {
                 self.perform(id, effect);
             }
-            return self.pump(id);
+            self.pump(id);
+            return self.ask_rest(id);
         };
         live.unwritten = Arc::unwrap_or_clone(writing);
         tracing::warn!(session = %id, %error, "a step was not stored");

@@ -95,7 +95,11 @@ impl MainLoop {
             Some(Slot::Opening(opening)) => opening.queue.push_back(item),
             Some(Slot::Live(live)) => match item {
                 item if live.is_leaving() => live.after.push_back(item),
-                item => self.run_queued(id, item),
+                item => {
+                    if let Some(item) = self.waits_for_rest(id, item) {
+                        self.run_queued(id, item);
+                    }
+                }
             },
             None if is_followed => self.hand_followed(id, item),
             None => match item {

@@ -11,7 +11,8 @@ use crate::engine::scope::{Scope, ScopePatch};
 use crate::engine::search::Found;
 use crate::engine::session::effect::InvokeTool;
 use crate::engine::session::input::{Input, ReplyTo, ToolOutcome};
-use crate::engine::session::stored::{Always, Head, Stored};
+use crate::engine::session::part::Claims;
+use crate::engine::session::stored::{Always, Head, Part, Stored};
 use crate::model::address;
 use crate::protocol::convert;
 use crate::protocol::error::{ErrorData, ProtocolError};
@@ -29,9 +30,26 @@ pub(super) struct Loaded {
     /// The right to write it.
     pub fence: Fence,
     /// What there is of it.
-    pub stored: Option<Stored>,
+    pub stored: Option<Kept>,
     /// What it shares.
     pub shared: Shared,
+}
+
+/// What a store has of a session.
+pub(super) enum Kept {
+    /// All.
+    Whole(Stored),
+    /// As much as was wanted. What was claimed is new to it.
+    Part(Part, Claims),
+}
+
+impl Kept {
+    /// Its own row.
+    pub fn head(&self) -> &Head {
+        match self {
+            Self::Whole(stored) | Self::Part(Part { stored, .. }, _) => &stored.head,
+        }
+    }
 }
 
 /// What a session shares.
@@ -74,18 +92,26 @@ enum Then {
     Nothing,
 }
 
-/// Takes a session from its store, with what it shares. `new` is the folder and the scope of one that is not there.
+/// Takes a session from its store, with what it shares; only a part of it, where that holds what is `wanted`. `new` is the folder and the scope of one that is not there.
 pub(super) fn load(
     store: &mut dyn Store,
     id: &SessionId,
     since: Time,
     new: (String, Option<String>),
+    wanted: Option<(u32, Claims)>,
 ) -> Result<Loaded, StoreError> {
     let fence = store.acquire(id, since)?;
     let read = |store: &mut dyn Store| {
-        let stored = store.load(id)?;
-        let (workspace, scope) = match &stored {
-            Some(Stored { head, .. }) => (head.workspace.clone(), head.work_scope.clone()),
+        let stored = match wanted {
+            Some((newest, claims)) => part(store, id, newest, claims)?,
+            None => None,
+        };
+        let stored = match stored {
+            Some(part) => Some(part),
+            None => store.load(id)?.map(Kept::Whole),
+        };
+        let (workspace, scope) = match stored.as_ref().map(Kept::head) {
+            Some(head) => (head.workspace.clone(), head.work_scope.clone()),
             None => new,
         };
         let scope = scope.unwrap_or_else(|| Head::own_scope(id));
@@ -103,6 +129,18 @@ pub(super) fn load(
             Err(error)
         }
     }
+}
+
+/// As much of a session as is wanted, where that is enough.
+fn part(
+    store: &mut dyn Store,
+    id: &SessionId,
+    newest: u32,
+    claims: Claims,
+) -> Result<Option<Kept>, StoreError> {
+    let Some(part) = store.load_part(id, newest)? else { return Ok(None) };
+    let is_known = !claims.is_empty() && store.is_known(id, &claims, part.from)?;
+    Ok((!is_known).then_some(Kept::Part(part, claims)))
 }
 
 /// Carries out what a client asks for.

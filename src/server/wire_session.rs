@@ -8,7 +8,8 @@ use super::settings::{Layers, shown};
 use crate::engine::compact::metadata::SummaryMetadata;
 use crate::engine::compact::record::Compaction;
 use crate::engine::compact::restore::Verdict;
-use crate::engine::id::CallId;
+use crate::engine::id::{CallId, SessionId};
+use crate::engine::message::Message;
 use crate::engine::prompt::pins::Pin;
 use crate::engine::session::Session;
 use crate::engine::session::effect::{Answer, Diagnostic, Reason, Refusal, Rendered};
@@ -26,7 +27,7 @@ use crate::protocol::context::{
 };
 use crate::protocol::convert;
 use crate::protocol::edit::{EditResult, QueueRemoveResult, SessionForkResult, SessionResetResult};
-use crate::protocol::error::ProtocolError;
+use crate::protocol::error::{ErrorData, ProtocolError};
 use crate::protocol::event::CompactionPhase;
 use crate::protocol::message::Arguments;
 use crate::protocol::prompt::PromptRenderResult;
@@ -34,7 +35,7 @@ use crate::protocol::recall::ContextRecallResult;
 use crate::protocol::restore::{self, RestoreEntry, RestoreReport, RestoreSource};
 use crate::protocol::session::{
     self, Compression, Pause, RoundView, SessionConfigureResult, SessionDeleteResult, SessionListResult,
-    SessionOpenResult, SessionSubscribeResult, TurnView,
+    SessionMessagesResult, SessionOpenResult, SessionSubscribeResult, TurnView,
 };
 use crate::protocol::task::TaskStartResult;
 use crate::protocol::tool::{Decision, PauseReason, PendingCall, ToolDecideResult, Verdict as Decided};
@@ -43,6 +44,7 @@ use crate::protocol::turn::{RoundAppendResult, TurnCancelResult, TurnEndResult, 
 use crate::store::Deleted;
 use crate::store::list::Page;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// What was asked for, where one answer has several forms.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -231,7 +233,7 @@ pub(super) fn decisions(decisions: &[Decision]) -> Result<Vec<input::Decision>, 
 pub(super) fn whole(session: &Session, snapshot: Snapshot) -> session::Snapshot {
     let transcript = session.transcript();
     let in_force = transcript.in_force();
-    let turn_id = snapshot.turns.last().map(|turn| turn.id.clone()).unwrap_or_default();
+    let turn_id = transcript.turns().last().map(|turn| turn.id.as_str().to_owned()).unwrap_or_default();
     session::Snapshot {
         session_id: snapshot.head.id.as_str().to_owned(),
         stream: snapshot.stream,
@@ -244,6 +246,7 @@ pub(super) fn whole(session: &Session, snapshot: Snapshot) -> session::Snapshot 
         origin: snapshot.head.origin.into(),
         scope: convert::scope(&snapshot.thread.scope),
         messages: snapshot.messages.iter().map(|message| convert::message(message)).collect(),
+        earlier_messages: snapshot.earlier,
         turns: snapshot.turns.iter().map(|turn| turn_view(transcript, turn)).collect(),
         queue: queue(&snapshot.queue),
         compression: Compression {
@@ -268,6 +271,18 @@ pub(super) fn whole(session: &Session, snapshot: Snapshot) -> session::Snapshot 
         waits: snapshot.head.waits.then_some(true),
         held_by: None,
     }
+}
+
+/// A page of what was said.
+pub(super) fn messages(id: &SessionId, page: Option<Vec<Arc<Message>>>) -> Result<Value, ProtocolError> {
+    let Some(page) = page else {
+        let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
+        return Err(ProtocolError::new(data, format!("no session {id} is stored here")));
+    };
+    wire(&SessionMessagesResult {
+        before: page.first().map_or(0, |message| message.ord.0),
+        messages: page.iter().filter(|message| !message.is_removed()).map(|m| convert::message(m)).collect(),
+    })
 }
 
 fn pending(call: &Reason, turn: &str) -> PendingCall {

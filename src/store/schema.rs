@@ -105,6 +105,8 @@ fn settle(connection: &Connection, options: &Options) -> rusqlite::Result<()> {
         Synchronous::Normal => "NORMAL",
     };
     connection.pragma_update(None, "synchronous", synchronous)?;
+    // The log is moved into the file when nobody waits, never inside a commit.
+    connection.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(()))?;
     connection.pragma_update(None, "foreign_keys", true)?;
     // What is deleted is overwritten at once.
     connection.pragma_update(None, "secure_delete", true)?;

@@ -1,10 +1,11 @@
 //! The SQLite backend: one file for a workspace, write-ahead log, one connection. Here stand its life and its leases;
 //! rows are written in `write` and read in `read`, both in `waiting` for what waits, in `shared` and `memories` for what
-//! belongs to no session; what is searched stands in `search`, what waits for a process in `tasks`, what a column holds is
-//! told in `columns`.
+//! belongs to no session, as few as a prompt needs in `part`; what is searched stands in `search`, what waits for a process
+//! in `tasks`, what a column holds is told in `columns`.
 
 mod columns;
 mod memories;
+mod part;
 mod read;
 mod search;
 mod shared;
@@ -24,15 +25,24 @@ use super::task::{Task, Waiting};
 use super::{Deleted, Fence, Store, StoreDiagnostics};
 use crate::engine::id::{Ordinal, SessionId, Time};
 use crate::engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
+use crate::engine::message::Message;
 use crate::engine::scope::{Scope, ScopePatch};
 use crate::engine::search::{Found, Query};
-use crate::engine::session::stored::{Always, Stored, Write};
+use crate::engine::session::part::Claims;
+use crate::engine::session::stored::{Always, Part, Rest, Stored, Write};
 use columns::{millis, time};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::Arc;
+
+/// Commits, and bytes of the log, that are worth moving into the file when there is time.
+const WORTH_MOVING: u32 = 256;
+const LONG_LOG: u64 = 4 * 1024 * 1024;
+/// Commits and bytes after which that is done although somebody may wait: reading becomes slow, and the disk full.
+const MOST_UNMOVED: u32 = 8192;
+const LONGEST_LOG: u64 = 128 * 1024 * 1024;
 
 /// A store in a file.
 #[derive(Debug)]
@@ -42,6 +52,8 @@ pub struct SqliteStore {
     folder: PathBuf,
     path: PathBuf,
     synchronous: Synchronous,
+    /// Commits since the log was moved into the file last.
+    unmoved: u32,
     /// Shared with the opener, so that a store that is opened again after a breakdown still holds its sessions.
     holder: Arc<HolderFile>,
 }
@@ -79,6 +91,7 @@ impl Opener {
             path: options.folder.join(schema::FILE),
             folder: options.folder.clone(),
             synchronous: options.synchronous,
+            unmoved: 0,
             holder,
         };
         match store.forget_the_dead() {
@@ -105,6 +118,7 @@ impl SqliteStore {
             transaction.commit()?;
             Ok(done)
         })
+        .inspect(|_| self.unmoved += 1)
     }
 
     /// Does the work on one state of the file, whatever others write meanwhile. Nothing is committed: in a damaged
@@ -203,6 +217,44 @@ impl Store for SqliteStore {
 
     fn load(&mut self, session: &SessionId) -> Result<Option<Stored>, StoreError> {
         self.read(|tx| read::load(tx, session, Ordinal(0)))
+    }
+
+    fn load_part(&mut self, session: &SessionId, newest: u32) -> Result<Option<Part>, StoreError> {
+        // Whatever is the matter, loading all of it says so, or reads around it.
+        Ok(self.read(|tx| part::load(tx, session, newest)).unwrap_or_default())
+    }
+
+    fn load_rest(&mut self, session: &SessionId, from: Ordinal) -> Result<Rest, StoreError> {
+        self.read(|tx| part::rest(tx, session, from))
+    }
+
+    fn messages(
+        &mut self,
+        session: &SessionId,
+        before: Option<Ordinal>,
+        limit: u32,
+    ) -> Result<Option<Vec<Arc<Message>>>, StoreError> {
+        self.read(|tx| part::page(tx, session, before, limit))
+    }
+
+    fn tidy(&mut self, is_late: bool) -> Result<(), StoreError> {
+        let log = bytes_of(&self.folder.join(format!("{}-wal", schema::FILE)));
+        let is_due = match is_late {
+            true => self.unmoved >= MOST_UNMOVED || log >= LONGEST_LOG,
+            false => self.unmoved > 0 && (self.unmoved >= WORTH_MOVING || log >= LONG_LOG),
+        };
+        if !is_due {
+            return Ok(());
+        }
+        self.unmoved = 0;
+        let connection = self.connection.as_ref().ok_or(StoreError::Closed)?;
+        // Nobody is waited for: what others still read stays for the next time.
+        let moved = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        moved.map_err(|error| from_sqlite(&error, &self.path))
+    }
+
+    fn is_known(&mut self, session: &SessionId, claims: &Claims, from: Ordinal) -> Result<bool, StoreError> {
+        self.read(|tx| part::is_known(tx, session, claims, from))
     }
 
     fn find(&mut self, external_ids: &[String], workspace: &str) -> Result<Option<SessionId>, StoreError> {

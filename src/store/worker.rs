@@ -6,8 +6,12 @@ use super::error::StoreError;
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::thread;
+use std::time::Duration;
+
+/// Without a job for so long, nobody waits for the store: a turn's next commit comes sooner.
+const QUIET: Duration = Duration::from_millis(250);
 
 /// Opens the store: at the first job, and again after a breakdown or an error in opening.
 pub type Open = Box<dyn FnMut() -> Result<Box<dyn Store>, StoreError> + Send>;
@@ -110,6 +114,17 @@ impl Desk {
     }
 }
 
+impl Desk {
+    /// Has an open store do what can wait. It is done the next time where it cannot be done now.
+    fn tidy(&mut self, is_late: bool) {
+        if self.store.is_some()
+            && let Err(error) = self.work(|store| store.tidy(is_late))
+        {
+            tracing::info!(%error, "the store was not tidied");
+        }
+    }
+}
+
 /// What a panic said.
 fn words(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
@@ -120,9 +135,22 @@ fn work_off(inbox: &Receiver<Box<dyn Job>>, open: Open) {
     let mut desk = Desk { open, store: None };
     let mut goes_on = true;
     while goes_on {
-        let Ok(job) = inbox.recv() else { break };
+        let job = match inbox.try_recv() {
+            Ok(job) => job,
+            Err(TryRecvError::Disconnected) => break,
+            Err(TryRecvError::Empty) => match inbox.recv_timeout(QUIET) {
+                Ok(job) => job,
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {
+                    desk.tidy(false);
+                    let Ok(job) = inbox.recv() else { break };
+                    job
+                }
+            },
+        };
         // An answer that panics must not take the thread with it.
         goes_on = catch_unwind(AssertUnwindSafe(|| job.run(&mut desk))).unwrap_or(true);
+        desk.tidy(true);
     }
     if desk.store.is_some()
         && let Err(error) = desk.work(|store| store.close())

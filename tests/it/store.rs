@@ -8,6 +8,7 @@ mod damage;
 mod follow;
 mod lease;
 mod memories;
+pub mod part;
 mod property;
 mod search;
 mod shared;

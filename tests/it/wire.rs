@@ -22,6 +22,7 @@ mod ground;
 mod histories;
 mod instructions;
 mod load;
+mod long;
 mod loops;
 mod losses;
 mod recall;

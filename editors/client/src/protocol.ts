@@ -60,6 +60,8 @@ export interface ClientRequests {
   "session/open": { params: SessionOpenParams; result: SessionOpenResult };
   /** Lists sessions, newest first, a page at a time. Level: core. */
   "session/list": { params: SessionListParams; result: SessionListResult };
+  /** Gives what was said in a session, a page at a time from its end. Level: extras. */
+  "session/messages": { params: SessionMessagesParams; result: SessionMessagesResult };
   /**
    * Asks for the events since one that the client has; answers a snapshot where they are gone. A session
    * that another process writes is followed. Level: core.
@@ -2852,6 +2854,24 @@ export interface SessionListResult {
   nextCursor?: string;
 }
 
+/** Parameters of `session/messages`. */
+export interface SessionMessagesParams {
+  /** The session. */
+  sessionId: string;
+  /** Only messages whose `ord` is below this. Default: the newest. */
+  before?: number;
+  /** The most that the page holds. Default: 50. */
+  limit?: number;
+}
+
+/** Result of `session/messages`. */
+export interface SessionMessagesResult {
+  /** In their order, as they are stored. Removed ones are left out. */
+  messages: Message[];
+  /** How many stand before them; it asks for the page before this one. 0 at the beginning. */
+  before: number;
+}
+
 /** Parameters of `session/open`. */
 export interface SessionOpenParams {
   /** The folder that the session belongs to, as a path or a `file:` address. */
@@ -2887,6 +2907,11 @@ export interface SessionOpenParams {
    * What the other process commits comes as events, without deltas. Default: false.
    */
   follow?: boolean;
+  /**
+   * How many of the newest messages the snapshot holds. A long session is opened faster so: only what they
+   * and the next prompt need is read. `session/messages` gives those before them. Default: all.
+   */
+  snapshotMessages?: number;
 }
 
 /** Result of `session/open`. It subscribes the client to the session's events. */
@@ -3255,6 +3280,11 @@ export interface Snapshot {
   scope: Scope;
   /** Its messages, in order. */
   messages: Message[];
+  /**
+   * How many stand before them, where only the newest were asked for (`snapshotMessages`). `turns` is empty
+   * then, and `compactions` has the one in force only.
+   */
+  earlierMessages?: number;
   /** Its turns, in order. */
   turns: TurnView[];
   /** Commands that wait, in the order in which they are carried out. */

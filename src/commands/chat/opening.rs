@@ -53,6 +53,7 @@ pub(super) async fn open(mut client: Client, begin: Begin) -> Result<(Client, Sn
         Which::Newest => newest(&mut client, &folder).await?,
     };
     let params = SessionOpenParams {
+        snapshot_messages: None,
         workspace_folder: folder.clone(),
         session_id,
         driver: Some(Driver::Sidecar),

@@ -3,6 +3,7 @@
 
 use super::Step;
 use super::event::EventBody;
+use crate::engine::compact::record::Compaction;
 use crate::engine::id::Ordinal;
 use crate::engine::message::Body;
 use crate::engine::prompt::Prompt;
@@ -73,8 +74,10 @@ impl Step<'_> {
     pub(super) fn announce_stripped(&mut self) {
         let transcript = &self.session.transcript;
         let Some(last) = transcript.turns().len().checked_sub(1) else { return };
-        let answers =
-            transcript.rounds_of(last).iter().filter_map(|round| transcript.message(round.assistant));
+        // A compaction took its part out of prompts before, and said so.
+        let shown = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
+        let rounds = transcript.rounds_of(last).iter().filter(|round| round.assistant >= shown);
+        let answers = rounds.filter_map(|round| transcript.message(round.assistant));
         if answers.filter_map(|message| message.shown).any(|cut| cut.after_turn) {
             self.announce(BreakCause::StripCompletedTurns);
         }

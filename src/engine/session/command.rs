@@ -133,7 +133,10 @@ impl Step<'_> {
             self.emit(EventBody::RestoreReported(Box::new(report.clone())));
         }
         self.tell_deltas();
-        let snapshot = self.session.snapshot();
+        let snapshot = match open.newest {
+            Some(newest) => self.session.end(newest),
+            None => self.session.snapshot(),
+        };
         self.reply(reply, Ok(Answer::Opened(Box::new((snapshot, report)))));
     }
 

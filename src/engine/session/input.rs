@@ -242,6 +242,8 @@ pub struct Open {
     pub prefix: GivenPrefix,
     /// A title for it.
     pub title: Option<String>,
+    /// How many of the newest messages the answer holds; nothing where it holds all.
+    pub newest: Option<u32>,
 }
 
 /// Tools and sections, where a command gives them. What is not given stays.

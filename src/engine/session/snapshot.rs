@@ -37,6 +37,9 @@ pub struct Snapshot {
     pub head: Head,
     /// Its messages in order.
     pub messages: Vec<Arc<Message>>,
+    /// How many stand before them, where only the newest are here. Turns are left out then, and so are records that are
+    /// not in force.
+    pub earlier: Option<u32>,
     /// Its turns in order.
     pub turns: Vec<TurnSnapshot>,
     /// Its compaction records, oldest first, with their metadata.
@@ -135,12 +138,6 @@ pub enum Measure {
 impl Session {
     /// The session as it is.
     pub fn snapshot(&self) -> Snapshot {
-        let (compacting, streaming) = match &self.state {
-            State::Compacting(running) => (Some((running.mode, running.job.reason())), None),
-            State::Reviewing(reviewing) => (Some((reviewing.record.mode, reviewing.job.reason())), None),
-            State::Streaming(running) => (None, Some((running.message.clone(), running.draft.clone()))),
-            State::Resting(_) | State::Paused(_) | State::Calling(_) => (None, None),
-        };
         let messages = self.transcript.messages().iter();
         // All that was said in a turn may be removed.
         let is_there = |at: &usize| {
@@ -151,14 +148,31 @@ impl Session {
         };
         let turns = (0..self.transcript.turns().len()).filter(is_there);
         Snapshot {
+            messages: messages.filter(|message| !message.is_removed()).cloned().collect(),
+            turns: turns.filter_map(|at| self.turn(at)).collect(),
+            compactions: self.compactions(),
+            ..self.without_messages()
+        }
+    }
+
+    /// Everything but what was said.
+    fn without_messages(&self) -> Snapshot {
+        let (compacting, streaming) = match &self.state {
+            State::Compacting(running) => (Some((running.mode, running.job.reason())), None),
+            State::Reviewing(reviewing) => (Some((reviewing.record.mode, reviewing.job.reason())), None),
+            State::Streaming(running) => (None, Some((running.message.clone(), running.draft.clone()))),
+            State::Resting(_) | State::Paused(_) | State::Calling(_) => (None, None),
+        };
+        Snapshot {
             stream: self.stream.clone(),
             seq: self.events.last(),
             state: self.state.name(),
             error: self.error(),
             head: self.head.clone(),
-            messages: messages.filter(|message| !message.is_removed()).cloned().collect(),
-            turns: turns.filter_map(|at| self.turn(at)).collect(),
-            compactions: self.compactions(),
+            messages: Vec::new(),
+            earlier: None,
+            turns: Vec::new(),
+            compactions: Vec::new(),
             compacting,
             streaming,
             pause: match &self.state {
@@ -172,6 +186,22 @@ impl Session {
             queue: self.queue.items.iter().cloned().collect(),
             thread: self.thread(),
             settings: self.settings.clone(),
+        }
+    }
+
+    /// The end of the session as it is, with this many messages at most.
+    pub(super) fn end(&self, newest: u32) -> Snapshot {
+        let newest = usize::try_from(newest).unwrap_or(usize::MAX);
+        let earlier = self.transcript.messages().len().saturating_sub(newest);
+        let messages = self.transcript.messages().iter().skip(earlier);
+        let in_force = self.transcript.in_force().into_iter();
+        Snapshot {
+            messages: messages.filter(|message| !message.is_removed()).cloned().collect(),
+            earlier: Some(u32::try_from(earlier).unwrap_or(u32::MAX)),
+            compactions: in_force
+                .map(|record| (record.clone(), metadata(&self.transcript, record)))
+                .collect(),
+            ..self.without_messages()
         }
     }
 

@@ -277,6 +277,17 @@ pub struct TurnRow {
     pub decided: Vec<Decision>,
 }
 
+impl TurnRow {
+    /// In the places of so many that are not here: they are over.
+    pub(super) fn left_out(many: u32) -> impl Iterator<Item = Self> {
+        let id = TurnId::new("");
+        (0..many).map(move |index| {
+            let (started, decided) = (None, Vec::new());
+            Self { index, id: id.clone(), status: TurnStatus::Completed, started, decided }
+        })
+    }
+}
+
 /// A decision about a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -335,5 +346,32 @@ pub struct Stored {
     /// What the user typed and did not send.
     pub draft: Option<Text>,
     /// Rows that cannot be read: where they stood, and why. The rest is here.
+    pub unreadable: Vec<String>,
+}
+
+/// What a session's next prompt is made of, as a store gives it: whatever else there is comes as a [`Rest`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// The head, all that waits, the compaction in force, which is the newest record; every message from one on, with the
+    /// round before what that compaction covers; of those before it what that compaction keeps or leaves out by
+    /// name, and what is pinned. The
+    /// turns from that round on. No keys.
+    pub stored: Stored,
+    /// That one. There is something before it.
+    pub from: Ordinal,
+}
+
+/// What a [`Part`] left out.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Rest {
+    /// The messages before it, each with its turn's place.
+    pub messages: Vec<(u32, Arc<Message>)>,
+    /// All turns.
+    pub turns: Vec<TurnRow>,
+    /// All compaction records.
+    pub compactions: Vec<Compaction>,
+    /// All keys.
+    pub keys: Vec<(String, Accepted)>,
+    /// Rows of all these that cannot be read.
     pub unreadable: Vec<String>,
 }

@@ -15,6 +15,7 @@ use rusqlite::{ErrorCode, OptionalExtension, Row, Transaction, params};
 use serde::de::DeserializeOwned;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 pub(super) const HEAD: &str = "SELECT s.workspace, s.title, s.driver, s.kind, s.parent, s.work_scope, s.generation, s.cuts, s.settings, s.prefix,
@@ -46,16 +47,25 @@ pub(super) fn load(
     from: Ordinal,
 ) -> Result<Option<Stored>, Fault> {
     let mut unreadable = Vec::new();
-    let mut statement = tx.prepare_cached(HEAD)?;
-    let read = |row: &Row<'_>| Ok(head(tx, session, row, &mut unreadable));
-    let Some(head) = statement.query_row([session.as_str()], read).optional()? else { return Ok(None) };
-    let turns = turns(tx, session, &mut unreadable)?;
+    let Some(head) = head_of(tx, session, &mut unreadable)? else { return Ok(None) };
+    let turns = turns(tx, session, 0, &mut unreadable)?;
     let messages = messages(tx, session, from, &mut unreadable)?;
     let compactions = compactions(tx, session, &mut unreadable)?;
     let queue = waiting::queue(tx, session, &mut unreadable)?;
     let keys = waiting::keys(tx, session, &mut unreadable)?;
     let draft = waiting::draft(tx, session, &mut unreadable)?;
     Ok(Some(Stored { head, turns, messages, compactions, queue, keys, draft, unreadable }))
+}
+
+/// The session's own row.
+pub(super) fn head_of(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    unreadable: &mut Vec<String>,
+) -> rusqlite::Result<Option<Head>> {
+    let mut statement = tx.prepare_cached(HEAD)?;
+    let read = |row: &Row<'_>| Ok(head(tx, session, row, unreadable));
+    statement.query_row([session.as_str()], read).optional()
 }
 
 /// The head, with a default in the place of each part that cannot be read.
@@ -118,15 +128,18 @@ pub(super) fn content(tx: &Transaction<'_>, hash: &str) -> Result<String, String
     String::from_utf8(bytes).map_err(|error| error.to_string())
 }
 
-fn turns(
+pub(super) const TURNS: &str =
+    "SELECT idx, id, status, started, decided FROM chat_turns WHERE session = ?1 AND idx >= ?2 ORDER BY idx";
+
+/// The turns from this place on.
+pub(super) fn turns(
     tx: &Transaction<'_>,
     session: &SessionId,
+    from: u32,
     unreadable: &mut Vec<String>,
 ) -> rusqlite::Result<Vec<TurnRow>> {
-    let mut statement = tx.prepare_cached(
-        "SELECT idx, id, status, started, decided FROM chat_turns WHERE session = ?1 ORDER BY idx",
-    )?;
-    let mut rows = statement.query([session.as_str()])?;
+    let mut statement = tx.prepare_cached(TURNS)?;
+    let mut rows = statement.query(params![session.as_str(), from])?;
     let mut found = Vec::new();
     while let Some(row) = next(&mut rows, "turns", unreadable)? {
         let turn = || -> Result<TurnRow, String> {
@@ -169,18 +182,28 @@ pub(super) fn next<'r, 's>(
 /// A message with its turn's place, or why it cannot be read.
 type Found = Result<(u32, Arc<Message>), String>;
 
-/// The newest version of each message, from one on. Behind a damaged part of the file reading goes on from the other end.
-fn messages(
+/// The newest version of each message, from one on.
+pub(super) fn messages(
     tx: &Transaction<'_>,
     session: &SessionId,
     from: Ordinal,
     unreadable: &mut Vec<String>,
 ) -> rusqlite::Result<Vec<(u32, Arc<Message>)>> {
+    messages_between(tx, session, from..Ordinal(u32::MAX), unreadable)
+}
+
+/// The newest version of each message of a range. Behind a damaged part of the file reading goes on from the other end.
+pub(super) fn messages_between(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    range: Range<Ordinal>,
+    unreadable: &mut Vec<String>,
+) -> rusqlite::Result<Vec<(u32, Arc<Message>)>> {
     let mut found = BTreeMap::new();
     let damages = unreadable.len();
-    collect(tx, (session, from), "ASC", &mut found, unreadable)?;
+    collect(tx, (session, &range), "ASC", &mut found, unreadable)?;
     if unreadable.len() > damages {
-        collect(tx, (session, from), "DESC", &mut found, unreadable)?;
+        collect(tx, (session, &range), "DESC", &mut found, unreadable)?;
         unreadable.truncate(damages + 1);
     }
     let mut messages = Vec::with_capacity(found.len());
@@ -195,20 +218,20 @@ fn messages(
 
 pub(super) fn messages_sql(order: &str) -> String {
     format!(
-        "SELECT {MESSAGE_COLUMNS} FROM chat_messages WHERE session = ?1 AND ord >= ?2
+        "SELECT {MESSAGE_COLUMNS} FROM chat_messages WHERE session = ?1 AND ord >= ?2 AND ord < ?3
          ORDER BY ord {order}, rev {order}"
     )
 }
 
 fn collect(
     tx: &Transaction<'_>,
-    (session, from): (&SessionId, Ordinal),
+    (session, range): (&SessionId, &Range<Ordinal>),
     order: &str,
     found: &mut BTreeMap<i64, (i64, Found)>,
     unreadable: &mut Vec<String>,
 ) -> rusqlite::Result<()> {
     let mut statement = tx.prepare_cached(&messages_sql(order))?;
-    let mut rows = statement.query(params![session.as_str(), from.0])?;
+    let mut rows = statement.query(params![session.as_str(), range.start.0, range.end.0])?;
     while let Some(row) = next(&mut rows, "messages", unreadable)? {
         let (ord, rev) = (row.get(0)?, row.get(1)?);
         if found.get(&ord).is_none_or(|(newest, _)| *newest < rev) {
@@ -239,7 +262,7 @@ pub(super) fn message(tx: &Transaction<'_>, row: &Row<'_>) -> Found {
     Ok((row.turn, Arc::new(message)))
 }
 
-fn compactions(
+pub(super) fn compactions(
     tx: &Transaction<'_>,
     session: &SessionId,
     unreadable: &mut Vec<String>,
@@ -250,20 +273,22 @@ fn compactions(
     let mut rows = statement.query([session.as_str()])?;
     let mut found = Vec::new();
     while let Some(row) = next(&mut rows, "compactions", unreadable)? {
-        let compaction = || -> Result<Compaction, String> {
-            let (block, record) = (text(row, 2)?, text(row, 3)?);
-            if compaction_sum(block, record) != number::<i64>(row, 4)? {
-                return Err(CHANGED.to_owned());
-            }
-            let rest: Compaction = join(record, &mut |hash| content(tx, hash))?;
-            Ok(Compaction { block: block.into(), status: variant::<Status>(text(row, 1)?)?, ..rest })
-        };
-        match compaction() {
+        match compaction(tx, row) {
             Ok(compaction) => found.push(compaction),
             Err(reason) => unreadable.push(format!("compaction {}: {reason}", place(row))),
         }
     }
     Ok(found)
+}
+
+/// The record of a row of place, status, block, record and check sum.
+pub(super) fn compaction(tx: &Transaction<'_>, row: &Row<'_>) -> Result<Compaction, String> {
+    let (block, record) = (text(row, 2)?, text(row, 3)?);
+    if compaction_sum(block, record) != number::<i64>(row, 4)? {
+        return Err(CHANGED.to_owned());
+    }
+    let rest: Compaction = join(record, &mut |hash| content(tx, hash))?;
+    Ok(Compaction { block: block.into(), status: variant::<Status>(text(row, 1)?)?, ..rest })
 }
 
 pub(super) const FIND: &str =

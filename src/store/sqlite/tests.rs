@@ -101,6 +101,13 @@ fn hot_statements_search_by_an_index_and_sort_nothing() {
         &read::messages_sql("ASC"),
         &read::messages_sql("DESC"),
         &read::list_sql(true),
+        read::TURNS,
+        part::NEWEST_COMPACTION,
+        part::LAST_ORD,
+        part::KEY,
+        part::REQUEST_BEFORE,
+        &part::message_sql(),
+        &part::before_sql(),
         tasks::WAITING,
         tasks::TASKS,
     ] {
@@ -118,6 +125,45 @@ fn hot_statements_search_by_an_index_and_sort_nothing() {
     for index in ["chat_messages_request", "chat_sessions_waiting", "chat_sessions_tasks"] {
         assert!(plans.contains(index), "{index}: {plans}");
     }
+}
+
+/// Also what no plan tells: how far a statement really goes.
+#[test]
+fn the_steps_to_a_first_prompt_do_not_grow_with_the_session() {
+    let steps = [50_u32, 500, 5_000].map(|rounds| {
+        let folder = Folder::new();
+        let texts: Vec<String> = (0..rounds).map(|round| format!("answer {round}")).collect();
+        let (mut store, fence) = store_with(&folder, &texts);
+        let record = json!({
+            "id": "s/c0", "generation": 0, "anchor": { "roundId": "s/r0", "ord": 0, "hash": "h" },
+            "covers": { "from": 0, "to": rounds - 20 }, "dropped": null, "sourceHash": "h", "block": "b",
+            "blockTokens": 1, "narrative": null, "actions": {}, "keptUsers": [3], "reportedUsers": [],
+            "openRequests": [5], "tokensBefore": 2, "tokensAfter": 1, "estimator": "e", "trigger": "manual",
+            "modeRequested": "auto", "mode": "full", "strength": "low", "fallbacks": [], "model": null,
+            "inputTruncated": false, "numRounds": 1, "previous": null, "status": "inForce",
+        });
+        let turn = json!({ "index": 0, "id": "s/t0", "status": "completed" });
+        let writes = [
+            Write::Turn(serde_json::from_value(turn).unwrap()),
+            Write::Compaction(serde_json::from_value(record).unwrap()),
+        ];
+        store.commit(&session(), fence, &writes).unwrap();
+        assert!(store.load_part(&session(), 0).unwrap().is_some());
+        let connection = store.connection.as_ref().unwrap();
+        let (message, before, messages) =
+            (part::message_sql(), part::before_sql(), read::messages_sql("ASC"));
+        let statements =
+            [read::HEAD, read::TURNS, part::NEWEST_COMPACTION, part::LAST_ORD, &message, &before, &messages];
+        let steps = statements.map(|sql| {
+            let statement = connection.prepare_cached(sql).unwrap();
+            let of = |status| statement.get_status(status);
+            assert_eq!(of(rusqlite::StatementStatus::FullscanStep), 0, "{sql}");
+            of(rusqlite::StatementStatus::VmStep)
+        });
+        assert!(steps.iter().all(|steps| *steps > 0), "{steps:?}");
+        steps.iter().sum::<i32>()
+    });
+    assert!(steps.iter().all(|taken| *taken == steps[0]), "{steps:?}");
 }
 
 #[test]

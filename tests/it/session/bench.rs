@@ -17,7 +17,7 @@ use threadhold::engine::session::input::{
     Command, GivenPrefix, Input, ModelCallId, Open, ReplyTo, StartTurn, Timer, ToolOutcome,
 };
 use threadhold::engine::session::settings::{Client, ModelFacts, Settings};
-use threadhold::engine::session::stored::{Always, Driver, Head, Prefix, Write};
+use threadhold::engine::session::stored::{Always, Driver, Head, Prefix, Stored, Write};
 use threadhold::engine::session::{Around, Opening, Session};
 use threadhold::engine::tokens::QuarterOfChars;
 use threadhold::store::memory::{MemoryStore, World};
@@ -298,10 +298,9 @@ impl Bench {
         self.opened_as(stream)
     }
 
-    fn opened_as(&mut self, stream: String) -> Session {
-        let stored = self.store.load(&id()).expect("a load").expect("a session");
-        assert_eq!(stored.unreadable, Vec::<String>::new());
-        let opening = Opening {
+    /// How a process opens it that has this of it.
+    pub fn opening(&self, stored: Stored, stream: String) -> Opening {
+        Opening {
             head: stored.head.clone(),
             settings: self.session.settings().clone(),
             stored: Some(stored),
@@ -309,8 +308,13 @@ impl Bench {
             scope: self.session.scope().clone(),
             approvals: self.approvals.clone(),
             memories: Vec::new(),
-        };
-        Session::new(opening, &QuarterOfChars)
+        }
+    }
+
+    fn opened_as(&mut self, stream: String) -> Session {
+        let stored = self.store.load(&id()).expect("a load").expect("a session");
+        assert_eq!(stored.unreadable, Vec::<String>::new());
+        Session::new(self.opening(stored, stream), &QuarterOfChars)
     }
 
     /// The process is gone, and what it had not stored with it; another one takes the session. Nobody opened it yet.

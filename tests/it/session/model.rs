@@ -82,6 +82,7 @@ impl Model {
         let before = self.bench.session.snapshot();
         let is_open = matches!(command, Command::Open(_));
         let first = key_of(&command).and_then(|key| self.keys.get(key).cloned());
+        self.seen.extend(super::parts::compare(&mut self.bench, &command));
         let to = self.bench.command(command.clone());
         let answer = self.bench.reply(to).cloned();
         let how = match &answer {

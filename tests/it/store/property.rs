@@ -155,6 +155,7 @@ type Everything = (Vec<Option<Stored>>, Vec<SessionRow>, Vec<Option<String>>, Ve
 /// Everything that a bench gives back.
 fn everything(bench: &mut Bench) -> Everything {
     let stored = SESSIONS.map(|id| bench.load(id)).to_vec();
+    stored.iter().flatten().for_each(|stored| super::part::is_of(bench.store(), stored));
     let mut rows = bench.list(&ListQuery { limit: 9, ..ListQuery::default() }).sessions;
     for text in ["a", "漢", "LARGE"] {
         let workspace = Some(WORKSPACES[0].to_owned());

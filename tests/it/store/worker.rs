@@ -118,3 +118,22 @@ fn the_thread_ends_with_the_last_handle_and_closes_the_store() {
     ended.recv().unwrap();
     world.open().acquire(&session("s"), Time(1)).unwrap();
 }
+
+/// How much is in the file itself rises only when the log moves there.
+#[test]
+fn a_store_that_nobody_asks_is_tidied() {
+    let folder = Folder::new();
+    let handle = on_file(&folder);
+    let fence = handle.call(|store| store.acquire(&session("s"), Time(1))).unwrap();
+    let size = || std::fs::metadata(folder.file()).unwrap().len();
+    let before = size();
+    for n in 0..300 {
+        handle.call(move |store| store.commit(&session("s"), fence, &step("s", n, 1))).unwrap();
+    }
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while size() == before {
+        assert!(std::time::Instant::now() < deadline, "it was never tidied");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    handle.close_and_wait().unwrap();
+}

@@ -74,6 +74,31 @@ fn what_a_commit_writes_does_not_grow_with_the_session() {
     assert!(most_early.max(most_late) <= 64 * 1024, "{most_early} and {most_late} bytes at most");
 }
 
+/// A turn waits for its commits, so none of them does what can wait.
+#[test]
+fn the_log_moves_into_the_file_when_there_is_time_and_not_within_a_commit() {
+    let folder = Folder::new();
+    let mut store = folder.open();
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    let size = || fs::metadata(folder.file()).unwrap().len();
+    let before = size();
+    let first = fs::read(folder.file()).unwrap();
+    for ord in 0..600 {
+        store.commit(&session("s"), fence, &one(ord)).unwrap();
+        store.tidy(true).unwrap();
+    }
+    let log = fs::metadata(folder.0.join("threadhold.db-wal")).unwrap().len();
+    assert!(log > 1_100 * 4096, "more than what SQLite itself lets stand: {log} bytes");
+    assert_eq!(size(), before);
+    assert_eq!(fs::read(folder.file()).unwrap(), first);
+    store.tidy(false).unwrap();
+    assert!(size() > before);
+    let moved = fs::read(folder.file()).unwrap();
+    store.commit(&session("s"), fence, &one(600)).unwrap();
+    store.tidy(true).unwrap();
+    assert_eq!(fs::read(folder.file()).unwrap(), moved);
+}
+
 /// However large a message is, its commit writes 64 KiB and eight times its bytes at most. Its place in the index, which
 /// the next search fills in, and a change of both stay within the same in the mean: parts of an index are merged by and by,
 /// and what was merged is wiped when the last of it is done.

@@ -178,6 +178,7 @@ fn numbers_that_cannot_be_meant_are_refused_with_their_field() {
         ("memory/list", json!({ "limit": 0 }), "limit"),
         ("memory/search", json!({ "query": "x", "limit": 0 }), "limit"),
         ("session/list", json!({ "limit": 0 }), "limit"),
+        ("session/messages", json!({ "sessionId": "s", "limit": 0 }), "limit"),
         (
             "session/configure",
             json!({ "sessionId": "s", "settings": { "roundLimit": 0 } }),

@@ -1,0 +1,29 @@
+//! A transcript whose front is not here: its places are taken, so that positions and turns are what they are, and nothing
+//! is said in them. What may be done with such a one is `session::part`'s.
+
+use super::Transcript;
+use crate::engine::id::{MessageId, Ordinal, TurnId};
+use crate::engine::message::{Body, Message, UNREADABLE};
+use std::sync::Arc;
+
+impl Transcript {
+    /// Takes the places before this one that are free. One message stands in all of them.
+    pub fn leave_out(&mut self, until: Ordinal) {
+        let free = until.index().saturating_sub(self.messages.len());
+        let nothing = Arc::new(Message {
+            id: MessageId::new(""),
+            external_id: None,
+            ord: Ordinal(0),
+            rev: 0,
+            turn: TurnId::new(""),
+            body: Body::Event { kind: UNREADABLE.into(), text: "".into() },
+            visible_to_model: false,
+            created_at: None,
+            shown: None,
+            tokens: 0,
+            hash: String::new(),
+            found: Default::default(),
+        });
+        self.messages.extend(std::iter::repeat_n(nothing, free));
+    }
+}

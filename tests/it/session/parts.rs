@@ -1,0 +1,73 @@
+//! A session that is opened with its newest part does what the whole one does, or says that it cannot: replies, events,
+//! writes and prompts are the same, and so is all that it is when the rest has come.
+
+use super::bench::{Bench, id};
+use threadhold::engine::id::Time;
+use threadhold::engine::session::effect::Effect;
+use threadhold::engine::session::input::{Command, Input, Open, Render, ReplyTo};
+use threadhold::engine::session::part::{Claims, newest_for};
+use threadhold::engine::session::{Around, Session};
+use threadhold::engine::tokens::QuarterOfChars;
+use threadhold::store::Store;
+
+fn around() -> Around<'static> {
+    Around { now: Time(1_000_000), stamp: "2026-01-01T00:00:00.000Z", counter: &QuarterOfChars }
+}
+
+/// Opens the session as it is stored in both ways, looks at its end, and does this with it. What was served from the part.
+pub fn compare(bench: &mut Bench, command: &Command) -> Vec<String> {
+    let mut served = Vec::new();
+    // What is not stored yet is nowhere else.
+    if !bench.unwritten.is_empty() {
+        return served;
+    }
+    let look = |newest| Command::Open(Box::new(Open { newest: Some(newest), ..Open::default() }));
+    let render = || Command::Render(Box::<Render>::default());
+    let all =
+        [vec![command.clone()], vec![look(0), render()], vec![render()], vec![look(3), command.clone()]];
+    for commands in all {
+        served.extend(both(bench, &commands));
+    }
+    served
+}
+
+fn both(bench: &mut Bench, commands: &[Command]) -> Option<String> {
+    let newest = newest_for(commands.first()?)?;
+    let part = bench.store.load_part(&id(), newest).expect("a part")?;
+    let claims =
+        commands.iter().map(Claims::of_command).find(|claims| !claims.is_empty()).unwrap_or_default();
+    if bench.store.is_known(&id(), &claims, part.from).expect("an answer") {
+        return None;
+    }
+    let rest = bench.store.load_rest(&id(), part.from).expect("the rest");
+    let stored = bench.store.load(&id()).expect("a load").expect("a session");
+    let mut here =
+        Session::in_part(bench.opening(part.stored.clone(), "p".into()), part.from, &QuarterOfChars);
+    let mut whole = Session::new(bench.opening(stored, "p".into()), &QuarterOfChars);
+    let mut later = Session::new(bench.opening(part.with(rest, &[]), "p".into()), &QuarterOfChars);
+    assert_eq!(later.snapshot(), whole.snapshot(), "the rest makes it whole");
+    let mut served = String::from("part");
+    for command in commands {
+        let input = Input::Command(ReplyTo(1), command.clone());
+        let (next, effects) = here.try_step(input.clone(), around())?;
+        assert_eq!(effects, whole.step(input.clone(), around()), "{command:?}");
+        later.step(input, around());
+        here = next;
+        let asks = effects.iter().any(|effect| matches!(effect, Effect::AskModel(_)));
+        served += &format!(" {}{}", word(command), if asks { " asks" } else { "" });
+    }
+    assert!(later.stands_as(&here));
+    assert_eq!(later.snapshot(), whole.snapshot());
+    assert_eq!(later.transcript().rounds(), whole.transcript().rounds());
+    Some(served)
+}
+
+fn word(command: &Command) -> &'static str {
+    match command {
+        Command::Open(_) => "look",
+        Command::StartTurn(_) => "turn",
+        Command::Render(render) if render.current.is_some() => "request",
+        Command::Render(_) => "render",
+        _ => "else",
+    }
+}

@@ -1,0 +1,202 @@
+//! A long session over the wire: it is opened by its end, what comes of that is what comes of all of it, and neither what
+//! is read nor what a commit writes grows with it. Counts of bytes, never times.
+
+use super::script::{Editor, Folder, bytes, calls};
+use crate::store::cases::head;
+use crate::store::part::long_with;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use threadhold::engine::id::Time;
+use threadhold::engine::session::stored::{Driver, Head};
+use threadhold::store::Store;
+use threadhold::store::place::Options;
+use threadhold::store::sqlite::SqliteStore;
+
+fn settings() -> Value {
+    json!({ "model": { "name": "m", "window": 100_000 } })
+}
+
+/// Where the one database below a folder lies.
+fn database(folder: &Path) -> Option<PathBuf> {
+    fs::read_dir(folder).ok()?.flatten().find_map(|entry| {
+        let path = entry.path();
+        if path.is_dir() {
+            database(&path)
+        } else {
+            path.ends_with("threadhold.db").then(|| folder.to_owned())
+        }
+    })
+}
+
+/// A folder in which a session `s` of so many rounds is stored.
+fn stored(name: &str, rounds: u32, driver: Driver) -> Folder {
+    let folder = Folder::new(name);
+    let mut editor = Editor::start(&folder, settings());
+    editor.open("other", None);
+    editor.call("session/close", json!({ "sessionId": "other" }));
+    editor.client.close_input();
+    editor.client.wait_exit();
+    let place = database(folder.path()).expect("a database");
+    let mut store = SqliteStore::open(Options::in_folder(place)).expect("a store");
+    let id = threadhold::engine::id::SessionId::new("s");
+    let fence = store.acquire(&id, Time(1)).expect("a lease");
+    let head = Head { workspace: "/code/parser".into(), driver, title: Some("long".into()), ..head("s") };
+    store.commit(&id, fence, &long_with(rounds, head)).expect("a commit");
+    store.close().expect("a close");
+    folder
+}
+
+fn look(editor: &mut Editor, newest: u32) -> Value {
+    let open = json!({ "workspaceFolder": "/code/parser", "sessionId": "s", "snapshotMessages": newest });
+    editor.call("session/open", open)["snapshot"].take()
+}
+
+fn whole(editor: &mut Editor) -> Value {
+    let mut snapshot = editor.call("session/subscribe", json!({ "sessionId": "s" }))["snapshot"].take();
+    for volatile in ["stream"] {
+        snapshot[volatile] = Value::Null;
+    }
+    for message in snapshot["messages"].as_array_mut().into_iter().flatten() {
+        message["createdAt"] = Value::Null;
+    }
+    snapshot
+}
+
+/// The prompt and the session after a turn that a process begins with this.
+fn after_a_turn(folder: &Folder, begins: impl Fn(&mut Editor), turn: &Value) -> (String, Value) {
+    let mut editor = Editor::start(folder, settings());
+    begins(&mut editor);
+    editor.answers.push_back(calls("I read.", ["new1"]));
+    let ended = editor.turn(turn.clone());
+    assert_eq!(ended["status"], "completed", "{ended}");
+    let mut snapshot = whole(&mut editor);
+    // Opening says nothing in it; one event more or less is no difference.
+    snapshot["seq"] = Value::Null;
+    (editor.asked.iter().map(|asked| bytes(&asked["messages"])).collect(), snapshot)
+}
+
+#[test]
+fn a_long_session_that_is_opened_by_its_end_goes_on_as_the_whole_one() {
+    let folder = stored("long-whole", 60, Driver::Sidecar);
+    let turn = json!({ "sessionId": "s", "content": "Go on.", "idempotencyKey": "k" });
+    let copies = ["turn", "look", "look-all", "all"].map(|name| folder.copy(&format!("long-{name}")));
+    let by_turn = after_a_turn(&copies[0], |_| {}, &turn);
+    let by_look = after_a_turn(&copies[1], |editor| drop(look(editor, 5)), &turn);
+    let by_all = after_a_turn(&copies[2], |editor| drop(look(editor, 1_000)), &turn);
+    let open = |editor: &mut Editor| {
+        let open = json!({ "workspaceFolder": "/code/parser", "sessionId": "s" });
+        editor.call("session/open", open);
+    };
+    let all = after_a_turn(&copies[3], open, &turn);
+    assert_eq!(all.1["messages"].as_array().map(Vec::len), Some(60 * 2 + 6 + 4));
+    for part in [by_turn, by_look, by_all] {
+        assert_eq!(part.0, all.0);
+        assert_eq!(part.1, all.1);
+    }
+}
+
+#[test]
+fn the_end_of_a_session_and_the_pages_before_it_are_all_that_was_said() {
+    let folder = stored("long-pages", 60, Driver::Sidecar);
+    let mut editor = Editor::start(&folder, settings());
+    let snapshot = look(&mut editor, 5);
+    assert_eq!(snapshot["messages"].as_array().map(Vec::len), Some(5));
+    assert_eq!(snapshot["earlierMessages"], 121);
+    assert_eq!(snapshot["turns"], json!([]));
+    let mut messages = snapshot["messages"].as_array().cloned().unwrap_or_default();
+    let mut before = snapshot["earlierMessages"].clone();
+    while before != 0 {
+        let page =
+            editor.call("session/messages", json!({ "sessionId": "s", "before": before, "limit": 50 }));
+        messages.splice(0..0, page["messages"].as_array().cloned().unwrap_or_default());
+        before = page["before"].clone();
+    }
+    assert_eq!(Value::Array(messages), whole_messages(&mut editor));
+    let error = editor.refused("session/messages", json!({ "sessionId": "nobody" }));
+    assert_eq!(error["data"]["kind"], "UnknownSession");
+}
+
+fn whole_messages(editor: &mut Editor) -> Value {
+    editor.call("session/subscribe", json!({ "sessionId": "s" }))["snapshot"]["messages"].take()
+}
+
+/// What comes while only a part is here is done in its order when the rest is here.
+#[test]
+fn what_a_part_cannot_do_waits_for_the_rest() {
+    let folder = stored("long-waits", 60, Driver::Sidecar);
+    let mut editor = Editor::start(&folder, settings());
+    look(&mut editor, 0);
+    let first = editor.client.request("context/ledger", json!({ "sessionId": "s", "limit": 1 }));
+    let second = editor.client.request("session/subscribe", json!({ "sessionId": "s" }));
+    let third = editor.client.request("context/recall", json!({ "sessionId": "s", "ref": "s/m0" }));
+    for id in [first, second, third] {
+        let answer = editor.client.wait_response(id);
+        assert!(answer.get("error").is_none(), "{answer}");
+    }
+    // Known long before the part: the first answer stands.
+    let turn = json!({ "sessionId": "s", "content": "Go on.", "idempotencyKey": "k" });
+    let answered = editor.call("turn/start", turn.clone());
+    editor.ended(&answered["turnId"]);
+    editor.kill();
+    let mut editor = Editor::start(&folder, settings());
+    look(&mut editor, 0);
+    assert_eq!(editor.call("turn/start", turn)["turnId"], answered["turnId"]);
+}
+
+#[cfg(target_os = "linux")]
+fn io(editor: &Editor, what: &str) -> u64 {
+    let io = fs::read_to_string(format!("/proc/{}/io", editor.client.pid())).expect("figures of the process");
+    io.lines().find_map(|line| line.strip_prefix(what)).and_then(|n| n.trim().parse().ok()).expect("a figure")
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn p11_what_is_read_to_open_a_session_by_its_end_does_not_grow_with_it() {
+    let read = [50, 500, 5_000].map(|rounds| {
+        let folder = stored(&format!("long-read-{rounds}"), rounds, Driver::Sidecar);
+        let mut editor = Editor::start(&folder, settings());
+        let before = io(&editor, "rchar:");
+        look(&mut editor, 20);
+        let read = io(&editor, "rchar:") - before;
+        println!("{rounds} rounds: {read} bytes read to open it by its end");
+        read
+    });
+    assert!(read.iter().all(|bytes| *bytes <= read[0] * 6 / 5 + 12 * 4096), "{read:?}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn p11_what_a_commit_writes_does_not_grow_with_the_session() {
+    const COMMITS: u64 = 40;
+    let written = [10, 1_000, 10_000].map(|messages: u32| {
+        let folder = stored(&format!("long-written-{messages}"), messages / 2, Driver::Editor);
+        let mut editor = Editor::start(&folder, settings());
+        let open = json!({ "workspaceFolder": "/code/parser", "sessionId": "s" });
+        editor.call("session/open", open);
+        editor.call("turn/start", json!({ "sessionId": "s", "content": "Go on." }));
+        let said = "A few words of an answer. ".repeat(20);
+        let (before, told) = (io(&editor, "wchar:"), told(&editor));
+        for n in 0..COMMITS {
+            let call = json!({ "type": "toolCall", "id": format!("w{n}"), "name": "read", "arguments": {} });
+            let round = json!({
+                "assistant": { "parts": [{ "type": "text", "text": said }, call] },
+                "results": [{ "toolCallId": format!("w{n}"), "content": said }],
+            });
+            editor.call("round/append", json!({ "sessionId": "s", "round": round }));
+        }
+        let written = io(&editor, "wchar:") - before - (self::told(&editor) - told);
+        println!("{messages} messages: {} bytes written by a commit", written / COMMITS);
+        (written / COMMITS, 2 * said.len() as u64)
+    });
+    for (bytes, new) in written {
+        assert!(bytes <= 64 * 1024 + 8 * new, "{written:?}");
+        assert!(bytes <= written[0].0 * 6 / 5 + 2 * 4096, "{written:?}");
+    }
+}
+
+/// Bytes that the server wrote to the client, at least.
+#[cfg(target_os = "linux")]
+fn told(editor: &Editor) -> u64 {
+    editor.client.frames().iter().map(|frame| frame.to_string().len() as u64).sum()
+}
