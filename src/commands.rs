@@ -33,7 +33,7 @@ enum Command {
     Measure(measure::MeasureCommand),
     /// List the built-in policies, or print one as a file
     Policy(policy::PolicyCommand),
-    /// Ask a model once, and explain what is wrong with its key, its address or its name
+    /// Ask a model once, or look at a storage folder, and explain what is wrong
     Doctor(doctor::Doctor),
     /// Serve an editor on standard input and output; this is what happens without a command
     Serve(serve::Serve),
@@ -45,7 +45,7 @@ enum Command {
 
 /// All went well.
 const SUCCESS: u8 = 0;
-/// It ran, and a prompt could not be made to fit, or a model did not answer.
+/// It ran, and a prompt could not be made to fit, a model did not answer, or something is wrong with a store.
 const UNFIT: u8 = 1;
 /// It could not run: bad usage, or input that cannot be read.
 const BAD: u8 = 2;
@@ -115,6 +115,9 @@ enum Failure {
     /// There is nothing to run on.
     #[error("cannot run: {0}")]
     Runtime(std::io::Error),
+    /// A storage folder cannot be looked at, or not be repaired.
+    #[error(transparent)]
+    Storage(#[from] crate::store::error::StoreError),
     /// A chat cannot begin, or not go on.
     #[error("{0}")]
     Chat(String),

@@ -1,5 +1,8 @@
 //! `threadhold doctor`: asks a model one small question and says what came of it: the class of what is wrong, the provider's
-//! own words, and what to do about it. Nothing is stored; a key is read and never shown.
+//! own words, and what to do about it. Nothing is stored; a key is read and never shown. Or looks at a storage folder,
+//! which is `storage`'s.
+
+mod storage;
 
 use super::files::print;
 use super::model::Named;
@@ -13,6 +16,7 @@ use crate::model::wire::Terms;
 use crate::model::{Model, ModelError, address, known};
 use clap::Args;
 use secrecy::SecretString;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How long the model may say nothing.
@@ -23,19 +27,29 @@ const MOST_ANSWER: u32 = 16;
 #[derive(Debug, Args)]
 pub(super) struct Doctor {
     /// How the model is asked, and its name: openai-chat, openai-responses, anthropic, ollama or scripted
-    #[arg(long, value_name = "WIRE:NAME")]
-    model: String,
+    #[arg(long, value_name = "WIRE:NAME", required_unless_present = "storage", conflicts_with = "storage")]
+    model: Option<String>,
     /// The address; the provider's own where it is missing
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
     /// The environment variable that holds the key; the provider's usual one where it is missing
     #[arg(long, value_name = "NAME")]
     key_env: Option<String>,
+    /// A storage folder that is looked at instead; nothing in it is changed
+    #[arg(long, value_name = "DIR")]
+    storage: Option<PathBuf>,
+    /// Put right what can be, after a copy of the file was made; nobody may use it meanwhile
+    #[arg(long, requires = "storage")]
+    repair: bool,
 }
 
 impl Doctor {
     pub(super) fn run(&self) -> Result<u8, Failure> {
-        let named = Named::read(&self.model, self.base_url.as_deref(), self.key_env.as_deref())?;
+        if let Some(folder) = &self.storage {
+            return storage::run(folder, self.repair);
+        }
+        let model = self.model.as_deref().unwrap_or_default();
+        let named = Named::read(model, self.base_url.as_deref(), self.key_env.as_deref())?;
         let Named { name, endpoint } = named;
         let (name, wire) = (name.as_deref().unwrap_or_default(), endpoint.wire);
         let key_name = endpoint.key_name().map(str::to_owned);

@@ -155,6 +155,10 @@ pub const REVIEW_UNUSABLE: &str = "reviewUnusable";
 /// The kind of [`Body::Event`] that stands where a user removed a message. No client is shown it.
 pub const REMOVED: &str = "removed";
 
+/// The kind of [`Body::Event`] that stands where a message was that a setting keeps no longer than its turn. No client is
+/// shown it.
+pub const NOT_KEPT: &str = "notKept";
+
 /// The kind of [`Body::Event`] that tells that a background session came to rest (source: 001).
 pub const PROCESS_COMPLETED: &str = "process_completed";
 
@@ -278,9 +282,9 @@ impl Message {
         self.found.images.get_or_init(|| self.body.images().map(hash).collect())
     }
 
-    /// Whether a user took it out; its place stays.
+    /// Whether a user took it out, or it was not kept; its place stays.
     pub fn is_removed(&self) -> bool {
-        matches!(&self.body, Body::Event { kind, .. } if kind == REMOVED)
+        matches!(&self.body, Body::Event { kind, .. } if [REMOVED, NOT_KEPT].contains(&kind.as_str()))
     }
 
     /// Whether it is not for the model: an event, what the caller hid, or a message without content.

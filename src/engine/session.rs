@@ -11,6 +11,7 @@
 //! | `rewind`, `branch` | what changes the past, and what goes on from it elsewhere |
 //! | `task` | a request that waits for another process |
 //! | `turn` | our own loop: prompt, answer, tools, again |
+//! | `ended` | how a turn ends, and what then stays of it |
 //! | `stream` | an answer that is being given |
 //! | `summarizer` | the model that sums up, and who is asked where it fails |
 //! | `endpoint` | where a model is asked |
@@ -45,6 +46,7 @@ pub mod breaks;
 mod command;
 mod compaction;
 pub mod effect;
+mod ended;
 pub mod endpoint;
 pub mod event;
 mod found;
@@ -89,7 +91,7 @@ use super::scope::Scope;
 use super::tokens::TokenCount;
 use super::transcript::Transcript;
 use effect::{Answer, Effect, Refusal};
-use event::{EventBody, Ring, TurnEnd};
+use event::{EventBody, Ring};
 use input::{Input, ModelCallId, Render, ReplyTo, Timer};
 use queue::Queue;
 use recall::RECALL;
@@ -459,32 +461,6 @@ impl Step<'_> {
             row.status = status;
             let row = row.clone();
             self.write(Write::Turn(row));
-        }
-    }
-
-    /// The turn cannot go on.
-    fn fail(&mut self, why: impl Into<Refusal>) {
-        let why = why.into();
-        self.turn_ended(TurnStatus::Failed, Rest::Failed(why.to_string()), Some(why));
-    }
-
-    /// Ends the newest turn and says so.
-    fn end_turn(&mut self, status: TurnStatus, rest: Rest) {
-        self.turn_ended(status, rest, None);
-    }
-
-    /// Ends the newest turn and says so, with the summaries that were made in it.
-    fn turn_ended(&mut self, status: TurnStatus, rest: Rest, error: Option<Refusal>) {
-        let last = self.session.turns.len().saturating_sub(1);
-        self.set_turn(last, status);
-        self.session.state = State::Resting(rest);
-        let (state, turn) = (self.session.state.name(), self.turn_id());
-        let ended_by = self.session.ended_by().filter(|_| status == TurnStatus::Completed);
-        let ended = TurnEnd { status, error, ended_by, summaries: self.session.summaries_of(last) };
-        self.emit(EventBody::RuntimeUpdated { state, turn, ended: Some(ended) });
-        let asked = self.session.transcript.turns().iter().filter(|turn| !turn.requests.is_empty());
-        if status == TurnStatus::Completed && asked.take(2).count() == 1 {
-            self.ask_for_title();
         }
     }
 

@@ -8,7 +8,7 @@ mod shown;
 use super::compact::record::{Compaction, Status};
 use super::id::{CallId, CompactionId, Generation, MessageId, Ordinal, RoundId, SessionId, TurnId};
 use super::message::cut::ThinkingInPrompt;
-use super::message::{Body, Message, NewMessage, REMOVED, ToolCall, UNREADABLE};
+use super::message::{Body, Message, NOT_KEPT, NewMessage, REMOVED, ToolCall, UNREADABLE};
 use super::text::sha256_hex;
 use super::tokens::TokenCount;
 use std::collections::BTreeSet;
@@ -327,7 +327,10 @@ impl Transcript {
                 }
             }
             Body::Event { kind, text } => {
-                self.removed_rounds += usize::from(kind == REMOVED && &**text == REMOVED_ROUND);
+                let is_round = [REMOVED, NOT_KEPT].contains(&kind.as_str()) && &**text == REMOVED_ROUND;
+                self.removed_rounds += usize::from(is_round);
+                // A turn whose rounds are gone has run all the same.
+                self.turns[turn_index].ran |= kind == NOT_KEPT;
             }
         }
         self.messages.push(message);

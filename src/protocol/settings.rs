@@ -2,9 +2,11 @@
 //! whoever takes it into use.
 
 mod in_force;
+mod kept;
 
 use super::context::Placement;
 pub use in_force::{SettingInForce, SettingSource};
+pub use kept::{Trajectory, TranscriptKept};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -115,16 +117,6 @@ pub enum Titles {
     Request,
     /// Its first request, until the model was asked after the first turn.
     Model,
-}
-
-/// Where a session is also written as a file that people and other programs may read and change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum Trajectory {
-    /// Nowhere.
-    Off,
-    /// Into `.threadhold/trajectories/{sessionId}.json` of its workspace.
-    Workspace,
 }
 
 /// When the store lets a write count as done.
@@ -468,6 +460,9 @@ pub struct Settings {
     /// away is kept in a fork. Default: `off`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trajectory: Option<Trajectory>,
+    /// What of a turn is kept when it is over, in sessions whose loop the sidecar runs. Default: `full`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<TranscriptKept>,
     /// When the store lets a write count as done. Default: `full`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub synchronous: Option<Synchronous>,

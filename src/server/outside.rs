@@ -216,6 +216,7 @@ mod tests {
             "identity" | "role" | "toolRules" | "toolkitHints" | "project" => json!("To be careful."),
             "synchronous" => json!("normal"),
             "trajectory" => json!("workspace"),
+            "transcript" => json!("finalOnly"),
             "ownTools" => json!(["recall"]),
             "instructionFiles" => json!(["CLAUDE.md"]),
             "model.name" | "model.keyEnv" | "summaryModel" | "summaryKeyEnv" => json!("m"),

@@ -27,7 +27,7 @@ pub(super) fn refused(session: &Session, refusal: &Refusal) -> ProtocolError {
         }
         Refusal::QueueFull { limit } => ErrorData::QueueFull { limit: *limit },
         Refusal::NotEmpty => taken(session.state().name()),
-        Refusal::Unknown { what, id } | Refusal::Settled { what, id } => {
+        Refusal::Unknown { what, id } | Refusal::NotKept { what, id } | Refusal::Settled { what, id } => {
             let field = if *what == "tool call" { "toolCallId" } else { what };
             ErrorData::StaleReference { field: field.to_owned(), id: id.clone() }
         }

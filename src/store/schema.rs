@@ -22,6 +22,11 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0007.sql"),
 ];
 
+/// The newest schema.
+pub(super) fn newest() -> u32 {
+    u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX)
+}
+
 /// `THLD`, in the file's header: this database is ours.
 const APPLICATION_ID: i32 = 0x5448_4c44;
 
@@ -57,7 +62,7 @@ pub(super) fn open(options: &Options, migrations: &[&str]) -> Result<Connection,
 
 /// Looks at the file without changing it: a newer schema, another program's file and a file that is no database are
 /// left as they are.
-fn look(path: &Path, known: u32, options: &Options) -> Result<(), StoreError> {
+pub(super) fn look(path: &Path, known: u32, options: &Options) -> Result<(), StoreError> {
     let corrupt = |reason: &str| StoreError::Corrupt { path: path.to_owned(), reason: reason.to_owned() };
     let mut header = Vec::new();
     match File::open(path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut header)) {
@@ -86,7 +91,7 @@ fn look(path: &Path, known: u32, options: &Options) -> Result<(), StoreError> {
 }
 
 /// Makes an empty file, for its owner only; SQLite gives its log the same rights.
-fn make_file(path: &Path) -> Result<(), StoreError> {
+pub(super) fn make_file(path: &Path) -> Result<(), StoreError> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true);
     #[cfg(unix)]
@@ -135,17 +140,48 @@ fn migrate(connection: &mut Connection, path: &Path, migrations: &[&str]) -> rus
     transaction.commit()
 }
 
-/// A copy of the file, for its owner only. An older one is of an attempt that failed.
-fn back_up(connection: &Connection, copy: &Path) -> rusqlite::Result<()> {
-    let _ = fs::remove_file(copy);
+/// A copy of the file, for its owner only, in the place of an older one of this name: that was made for an attempt that
+/// failed. Only a whole one has the name.
+pub(super) fn back_up(connection: &Connection, copy: &Path) -> rusqlite::Result<()> {
+    let unseen = copy.with_extension("new");
+    let _ = fs::remove_file(&unseen);
     // SQLite says what is wrong with the place, if anything is.
-    let _ = make_file(copy);
-    connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()]).map(drop)
+    let _ = make_file(&unseen);
+    connection.execute("VACUUM INTO ?1", [unseen.to_string_lossy()])?;
+    let put = File::open(&unseen).and_then(|file| file.sync_all()).and_then(|()| fs::rename(&unseen, copy));
+    put.map_err(|error| {
+        let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
+        rusqlite::Error::SqliteFailure(code, Some(format!("{}: {error}", copy.display())))
+    })
 }
 
 /// Where the copy of a file of this schema lies.
 pub(super) fn back_up_path(path: &Path, schema: u32) -> PathBuf {
-    path.with_extension(format!("schema{schema}.db"))
+    copy_path(path, &format!("schema-{schema}"))
+}
+
+/// Where a copy of the file lies that was made for this reason.
+pub(super) fn copy_path(path: &Path, reason: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{reason}.bak"));
+    name.into()
+}
+
+/// Removes the copies of the file: what is deleted from it is not to live on in them. False where one stays.
+pub(super) fn remove_copies(path: &Path) -> bool {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+        return true;
+    };
+    let Ok(entries) = fs::read_dir(folder) else { return false };
+    let is_copy = |path: &PathBuf| {
+        let ending = path.file_name().and_then(|found| found.to_str()?.strip_prefix(name));
+        ending.is_some_and(|ending| {
+            [".bak", ".bak-wal", ".bak-shm", ".new"].iter().any(|is| ending.ends_with(is))
+        })
+    };
+    let copies = entries.flatten().map(|entry| entry.path()).filter(is_copy);
+    // Each is tried.
+    copies.filter(|copy| fs::remove_file(copy).is_err()).count() == 0
 }
 
 /// The schema of an open database.

@@ -1,10 +1,13 @@
 //! The SQLite backend: one file for a workspace, write-ahead log, one connection. Here stands its life; rows are written in
 //! `write` and read in `read`, both in `waiting` for what waits, in `shared` and `memories` for what belongs to no session,
 //! in `leases` for who writes one, as few as a prompt needs in `part`; what is searched stands in `search`, what waits for
-//! a process in `tasks`, what a column holds is told in `columns`.
+//! a process in `tasks`, what a column holds is told in `columns`, what is
+//! wrong with a file is found in `check`.
 
+pub mod check;
 mod columns;
 mod leases;
+mod let_go;
 mod memories;
 mod part;
 mod read;
@@ -156,6 +159,21 @@ impl SqliteStore {
     }
 }
 
+/// Refuses while a process that lives holds any session.
+fn is_free(tx: &Transaction<'_>, folder: &Path) -> Result<(), Fault> {
+    let mut statement =
+        tx.prepare("SELECT session, holder, pid, since FROM leases WHERE holder IS NOT NULL")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (session, holder): (String, String) = (row.get(0)?, row.get(1)?);
+        if lease::is_alive(folder, &holder) {
+            let session = SessionId::new(session);
+            return Err(StoreError::Held { session, pid: row.get(2)?, since: columns::time(row.get(3)?) }.into());
+        }
+    }
+    Ok(())
+}
+
 /// Bytes of a file; none where there is no file.
 fn bytes_of(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |file| file.len())
@@ -299,7 +317,11 @@ impl Store for SqliteStore {
         let is_purged = self.write(|tx| Ok(search::purge(tx)?)).is_ok();
         let connection = self.connection.as_ref().ok_or(StoreError::Closed)?;
         // Rows that were moved between pages have left bytes behind which no deletion overwrites.
-        let scrubbed = is_purged && connection.execute_batch("VACUUM").is_ok() && truncate_log(connection);
+        let copies_gone = schema::remove_copies(&self.path);
+        let scrubbed = copies_gone
+            && is_purged
+            && connection.execute_batch("VACUUM").is_ok()
+            && truncate_log(connection);
         Ok(Some(Deleted { scrubbed, ..deleted }))
     }
 

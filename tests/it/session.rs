@@ -10,6 +10,7 @@ mod by_hand;
 mod drive;
 mod edges;
 mod estimates;
+mod final_only;
 mod happening;
 mod held;
 mod large_results;

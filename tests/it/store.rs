@@ -4,8 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 pub(crate) mod cases;
+mod check;
 mod damage;
 mod follow;
+mod kept;
 mod lease;
 mod memories;
 pub mod part;
@@ -154,7 +156,7 @@ fn a_step_that_is_tried_again_is_written_once() {
 
 /// A kill between two writes of a step is a step that fails there: summary and count are both old or both new.
 ///
-/// rows: M10 C14
+/// rows: M4 M10 C14 C27
 #[test]
 fn summary_and_count_move_together_and_covered_messages_stay() {
     on_each(|bench| {

@@ -148,6 +148,7 @@ impl Step<'_> {
             // No event: whoever opens a session gets all of it.
             let last = self.session.turns.len() - 1;
             self.set_turn(last, TurnStatus::Failed);
+            self.let_go(TurnStatus::Failed);
             let why = "the process that ran this turn was ended; what was said is kept";
             self.session.state = State::Resting(Rest::Failed(why.to_owned()));
         }

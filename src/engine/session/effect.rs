@@ -299,6 +299,14 @@ pub enum Refusal {
         /// Its id as it was given.
         id: String,
     },
+    /// It was said, and went with the end of its turn.
+    #[error("{id:?} was said and is not kept: the setting transcript is finalOnly")]
+    NotKept {
+        /// The field that names it.
+        what: &'static str,
+        /// Its id as it was given.
+        id: String,
+    },
     /// It was answered or decided before.
     #[error("{what} {id:?} was settled before; nothing changed")]
     Settled {

@@ -8,7 +8,8 @@ use super::stored::{Driver, TurnStatus};
 use crate::engine::approval::Approval;
 use crate::engine::id::CallId;
 use crate::engine::message::{
-    BUDGET_EXIT, Body, COMPACTION_DROPPED, PROCESS_COMPLETED, QUESTION, REMOVED, REVIEW_UNUSABLE, ROUND_LIMIT,
+    BUDGET_EXIT, Body, COMPACTION_DROPPED, NOT_KEPT, PROCESS_COMPLETED, QUESTION, REMOVED, REVIEW_UNUSABLE,
+    ROUND_LIMIT,
 };
 use std::collections::BTreeSet;
 
@@ -52,7 +53,7 @@ impl Session {
 
     /// Whether the last thing said is a question to the user.
     pub(super) fn asks_the_user(&self) -> bool {
-        let asides = [PROCESS_COMPLETED, REMOVED, COMPACTION_DROPPED, REVIEW_UNUSABLE];
+        let asides = [PROCESS_COMPLETED, REMOVED, NOT_KEPT, COMPACTION_DROPPED, REVIEW_UNUSABLE];
         let is_aside =
             |body: &&Body| matches!(body, Body::Event { kind, .. } if asides.contains(&kind.as_str()));
         let mut newest_first = self.transcript.messages().iter().rev().map(|message| &message.body);

@@ -3,6 +3,7 @@
 
 use super::Session;
 use super::effect::Refusal;
+use crate::engine::message::{Body, Message, NOT_KEPT};
 use crate::engine::prompt::coverage::{Fate, fates};
 use crate::engine::prompt::{Source, draft};
 use crate::engine::settings::SettingsError;
@@ -45,9 +46,13 @@ impl Session {
     /// A part of a message's text.
     ///
     /// # Errors
-    /// [`Refusal::Unknown`] where no message of the session has this id, and no call of this id has a result.
+    /// [`Refusal::Unknown`] where no message of the session has this id, and no call of this id has a result;
+    /// [`Refusal::NotKept`] where it was said and went with its turn.
     pub fn recall(&self, recall: Recall) -> Result<Recalled, Refusal> {
         let Recall { reference, offset, limit } = recall;
+        if self.is_gone(&reference) {
+            return Err(Refusal::NotKept { what: "ref", id: reference });
+        }
         let message = self.transcript.referred(&reference);
         let section = || {
             let name = reference.strip_prefix(SECTION)?;
@@ -79,8 +84,27 @@ impl Session {
         Ok(fates(&self.transcript, in_force, &draft(source, in_force)).collect())
     }
 
-    /// All text of a message, for a model: nothing where there is none, or where no model may see it.
+    /// Whether this was said and went with its turn.
+    fn is_gone(&self, reference: &str) -> bool {
+        let is_it = |message: &Message| match &message.body {
+            Body::Event { kind, text } => {
+                kind == NOT_KEPT && (&**text == reference || message.id.as_str() == reference)
+            }
+            _ => false,
+        };
+        // A call that came later has the id for itself.
+        match self.transcript.referred(reference) {
+            Some(message) => is_it(message),
+            None => self.transcript.messages().iter().any(|message| is_it(message)),
+        }
+    }
+
+    /// All text of a message, for a model: nothing where there is none, or where no model may see it. Of what went with
+    /// its turn it says so.
     pub fn recall_for_model(&self, reference: &str) -> Option<String> {
+        if self.is_gone(reference) {
+            return Some("[this was said and is not kept: only requests and final answers are]".to_owned());
+        }
         let message = self.transcript.referred(reference).filter(|message| !message.is_hidden())?;
         Some(message.body.said())
     }

@@ -247,6 +247,7 @@ impl Step<'_> {
         let last = self.session.turns.len().saturating_sub(1);
         if self.session.turns.get(last).is_some_and(|row: &TurnRow| row.status == TurnStatus::Running) {
             self.set_turn(last, TurnStatus::Cancelled);
+            self.let_go(TurnStatus::Cancelled);
         }
     }
 

@@ -49,6 +49,8 @@ pub struct Settings {
     pub instruction_files: Option<Vec<String>>,
     /// Whether the session is also written into a file of its workspace (source: 001).
     pub trajectory: Trajectory,
+    /// What of a turn is kept when it is over (source: 002).
+    pub transcript: TranscriptKept,
     /// The model that writes summaries, where it is not the one that answers (source: 002). Where it fails, that one does.
     pub summary_model: Option<ModelFacts>,
     /// What the client can be asked for.
@@ -73,6 +75,16 @@ pub enum Trajectory {
     Off,
     /// Into `.threadhold/trajectories` of its workspace.
     Workspace,
+}
+
+/// What of a turn is kept when it is over, where we run the loop.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TranscriptKept {
+    /// All of it.
+    #[default]
+    Full,
+    /// What its user said, and the answer that it came to (source: 002).
+    FinalOnly,
 }
 
 /// What is known of a model.
@@ -153,6 +165,7 @@ impl Default for Settings {
             memory: MemorySettings::default(),
             instruction_files: None,
             trajectory: Trajectory::Off,
+            transcript: TranscriptKept::Full,
             summary_model: None,
             client: Client::default(),
         }

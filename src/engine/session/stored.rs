@@ -68,6 +68,14 @@ pub enum Write {
     },
     /// What the user typed and did not send; nothing where that is gone.
     Draft(Option<Text>),
+    /// Of messages that are over only so much stays: each takes the place of all versions of the one that stood there, whose
+    /// bytes go.
+    LetGo {
+        /// Their turn's place in the session.
+        turn: u32,
+        /// What stands there from now on, with the hashes of what was said: anchors fall to ordinal and hash.
+        messages: Vec<Arc<Message>>,
+    },
     /// Messages from here on, and turns that begin with them, leave the session.
     Truncate {
         /// The first one that goes.

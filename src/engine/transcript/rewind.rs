@@ -5,7 +5,7 @@ use super::{REMOVED_ROUND, Transcript};
 use crate::engine::compact::record::{Compaction, Status};
 use crate::engine::id::{CompactionId, Generation, Ordinal};
 use crate::engine::message::cut;
-use crate::engine::message::{Body, Message, REMOVED};
+use crate::engine::message::{AssistantPart, Body, Message, NOT_KEPT, REMOVED};
 use crate::engine::tokens::TokenCount;
 use std::sync::Arc;
 
@@ -62,6 +62,73 @@ impl Transcript {
             .collect();
         self.rebuild(messages);
         self.make_void(|record| record.speaks_of(ord))
+    }
+
+    /// Of a turn that is over only what its user said stays, what is noted there, and the words of its last answer where it
+    /// came to one. The others' places stay, with their hashes: what a compaction says of them holds. Gives what stands
+    /// there now.
+    pub fn let_go(
+        &mut self,
+        turn: usize,
+        came_to_answer: bool,
+        counter: &dyn TokenCount,
+    ) -> Vec<Arc<Message>> {
+        let Some(first) = self.turns.get(turn).map(|turn| turn.first) else { return Vec::new() };
+        let last = self.last_of_turn(turn).unwrap_or(first);
+        let is_answer = |message: &&Arc<Message>| matches!(message.body, Body::Assistant { .. });
+        let answer = self.range(first, last).iter().rfind(is_answer).map(|message| message.ord);
+        let answer = answer.filter(|_| came_to_answer);
+        let mut changed: Vec<Arc<Message>> = Vec::new();
+        for message in self.range(first, last) {
+            let Some(body) = self.what_stays(message, answer == Some(message.ord)) else { continue };
+            let is_gone = matches!(body, Body::Event { .. });
+            changed.push(Arc::new(Message {
+                rev: self.cuts + 1,
+                visible_to_model: message.visible_to_model && !is_gone,
+                tokens: body.tokens(counter),
+                shown: None,
+                body,
+                found: Default::default(),
+                ..(**message).clone()
+            }));
+        }
+        if changed.is_empty() {
+            return changed;
+        }
+        let now = |message: &Arc<Message>| {
+            let at = changed.binary_search_by_key(&message.ord, |changed| changed.ord);
+            at.ok().and_then(|at| changed.get(at)).unwrap_or(message).clone()
+        };
+        let messages: Vec<_> = self
+            .messages
+            .iter()
+            .map(|message| (self.turn_at(message.ord).unwrap_or_default(), now(message)))
+            .collect();
+        self.rebuild(messages);
+        changed
+    }
+
+    /// What takes a message's place when its turn is over; nothing where it stays as it is. The place of a result is known
+    /// by its call, that of an answer by what it opened.
+    fn what_stays(&self, message: &Message, is_answer: bool) -> Option<Body> {
+        let gone = |text: &str| Body::Event { kind: NOT_KEPT.to_owned(), text: text.into() };
+        match &message.body {
+            Body::User(_) | Body::Event { .. } => None,
+            Body::Tool(result) => Some(gone(&result.call)),
+            Body::Assistant { parts, calls, beside } => {
+                if is_answer && calls.is_empty() {
+                    return None;
+                }
+                let is_text = |part: &&AssistantPart| matches!(part, AssistantPart::Text(_));
+                let words: Vec<_> = parts.iter().filter(is_text).cloned().collect();
+                let words = Body::Assistant { parts: words, calls: Vec::new(), beside: beside.clone() };
+                if is_answer && !words.is_empty() {
+                    return Some(words);
+                }
+                let is_round = self.rounds.iter().any(|round| round.assistant == message.ord);
+                Some(gone(if is_round { REMOVED_ROUND } else { "" }))
+            }
+        }
     }
 
     /// Takes everything out: what comes now is of the next generation. No record is in force any more; the ids of those

@@ -66,6 +66,7 @@ same! {
     scope::TodoStatus = wire_scope::TodoStatus: Pending InProgress Completed;
     settings_of_session::Titles = settings::Titles: Request Model;
     settings_of_session::Trajectory = settings::Trajectory: Off Workspace;
+    settings_of_session::TranscriptKept = settings::TranscriptKept: Full FinalOnly;
     state::StateName = session::State:
         Idle Generating ExecutingTools Paused WaitingIde WaitingUserInput Completed Error;
     stored::Driver = session::Driver: Sidecar Editor;

@@ -91,6 +91,7 @@ pub(super) fn validated(
     set(&mut effective.delta_interval_ms, settings.delta_interval_ms);
     set(&mut effective.titles, settings.titles.map(Into::into));
     set(&mut effective.trajectory, settings.trajectory.map(Into::into));
+    set(&mut effective.transcript, settings.transcript.map(Into::into));
     effective.memory = memory(settings)?;
     effective.budget().map_err(|error| unusable("settings.model.window", &error))?;
     Ok(effective)
@@ -293,6 +294,7 @@ pub(in crate::server) fn shown(effective: &Effective) -> Settings {
         delta_interval_ms: Some(effective.delta_interval_ms),
         titles: Some(effective.titles.into()),
         trajectory: Some(effective.trajectory.into()),
+        transcript: Some(effective.transcript.into()),
         core_memories: Some(effective.memory.core.is_some()),
         core_memory_tokens: effective.memory.core,
         knowledge: Some(effective.memory.knowledge.is_some()),

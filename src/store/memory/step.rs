@@ -72,6 +72,18 @@ impl Kept {
         Ok(())
     }
 
+    /// Puts this message in the place of all versions of the one that stands there.
+    fn let_go(&mut self, turn: u32, message: &Arc<Message>) -> Result<(), String> {
+        let before = self.messages.len();
+        self.messages.retain(|(ord, _), _| *ord != message.ord);
+        if self.messages.len() == before {
+            return Err(format!("no message stands at {}", message.ord));
+        }
+        self.messages.insert((message.ord, message.rev), (turn, Arc::clone(message)));
+        self.rewrites += 1;
+        Ok(())
+    }
+
     fn record(&mut self, record: &Compaction) -> Result<(), String> {
         let Some(there) = self.compactions.iter().find(|there| there.id == record.id) else {
             self.compactions.push(record.clone());
@@ -108,6 +120,9 @@ impl Kept {
             Write::CompactionStatus { id, status } => {
                 let record = self.compactions.iter_mut().find(|record| record.id == *id);
                 record.ok_or_else(|| format!("there is no compaction {id}"))?.status = *status;
+            }
+            Write::LetGo { turn, messages } => {
+                return messages.iter().try_for_each(|message| self.let_go(*turn, message));
             }
             Write::Truncate { from, turns } => {
                 self.messages.retain(|(ord, _), _| ord < from);

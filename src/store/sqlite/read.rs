@@ -323,29 +323,51 @@ pub(super) fn find(
     Ok(best.map(|(.., Reverse(session))| SessionId::new(session)))
 }
 
-/// Sessions in the order of a list, from a place on; of one workspace where `of_one`.
-pub(super) fn list_sql(of_one: bool) -> String {
-    let workspace = if of_one { "a.workspace = ?3 AND" } else { "" };
-    format!(
-        "SELECT a.session, a.updated_at, a.messages, a.turns, s.title, s.driver, s.kind, s.parent, s.created_at,
-             s.first_request, s.summary, s.summarized_count, a.workspace, s.origin, s.work_scope
-         FROM chat_activity a CROSS JOIN chat_sessions s ON s.id = a.session
-         WHERE {workspace} a.updated_at <= ?1 AND (a.updated_at < ?1 OR a.session > ?2)
-         ORDER BY a.updated_at DESC, a.session"
-    )
-}
+/// Sessions of a workspace in the order of a list, from a place on.
+pub(super) const LIST: &str =
+    "SELECT a.session, a.updated_at, a.messages, a.turns, s.title, s.driver, s.kind, s.parent, s.created_at,
+         s.first_request, s.summary, s.summarized_count, a.workspace, s.origin, s.work_scope
+     FROM chat_activity a CROSS JOIN chat_sessions s ON s.id = a.session
+     WHERE a.workspace = ?3 AND a.updated_at <= ?1 AND (a.updated_at < ?1 OR a.session > ?2)
+     ORDER BY a.updated_at DESC, a.session";
+
+/// The first workspace, and the one that comes after another one.
+pub(super) const FIRST_WORKSPACE: &str = "SELECT min(workspace) FROM chat_activity";
+pub(super) const NEXT_WORKSPACE: &str = "SELECT min(workspace) FROM chat_activity WHERE workspace > ?1";
 
 /// See [`crate::store::Store::list`].
 pub(super) fn list(tx: &Transaction<'_>, query: &ListQuery) -> rusqlite::Result<Page> {
+    if let Some(workspace) = &query.workspace {
+        return list_of(tx, query, workspace);
+    }
+    // A file is one workspace's as a rule. An order over all of them would be sorted anew each time, or kept with every
+    // commit.
+    let mut all = Page::default();
+    let mut workspace: Option<String> =
+        tx.prepare_cached(FIRST_WORKSPACE)?.query_row([], |row| row.get(0))?;
+    while let Some(one) = workspace {
+        let page = list_of(tx, query, &one)?;
+        all.sessions.extend(page.sessions);
+        all.next = all.next.or(page.next);
+        workspace = tx.prepare_cached(NEXT_WORKSPACE)?.query_row([&one], |row| row.get(0))?;
+        all.sessions.sort_by(|a, b| (Reverse(a.updated_at), &a.id).cmp(&(Reverse(b.updated_at), &b.id)));
+        let limit = query.limit as usize;
+        if all.sessions.len() > limit || all.next.is_some() {
+            all.sessions.truncate(limit);
+            all.next = all.sessions.last().map(SessionRow::cursor);
+        }
+    }
+    Ok(all)
+}
+
+/// The same for one workspace.
+fn list_of(tx: &Transaction<'_>, query: &ListQuery, workspace: &str) -> rusqlite::Result<Page> {
     let (time, id) = match &query.after {
         Some(after) => (millis(after.updated_at), after.id.as_str()),
         None => (i64::MAX, ""),
     };
-    let mut statement = tx.prepare_cached(&list_sql(query.workspace.is_some()))?;
-    let mut rows = match &query.workspace {
-        Some(workspace) => statement.query(params![time, id, workspace])?,
-        None => statement.query(params![time, id])?,
-    };
+    let mut statement = tx.prepare_cached(LIST)?;
+    let mut rows = statement.query(params![time, id, workspace])?;
     let mut page = PageMaker::new(query);
     while let Some(row) = rows.next()? {
         let is_full = match session_row(row) {

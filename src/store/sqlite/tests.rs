@@ -100,7 +100,8 @@ fn hot_statements_search_by_an_index_and_sort_nothing() {
         waiting::OLD_KEYS,
         &read::messages_sql("ASC"),
         &read::messages_sql("DESC"),
-        &read::list_sql(true),
+        read::LIST,
+        read::NEXT_WORKSPACE,
         read::TURNS,
         part::NEWEST_COMPACTION,
         part::LAST_ORD,
@@ -125,6 +126,52 @@ fn hot_statements_search_by_an_index_and_sort_nothing() {
     for index in ["chat_messages_request", "chat_sessions_waiting", "chat_sessions_tasks"] {
         assert!(plans.contains(index), "{index}: {plans}");
     }
+}
+
+/// A page costs as much among ten thousand sessions as among a hundred, and whoever looks for a word goes through the same
+/// index row by row: nothing is sorted, so nothing is held but the page.
+#[test]
+fn a_list_among_ten_thousand_sessions_goes_as_far_as_its_page() {
+    const LAST: u64 = 1_000_000;
+    let [few, many] = [100, 10_000].map(|sessions: u64| {
+        let folder = Folder::new();
+        let (mut store, _) = store_with(&folder, &["a".to_owned()]);
+        let others = format!(
+            "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {sessions})
+             INSERT INTO chat_sessions (id, workspace, driver, generation, cuts, settings, prefix, created_at, summary)
+             SELECT printf('s%05d', n), iif(n % 10 = 0, 'v', 'w'), 'sidecar', 0, 0, '{{}}', prefix, n,
+                 printf('%.2000c summary %d', 'x', n) FROM n, (SELECT prefix FROM chat_sessions WHERE id = 's');
+             INSERT INTO chat_activity (session, workspace, updated_at)
+             SELECT id, workspace, {LAST} - created_at FROM chat_sessions WHERE id <> 's'"
+        );
+        store.connection.as_ref().unwrap().execute_batch(&others).unwrap();
+        // The steps that were taken since somebody last asked.
+        let steps = |store: &SqliteStore| {
+            [read::LIST, read::NEXT_WORKSPACE].map(|sql| {
+                let statement = store.connection.as_ref().unwrap().prepare_cached(sql).unwrap();
+                let of = |status| statement.reset_status(status);
+                assert_eq!(of(rusqlite::StatementStatus::FullscanStep), 0, "{sql}");
+                assert_eq!(of(rusqlite::StatementStatus::Sort), 0, "{sql}");
+                of(rusqlite::StatementStatus::VmStep)
+            })
+        };
+        let all = ListQuery { limit: 20, ..ListQuery::default() };
+        let of_one = ListQuery { workspace: Some("w".into()), ..all.clone() };
+        let first = store.list(&of_one).unwrap();
+        assert_eq!(first.sessions.len(), 20);
+        let of_first = steps(&store);
+        let second = store.list(&ListQuery { after: first.next.clone(), ..of_one.clone() }).unwrap();
+        assert!(second.sessions.iter().all(|row| row.updated_at < first.sessions[19].updated_at));
+        let of_second = steps(&store);
+        let both = store.list(&all).unwrap();
+        assert_eq!(both.sessions.iter().filter(|row| row.workspace == "v").count(), 2);
+        let of_both = steps(&store);
+        let last = ListQuery { text: Some(format!("SUMMARY {sessions}")), ..all };
+        assert_eq!(store.list(&last).unwrap().sessions.len(), 1);
+        let [through_all, _] = steps(&store);
+        (of_first, of_second, of_both, u64::try_from(through_all).unwrap() / sessions)
+    });
+    assert_eq!(few, many);
 }
 
 /// Also what no plan tells: how far a statement really goes.

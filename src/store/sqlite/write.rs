@@ -2,7 +2,7 @@
 
 use super::Fault;
 use super::columns::{CompactionRow, MESSAGE_COLUMNS, MessageRow, millis, word};
-use super::{read, search, shared, waiting};
+use super::{let_go, read, search, shared, waiting};
 use crate::engine::compact::record::{Compaction, Status};
 use crate::engine::id::{CompactionId, Ordinal, SessionId};
 use crate::engine::message::Message;
@@ -16,7 +16,7 @@ use std::ops::RangeInclusive;
 type Done<T = ()> = Result<T, Fault>;
 
 /// Owners of blobs, as `blob_refs` names them.
-const MESSAGE: &str = "message";
+pub(super) const MESSAGE: &str = "message";
 const COMPACTION: &str = "compaction";
 
 /// Makes one change.
@@ -38,6 +38,9 @@ pub(super) fn apply(tx: &Transaction<'_>, session: &SessionId, write: &Write) ->
         Write::Compaction(compaction) => record(tx, session, compaction),
         Write::CompactionStatus { id, status } => set_status(tx, session, id, *status),
         Write::Fork { to } => fork(tx, session, to),
+        Write::LetGo { turn, messages } => {
+            messages.iter().try_for_each(|message| let_go::replace(tx, session, *turn, message))
+        }
         Write::Truncate { from, turns } => truncate(tx, session, *from, *turns).map(drop),
         Write::Branch { to, writes } => branch(tx, session, to, writes),
         Write::Enqueue(item) => waiting::enqueue(tx, session, item),
@@ -55,7 +58,7 @@ pub(super) fn count_commit(tx: &Transaction<'_>, session: &SessionId) -> Done {
 }
 
 /// Counts a change of a message that was there: who follows the session must read all of it again.
-fn count_rewrite(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<()> {
+pub(super) fn count_rewrite(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<()> {
     tx.prepare_cached("UPDATE chat_activity SET rewrites = rewrites + 1 WHERE session = ?1")?
         .execute([session.as_str()])
         .map(drop)
@@ -163,7 +166,7 @@ fn write_head(tx: &Transaction<'_>, head: &Head) -> Done {
     Ok(())
 }
 
-fn append(tx: &Transaction<'_>, session: &SessionId, turn: u32, message: &Message) -> Done {
+pub(super) fn append(tx: &Transaction<'_>, session: &SessionId, turn: u32, message: &Message) -> Done {
     let id = session.as_str();
     let (body, blobs) = split(&message.body).map_err(|error| refused(session, error.to_string()))?;
     let row = MessageRow::of(turn, message, &body);
@@ -230,7 +233,12 @@ fn append(tx: &Transaction<'_>, session: &SessionId, turn: u32, message: &Messag
 }
 
 /// Keeps the beginning of the session's first request, as its newest version says it.
-fn follow_requests(tx: &Transaction<'_>, session: &SessionId, message: &Message, is_edit: bool) -> Done {
+pub(super) fn follow_requests(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    message: &Message,
+    is_edit: bool,
+) -> Done {
     let (id, ord) = (session.as_str(), message.ord.0);
     if let Some(request) = request_of(message) {
         tx.prepare_cached(
@@ -339,7 +347,7 @@ fn set_status(tx: &Transaction<'_>, session: &SessionId, record: &CompactionId, 
 }
 
 /// Summary and count of the session, from the newest compaction in force (source: 002).
-fn sum_up(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<()> {
+pub(super) fn sum_up(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<()> {
     tx.prepare_cached(
         "UPDATE chat_sessions SET
              summary = nullif(newest.block, ''), summarized_count = coalesce(newest.covered, 0),

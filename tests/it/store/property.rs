@@ -96,13 +96,18 @@ fn write(own: &'static str) -> impl Strategy<Value = Write> {
         .prop_map(|(id, status)| Write::CompactionStatus { id: compaction(&format!("c{id}"), 0).id, status });
     let fork = select(&SESSIONS[..]).prop_map(|to| Write::Fork { to: session(to) });
     let cut = (0..6_u32, 0..4_u32).prop_map(|(from, turns)| Write::Truncate { from: Ordinal(from), turns });
+    let gone = (0..6_u32, 0..3_u32, text()).prop_map(|(ord, rev, text)| {
+        let mut message = message(ord, Body::Event { kind: "notKept".into(), text: text.into() });
+        message.rev = rev;
+        Write::LetGo { turn: ord / 2, messages: vec![Arc::new(message)] }
+    });
     let waits = (0..4_u8, any::<bool>(), text())
         .prop_map(|(id, priority, text)| enqueue(&id.to_string(), priority, &text));
     let goes = (0..4_u8).prop_map(|id| Write::Dequeue(ItemId::new(id.to_string())));
     let known = (0..3_u8, 0..2_u8).prop_map(|(name, turn)| key(&name.to_string(), &turn.to_string()));
     let draft = proptest::option::of(text()).prop_map(|draft| Write::Draft(draft.map(Into::into)));
     prop_oneof![
-        3 => head, 8 => said, 3 => turn, 2 => record, 2 => status, 1 => fork, 1 => cut,
+        3 => head, 8 => said, 3 => turn, 2 => record, 2 => status, 1 => fork, 1 => cut, 1 => gone,
         3 => waits, 2 => goes, 2 => known, 1 => draft,
     ]
 }

@@ -105,7 +105,7 @@ fn a_file_of_the_first_schema_is_taken_over_in_place() {
     let after = store.load(&session("s")).unwrap().unwrap();
     assert_eq!((after.messages.len(), after.queue.len(), after.keys.len()), (5, 1, 1));
     // What it was lies beside it.
-    let copy = Connection::open(folder.0.join("threadhold.schema1.db")).unwrap();
+    let copy = Connection::open(folder.0.join("threadhold.db.schema-1.bak")).unwrap();
     let version: u32 = copy.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     let messages: u32 = copy.query_row("SELECT count(*) FROM chat_messages", [], |row| row.get(0)).unwrap();
     assert_eq!((version, messages), (1, 12));
@@ -157,7 +157,7 @@ fn start_three() {
         assert_eq!((stored.messages.len(), stored.queue.len()), (2, 1));
     }
     assert_eq!(store.load(&session("s")).unwrap().unwrap().messages.len(), 4);
-    let copy = Connection::open(folder.0.join("threadhold.schema1.db")).unwrap();
+    let copy = Connection::open(folder.0.join("threadhold.db.schema-1.bak")).unwrap();
     let version: u32 = copy.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     assert_eq!(version, 1);
 }

@@ -1,0 +1,67 @@
+//! `threadhold doctor --storage`: what is wrong with the database of a storage folder, and what can be put right. What is
+//! looked at is the store's.
+
+use crate::commands::files::print;
+use crate::commands::{Failure, SUCCESS, UNFIT};
+use crate::store::place::Options;
+use crate::store::sqlite::check::{self, Checked};
+use std::fmt::Write;
+use std::path::Path;
+
+/// The exit code says whether anything is wrong when it is over.
+pub(super) fn run(folder: &Path, repair: bool) -> Result<u8, Failure> {
+    let options = Options::in_folder(folder);
+    let found = check::check(&options)?;
+    let mut report = told(&found);
+    let can_be_repaired = found.faults.iter().any(|damage| damage.repair.is_some());
+    let left = match repair && can_be_repaired {
+        true => {
+            // What was found is told, whatever becomes of the repair.
+            print(&std::mem::take(&mut report))?;
+            let (left, copy) = check::repair(&options)?;
+            let _ = writeln!(report, "copy     {}, as it was", copy.display());
+            for damage in &left.faults {
+                let _ = writeln!(report, "left     {}", damage.what);
+            }
+            left
+        }
+        false => found,
+    };
+    let is_repairable = left.faults.iter().any(|damage| damage.repair.is_some());
+    report += match left.faults.is_empty() {
+        true if repair && can_be_repaired => "well     all of it was put right\n",
+        true => "well     nothing is wrong\n",
+        false if is_repairable && !repair => {
+            "advice   Close what uses the folder and run it again with --repair; a copy is made first.\n"
+        }
+        false => {
+            "advice   What cannot be read is left out when its session is opened, and the rest loads. Export what matters, or \
+             put a copy of the file back.\n"
+        }
+    };
+    print(&report)?;
+    Ok(if left.faults.is_empty() { SUCCESS } else { UNFIT })
+}
+
+fn told(checked: &Checked) -> String {
+    let mut report = format!("file     {}\n", checked.path.display());
+    let _ = match checked.is_older {
+        true => writeln!(
+            report,
+            "schema   {}, which the next start brings to the newest; only its pages were looked at",
+            checked.schema
+        ),
+        false => writeln!(
+            report,
+            "schema   {}\nholds    {} sessions, {} messages",
+            checked.schema, checked.sessions, checked.messages
+        ),
+    };
+    for damage in &checked.faults {
+        let _ = writeln!(report, "wrong    {}", damage.what);
+        if let Some(repair) = damage.repair {
+            let _ = writeln!(report, "repair   {}", repair.name());
+        }
+    }
+    report
+}
