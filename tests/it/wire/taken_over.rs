@@ -27,7 +27,8 @@ fn turn(client: &mut Client, words: &str) {
 
 /// What a client is told that loses the session: that it does, in the stream that it knows, then what it follows.
 fn is_told(loser: &mut Client, writer: &Client) -> Value {
-    let taken = loser.wait_notification("that it was taken over", |frame| is_event(frame, "sessionTakenOver"));
+    let taken =
+        loser.wait_notification("that it was taken over", |frame| is_event(frame, "sessionTakenOver"));
     let of_stream = |event: &&Value| event["stream"] == taken["params"]["stream"];
     let seqs: Vec<u64> = loser.events().iter().filter(of_stream).filter_map(|e| e["seq"].as_u64()).collect();
     assert!(seqs.windows(2).all(|pair| pair[0] + 1 == pair[1]), "{seqs:?}");
@@ -58,7 +59,10 @@ fn who_is_idle_is_told_that_its_session_was_taken_over_and_can_take_it_back() {
     assert_eq!(taken["snapshot"]["messages"].as_array().map(Vec::len), Some(2));
     is_told(&mut first, &second);
     let refused = start(&mut first, "Mine.").expect_err("another one writes it");
-    assert_eq!((&refused["data"]["kind"], &refused["data"]["pid"]), (&json!("SessionHeldElsewhere"), &json!(second.pid())));
+    assert_eq!(
+        (&refused["data"]["kind"], &refused["data"]["pid"]),
+        (&json!("SessionHeldElsewhere"), &json!(second.pid()))
+    );
     turn(&mut second, "Two.");
     first.wait_notification("what the other one wrote", |frame| {
         is_event(frame, "messageAdded") && frame["params"]["message"].to_string().contains("Two.")
@@ -93,7 +97,9 @@ fn what_runs_in_a_session_that_is_taken_over_is_stopped_and_answered() {
     let followed = is_told(&mut first, &second);
     assert_eq!(followed["messages"].as_array().map(Vec::len), Some(3));
     let told = first.events();
-    assert!(!told.iter().any(|event| event["type"] == "messageAdded" && event.to_string().contains("Too late.")));
+    assert!(
+        !told.iter().any(|event| event["type"] == "messageAdded" && event.to_string().contains("Too late."))
+    );
     turn(&mut second, "Three.");
 
     // Back again, with a request that waits for a model.
@@ -123,7 +129,10 @@ fn who_writes_before_it_noticed_is_refused_and_may_take_the_session_back() {
     take_over(&mut second).expect("it is taken over");
     // Perhaps it was told just now: the answer is the same.
     let refused = start(&mut first, "Lost.").expect_err("another one writes it");
-    assert_eq!((&refused["data"]["kind"], &refused["data"]["pid"]), (&json!("SessionHeldElsewhere"), &json!(second.pid())));
+    assert_eq!(
+        (&refused["data"]["kind"], &refused["data"]["pid"]),
+        (&json!("SessionHeldElsewhere"), &json!(second.pid()))
+    );
     take_over(&mut second).expect("it is here already");
     let back = take_over(&mut first).expect("it is taken back");
     assert!(!back.to_string().contains("Lost."));
