@@ -91,7 +91,7 @@ use super::scope::Scope;
 use super::tokens::TokenCount;
 use super::transcript::Transcript;
 use effect::{Answer, Effect, Refusal};
-use event::{EventBody, Ring, TurnEnd};
+use event::{EventBody, Ring};
 use input::{Input, ModelCallId, Render, ReplyTo, Timer};
 use queue::Queue;
 use recall::RECALL;
