@@ -132,7 +132,7 @@ fn of_a_turn_that_came_to_nothing_its_request_stays() {
         bench.step(Input::ModelDelta(call, Delta::AppendContent("half of an ans".to_owned())));
         match ends {
             "cancelled" => drop(bench.command(Command::CancelTurn { turn: None, queued: false })),
-            "failed" => bench.step(Input::ModelDone(call, Err((Refusal::of_model("network", "gone"), None)))),
+            "failed" => bench.step(Input::ModelDone(call, Err("gone".into()))),
             _ => {
                 bench.another_process();
                 if ends == "gone" {
