@@ -168,7 +168,9 @@ fn is_free(tx: &Transaction<'_>, folder: &Path) -> Result<(), Fault> {
         let (session, holder): (String, String) = (row.get(0)?, row.get(1)?);
         if lease::is_alive(folder, &holder) {
             let session = SessionId::new(session);
-            return Err(StoreError::Held { session, pid: row.get(2)?, since: columns::time(row.get(3)?) }.into());
+            return Err(
+                StoreError::Held { session, pid: row.get(2)?, since: columns::time(row.get(3)?) }.into()
+            );
         }
     }
     Ok(())
