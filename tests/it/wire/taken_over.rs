@@ -41,7 +41,7 @@ fn is_told(loser: &mut Client, writer: &Client) -> Value {
 }
 
 fn two(folder: &Folder) -> (Client, Client) {
-    let mut serve = || folder.serve(Start::new(Wire::Pipes));
+    let serve = || folder.serve(Start::new(Wire::Pipes));
     (serve(), serve())
 }
 
