@@ -175,7 +175,9 @@ pub(super) fn remove_copies(path: &Path) -> bool {
     let Ok(entries) = fs::read_dir(folder) else { return false };
     let is_copy = |path: &PathBuf| {
         let ending = path.file_name().and_then(|found| found.to_str()?.strip_prefix(name));
-        ending.is_some_and(|ending| [".bak", ".bak-wal", ".bak-shm", ".new"].iter().any(|is| ending.ends_with(is)))
+        ending.is_some_and(|ending| {
+            [".bak", ".bak-wal", ".bak-shm", ".new"].iter().any(|is| ending.ends_with(is))
+        })
     };
     let copies = entries.flatten().map(|entry| entry.path()).filter(is_copy);
     // Each is tried.

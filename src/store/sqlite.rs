@@ -156,7 +156,8 @@ impl SqliteStore {
 
 /// Refuses while a process that lives holds any session.
 fn is_free(tx: &Transaction<'_>, folder: &Path) -> Result<(), Fault> {
-    let mut statement = tx.prepare("SELECT session, holder, pid, since FROM leases WHERE holder IS NOT NULL")?;
+    let mut statement =
+        tx.prepare("SELECT session, holder, pid, since FROM leases WHERE holder IS NOT NULL")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let (session, holder): (String, String) = (row.get(0)?, row.get(1)?);
@@ -373,7 +374,10 @@ impl Store for SqliteStore {
         let connection = self.connection.as_ref().ok_or(StoreError::Closed)?;
         // Rows that were moved between pages have left bytes behind which no deletion overwrites.
         let copies_gone = schema::remove_copies(&self.path);
-        let scrubbed = copies_gone && is_purged && connection.execute_batch("VACUUM").is_ok() && truncate_log(connection);
+        let scrubbed = copies_gone
+            && is_purged
+            && connection.execute_batch("VACUUM").is_ok()
+            && truncate_log(connection);
         Ok(Some(Deleted { scrubbed, ..deleted }))
     }
 

@@ -8,7 +8,8 @@ use super::stored::{Driver, TurnStatus};
 use crate::engine::approval::Approval;
 use crate::engine::id::CallId;
 use crate::engine::message::{
-    BUDGET_EXIT, Body, COMPACTION_DROPPED, NOT_KEPT, PROCESS_COMPLETED, QUESTION, REMOVED, REVIEW_UNUSABLE, ROUND_LIMIT,
+    BUDGET_EXIT, Body, COMPACTION_DROPPED, NOT_KEPT, PROCESS_COMPLETED, QUESTION, REMOVED, REVIEW_UNUSABLE,
+    ROUND_LIMIT,
 };
 use std::collections::BTreeSet;
 

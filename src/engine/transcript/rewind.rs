@@ -67,7 +67,12 @@ impl Transcript {
     /// Of a turn that is over only what its user said stays, what is noted there, and the words of its last answer where it
     /// came to one. The others' places stay, with their hashes: what a compaction says of them holds. Gives what stands
     /// there now.
-    pub fn let_go(&mut self, turn: usize, came_to_answer: bool, counter: &dyn TokenCount) -> Vec<Arc<Message>> {
+    pub fn let_go(
+        &mut self,
+        turn: usize,
+        came_to_answer: bool,
+        counter: &dyn TokenCount,
+    ) -> Vec<Arc<Message>> {
         let Some(first) = self.turns.get(turn).map(|turn| turn.first) else { return Vec::new() };
         let last = self.last_of_turn(turn).unwrap_or(first);
         let is_answer = |message: &&Arc<Message>| matches!(message.body, Body::Assistant { .. });

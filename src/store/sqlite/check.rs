@@ -146,9 +146,7 @@ fn copy_bytes(path: &Path, copy: &Path) -> Result<(), StoreError> {
     };
     let put = |from: &Path, to: &Path| -> Result<(), StoreError> {
         schema::make_file(to)?;
-        fs::copy(from, to)
-            .and_then(|_| fs::File::open(to)?.sync_all())
-            .map_err(|error| from_io(&error, to))
+        fs::copy(from, to).and_then(|_| fs::File::open(to)?.sync_all()).map_err(|error| from_io(&error, to))
     };
     put(path, copy)?;
     let (log, log_copy) = (beside(path), beside(copy));
@@ -229,10 +227,11 @@ fn references(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Faul
 
 /// Contents that nothing refers to.
 fn unused(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault> {
-    let (contents, bytes): (u64, u64) =
-        tx.query_row(&format!("SELECT count(*), coalesce(sum(size), 0) FROM blobs WHERE {UNUSED}"), [], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })?;
+    let (contents, bytes): (u64, u64) = tx.query_row(
+        &format!("SELECT count(*), coalesce(sum(size), 0) FROM blobs WHERE {UNUSED}"),
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
     if contents > 0 {
         let what = format!("{contents} contents of {bytes} bytes that nothing refers to");
         faults.push(Damage::new(what, Repair::DropContents));
@@ -293,7 +292,9 @@ fn sessions(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<u64, Fault
         waiting::queue(tx, &session, &mut unreadable)?;
         waiting::keys(tx, &session, &mut unreadable)?;
         waiting::draft(tx, &session, &mut unreadable)?;
-        faults.extend(unreadable.into_iter().map(|what| Damage::new(format!("session {session}: {what}"), None)));
+        faults.extend(
+            unreadable.into_iter().map(|what| Damage::new(format!("session {session}: {what}"), None)),
+        );
     }
     faults.extend(lost.into_iter().map(|what| Damage::new(what, None)));
     Ok(many)

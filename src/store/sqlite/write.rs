@@ -233,7 +233,12 @@ pub(super) fn append(tx: &Transaction<'_>, session: &SessionId, turn: u32, messa
 }
 
 /// Keeps the beginning of the session's first request, as its newest version says it.
-pub(super) fn follow_requests(tx: &Transaction<'_>, session: &SessionId, message: &Message, is_edit: bool) -> Done {
+pub(super) fn follow_requests(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    message: &Message,
+    is_edit: bool,
+) -> Done {
     let (id, ord) = (session.as_str(), message.ord.0);
     if let Some(request) = request_of(message) {
         tx.prepare_cached(

@@ -178,7 +178,10 @@ fn a_summary_of_what_is_gone_holds() {
         assert_eq!(transcript.in_force(), Some(&record));
         let span = record.covers.expect("a span");
         assert_eq!(transcript.source_hash(span.from, span.to), record.source_hash);
-        assert_eq!(transcript.message(record.anchor.ord).map(|message| &message.hash), Some(&record.anchor.hash));
+        assert_eq!(
+            transcript.message(record.anchor.ord).map(|message| &message.hash),
+            Some(&record.anchor.hash)
+        );
     }
     bench.asks("and now?");
     let shown = format!("{:?}", asked(&bench));

@@ -63,7 +63,10 @@ fn a_doctor_finds_nothing_in_a_store_that_is_well() {
 fn what_follows_from_the_rest_is_put_right() {
     for (sql, says) in [
         ("INSERT INTO blobs VALUES ('h', 3, x'616263')", "1 contents of 3 bytes that nothing refers to"),
-        ("INSERT INTO chat_turns VALUES ('gone', 0, 't', 'completed', NULL, '[]')", "1 rows of chat_turns name rows"),
+        (
+            "INSERT INTO chat_turns VALUES ('gone', 0, 't', 'completed', NULL, '[]')",
+            "1 rows of chat_turns name rows",
+        ),
         ("UPDATE chat_activity SET messages = 7 WHERE session = 's'", "session s: its count"),
         ("UPDATE chat_sessions SET summarized_count = 7 WHERE id = 't'", "session t: its count"),
         (
@@ -104,8 +107,14 @@ fn what_follows_from_the_rest_is_put_right() {
 #[test]
 fn what_cannot_be_read_is_named_and_stays() {
     for (sql, says) in [
-        ("UPDATE chat_messages SET tokens = 5000 WHERE session = 's' AND ord = 3", "session s: message 3: its bytes changed"),
-        ("UPDATE blobs SET bytes = CAST(replace(bytes, 's large', 'S LARGE') AS BLOB)", "changed since it was written"),
+        (
+            "UPDATE chat_messages SET tokens = 5000 WHERE session = 's' AND ord = 3",
+            "session s: message 3: its bytes changed",
+        ),
+        (
+            "UPDATE blobs SET bytes = CAST(replace(bytes, 's large', 'S LARGE') AS BLOB)",
+            "changed since it was written",
+        ),
         ("DELETE FROM blobs WHERE size > 50000", "rows of blob_refs name rows of blobs"),
         ("UPDATE chat_turns SET status = 'odd' WHERE session = 't' AND idx = 4", "session t: turn 4"),
         ("UPDATE chat_sessions SET settings = '{' WHERE id = 's'", "session s: settings"),

@@ -54,7 +54,10 @@ fn what_is_let_go_leaves_its_place_and_nothing_else() {
         let Some(file) = bench.file().filter(|_| bench.kind() == Backend::Sqlite) else { return };
         let file = Connection::open(file).unwrap();
         let count = |sql: &str| file.query_row(sql, [], |row| row.get::<_, u32>(0)).unwrap();
-        assert_eq!(count("SELECT count(*) FROM chat_messages WHERE role = 'tool' OR ord >= 2 AND rev = 0"), 0);
+        assert_eq!(
+            count("SELECT count(*) FROM chat_messages WHERE role = 'tool' OR ord >= 2 AND rev = 0"),
+            0
+        );
         assert_eq!(count("SELECT count(*) FROM blobs WHERE size > 16384"), 0);
         assert_eq!(count("SELECT count(*) FROM blob_refs"), 0);
     });
@@ -64,7 +67,10 @@ fn what_is_let_go_leaves_its_place_and_nothing_else() {
 #[test]
 fn a_list_shows_the_first_request_that_is_left() {
     on_each(|bench| {
-        let asked = |ord| Write::Message { turn: 0, message: Arc::new(message(ord, user(&format!("request {ord}")))) };
+        let asked = |ord| Write::Message {
+            turn: 0,
+            message: Arc::new(message(ord, user(&format!("request {ord}")))),
+        };
         bench.write("s", &[Write::Head(Box::new(head("s"))), asked(0), asked(1)]);
         assert_eq!(bench.row("s").first_request.as_deref(), Some("request 0"));
         let (_, gone) = result(0, "");
