@@ -144,6 +144,19 @@ pub trait Store: Send + fmt::Debug {
     /// [`StoreError::Held`] while another store holds it; the file's own.
     fn acquire(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError>;
 
+    /// Makes this store the session's only writer also where another one holds it: what that one would write from now on is
+    /// refused. Asking again gives the same fence.
+    ///
+    /// # Errors
+    /// The file's own.
+    fn take_over(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError>;
+
+    /// Looks whether the session is still held under this fence.
+    ///
+    /// # Errors
+    /// [`StoreError::FenceLost`] where it is not; the file's own.
+    fn holds(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError>;
+
     /// Lets another store write the session. Nothing happens where it is not held under this fence.
     ///
     /// # Errors

@@ -142,7 +142,8 @@ errors! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         excerpt: Option<String>,
     }
-    /// Another process writes the session. It can be followed here: `session/subscribe`, or `session/open` with `follow`.
+    /// Another process writes the session. It can be followed here: `session/subscribe`, or `session/open` with `follow`;
+    /// or taken over: `session/takeOver`. Nothing of what was asked is stored.
     SessionHeldElsewhere = -33009 {
         /// The session.
         session_id: String,

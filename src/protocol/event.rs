@@ -217,7 +217,8 @@ pub enum Event {
         /// What was found, brought back, refused.
         report: RestoreReport,
     },
-    /// Another process holds the session now; this one can only read it.
+    /// Another process took the session over; what ran here is stopped. It is followed from now on: a snapshot in a new
+    /// stream comes next.
     SessionTakenOver {},
     /// A type that is not known here.
     #[serde(untagged)]

@@ -32,7 +32,7 @@ use super::session::{
     SessionCloseParams, SessionCloseResult, SessionConfigureParams, SessionConfigureResult,
     SessionDeleteParams, SessionDeleteResult, SessionListParams, SessionListResult, SessionMessagesParams,
     SessionMessagesResult, SessionOpenParams, SessionOpenResult, SessionSubscribeParams,
-    SessionSubscribeResult,
+    SessionSubscribeResult, SessionTakeOverParams,
 };
 use super::stages::{LoopStartParams, LoopStartResult, LoopStopParams, LoopStopResult, LoopUpdatedParams};
 use super::task::{TaskListParams, TaskListResult, TaskStartParams, TaskStartResult};
@@ -311,6 +311,10 @@ methods! {
     SessionConfigure = "session/configure", ToSidecar, Extras,
         "Changes settings or the title of a session.",
         SessionConfigureParams => SessionConfigureResult;
+    SessionTakeOver = "session/takeOver", ToSidecar, Extras,
+        "Makes this process the writer of a session that another one holds. What runs there is stopped, its client is told by \
+         `sessionTakenOver` and follows.",
+        SessionTakeOverParams => SessionOpenResult;
     SessionClose = "session/close", ToSidecar, Extras,
         "Closes a session; it stays on disk.",
         SessionCloseParams => SessionCloseResult;

@@ -240,7 +240,7 @@ pub struct Snapshot {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<bool>,
     /// The other process that writes the session, where it is only followed here. Commands are refused until that process
-    /// lets it go or is gone; then the next one goes on with it here, in a new stream.
+    /// lets it go or is gone, or until `session/takeOver`; then it goes on here, in a new stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_by: Option<HeldBy>,
 }
@@ -452,6 +452,17 @@ pub struct SessionSubscribeResult {
     /// The session as it stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<Box<Snapshot>>,
+}
+
+/// Parameters of `session/takeOver`. The result is that of `session/open`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionTakeOverParams {
+    /// The session. It must be stored.
+    pub session_id: String,
+    /// The folder in whose store it is looked for. Default: wherever it was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace_folder: Option<String>,
 }
 
 /// Parameters of `session/close`.

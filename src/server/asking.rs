@@ -53,6 +53,14 @@ fn session(main: &mut MainLoop, to: ReplyTo, ask: Session) -> Result<(), Protoco
             let since = params.stream.zip(params.since_seq);
             command(main, to, &params.session_id, Command::Subscribe { since })
         }
+        Session::TakeOver(params) => {
+            let folder = params.workspace_folder.as_deref().map(spelled);
+            if let Some(folder) = &folder {
+                main.enter_folder(folder);
+                main.stores.enter(folder);
+            }
+            hand(main, &params.session_id, Queued::TakeOver(to, folder))
+        }
         Session::Close(params) => hand(main, &params.session_id, Queued::Close(to)),
         Session::Delete(params) => hand(main, &params.session_id, Queued::Delete(to)),
         Session::Configure(params) => {

@@ -6,9 +6,13 @@
 mod changes;
 mod lists;
 mod looking;
+mod taken;
 
 pub(super) use looking::Told;
+pub(super) use taken::{Confirmed, Looked};
+
 use looking::Watched;
+use taken::Leases;
 
 use super::main_loop::{MainLoop, NOBODY, wire};
 use super::opening::{Opening, own_settings};
@@ -43,7 +47,9 @@ pub(super) struct Follows {
     followers: BTreeMap<SessionId, Follower>,
     /// Stores that are looked at, by their names.
     watched: BTreeMap<String, Watched>,
-    /// Says when to look; nothing while nothing is watched.
+    /// What is known of the sessions that are written here, by the names of their stores.
+    leases: BTreeMap<String, Leases>,
+    /// Says when to look; nothing while there is nothing to look for.
     clock: Option<AbortHandle>,
     looks: u64,
 }
@@ -140,8 +146,14 @@ impl MainLoop {
         let Some(name) = opening.asked.last().cloned() else {
             return self.refuse(id, &opening.queue, &refusal);
         };
-        for item in opening.queue {
+        let mut queue = opening.queue.into_iter();
+        while let Some(item) = queue.next() {
             match item {
+                // It was asked when the store had been asked already, and what stands behind it waits for it.
+                Queued::TakeOver(..) => {
+                    self.hand(id, item);
+                    return queue.for_each(|item| self.hand(id, item));
+                }
                 // Whoever holds it looks itself how its tasks stand, and runs it where it is one.
                 Queued::Task | Queued::Close(NOBODY) => {}
                 Queued::Command(NOBODY, _) => {
@@ -172,9 +184,18 @@ impl MainLoop {
                 None => follower.waiting.push(asked),
             };
         }
-        let follower = Follower { store: store.to_owned(), waiting: vec![asked], seen: None };
-        self.follows.followers.insert(id.clone(), follower);
         self.stores.remember(id, store.to_owned());
+        self.begin_to_follow(id, store, vec![asked]);
+    }
+
+    fn begin_to_follow(
+        &mut self,
+        id: &SessionId,
+        store: &str,
+        waiting: Vec<(ReplyTo, Wanted, ProtocolError)>,
+    ) {
+        let follower = Follower { store: store.to_owned(), waiting, seen: None };
+        self.follows.followers.insert(id.clone(), follower);
         self.read_first(store, id);
         self.watch(store);
     }
@@ -242,7 +263,7 @@ impl MainLoop {
                 }
             }
             // Whoever holds it has not written it yet: they hear that it is held.
-            Ok(None) if is_new => drop(self.stop_following(id)),
+            Ok(None) if is_new && !follower.waiting.is_empty() => drop(self.stop_following(id)),
             Ok(None) => {
                 self.forget(id);
                 let deleted = vec![id.as_str().to_owned()];
@@ -319,6 +340,8 @@ impl MainLoop {
                 waiting.into_iter().map(|(to, wanted, _)| (to, seen.answer(wanted))).collect();
             follower.seen = Some(seen);
             answers.into_iter().for_each(|(to, value)| self.answer(to, value));
+            // Who had it open gets it whole.
+            self.catch_up(id);
             return Ok(());
         };
         let events = known.shown.until(&seen.shown, from, &added);

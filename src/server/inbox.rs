@@ -1,7 +1,7 @@
 //! Everything that reaches the owner loop: one closed list. What is done about it stands in `main_loop` and beside it.
 
 use super::files::Which;
-use super::follow::Told;
+use super::follow::{Confirmed, Looked, Told};
 use super::memory::Changed;
 use super::part::Came;
 use super::perform::Used;
@@ -84,6 +84,10 @@ pub(super) enum Event {
     Look,
     /// A store said what is new.
     Told(Box<Told>),
+    /// A store said which of the sessions here it still holds for us.
+    Leases(Box<Looked>),
+    /// A store said whether it still holds a session for us that is to be taken over.
+    Confirmed(Box<Confirmed>),
     /// A store said which tasks of a folder wait.
     TasksWait(String, Result<Vec<Waiting>, StoreError>),
     /// A store said which tasks of a session ended.
@@ -160,6 +164,7 @@ asks! {
         SessionList => List,
         SessionMessages => Messages,
         SessionSubscribe => Subscribe,
+        SessionTakeOver => TakeOver,
         SessionClose => Close,
         SessionDelete => Delete,
         SessionConfigure => Configure,

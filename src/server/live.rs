@@ -118,6 +118,22 @@ impl Live {
         self.is_closing || self.deleting.is_some()
     }
 
+    /// The number of the next event that is told. What waits for the store is not told yet.
+    pub fn next_seq(&self) -> u64 {
+        let untold = self.steps.iter().flat_map(|step| &step.effects).find_map(|effect| match effect {
+            Effect::Emit(event) => Some(event.seq),
+            _ => None,
+        });
+        untold.unwrap_or_else(|| self.session.snapshot().seq + 1)
+    }
+
+    /// Gives up writing: nothing more can be stored, and `fault` says why.
+    pub fn cannot_write(&mut self, fault: ProtocolError) {
+        let left = self.steps.drain(..).flat_map(|step| step.writes);
+        self.unwritten.extend(left);
+        self.fault = Some(fault);
+    }
+
     /// Whether this waits for its end, or for what comes then.
     pub fn waits_for_end(&self, to: ReplyTo) -> bool {
         self.closing.contains(&to) || self.after.iter().any(|item| item.to() == to)

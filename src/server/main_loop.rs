@@ -219,6 +219,8 @@ impl MainLoop {
             Event::Expired(id, timer, number) => self.expired(&id, timer, number),
             Event::Look => self.look(),
             Event::Told(told) => self.told(*told),
+            Event::Leases(looked) => self.looked_at_leases(*looked),
+            Event::Confirmed(confirmed) => self.confirmed(*confirmed),
             Event::TasksWait(folder, found) => self.tasks_wait(&folder, found),
             Event::TasksEnded(id, found) => self.tasks_ended(&id, found),
             Event::Drained => self.drained(),

@@ -51,8 +51,7 @@ impl Opening {
 
     /// What would make it, up to where it ends again. The first of them says what it is to be and where.
     fn opens(&self) -> impl Iterator<Item = &Opens> {
-        let before_end = self.queue.iter().take_while(|item| !item.is_end());
-        before_end.filter_map(|item| match item {
+        self.before_end().filter_map(|item| match item {
             Queued::Open(_, opens) => Some(&**opens),
             _ => None,
         })
@@ -69,8 +68,22 @@ impl Opening {
         Some((part::newest_for(command)?, Claims::of_command(command)))
     }
 
+    /// What is asked before it ends again.
+    fn before_end(&self) -> impl Iterator<Item = &Queued> {
+        self.queue.iter().take_while(|item| !item.is_end())
+    }
+
     fn folder(&self) -> Option<&str> {
-        self.opens().find_map(|opens| opens.folder.as_deref())
+        self.before_end().find_map(|item| match item {
+            Queued::Open(_, opens) => opens.folder.as_deref(),
+            Queued::TakeOver(_, folder) => folder.as_deref(),
+            _ => None,
+        })
+    }
+
+    /// Whether it is taken from whoever writes it.
+    fn takes_over(&self) -> bool {
+        self.before_end().any(|item| matches!(item, Queued::TakeOver(..)))
     }
 }
 
@@ -105,8 +118,9 @@ impl MainLoop {
         let wanted = opening.wanted().filter(|_| !self.whole.contains(id));
         let scope = opening.opens().next().and_then(|opens| opens.new.work_scope.clone());
         let new = (opening.folder().unwrap_or(self.stores.home()).to_owned(), scope);
+        let takes_over = opening.takes_over();
         store.submit(
-            move |store| shared::load(store, &asked, since, new, wanted),
+            move |store| shared::load(store, &asked, since, takes_over, new, wanted),
             move |loaded| drop(inbox.send(Event::Loaded(answered, Box::new(loaded)))),
         );
         opening.store = Some(store);
@@ -276,6 +290,10 @@ impl MainLoop {
             }
             None => Live::new(Session::new(begin, &*self.counter), store),
         };
+        if live.store.is_some() {
+            // Another process may take it over.
+            self.start_looking();
+        }
         self.sessions.insert(id, Slot::Live(Box::new(live)));
         Ok(())
     }

@@ -103,6 +103,10 @@ impl MainLoop {
         let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return self.end_if_saved() };
         live.is_writing = false;
         let writing = std::mem::take(&mut live.writing);
+        if let Err(error @ StoreError::FenceLost { .. }) = &done {
+            live.unwritten = Arc::unwrap_or_clone(writing);
+            return self.lost(id, error);
+        }
         let effects = live.steps.pop_front().unwrap_or_default().effects;
         let Err(error) = done else {
             for effect in effects {
@@ -138,8 +142,6 @@ impl MainLoop {
             }
         }
         match error {
-            // Another process writes it now: what is here is no longer the session.
-            StoreError::FenceLost { .. } => return self.give_up(id, &failure),
             // Tried again it would be refused again, and all that comes after it with it.
             StoreError::Refused { .. } => {
                 self.log(format!("session {id} was closed, what is stored of it is unchanged: {error}"));

@@ -25,6 +25,8 @@ pub(super) enum Queued {
     Command(ReplyTo, Box<Command>),
     /// Of one that is made where it is not there.
     Open(ReplyTo, Box<Opens>),
+    /// Of one that must be there, perhaps in the store of this folder: it is written here from now on, whoever writes it.
+    TakeOver(ReplyTo, Option<String>),
     /// Settings change; which there are is known when the session is here.
     Configure(ReplyTo, Box<SessionConfigureParams>),
     /// It is written as a file's content.
@@ -69,6 +71,7 @@ impl Queued {
         match self {
             Self::Command(to, _)
             | Self::Open(to, _)
+            | Self::TakeOver(to, _)
             | Self::Configure(to, _)
             | Self::Export(to, _)
             | Self::Close(to)
@@ -103,9 +106,11 @@ impl MainLoop {
             },
             None if is_followed => self.hand_followed(id, item),
             None => match item {
-                Queued::Command(..) | Queued::Open(..) | Queued::Export(..) | Queued::Task => {
-                    self.open_slot(id, Opening::of(item));
-                }
+                Queued::Command(..)
+                | Queued::Open(..)
+                | Queued::TakeOver(..)
+                | Queued::Export(..)
+                | Queued::Task => self.open_slot(id, Opening::of(item)),
                 Queued::Configure(to, _) | Queued::Close(to) => {
                     let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
                     let message = format!("session {id} is not open here; nothing was done. Open it first");
@@ -133,6 +138,7 @@ impl MainLoop {
                 }
                 self.run_command(to, id, opens.command);
             }
+            Queued::TakeOver(to, folder) => self.make_sure(id, to, folder),
             Queued::Configure(to, params) => match self.configure(to, id, *params) {
                 Ok(configure) => self.run_command(to, id, Command::Configure(Box::new(configure))),
                 Err(error) => self.answer(to, Err(error)),

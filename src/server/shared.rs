@@ -92,15 +92,17 @@ enum Then {
     Nothing,
 }
 
-/// Takes a session from its store, with what it shares; only a part of it, where that holds what is `wanted`. `new` is the folder and the scope of one that is not there.
+/// Takes a session from its store, with what it shares, from another process too where it is to be taken over; only a part
+/// of it, where that holds what is `wanted`. `new` is the folder and the scope of one that is not there.
 pub(super) fn load(
     store: &mut dyn Store,
     id: &SessionId,
     since: Time,
+    takes_over: bool,
     new: (String, Option<String>),
     wanted: Option<(u32, Claims)>,
 ) -> Result<Loaded, StoreError> {
-    let fence = store.acquire(id, since)?;
+    let fence = if takes_over { store.take_over(id, since) } else { store.acquire(id, since) }?;
     let read = |store: &mut dyn Store| {
         let stored = match wanted {
             Some((newest, claims)) => part(store, id, newest, claims)?,

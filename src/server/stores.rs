@@ -79,6 +79,11 @@ impl Stores {
         self.had.insert(session.clone(), name);
     }
 
+    /// The store that had a session, where one was opened here.
+    pub fn had(&self, session: &SessionId) -> Option<&str> {
+        self.had.get(session).map(String::as_str)
+    }
+
     /// The stores that may have a session, the likeliest first.
     pub fn candidates(&self, session: &SessionId) -> Vec<String> {
         let mut names: Vec<String> = self.had.get(session).cloned().into_iter().collect();
@@ -190,7 +195,12 @@ pub(super) fn error(error: &StoreError) -> ProtocolError {
             pid: *pid,
             since: crate::protocol::convert::iso(*since),
         },
-        StoreError::FenceLost { session } => {
+        StoreError::FenceLost { session, holder: Some(holder) } => ErrorData::SessionHeldElsewhere {
+            session_id: session.as_str().to_owned(),
+            pid: holder.pid,
+            since: crate::protocol::convert::iso(holder.since),
+        },
+        StoreError::FenceLost { session, holder: None } => {
             ErrorData::StaleReference { field: "sessionId".into(), id: session.as_str().to_owned() }
         }
         StoreError::StaleScope { expected, .. } => {

@@ -206,10 +206,15 @@ impl MainLoop {
         self.tasks.taken.remove(id);
     }
 
+    /// Whether a session is here for its task alone.
+    pub(super) fn is_only_task(&self, id: &SessionId) -> bool {
+        self.tasks.taken.contains(id)
+    }
+
     /// Lets a session go whose task is over.
     pub(super) fn leave_task(&mut self, id: &SessionId) {
         if let Some(Slot::Live(live)) = self.sessions.get(id)
-            && self.tasks.taken.contains(id)
+            && self.is_only_task(id)
             && live.is_settled()
             && live.session.is_at_rest()
         {

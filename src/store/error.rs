@@ -1,6 +1,7 @@
 //! What can go wrong with a store. Each message says what happened, what was kept and what to do. How a code of SQLite
 //! becomes one of these stands here too; what becomes of it on the wire does not.
 
+use super::follow::Holder;
 use crate::engine::id::{SessionId, Time};
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub enum StoreError {
     /// Another store is the session's writer.
     #[error(
-        "session {session} is open in another process (pid {pid}). Nothing was changed. Close it there, then open it again"
+        "session {session} is open in another process (pid {pid}). Nothing was changed. Follow it, close it there, or take it over"
     )]
     Held {
         /// The session.
@@ -21,11 +22,14 @@ pub enum StoreError {
     },
     /// This store is no longer the session's writer, or never was.
     #[error(
-        "session {session} has another writer by now. This write was not made, everything before it is there. Open the session again"
+        "session {session} has another writer by now{}. This write was not made, everything before it is there. Follow the session, or take it over",
+        in_process(.holder.as_ref())
     )]
     FenceLost {
         /// The session.
         session: SessionId,
+        /// Who writes it now, where somebody does.
+        holder: Option<Holder>,
     },
     /// A write contradicts what is there: a defect of the caller.
     #[error(
@@ -128,6 +132,11 @@ pub enum StoreError {
         "the store is closed. This write was not made, everything before it is there. Start the server again"
     )]
     Closed,
+}
+
+/// Where a session is written, as a part of a sentence.
+fn in_process(holder: Option<&Holder>) -> String {
+    holder.map_or_else(String::new, |holder| format!(", in another process (pid {})", holder.pid))
 }
 
 /// What SQLite's error means for the store in this file.

@@ -90,20 +90,52 @@ impl MemoryStore {
     fn state(&self) -> Result<MutexGuard<'_, State>, StoreError> {
         if self.is_closed { Err(StoreError::Closed) } else { Ok(self.world.lock()) }
     }
+
+    /// Holds a session from now on, where it may.
+    fn take(
+        &mut self,
+        session: &SessionId,
+        since: Time,
+        may: impl FnOnce(&State, u64) -> Result<(), StoreError>,
+    ) -> Result<Fence, StoreError> {
+        let mut state = self.state()?;
+        may(&state, self.holder)?;
+        let lease = state.leases.get(session);
+        if let Some(lease) = lease.filter(|lease| lease.holder == Some(self.holder)) {
+            return Ok(Fence(lease.fence));
+        }
+        let fence = lease.map_or(0, |lease| lease.fence) + 1;
+        state.leases.insert(session.clone(), Lease { fence, holder: Some(self.holder), since });
+        state.changes += 1;
+        drop(state);
+        self.own_changes += 1;
+        Ok(Fence(fence))
+    }
 }
 
 impl State {
+    /// Another holder of a session, which lives.
+    fn other(&self, session: &SessionId, own: u64) -> Option<Holder> {
+        let lease = self.leases.get(session)?;
+        let is_other = lease.holder.is_some_and(|id| id != own && self.holders.contains(&id));
+        is_other.then_some(Holder { pid: process::id(), since: lease.since })
+    }
+
     /// Refuses while another holder lives.
-    fn free_for(&self, session: &SessionId, own: u64) -> Result<Option<&Lease>, StoreError> {
-        let lease = self.leases.get(session);
-        match lease {
-            Some(Lease { holder: Some(other), since, .. })
-                if *other != own && self.holders.contains(other) =>
-            {
-                Err(StoreError::Held { session: session.clone(), pid: process::id(), since: *since })
-            }
-            _ => Ok(lease),
+    fn free_for(&self, session: &SessionId, own: u64) -> Result<(), StoreError> {
+        match self.other(session, own) {
+            Some(Holder { pid, since }) => Err(StoreError::Held { session: session.clone(), pid, since }),
+            None => Ok(()),
         }
+    }
+
+    /// Refuses where the session is not held so.
+    fn held(&self, session: &SessionId, fence: Fence, own: u64) -> Result<(), StoreError> {
+        let lease = self.leases.get(session);
+        if lease.is_some_and(|lease| lease.fence == fence.0 && lease.holder == Some(own)) {
+            return Ok(());
+        }
+        Err(StoreError::FenceLost { session: session.clone(), holder: self.other(session, own) })
     }
 
     /// Frees what this holder holds.
@@ -152,10 +184,7 @@ impl State {
 impl Store for MemoryStore {
     fn commit(&mut self, session: &SessionId, fence: Fence, writes: &[Write]) -> Result<(), StoreError> {
         let mut state = self.state()?;
-        let lease = state.leases.get(session);
-        if !lease.is_some_and(|lease| lease.fence == fence.0 && lease.holder == Some(self.holder)) {
-            return Err(StoreError::FenceLost { session: session.clone() });
-        }
+        state.held(session, fence, self.holder)?;
         let mut changed = Step::make(&state.sessions, session, writes)?;
         if let Some(kept) = changed.get_mut(session) {
             kept.commits += 1;
@@ -213,17 +242,15 @@ impl Store for MemoryStore {
     }
 
     fn acquire(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError> {
-        let mut state = self.state()?;
-        let lease = state.free_for(session, self.holder)?;
-        if let Some(lease) = lease.filter(|lease| lease.holder == Some(self.holder)) {
-            return Ok(Fence(lease.fence));
-        }
-        let fence = lease.map_or(0, |lease| lease.fence) + 1;
-        state.leases.insert(session.clone(), Lease { fence, holder: Some(self.holder), since });
-        state.changes += 1;
-        drop(state);
-        self.own_changes += 1;
-        Ok(Fence(fence))
+        self.take(session, since, |state, holder| state.free_for(session, holder))
+    }
+
+    fn take_over(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError> {
+        self.take(session, since, |_, _| Ok(()))
+    }
+
+    fn holds(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError> {
+        self.state()?.held(session, fence, self.holder)
     }
 
     fn release(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError> {
@@ -275,11 +302,7 @@ impl Store for MemoryStore {
     fn follow(&mut self, session: &SessionId, known: Option<&Mark>) -> Result<Option<News>, StoreError> {
         let state = self.state()?;
         let Some(kept) = state.sessions.get(session) else { return Ok(None) };
-        let lease = state.leases.get(session);
-        let is_other = |id: u64| id != self.holder && state.holders.contains(&id);
-        let holder = lease
-            .filter(|lease| lease.holder.is_some_and(is_other))
-            .map(|lease| Holder { pid: process::id(), since: lease.since });
+        let holder = state.other(session, self.holder);
         let Some(from) = Mark::reads_from(known, kept.commits, kept.rewrites) else {
             return Ok(known.map(|mark| News { mark: *mark, holder, change: None }));
         };

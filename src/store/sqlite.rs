@@ -1,10 +1,12 @@
-//! The SQLite backend: one file for a workspace, write-ahead log, one connection. Here stand its life and its leases;
-//! rows are written in `write` and read in `read`, both in `waiting` for what waits, in `shared` and `memories` for what
-//! belongs to no session, as few as a prompt needs in `part`; what is searched stands in `search`, what waits for a process
-//! in `tasks`, what a column holds is told in `columns`; what is wrong with a file is found in `check`.
+//! The SQLite backend: one file for a workspace, write-ahead log, one connection. Here stands its life; rows are written in
+//! `write` and read in `read`, both in `waiting` for what waits, in `shared` and `memories` for what belongs to no session,
+//! in `leases` for who writes one, as few as a prompt needs in `part`; what is searched stands in `search`, what waits for
+//! a process in `tasks`, what a column holds is told in `columns`, what is
+//! wrong with a file is found in `check`.
 
 pub mod check;
 mod columns;
+mod leases;
 mod let_go;
 mod memories;
 mod part;
@@ -18,7 +20,7 @@ mod waiting;
 mod write;
 
 use super::error::{StoreError, from_sqlite};
-use super::follow::{Change, Holder, Mark, News};
+use super::follow::{Change, Mark, News};
 use super::lease::{self, HolderFile};
 use super::list::{ListQuery, Page};
 use super::place::{Options, Synchronous};
@@ -32,11 +34,10 @@ use crate::engine::scope::{Scope, ScopePatch};
 use crate::engine::search::{Found, Query};
 use crate::engine::session::part::Claims;
 use crate::engine::session::stored::{Always, Part, Rest, Stored, Write};
-use columns::{millis, time};
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use leases::Me;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process;
 use std::sync::Arc;
 
 /// Commits, and bytes of the log, that are worth moving into the file when there is time.
@@ -139,6 +140,10 @@ impl SqliteStore {
         transaction.and_then(work).map_err(|fault| fault.in_file(&self.path))
     }
 
+    fn me(&self) -> Me {
+        Me::new(&self.holder, &self.folder)
+    }
+
     /// Takes holders out of the tables whose processes are gone, and their files out of the folder.
     fn forget_the_dead(&mut self) -> Result<(), StoreError> {
         let folder = self.folder.clone();
@@ -146,7 +151,7 @@ impl SqliteStore {
             let mut known = tx.prepare("SELECT DISTINCT holder FROM leases WHERE holder IS NOT NULL")?;
             let holders: Vec<String> = known.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
             for holder in holders.iter().filter(|holder| !lease::is_alive(&folder, holder)) {
-                let_go(tx, holder)?;
+                leases::let_go(tx, holder)?;
             }
             lease::sweep(&folder);
             Ok(())
@@ -163,19 +168,12 @@ fn is_free(tx: &Transaction<'_>, folder: &Path) -> Result<(), Fault> {
         let (session, holder): (String, String) = (row.get(0)?, row.get(1)?);
         if lease::is_alive(folder, &holder) {
             let session = SessionId::new(session);
-            return Err(StoreError::Held { session, pid: row.get(2)?, since: time(row.get(3)?) }.into());
+            return Err(
+                StoreError::Held { session, pid: row.get(2)?, since: columns::time(row.get(3)?) }.into()
+            );
         }
     }
     Ok(())
-}
-
-/// Frees what this holder holds. A session that was never written leaves no lease.
-fn let_go(tx: &Connection, holder: &str) -> rusqlite::Result<()> {
-    tx.execute(
-        "DELETE FROM leases WHERE holder = ?1 AND session NOT IN (SELECT id FROM chat_sessions)",
-        [holder],
-    )?;
-    tx.execute("UPDATE leases SET holder = NULL WHERE holder = ?1", [holder]).map(drop)
 }
 
 /// Bytes of a file; none where there is no file.
@@ -183,50 +181,11 @@ fn bytes_of(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |file| file.len())
 }
 
-/// A row of `leases`.
-struct Lease {
-    fence: u64,
-    holder: Option<String>,
-    pid: u32,
-    since: Time,
-}
-
-const LEASE: &str = "SELECT fence, holder, pid, since FROM leases WHERE session = ?1";
-
-fn lease_of(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<Option<Lease>> {
-    let mut statement = tx.prepare_cached(LEASE)?;
-    let row = |row: &rusqlite::Row<'_>| {
-        Ok(Lease { fence: row.get(0)?, holder: row.get(1)?, pid: row.get(2)?, since: time(row.get(3)?) })
-    };
-    statement.query_row([session.as_str()], row).optional()
-}
-
-/// Refuses while another holder lives. Gives the lease as it stands.
-fn free_for(
-    tx: &Transaction<'_>,
-    session: &SessionId,
-    own: &HolderFile,
-    folder: &Path,
-) -> Result<Option<Lease>, Fault> {
-    let lease = lease_of(tx, session)?;
-    if let Some(Lease { holder: Some(other), pid, since, .. }) = &lease
-        && other != own.id()
-        && lease::is_alive(folder, other)
-    {
-        return Err(StoreError::Held { session: session.clone(), pid: *pid, since: *since }.into());
-    }
-    Ok(lease)
-}
-
 impl Store for SqliteStore {
     fn commit(&mut self, session: &SessionId, fence: Fence, writes: &[Write]) -> Result<(), StoreError> {
-        let own = Arc::clone(&self.holder);
+        let me = self.me();
         self.write(|tx| {
-            let lease = lease_of(tx, session)?;
-            let is_ours = |lease: &Lease| lease.fence == fence.0 && lease.holder.as_deref() == Some(own.id());
-            if !lease.as_ref().is_some_and(is_ours) {
-                return Err(StoreError::FenceLost { session: session.clone() }.into());
-            }
+            leases::held(tx, session, fence, &me)?;
             writes.iter().try_for_each(|write| write::apply(tx, session, write))?;
             write::count_commit(tx, session)
         })
@@ -293,49 +252,39 @@ impl Store for SqliteStore {
     }
 
     fn acquire(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError> {
-        let (own, folder) = (Arc::clone(&self.holder), self.folder.clone());
+        let me = self.me();
         self.write(|tx| {
-            let lease = free_for(tx, session, &own, &folder)?;
-            if let Some(lease) = lease.as_ref().filter(|lease| lease.holder.as_deref() == Some(own.id())) {
-                return Ok(Fence(lease.fence));
-            }
-            let fence = lease.map_or(0, |lease| lease.fence) + 1;
-            let mut statement = tx.prepare_cached(
-                "INSERT INTO leases (session, fence, holder, pid, since) VALUES (?1, ?2, ?3, ?4, ?5)
-                 ON CONFLICT (session) DO UPDATE SET
-                     fence = excluded.fence, holder = excluded.holder, pid = excluded.pid, since = excluded.since",
-            )?;
-            statement.execute(params![session.as_str(), fence, own.id(), process::id(), millis(since)])?;
-            Ok(Fence(fence))
+            let lease = leases::free_for(tx, session, &me)?;
+            leases::take(tx, session, since, lease, &me)
         })
+    }
+
+    fn take_over(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError> {
+        let me = self.me();
+        self.write(|tx| {
+            let lease = leases::lease_of(tx, session)?;
+            leases::take(tx, session, since, lease, &me)
+        })
+    }
+
+    fn holds(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError> {
+        let me = self.me();
+        self.read(|tx| leases::held(tx, session, fence, &me))
     }
 
     fn release(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError> {
         let own = Arc::clone(&self.holder);
-        self.write(|tx| {
-            let mine = params![session.as_str(), fence.0, own.id()];
-            tx.execute(
-                "DELETE FROM leases WHERE session = ?1 AND fence = ?2 AND holder = ?3
-                 AND session NOT IN (SELECT id FROM chat_sessions)",
-                mine,
-            )?;
-            tx.execute(
-                "UPDATE leases SET holder = NULL WHERE session = ?1 AND fence = ?2 AND holder = ?3",
-                mine,
-            )?;
-            Ok(())
-        })
+        self.write(|tx| Ok(leases::release(tx, session, fence, &own)?))
     }
 
     fn waiting(&mut self, workspace: &str) -> Result<Vec<Waiting>, StoreError> {
-        let (own, folder) = (Arc::clone(&self.holder), self.folder.clone());
-        let is_free = |holder: &str| holder == own.id() || !lease::is_alive(&folder, holder);
-        self.read(|tx| Ok(tasks::waiting(tx, workspace, is_free)?))
+        let me = self.me();
+        self.read(|tx| Ok(tasks::waiting(tx, workspace, |holder: &str| !me.is_other(holder))?))
     }
 
     fn tasks(&mut self, parent: &SessionId) -> Result<Vec<Task>, StoreError> {
-        let (own, folder) = (Arc::clone(&self.holder), self.folder.clone());
-        let lives = |holder: &str| holder == own.id() || lease::is_alive(&folder, holder);
+        let me = self.me();
+        let lives = |holder: &str| holder == me.own.id() || me.is_other(holder);
         self.read(|tx| Ok(tasks::tasks(tx, parent, lives)?))
     }
 
@@ -346,13 +295,10 @@ impl Store for SqliteStore {
     }
 
     fn follow(&mut self, session: &SessionId, known: Option<&Mark>) -> Result<Option<News>, StoreError> {
-        let (own, folder) = (Arc::clone(&self.holder), self.folder.clone());
+        let me = self.me();
         self.read(|tx| {
             let Some((commits, rewrites, lease)) = read::pulse(tx, session)? else { return Ok(None) };
-            let holder = lease.and_then(|Lease { holder, pid, since, .. }| {
-                let is_other = holder.is_some_and(|id| id != own.id() && lease::is_alive(&folder, &id));
-                is_other.then_some(Holder { pid, since })
-            });
+            let holder = lease.and_then(|lease| me.other(&lease));
             let Some(from) = Mark::reads_from(known, commits, rewrites) else {
                 return Ok(known.map(|mark| News { mark: *mark, holder, change: None }));
             };
@@ -363,9 +309,9 @@ impl Store for SqliteStore {
     }
 
     fn delete(&mut self, session: &SessionId) -> Result<Option<Deleted>, StoreError> {
-        let (own, folder) = (Arc::clone(&self.holder), self.folder.clone());
+        let me = self.me();
         let deleted = self.write(|tx| {
-            free_for(tx, session, &own, &folder)?;
+            leases::free_for(tx, session, &me)?;
             write::delete(tx, session)
         })?;
         let Some(deleted) = deleted else { return Ok(None) };
@@ -450,7 +396,7 @@ impl Store for SqliteStore {
     fn close(&mut self) -> Result<(), StoreError> {
         let Some(connection) = self.connection.take() else { return Ok(()) };
         let put_in_order = || -> rusqlite::Result<()> {
-            let_go(&connection, self.holder.id())?;
+            leases::let_go(&connection, self.holder.id())?;
             connection.execute_batch("PRAGMA optimize")
         };
         let done = put_in_order();

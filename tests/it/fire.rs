@@ -6,3 +6,4 @@
 mod disk;
 mod driver;
 mod kill;
+mod windows;

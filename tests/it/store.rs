@@ -30,6 +30,7 @@ use threadhold::engine::prompt::system::{CallerSection, OnOverflow, Place};
 use threadhold::engine::session::stored::{Driver, Origin, TitleFrom, TurnRow, TurnStatus, Write};
 use threadhold::store::Fence;
 use threadhold::store::error::StoreError;
+use threadhold::store::follow::Holder;
 use threadhold::store::list::{ListQuery, SessionRow};
 
 /// rows: M1 R25
@@ -349,6 +350,43 @@ fn only_the_holder_writes() {
         assert!(last > next);
         bench.store().commit(&s, last, &step("s", 2, 1)).unwrap();
         assert_eq!(bench.load("s").unwrap().messages.len(), 3);
+    });
+}
+
+#[test]
+fn who_takes_a_session_over_is_its_only_writer() {
+    on_each(|bench| {
+        let s = session("s");
+        let mut other = bench.another();
+        let fence = bench.store().acquire(&s, Time(5)).unwrap();
+        bench.store().commit(&s, fence, &step("s", 0, 1)).unwrap();
+        assert_eq!(bench.store().holds(&s, fence), Ok(()));
+        let before = bench.store().pulse().unwrap();
+        let taken = other.take_over(&s, Time(6)).unwrap();
+        assert!(taken > fence);
+        assert_ne!(bench.store().pulse().unwrap(), before, "who loses it can see that something happened");
+        let lost = |since| {
+            let holder = Some(Holder { pid: std::process::id(), since: Time(since) });
+            Err(StoreError::FenceLost { session: s.clone(), holder })
+        };
+        assert_eq!(bench.store().holds(&s, fence), lost(6));
+        assert_eq!(bench.store().commit(&s, fence, &step("s", 1, 1)), lost(6));
+        // What was lost cannot be given back, nor had again without a word.
+        bench.store().release(&s, fence).unwrap();
+        assert!(matches!(bench.store().acquire(&s, Time(7)), Err(StoreError::Held { .. })));
+        assert_eq!(other.holds(&s, taken), Ok(()));
+        assert_eq!(other.take_over(&s, Time(8)), Ok(taken), "asked again it is the same");
+        other.commit(&s, taken, &step("s", 1, 1)).unwrap();
+        let back = bench.store().take_over(&s, Time(9)).unwrap();
+        assert!(back > taken);
+        assert!(matches!(other.commit(&s, taken, &step("s", 2, 1)), Err(StoreError::FenceLost { .. })));
+        bench.store().commit(&s, back, &step("s", 2, 1)).unwrap();
+        bench.store().release(&s, back).unwrap();
+        assert_eq!(other.holds(&s, taken), Err(StoreError::FenceLost { session: s.clone(), holder: None }));
+        assert_eq!(bench.load("s").unwrap().messages.len(), 3);
+        // One that nobody holds, and one that nobody wrote.
+        assert!(other.take_over(&s, Time(10)).unwrap() > back);
+        other.take_over(&session("new"), Time(10)).unwrap();
     });
 }
 

@@ -36,6 +36,7 @@ mod secrets;
 mod settings;
 mod stores;
 mod summaries;
+mod taken_over;
 mod trajectories;
 mod trajectories_from_outside;
 mod waiting;

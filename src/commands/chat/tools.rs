@@ -191,7 +191,7 @@ fn grep(folder: &Path, given: &Grep) -> Result<String, String> {
     let pattern = pattern.map_err(|error| format!("the pattern cannot be used: {error}"))?;
     let start = inside(folder, given.path.as_deref().unwrap_or("."))?;
     let root = folder.canonicalize().map_err(|error| format!("the workspace folder: {error}"))?;
-    let (mut found, mut files, mut left) = (Vec::new(), 0, vec![start]);
+    let (mut found, mut files, mut unread, mut left) = (Vec::new(), 0, 0, vec![start]);
     while let Some(path) = left.pop() {
         if path.is_dir() {
             let wanted = |name: &str| !name.starts_with('.') && !LEFT_OUT.contains(&name);
@@ -209,7 +209,11 @@ fn grep(folder: &Path, given: &Grep) -> Result<String, String> {
             break;
         }
         let name = path.strip_prefix(&root).unwrap_or(&path).display().to_string();
-        for (at, line) in text(&path).as_deref().unwrap_or_default().lines().enumerate() {
+        let Some(text) = text(&path) else {
+            unread += 1;
+            continue;
+        };
+        for (at, line) in text.lines().enumerate() {
             if pattern.is_match(line) {
                 let shown = line.get(..line.floor_char_boundary(LINE_BYTES)).unwrap_or(line);
                 found.push(format!("{name}:{}: {shown}", at + 1));
@@ -221,16 +225,27 @@ fn grep(folder: &Path, given: &Grep) -> Result<String, String> {
             }
         }
     }
-    Ok(if found.is_empty() { "(nothing found)".into() } else { found.join("\n") })
+    if found.is_empty() {
+        found.push("(nothing found)".to_owned());
+    }
+    if unread > 0 {
+        // Who takes nothing found for nothing there goes on with what is not so.
+        let most = MOST_SEARCHED >> 20;
+        found.push(format!(
+            "(files that were not looked into: {unread}; over {most} MiB, no text, or not to be read)"
+        ));
+    }
+    Ok(found.join("\n"))
 }
 
-/// The text of a file that is not too large.
+/// The text of a file that is not too large; what is not UTF-8 in it is replaced.
 fn text(file: &Path) -> Option<String> {
     let about = file.metadata().ok()?;
     if !about.is_file() || about.len() > MOST_SEARCHED {
         return None;
     }
-    String::from_utf8(fs::read(file).ok()?).ok().filter(|text| !text.contains('\0'))
+    let bytes = fs::read(file).ok().filter(|bytes| !bytes.contains(&0))?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]
@@ -273,6 +288,15 @@ mod tests {
         assert_eq!(call("list", json!({})), ".hidden/\nsrc/");
         assert_eq!(call("grep", json!({ "pattern": "fn t.*" })), "src/a.rs:2: fn two() {}");
         assert_eq!(call("grep", json!({ "pattern": "nothing" })), "(nothing found)");
+        // What is not looked into is told: it may be there.
+        fs::write(ground.0.join("w/large.log"), "nothing\n".repeat(200_000)).unwrap();
+        fs::write(ground.0.join("w/latin.txt"), b"caf\xe9 noir\n").unwrap();
+        let told = "(files that were not looked into: 1; over 1 MiB, no text, or not to be read)";
+        assert_eq!(call("grep", json!({ "pattern": "nothing" })), format!("(nothing found)\n{told}"));
+        assert_eq!(
+            call("grep", json!({ "pattern": "noir" })),
+            format!("latin.txt:1: caf\u{fffd} noir\n{told}")
+        );
     }
 
     #[cfg(unix)]

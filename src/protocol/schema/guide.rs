@@ -397,6 +397,10 @@ compactions, never deltas; where more changed than events can say, a snapshot co
 SessionHeldElsewhere until the writer lets the session go or is gone; then the next one goes on with it, and a snapshot
 opens the new stream. `session/close` ends following.
 
+`session/takeOver` makes a follower, or anybody, the writer at once. Where it was written before, what runs is stopped, what
+was not stored is answered with SessionHeldElsewhere, `sessionTakenOver` ends the stream, and a snapshot with `heldBy` begins
+another: that process follows now. It notices with its next commit, and within about a second where it has none.
+
 ```json
 {"jsonrpc": "2.0", "method": "session/event", "params": {
   "sessionId": "s", "stream": "p1", "seq": 12, "type": "runtimeUpdated", "state": "executingTools", "turnId": "s/t0"

@@ -1,5 +1,5 @@
-//! Looking whether other processes wrote something: a few times a second, only while something is followed, a client has
-//! a list or tasks may wait, and with one cheap question to each store. What is told of it is decided beside here.
+//! Looking whether other processes wrote something: a few times a second, only while a session is open or followed, a client
+//! has a list or tasks may wait, and with one cheap question to each store. What is told of it is decided beside here.
 
 use super::Follower;
 use super::lists::{self, Newest};
@@ -103,9 +103,15 @@ impl MainLoop {
         if !is_used && follows.watched.get(store).is_some_and(|watched| !watched.is_listed) {
             follows.watched.remove(store);
         }
-        if follows.watched.is_empty()
+        self.rest_if_done();
+    }
+
+    /// Stops the clock where there is nothing to look for.
+    fn rest_if_done(&mut self) {
+        if self.follows.watched.is_empty()
             && !self.tasks.need_looks()
-            && let Some(clock) = follows.clock.take()
+            && !self.sessions.values().any(Slot::is_stored)
+            && let Some(clock) = self.follows.clock.take()
         {
             clock.abort();
         }
@@ -122,6 +128,10 @@ impl MainLoop {
             self.look_for_tasks();
         }
         let is_slow = self.follows.looks.is_multiple_of(SLOW);
+        if is_slow {
+            self.look_at_leases();
+            self.rest_if_done();
+        }
         let names: Vec<String> = self.follows.watched.keys().cloned().collect();
         for name in names {
             let of_store = |(id, follower): (&SessionId, &Follower)| {

@@ -91,6 +91,14 @@ impl Store for Disk {
         self.0.acquire(session, since)
     }
 
+    fn take_over(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError> {
+        self.0.take_over(session, since)
+    }
+
+    fn holds(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError> {
+        self.0.holds(session, fence)
+    }
+
     fn release(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError> {
         self.0.release(session, fence)
     }
@@ -455,7 +463,7 @@ fn a_session_that_another_process_writes_now_is_let_go() {
     let mut rig = Rig::new();
     rig.open("s").unwrap();
     rig.turn("s", "First.");
-    let lost = StoreError::FenceLost { session: SessionId::new("s") };
+    let lost = StoreError::FenceLost { session: SessionId::new("s"), holder: None };
     *rig.works.fails.lock().unwrap() = vec![lost];
     assert_eq!(kind(rig.start("s", "Second.")), "StaleReference");
     assert!(rig.main.sessions.is_empty());

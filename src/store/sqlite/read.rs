@@ -3,7 +3,8 @@
 use super::columns::{
     CHANGED, MESSAGE_COLUMNS, MessageRow, compaction_sum, millis, number, text, text_or_null, time, variant,
 };
-use super::{Fault, Lease, waiting};
+use super::leases::Lease;
+use super::{Fault, waiting};
 use crate::engine::compact::record::{Compaction, Status};
 use crate::engine::id::{Generation, MessageId, Ordinal, SessionId, TurnId};
 use crate::engine::message::Message;

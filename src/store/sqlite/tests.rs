@@ -86,7 +86,7 @@ fn hot_statements_search_by_an_index_and_sort_nothing() {
     let connection = store.connection.as_ref().unwrap();
     let mut plans = String::new();
     for sql in [
-        LEASE,
+        leases::LEASE,
         read::HEAD,
         read::PULSE,
         read::BLOB,

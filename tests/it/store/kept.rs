@@ -13,8 +13,9 @@ use threadhold::store::error::StoreError;
 fn result(ord: u32, text: &str) -> (Write, Arc<Message>) {
     let said = message(ord, Body::result("c", text));
     let body = Body::Event { kind: NOT_KEPT.into(), text: "c".into() };
-    let gone = Message { rev: said.rev + 1, visible_to_model: false, tokens: 0, ..message(ord, body) };
-    let gone = Message { hash: said.hash.clone(), ..gone };
+    let mut gone = message(ord, body);
+    (gone.rev, gone.visible_to_model, gone.tokens) = (said.rev + 1, false, 0);
+    gone.hash.clone_from(&said.hash);
     (Write::Message { turn: ord / 2, message: Arc::new(said) }, Arc::new(gone))
 }
 
@@ -48,7 +49,9 @@ fn what_is_let_go_leaves_its_place_and_nothing_else() {
             assert_eq!(bench.row("s").messages, 4);
             bench.reopen();
         }
-        let nowhere = Arc::new(Message { ord: Ordinal(9), ..(*gone).clone() });
+        let mut nowhere = (*gone).clone();
+        nowhere.ord = Ordinal(9);
+        let nowhere = Arc::new(nowhere);
         let error = bench.try_write("s", &[Write::LetGo { turn: 1, messages: vec![nowhere] }]).unwrap_err();
         assert!(matches!(error, StoreError::Refused { .. }), "{error}");
         let Some(file) = bench.file().filter(|_| bench.kind() == Backend::Sqlite) else { return };

@@ -123,6 +123,7 @@ fn ids_that_do_not_exist_are_named() {
         ("tool/result", json!({ "toolCallId": "c", "content": "x" })),
         ("session/subscribe", json!({})),
         ("session/configure", json!({})),
+        ("session/takeOver", json!({})),
         ("session/close", json!({})),
         ("session/delete", json!({})),
         ("context/inspect", json!({})),
