@@ -10,6 +10,7 @@ mod policy;
 mod replay;
 mod schema;
 mod serve;
+mod serving;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;

@@ -114,9 +114,9 @@ pub fn serve_within<T>(options: &Options, client: impl AsyncFnOnce(DuplexStream)
         let (ours, theirs) = tokio::io::duplex(BETWEEN);
         let (input, output) = tokio::io::split(theirs);
         // An interrupt is the client's: it may mean a turn and not the process.
+        let outside = async |_| Ending::Signal(ending::terminated().await);
         // It lives as long as a person looks at it: tasks are run by who serves the folder.
-        let serving =
-            serve_on(input, output, options, false, async |_| Ending::Signal(ending::terminated().await));
+        let serving = serve_on(input, output, options, false, outside);
         tokio::join!(client(ours), serving).0
     });
     // A thread may stand in a read of a terminal, another in a tool.

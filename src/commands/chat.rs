@@ -12,10 +12,9 @@ mod tools;
 
 use super::Failure;
 use super::model::Named;
+use super::serving::Serving;
 use crate::protocol::settings::GivenSettings;
-use crate::server::dump;
-use crate::server::outside::Flags;
-use crate::server::{Options, serve_within};
+use crate::server::serve_within;
 use clap::Args;
 use opening::{Begin, Which};
 use serde_json::{Map, Value};
@@ -45,18 +44,8 @@ pub(super) struct Chat {
     /// Keep sessions in DIR, as an editor's `storage.path`, and not in the platform's folder for data
     #[arg(long, value_name = "DIR")]
     storage: Option<PathBuf>,
-    /// Write each frame between chat and engine into FILE, as JSON lines. It will hold everything that is said
-    #[arg(long, value_name = "FILE")]
-    record: Option<PathBuf>,
-    /// Write each request that goes to a model into DIR, as JSON. They will hold everything that is said
-    #[arg(long, value_name = "DIR")]
-    dump_prompts: Option<PathBuf>,
-    /// The policy: a built-in one by its name, or that of a file
-    #[arg(long, value_name = "NAME|FILE")]
-    policy: Option<String>,
-    /// Set a setting, such as model.window=32000; it wins over files and environment
-    #[arg(long, value_name = "NAME=VALUE")]
-    set: Vec<String>,
+    #[command(flatten)]
+    serving: Serving,
 }
 
 impl Chat {
@@ -66,20 +55,14 @@ impl Chat {
             None => Map::new(),
         };
         let said = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let mut set: Vec<String> =
+        let set: Vec<String> =
             model.iter().map(|(part, value)| format!("model.{part}={}", said(value))).collect();
-        // What is set by name wins over what follows from the other flags.
-        set.extend(self.set.iter().cloned());
-        let flags = Flags::read(self.policy.as_deref(), &set)?;
         let folder = absolute(&self.folder)?;
         if !folder.is_dir() {
             let error = std::io::Error::from(std::io::ErrorKind::NotADirectory);
             return Err(Failure::Read { file: folder.display().to_string(), error });
         }
-        if let Some(dir) = &self.dump_prompts {
-            dump::make_folder(dir)
-                .map_err(|error| Failure::Write { file: dir.display().to_string(), error })?;
-        }
+        let options = self.serving.options(&set)?;
         let which = match &self.session {
             Some(id) => Which::Named(id.clone()),
             None if self.r#continue => Which::Newest,
@@ -90,7 +73,6 @@ impl Chat {
         let task = (!model.is_empty())
             .then(|| GivenSettings(Map::from_iter([("model".to_owned(), Value::Object(model))])));
         let begin = Begin { folder, which, storage, task };
-        let options = Options { record: self.record.clone(), flags, dump_prompts: self.dump_prompts.clone() };
         let talked = serve_within(&options, async |stream| talk::talk(stream, begin).await);
         talked.map_err(Failure::Runtime)?.map_err(|refused| Failure::Chat(refused.to_string()))
     }

@@ -54,6 +54,7 @@ impl Doctor {
         let (name, wire) = (name.as_deref().unwrap_or_default(), endpoint.wire);
         let key_name = endpoint.key_name().map(str::to_owned);
         let key = key_name.as_deref().and_then(|name| std::env::var(name).ok()).filter(|key| !key.is_empty());
+        let known = known::served(Some(wire), name).map(|known| known.window);
         let mut report = format!("model    {name} over {}\n", wire.name());
         if wire != Wire::Scripted {
             report += &format!("address  {}\n", endpoint.url());
@@ -62,8 +63,7 @@ impl Doctor {
                 (Some(name), Some(_)) => format!("key      {name} is set\n"),
                 (Some(name), None) => format!("key      {name} is not set\n"),
             };
-            let window = known::served(Some(wire), name).map(|known| known.window);
-            report += &match window {
+            report += &match known {
                 Some(window) => format!("window   {window} tokens, as is known of its name\n"),
                 None if wire == Wire::Ollama => {
                     format!("window   {} tokens, unless model.window says another\n", wire.usual_window())
@@ -72,11 +72,12 @@ impl Doctor {
             };
         }
         print(&report)?;
+        let window = known.unwrap_or(wire.usual_window());
         let asked =
             Asked { wire, is_own: endpoint.base_url.is_none(), key: key_name, has_key: key.is_some() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(Failure::Runtime)?;
-        let answered = runtime.block_on(ask(endpoint, name, key.map(SecretString::from)));
+        let answered = runtime.block_on(ask(endpoint, name, window, key.map(SecretString::from)));
         let (code, verdict) = match answered {
             Ok(answer) => (SUCCESS, well(&answer)),
             Err(error) => {
@@ -88,11 +89,15 @@ impl Doctor {
     }
 }
 
-async fn ask(endpoint: Endpoint, name: &str, key: Option<SecretString>) -> Result<Answer, ModelError> {
+async fn ask(
+    endpoint: Endpoint,
+    name: &str,
+    window: u32,
+    key: Option<SecretString>,
+) -> Result<Answer, ModelError> {
     let terms = Terms {
         model: name.to_owned(),
-        window: known::served(Some(endpoint.wire), name)
-            .map_or(endpoint.wire.usual_window(), |known| known.window),
+        window,
         max_output: None,
         tool_choice_none: true,
         images: false,
@@ -104,19 +109,11 @@ async fn ask(endpoint: Endpoint, name: &str, key: Option<SecretString>) -> Resul
         ..Request::default()
     };
     if endpoint.wire == Wire::Scripted {
-        return scripted(endpoint.base_url.as_deref())?.answer(&request, &mut drop).await;
+        return Scripted::at(endpoint.base_url.as_deref())?.answer(&request, &mut drop).await;
     }
     let mut model =
         Remote::new(Clients::default().of(&endpoint)?, endpoint, key, terms, IDLE).without_retries();
     model.answer(&request, &mut drop).await
-}
-
-/// The model of a fixture; the one that is built in where no file is named.
-fn scripted(file: Option<&str>) -> Result<Scripted, ModelError> {
-    let Some(file) = file else { return Ok(Scripted::echo()) };
-    let unusable = |why: String| ModelError::BadRequest { status: None, reason: format!("{file}: {why}") };
-    let json = std::fs::read_to_string(file).map_err(|error| unusable(error.to_string()))?;
-    Scripted::from_json(&json).map_err(|error| unusable(error.to_string()))
 }
 
 fn well(answer: &Answer) -> String {

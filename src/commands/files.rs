@@ -42,10 +42,7 @@ pub(super) fn summarizer(name: &str) -> Result<Summarizer, Failure> {
     match name.split_once(':') {
         None if name == "none" => Ok(None),
         None if name == "scripted" => Ok(Some(Box::new(Scripted::echo()))),
-        Some(("scripted", file)) => {
-            let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
-            Ok(Some(Box::new(Scripted::from_json(&text).map_err(|error| bad(error.to_string()))?)))
-        }
+        Some(("scripted", file)) => Ok(Some(Box::new(Scripted::from_file(file).map_err(bad)?))),
         _ => Err(bad("known are scripted, scripted:FILE and none".into())),
     }
 }

@@ -1,5 +1,5 @@
-//! Cutting, hashing and quoting text on character boundaries, and comparing it with a pattern or another text. What is cut, and why, is
-//! decided elsewhere.
+//! Cutting, hashing and quoting text on character boundaries, and comparing it with a pattern or another text. What is cut,
+//! and why, is decided elsewhere.
 
 use sha2::{Digest, Sha256};
 

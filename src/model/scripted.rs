@@ -198,6 +198,25 @@ impl Scripted {
         })
     }
 
+    /// The model of a fixture in a file.
+    ///
+    /// # Errors
+    /// Why there is none, without the file's name.
+    pub fn from_file(file: &str) -> Result<Self, String> {
+        let json = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
+        Self::from_json(&json).map_err(|error| error.to_string())
+    }
+
+    /// The same, or the one that is built in where no file is named.
+    ///
+    /// # Errors
+    /// [`ModelError::BadRequest`] where there is no such file, or no fixture in it.
+    pub fn at(file: Option<&str>) -> Result<Self, ModelError> {
+        let Some(file) = file else { return Ok(Self::echo()) };
+        let unusable = |why| ModelError::BadRequest { status: None, reason: format!("{file}: {why}") };
+        Self::from_file(file).map_err(unusable)
+    }
+
     /// The model for the next request alone.
     pub fn take_next(&mut self) -> Self {
         let answers = self.answers.pop_front().into_iter().collect();

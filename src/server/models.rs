@@ -18,7 +18,6 @@ use crate::model::{Model, ModelError, Said, known};
 use crate::protocol::model::{ModelPurpose, UsageSource};
 use secrecy::SecretString;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Duration;
 
 /// What is kept between calls.
@@ -71,11 +70,7 @@ impl Models {
     fn scripted(&mut self, path: Option<&str>) -> Result<Scripted, ModelError> {
         let Some(path) = path else { return Ok(Scripted::echo()) };
         if !self.scripted.contains_key(path) {
-            let unusable =
-                |why: String| ModelError::BadRequest { status: None, reason: format!("{path}: {why}") };
-            let json =
-                std::fs::read_to_string(Path::new(path)).map_err(|error| unusable(error.to_string()))?;
-            let fixture = Scripted::from_json(&json).map_err(|error| unusable(error.to_string()))?;
+            let fixture = Scripted::at(Some(path))?;
             self.scripted.insert(path.to_owned(), fixture);
         }
         Ok(self.scripted.get_mut(path).map(Scripted::take_next).unwrap_or_else(Scripted::echo))

@@ -1,6 +1,7 @@
 //! A process that may be gone at any moment: started, written to, read from, ended. Its client never gives up because of
 //! that; what is acknowledged is noted by the tests, outside of the process.
 
+use crate::wire::client::framed;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -67,9 +68,8 @@ impl Life {
 
     /// Sends a frame; nobody may be there to read it.
     pub fn send(&mut self, message: &Value) {
-        let body = message.to_string();
         if let Some(input) = &mut self.input {
-            drop(input.write_all(format!("Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes()));
+            drop(input.write_all(&framed(message)));
         }
     }
 

@@ -147,6 +147,21 @@ pub fn is_summary(asked: &Asked) -> bool {
     asked.body["temperature"] == 0 || asked.body["options"]["temperature"] == 0
 }
 
+/// A model over this wire that sums up when it is to, and answers each other request by its number, from 1 on.
+pub fn in_turn(
+    wire: &'static str,
+    mut answered: impl FnMut(u32, &Asked) -> Reply + Send + 'static,
+) -> Server {
+    let mut requests = 0;
+    Server::start(move |_, asked| {
+        if is_summary(asked) {
+            return summary(wire);
+        }
+        requests += 1;
+        answered(requests, asked)
+    })
+}
+
 /// Starts a turn and answers what the server asks of the editor; the event that ends it.
 pub fn turn(editor: &mut Editor, content: &str) -> Value {
     editor.turn(json!({ "sessionId": "s", "content": content }))
@@ -237,22 +252,12 @@ fn an_overflow_in_the_middle_of_a_tool_loop_is_compacted_once() {
     let mut table = String::new();
     for wire in WIRES {
         let words = too_large(wire).to_string();
-        let (mut told, mut rounds) = (false, 0);
-        let server = Server::start(move |_, asked| {
-            if is_summary(asked) {
-                return summary(wire);
-            }
-            rounds += 1;
-            match rounds {
-                1 => answer(wire, &prose("first answer", 130), &["c1"]),
-                2 => answer(wire, &prose("second answer", 80), &["c2", "c3"]),
-                _ if !told => {
-                    told = true;
-                    Reply::body(400, &words)
-                }
-                4 => answer(wire, "Now the rest.", &["c4"]),
-                _ => answer(wire, "The parser works.", &[]),
-            }
+        let server = in_turn(wire, move |request, _| match request {
+            1 => answer(wire, &prose("first answer", 130), &["c1"]),
+            2 => answer(wire, &prose("second answer", 80), &["c2", "c3"]),
+            3 => Reply::body(400, &words),
+            4 => answer(wire, "Now the rest.", &["c4"]),
+            _ => answer(wire, "The parser works.", &[]),
         });
         let folder = Folder::new(&format!("asked-overflow-{wire}"));
         let mut editor = Editor::start(&folder, settings(wire, &server.url(), 64_000));

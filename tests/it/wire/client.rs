@@ -239,9 +239,7 @@ impl Client {
 
     /// Sends a frame.
     pub fn send(&mut self, message: &Value) {
-        let body = message.to_string();
-        let sent = self.send_raw(format!("Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes());
-        if let Err(error) = sent {
+        if let Err(error) = self.send_raw(&framed(message)) {
             panic!("{message} was not sent: {error}\n{}", self.story());
         }
     }
@@ -424,10 +422,10 @@ impl Drop for Client {
         let is_failing = std::thread::panicking();
         self.read_on();
         if self.code.is_none() && !is_failing {
-            let exit = json!({ "jsonrpc": "2.0", "method": "exit" }).to_string();
-            let shutdown = json!({ "jsonrpc": "2.0", "id": 0, "method": "shutdown" }).to_string();
-            for body in [shutdown, exit] {
-                let _ = self.send_raw(format!("Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes());
+            let exit = json!({ "jsonrpc": "2.0", "method": "exit" });
+            let shutdown = json!({ "jsonrpc": "2.0", "id": 0, "method": "shutdown" });
+            for message in [shutdown, exit] {
+                let _ = self.send_raw(&framed(&message));
             }
             self.close_input();
             self.ended_before(Instant::now() + DEADLINE);
@@ -447,6 +445,12 @@ impl Drop for Client {
         drop(inbox);
         assert_eq!(unread, 0, "frames that nobody read\n{}", self.story());
     }
+}
+
+/// A message as it goes over the wire.
+pub fn framed(message: &Value) -> Vec<u8> {
+    let body = message.to_string();
+    format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
 /// Reads frames until the end. The server's framing is exact, so nothing but exact framing is taken.

@@ -1,6 +1,6 @@
 //! Who sums up: a model of its own at a second address, the main one where that fails. And overflows of which nobody speaks.
 
-use super::{WIRES, accepted, answer, is_summary, settings, summary, turn, unused, used};
+use super::{WIRES, accepted, answer, in_turn, is_summary, settings, summary, turn, unused, used};
 use crate::models::server::{Reply, Server, event};
 use crate::wire::client::{Start, Wire};
 use crate::wire::script::{Editor, Folder, prose};
@@ -8,18 +8,11 @@ use serde_json::{Value, json};
 
 /// A main model that runs over a window of 8,000 tokens, and sums up well.
 fn main_model() -> Server {
-    let mut rounds = 0;
-    Server::start(move |_, asked| {
-        if is_summary(asked) {
-            return summary("openai-chat");
-        }
-        rounds += 1;
-        match rounds {
-            1 => answer("openai-chat", &prose("first answer", 130), &["c1"]),
-            2 => answer("openai-chat", &prose("second answer", 80), &["c2", "c3"]),
-            3 => answer("openai-chat", "Now the rest.", &["c4"]),
-            _ => answer("openai-chat", "The parser works.", &[]),
-        }
+    in_turn("openai-chat", move |request, _| match request {
+        1 => answer("openai-chat", &prose("first answer", 130), &["c1"]),
+        2 => answer("openai-chat", &prose("second answer", 80), &["c2", "c3"]),
+        3 => answer("openai-chat", "Now the rest.", &["c4"]),
+        _ => answer("openai-chat", "The parser works.", &[]),
     })
 }
 
@@ -145,18 +138,11 @@ fn a_page_that_is_not_there_and_a_key_that_nobody_named_are_explained() {
 #[test]
 fn an_overflow_that_nobody_speaks_of_goes_to_the_ladder() {
     for wire in WIRES {
-        let mut rounds = 0;
-        let server = Server::start(move |_, asked| {
-            if is_summary(asked) {
-                return summary(wire);
-            }
-            rounds += 1;
-            match rounds {
-                1 => answer(wire, &prose("first answer", 130), &["c1"]),
-                2 => answer(wire, &prose("second answer", 80), &["c2", "c3"]),
-                3 => used(wire, "", &[], 10_000),
-                _ => answer(wire, "The parser works.", &[]),
-            }
+        let server = in_turn(wire, move |request, _| match request {
+            1 => answer(wire, &prose("first answer", 130), &["c1"]),
+            2 => answer(wire, &prose("second answer", 80), &["c2", "c3"]),
+            3 => used(wire, "", &[], 10_000),
+            _ => answer(wire, "The parser works.", &[]),
         });
         let folder = Folder::new(&format!("asked-silent-{wire}"));
         let mut editor = Editor::start(&folder, settings(wire, &server.url(), 9900));
@@ -176,18 +162,11 @@ fn an_overflow_that_nobody_speaks_of_goes_to_the_ladder() {
 fn an_empty_answer_near_the_limit_goes_to_the_ladder() {
     for wire in WIRES {
         for (lines, compactions) in [(160, 1), (40, 0)] {
-            let mut rounds = 0;
-            let server = Server::start(move |_, asked| {
-                if is_summary(asked) {
-                    return summary(wire);
-                }
-                rounds += 1;
-                match rounds {
-                    1 => unused(wire, &prose("first answer", 60), &["c1"]),
-                    2 => unused(wire, &prose("second answer", lines), &["c2"]),
-                    3 => unused(wire, "", &[]),
-                    _ => unused(wire, "The parser works.", &[]),
-                }
+            let server = in_turn(wire, move |request, _| match request {
+                1 => unused(wire, &prose("first answer", 60), &["c1"]),
+                2 => unused(wire, &prose("second answer", lines), &["c2"]),
+                3 => unused(wire, "", &[]),
+                _ => unused(wire, "The parser works.", &[]),
             });
             let folder = Folder::new(&format!("asked-empty-{wire}-{lines}"));
             let mut editor = Editor::start(&folder, without_haste(wire, &server));
@@ -219,14 +198,9 @@ fn without_haste(wire: &str, server: &Server) -> Value {
 #[test]
 fn a_prompt_that_ollama_cut_in_silence_makes_the_next_one_smaller() {
     for (input, compactions) in [(8100, 1), (1000, 0), (11_500, 0)] {
-        let mut rounds = 0;
-        let server = Server::start(move |_, asked| {
-            if is_summary(asked) {
-                return summary("ollama");
-            }
-            rounds += 1;
+        let server = in_turn("ollama", move |request, asked| {
             let all = u32::try_from(asked.body.to_string().len() / 4).expect("a small number");
-            match rounds {
+            match request {
                 1 => used("ollama", &prose("first answer", 440), &["c1"], all),
                 2 => used("ollama", &prose("second answer", 90), &["c2"], all),
                 3 => used("ollama", "Half of it.", &[], input),

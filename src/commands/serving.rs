@@ -1,0 +1,36 @@
+//! What every command that serves sessions can be told: what it writes down, and what holds for all of them. Where frames
+//! come from is the command's.
+
+use super::Failure;
+use crate::server::outside::Flags;
+use crate::server::{Options, dump};
+use clap::Args;
+use std::path::PathBuf;
+
+#[derive(Debug, Default, Args)]
+pub(super) struct Serving {
+    /// Write each frame of both directions into FILE, as JSON lines. It will hold everything that is said
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Write each request that goes to a model into DIR, as JSON. They will hold everything that is said
+    #[arg(long, value_name = "DIR")]
+    dump_prompts: Option<PathBuf>,
+    /// The policy of all sessions: a built-in one by its name, or that of a file
+    #[arg(long, value_name = "NAME|FILE")]
+    policy: Option<String>,
+    /// Set a setting for all sessions, such as triggers.messages=40; it wins over files, environment and client
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+}
+
+impl Serving {
+    /// The same for the server. What is set by name wins over `before`, what follows from the command's other flags.
+    pub fn options(&self, before: &[String]) -> Result<Options, Failure> {
+        let flags = Flags::read(self.policy.as_deref(), &[before, &self.set].concat())?;
+        if let Some(dir) = &self.dump_prompts {
+            dump::make_folder(dir)
+                .map_err(|error| Failure::Write { file: dir.display().to_string(), error })?;
+        }
+        Ok(Options { record: self.record.clone(), flags, dump_prompts: self.dump_prompts.clone() })
+    }
+}
