@@ -129,8 +129,12 @@ export interface ClientRequests {
   "session/fork": { params: SessionForkParams; result: SessionForkResult };
   /** Begins a new chat under the same id. Level: edit. */
   "session/reset": { params: SessionResetParams; result: SessionResetResult };
-  /** Makes a session of a conversation that another program wrote. Level: extras. */
+  /** Makes a session of a conversation that another program wrote, or of a trajectory. Level: extras. */
   "session/import": { params: SessionImportParams; result: SessionImportResult };
+  /** Writes a session as a file's content. Level: extras. */
+  "session/export": { params: SessionExportParams; result: SessionExportResult };
+  /** Lists the trajectories of a folder, a page at a time. Level: extras. */
+  "trajectory/list": { params: TrajectoryListParams; result: TrajectoryListResult };
   /** Keeps what the user typed and did not send. Level: extras. */
   "draft/set": { params: DraftSetParams; result: DraftResult };
   /** Forgets it. Level: extras. */
@@ -170,6 +174,11 @@ export interface ClientRequests {
   "tool/result": { params: ToolResultParams; result: ToolResultResult };
   /** Changes settings or the title of a session. Level: extras. */
   "session/configure": { params: SessionConfigureParams; result: SessionConfigureResult };
+  /**
+   * Makes this process the writer of a session that another one holds. What runs there is stopped, its
+   * client is told by `sessionTakenOver` and follows. Level: extras.
+   */
+  "session/takeOver": { params: SessionTakeOverParams; result: SessionOpenResult };
   /** Closes a session; it stays on disk. Level: extras. */
   "session/close": { params: SessionCloseParams; result: SessionCloseResult };
   /** Deletes a session for good. Level: extras. */
@@ -1122,7 +1131,7 @@ export type ErrorData =
     }
   /**
    * Another process writes the session. It can be followed here: `session/subscribe`, or `session/open`
-   * with `follow`.
+   * with `follow`; or taken over: `session/takeOver`. Nothing of what was asked is stored.
    */
   | {
       kind: "SessionHeldElsewhere";
@@ -1202,6 +1211,15 @@ export interface EventError {
   /** Its kind, with what belongs to that kind. */
   data: ErrorData;
 }
+
+/** What a session is written as. */
+export type ExportFormat =
+  /** Our own, a line for each message. */
+  | "jsonl"
+  /** One JSON object, with what another program that wrote it keeps there. */
+  | "trajectory"
+  /** Text for people. Nothing reads it back. */
+  | "markdown";
 
 /** A way of compacting that did not serve. */
 export interface Fallback {
@@ -2776,11 +2794,32 @@ export type SessionEvent = {
       /** What was found, brought back, refused. */
       report: RestoreReport;
     }
-  /** Another process holds the session now; this one can only read it. */
+  /**
+   * Another process took the session over; what ran here is stopped. It is followed from now on: a snapshot
+   * in a new stream comes next.
+   */
   | {
       type: "sessionTakenOver";
     }
 );
+
+/** Parameters of `session/export`. */
+export interface SessionExportParams {
+  /** The session. */
+  sessionId: string;
+  /** What it is written as. */
+  format: ExportFormat;
+}
+
+/** Result of `session/export`. */
+export interface SessionExportResult {
+  /** What it is written as. */
+  format: ExportFormat;
+  /** All of it. */
+  data: string;
+  /** Messages that are in it. */
+  messages: number;
+}
 
 /** Parameters of `session/fork`: another session goes on from here, with ids of its own. */
 export interface SessionForkParams {
@@ -2805,18 +2844,28 @@ export interface SessionForkResult {
   sessionId: string;
 }
 
-/** Parameters of `session/import`: a session of another program goes on here. */
+/**
+ * Parameters of `session/import`: a conversation from a file becomes a session. One of `data`, `path` and
+ * `chatId` must be there.
+ */
 export interface SessionImportParams {
   /** The folder that the new session belongs to. */
   workspaceFolder: string;
-  /** Its id; one is made where it is missing. The session must have no messages. */
+  /**
+   * Its id; with `chatId` that one, else one is made where it is missing. The session must have no
+   * messages.
+   */
   sessionId?: string;
   /** Its title; the source's where it is missing. */
   title?: string;
-  /** The format, as `threadhold import --help` names them; found out where it is missing. */
+  /** The format, as `threadhold replay --help` names them; found out where it is missing. */
   format?: string;
   /** The conversation, as its program wrote it. */
-  data: string;
+  data?: string;
+  /** A file that holds it: absolute, or as seen from the folder. */
+  path?: string;
+  /** A trajectory of the folder, as `trajectory/list` names it. */
+  chatId?: string;
 }
 
 /** Result of `session/import`. */
@@ -2997,6 +3046,14 @@ export interface SessionSummary {
   updatedAt: string;
 }
 
+/** Parameters of `session/takeOver`. The result is that of `session/open`. */
+export interface SessionTakeOverParams {
+  /** The session. It must be stored. */
+  sessionId: string;
+  /** The folder in whose store it is looked for. Default: wherever it was seen. */
+  workspaceFolder?: string;
+}
+
 /** Parameters of `sessions/changed`. */
 export interface SessionsChangedParams {
   /** Sessions that are new. */
@@ -3005,6 +3062,10 @@ export interface SessionsChangedParams {
   updated: SessionSummary[];
   /** Sessions that are gone, by id. */
   deleted: string[];
+  /** Trajectories that others wrote or changed. No session needs to be there for one. */
+  trajectories?: TrajectorySummary[];
+  /** Trajectories that are gone, by their `chatId`. */
+  trajectoriesGone?: string[];
 }
 
 /** A setting in force. */
@@ -3238,6 +3299,14 @@ export interface Settings {
    * false.
    */
   sessionSummaryToMemory?: boolean;
+  /**
+   * Whether the session is also written into its workspace, as `.threadhold/trajectories/{sessionId}.json`,
+   * at the end of each turn. What others change in that file is taken into the session when that is idle;
+   * what the change takes away is kept in a fork. Default: `off`.
+   */
+  trajectory?: Trajectory;
+  /** What of a turn is kept when it is over, in sessions whose loop the sidecar runs. Default: `full`. */
+  transcript?: TranscriptKept;
   /** When the store lets a write count as done. Default: `full`. */
   synchronous?: Synchronous;
 }
@@ -3315,7 +3384,7 @@ export interface Snapshot {
   waits?: boolean;
   /**
    * The other process that writes the session, where it is only followed here. Commands are refused until
-   * that process lets it go or is gone; then the next one goes on with it here, in a new stream.
+   * that process lets it go or is gone, or until `session/takeOver`; then it goes on here, in a new stream.
    */
   heldBy?: HeldBy;
 }
@@ -3777,6 +3846,66 @@ export interface ToolRule {
   /** What holds then. */
   policy: ToolPolicy;
 }
+
+/** Where a session is also written as a file that people and other programs may read and change. */
+export type Trajectory =
+  /** Nowhere. */
+  | "off"
+  /** Into `.threadhold/trajectories/{sessionId}.json` of its workspace. */
+  | "workspace";
+
+/** Parameters of `trajectory/list`. */
+export interface TrajectoryListParams {
+  /** The folder; the client's first one where it is missing. */
+  workspaceFolder?: string;
+  /** Where the page before ended. */
+  cursor?: string;
+  /** Files of a page. Default: 50; at most 500. */
+  limit?: number;
+}
+
+/** Result of `trajectory/list`. From now on `sessions/changed` tells what others do to these files. */
+export interface TrajectoryListResult {
+  /** Files in the order of their names. */
+  trajectories: TrajectorySummary[];
+  /** Where the next page begins; missing on the last. */
+  nextCursor?: string;
+}
+
+/** A file in the `.threadhold/trajectories` of a workspace. */
+export interface TrajectorySummary {
+  /**
+   * Its name without `.json`: the session that it is of. `session/import` makes one of it where there is
+   * none.
+   */
+  chatId: string;
+  /** The folder that it lies in. */
+  workspaceFolder: string;
+  /** The title of the conversation. */
+  title?: string;
+  /** How often it was written. */
+  version: number;
+  /** Messages that can be read. */
+  messages: number;
+  /** Its size. */
+  bytes: number;
+  /** ISO-8601, as the file says it. */
+  createdAt?: string;
+  /** ISO-8601, as the file says it. */
+  updatedAt?: string;
+  /** Why it cannot be used; it is left as it is. */
+  fault?: string;
+}
+
+/** What of a turn is kept when it is over. */
+export type TranscriptKept =
+  /** All of it. */
+  | "full"
+  /**
+   * What its user said and the answer that it came to. Calls of tools, their results and answers that were
+   * broken off go when the turn ends, from prompts too, and `context/recall` says that they are gone.
+   */
+  | "finalOnly";
 
 /** What a trigger counts. */
 export type TriggerMeasure =
