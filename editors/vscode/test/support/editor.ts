@@ -19,6 +19,15 @@ const shots = process.env["THREADHOLD_SHOTS"] ?? join(here, "..", "shots");
 /** Long enough for a busy machine; nothing is measured by it. */
 export const PATIENCE = 90_000;
 
+/** Waits until something holds, and says what it was where it never does. */
+export async function until(holds: () => Promise<boolean> | boolean, what: string): Promise<void> {
+  const deadline = Date.now() + PATIENCE;
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`It never came to this: ${what}.`);
+    await new Promise((done) => setTimeout(done, 100));
+  }
+}
+
 /** What a test says of the editor that it wants. */
 export interface Wanted {
   /** Packages to install. */
@@ -129,6 +138,8 @@ export class Editor {
 
   /** Ends it and takes its folders away. */
   async [Symbol.asyncDispose](): Promise<void> {
+    // What stood there at the end says why a test failed.
+    if (this.#page !== undefined) await this.shoot("last").catch(() => undefined);
     await this.down();
     rmSync(this.root, { recursive: true, force: true, maxRetries: 5 });
   }
@@ -160,14 +171,14 @@ export class Editor {
     await page.keyboard.press("F1");
     const input = page.locator(".quick-input-widget input");
     await input.waitFor({ timeout: PATIENCE });
-    await input.fill(`>${title}`);
-    const row = page.locator(".quick-input-list .monaco-list-row").first();
-    await page.waitForFunction(
-      (title) => document.querySelector(".quick-input-list .monaco-list-row")?.ariaLabel?.includes(title) ?? false,
-      title,
-      { timeout: PATIENCE },
-    );
-    await row.waitFor({ timeout: PATIENCE });
+    // The palette does not look again by itself for commands that come while the editor starts.
+    const first = page.locator(".quick-input-list .monaco-list-row").first();
+    await until(async () => {
+      await input.fill(">");
+      await input.fill(`>${title}`);
+      await page.waitForTimeout(300);
+      return (await first.getAttribute("aria-label", { timeout: 1000 }).catch(() => ""))?.includes(title) ?? false;
+    }, `the palette offers ${title}`);
     await page.keyboard.press("Enter");
   }
 

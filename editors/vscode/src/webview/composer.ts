@@ -1,0 +1,157 @@
+// Where the user types: the words, what is attached, what waits behind the running turn, send and stop. What was typed
+// goes to the host as a draft, so that a reload does not lose it.
+
+import type { Frame } from "../view.ts";
+import { button, el, iconButton } from "./dom.ts";
+import type { Desk } from "./desk.ts";
+
+/** How long after the last key a draft is told; a person does not notice it. */
+const DRAFT_DELAY_MS = 250;
+
+export class Composer {
+  readonly element: HTMLElement;
+  readonly #desk: Desk;
+  readonly #area: HTMLTextAreaElement;
+  readonly #waiting = el("ul", { class: "waiting", aria: { label: "Waiting" } });
+  readonly #attached = el("div", { class: "files", role: "list", aria: { label: "Attached" } });
+  readonly #send: HTMLButtonElement;
+  readonly #stop: HTMLButtonElement;
+  readonly #model: HTMLButtonElement;
+  #session = "";
+  #busy = false;
+  #unsent: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(desk: Desk) {
+    this.#desk = desk;
+    this.#area = el("textarea", { class: "prompt", aria: { label: "Ask the agent" }, data: { key: "prompt" } });
+    this.#area.rows = 3;
+    this.#area.placeholder = "Ask the agent. Enter sends, Shift+Enter is a new line.";
+    this.#send = button("", () => this.#go(false), { class: "icon send", icon: "send", name: "Send", title: "Send (Enter)" });
+    this.#stop = button("Stop", () => desk.post({ type: "cancel", queued: false }), { class: "stop", icon: "stop", title: "Stop (Escape)" });
+    this.#model = button("", () => desk.post({ type: "selectModel" }), { class: "model", key: "model" });
+    this.element = el(
+      "div",
+      { class: "composer" },
+      this.#waiting,
+      this.#attached,
+      this.#area,
+      el(
+        "div",
+        { class: "bar" },
+        iconButton("Attach files…", "attach", () => desk.post({ type: "attach" })),
+        this.#model,
+        el("span", { class: "room" }),
+        this.#stop,
+        this.#send,
+      ),
+    );
+    this.#area.addEventListener("input", () => this.#typed());
+    this.#area.addEventListener("keydown", (event) => this.#key(event));
+    this.#area.addEventListener("paste", (event) => {
+      const images = [...(event.clipboardData?.files ?? [])].filter(({ type }) => type.startsWith("image/"));
+      if (images.length === 0) return;
+      event.preventDefault();
+      for (const image of images) void this.#attach(image);
+    });
+    this.element.addEventListener("dragover", (event) => event.preventDefault());
+    this.element.addEventListener("drop", (event) => this.#drop(event));
+  }
+
+  /** Puts words in, in the place of those that are there. */
+  say(text: string, session: string): void {
+    this.#session = session;
+    this.#area.value = text;
+    this.#fit();
+  }
+
+  focus(): void {
+    this.#area.focus();
+  }
+
+  draw(frame: Frame): void {
+    this.#busy = frame.busy;
+    this.#stop.hidden = !frame.busy;
+    const held = frame.heldBy !== undefined || frame.sidecar.state !== "ready";
+    this.#area.disabled = held;
+    this.#send.disabled = held;
+    this.#send.title = frame.busy ? "Send after this turn (Enter); now, into it (Ctrl+Enter)" : "Send (Enter)";
+    this.#model.replaceChildren(el("span", {}, frame.model));
+    this.#model.setAttribute("aria-label", `Model: ${frame.model}. Choose another…`);
+    this.#waiting.hidden = frame.queue.length === 0;
+    this.#waiting.replaceChildren(
+      ...frame.queue.map(({ itemId, text, priority }) =>
+        el(
+          "li",
+          {},
+          el("span", { class: "note" }, priority ? "Next: " : "Waits: "),
+          el("span", { class: "words" }, text),
+          iconButton("Take it out of the queue", "close", () => this.#desk.post({ type: "removeWaiting", itemId }), itemId),
+        ),
+      ),
+    );
+    this.#attached.hidden = frame.attachments.length === 0;
+    this.#attached.replaceChildren(
+      ...frame.attachments.map(({ id, label, source }) => {
+        const chip = el("span", { class: "chip", role: "listitem" });
+        if (source !== undefined) {
+          const image = document.createElement("img");
+          image.src = source;
+          image.alt = "";
+          chip.append(image);
+        }
+        chip.append(
+          el("span", {}, label),
+          iconButton(`Take ${label} away`, "close", () => this.#desk.post({ type: "removeAttachment", id }), id),
+        );
+        return chip;
+      }),
+    );
+  }
+
+  #go(urgent: boolean): void {
+    const text = this.#area.value.trim();
+    if (text === "" || this.#send.disabled) return;
+    clearTimeout(this.#unsent);
+    this.#area.value = "";
+    this.#fit();
+    this.#desk.post({ type: "send", text, urgent });
+  }
+
+  #key(event: KeyboardEvent): void {
+    if (event.isComposing) return;
+    if (event.key === "Enter" && !event.shiftKey) this.#go(this.#busy && (event.ctrlKey || event.metaKey));
+    else if (event.key === "Escape" && this.#busy) this.#desk.post({ type: "cancel", queued: false });
+    else return;
+    event.preventDefault();
+  }
+
+  #typed(): void {
+    this.#fit();
+    clearTimeout(this.#unsent);
+    const { value } = this.#area;
+    const session = this.#session;
+    this.#unsent = setTimeout(() => this.#desk.post({ type: "draft", text: value, sessionId: session }), DRAFT_DELAY_MS);
+  }
+
+  /** As tall as its words, up to a third of the panel. */
+  #fit(): void {
+    this.#area.style.height = "auto";
+    this.#area.style.height = `${Math.min(this.#area.scrollHeight, window.innerHeight / 3)}px`;
+  }
+
+  #drop(event: DragEvent): void {
+    event.preventDefault();
+    const uris = event.dataTransfer?.getData("application/vnd.code.uri-list") || event.dataTransfer?.getData("text/uri-list") || "";
+    const listed = uris.split(/\r?\n/).filter((line) => line !== "" && !line.startsWith("#"));
+    if (listed.length > 0) this.#desk.post({ type: "attachUris", uris: listed });
+    else for (const file of event.dataTransfer?.files ?? []) if (file.type.startsWith("image/")) void this.#attach(file);
+  }
+
+  async #attach(file: File): Promise<void> {
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    let text = "";
+    // In pieces, for a call takes only so many arguments.
+    for (let at = 0; at < bytes.length; at += 32_768) text += String.fromCharCode(...bytes.subarray(at, at + 32_768));
+    this.#desk.post({ type: "attachImage", mediaType: file.type, data: btoa(text), name: file.name || "picture" });
+  }
+}

@@ -1,0 +1,243 @@
+// A long list of which only what can be seen is drawn, with some rows around it: five thousand rounds cost as much as
+// fifty. It keeps what the reader looks at where it is, and follows the end while the reader is there. What a row looks
+// like is not known here.
+
+/** Pixels above and below what is seen that are drawn too. */
+const AROUND = 500;
+/** How tall a row is taken to be before it was drawn once. */
+const GUESS = 72;
+/** So near to the end a reader counts as being there. */
+const NEAR = 32;
+
+export interface Item {
+  id: string;
+  rev: number;
+}
+
+export class VirtualList<Of extends Item> {
+  readonly element: HTMLElement;
+  readonly #draw: (item: Of) => HTMLElement;
+  readonly #above = document.createElement("div");
+  readonly #below = document.createElement("div");
+  readonly #heights = new Map<string, number>();
+  readonly #drawn = new Map<string, { element: HTMLElement; rev: number }>();
+  readonly #watch: ResizeObserver;
+  #items: Of[] = [];
+  #follows = true;
+  #scheduled = false;
+  #onFollow: (follows: boolean) => void = () => undefined;
+
+  constructor(element: HTMLElement, draw: (item: Of) => HTMLElement) {
+    this.element = element;
+    this.#draw = draw;
+    for (const spacer of [this.#above, this.#below]) {
+      spacer.setAttribute("aria-hidden", "true");
+      spacer.className = "spacer";
+    }
+    element.append(this.#above, this.#below);
+    this.#watch = new ResizeObserver(() => this.#schedule());
+    this.#watch.observe(element);
+    element.addEventListener("scroll", () => {
+      this.#setFollows(element.scrollHeight - element.scrollTop - element.clientHeight <= NEAR);
+      this.#schedule();
+    });
+    element.addEventListener("keydown", (event) => this.#move(event));
+  }
+
+  get items(): readonly Of[] {
+    return this.#items;
+  }
+
+  /** How many rows are in the document. */
+  get drawn(): number {
+    return this.#drawn.size;
+  }
+
+  /** Has somebody told whether the end is followed. */
+  set onFollow(told: (follows: boolean) => void) {
+    this.#onFollow = told;
+  }
+
+  /** Takes rows out and puts others in. */
+  splice(at: number, remove: number, items: readonly Of[]): void {
+    // In pieces, for a call takes only so many arguments.
+    this.#items = [...this.#items.slice(0, at), ...items, ...this.#items.slice(at + remove)];
+    this.#schedule();
+  }
+
+  /** The element of a row, where it is drawn. */
+  elementOf(id: string): HTMLElement | undefined {
+    return this.#drawn.get(id)?.element;
+  }
+
+  /** A drawn row was changed in its place. */
+  grew(): void {
+    this.#schedule();
+  }
+
+  /** Draws a row again though it is the same, because something about how it is shown changed. */
+  redraw(id: string): void {
+    const drawn = this.#drawn.get(id);
+    if (drawn !== undefined) drawn.rev = Number.NaN;
+    this.#schedule();
+  }
+
+  /** Goes to the end, and follows it. */
+  toEnd(): void {
+    this.#setFollows(true);
+    this.#schedule();
+  }
+
+  /** Shows a row. */
+  reveal(id: string, focus: boolean): void {
+    const at = this.#items.findIndex((item) => item.id === id);
+    if (at < 0) return;
+    this.#setFollows(false);
+    this.element.scrollTop = Math.max(0, this.#top(at) - AROUND / 4);
+    this.#render();
+    const element = this.elementOf(id);
+    element?.scrollIntoView({ block: "nearest" });
+    if (focus) element?.focus();
+  }
+
+  #setFollows(follows: boolean): void {
+    if (follows === this.#follows) return;
+    this.#follows = follows;
+    this.#onFollow(follows);
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    requestAnimationFrame(() => {
+      this.#scheduled = false;
+      this.#render();
+    });
+  }
+
+  #height(item: Of): number {
+    return this.#heights.get(item.id) ?? GUESS;
+  }
+
+  #top(index: number): number {
+    let top = 0;
+    for (let at = 0; at < index; at += 1) top += this.#height(this.#items[at] as Of);
+    return top;
+  }
+
+  #render(): void {
+    const { element } = this;
+    const view = element.clientHeight;
+    if (view === 0) return;
+    // A row that is seen, and where: it is to stay there.
+    const held = this.#follows ? undefined : this.#held();
+    const total = this.#items.reduce((sum, item) => sum + this.#height(item), 0);
+    const from = (this.#follows ? Math.max(0, total - view) : element.scrollTop) - AROUND;
+    const to = from + view + 2 * AROUND;
+    let first = 0;
+    let top = 0;
+    while (first < this.#items.length && top + this.#height(this.#items[first] as Of) < from) {
+      top += this.#height(this.#items[first] as Of);
+      first += 1;
+    }
+    let last = first;
+    let bottom = top;
+    while (last < this.#items.length && bottom < to) {
+      bottom += this.#height(this.#items[last] as Of);
+      last += 1;
+    }
+    this.#put(first, last);
+    this.#above.style.height = `${top}px`;
+    let changed = false;
+    for (const item of this.#items.slice(first, last)) {
+      const drawn = this.#drawn.get(item.id)?.element;
+      const height = drawn?.getBoundingClientRect().height ?? GUESS;
+      if (Math.abs(height - this.#height(item)) > 0.5) changed = true;
+      this.#heights.set(item.id, height);
+    }
+    const below = this.#items.slice(last).reduce((sum, item) => sum + this.#height(item), 0);
+    this.#below.style.height = `${below}px`;
+    if (this.#follows) element.scrollTop = element.scrollHeight;
+    else if (held !== undefined) {
+      const now = this.elementOf(held.id)?.getBoundingClientRect().top;
+      if (now !== undefined && Math.abs(now - held.top) > 0.5) element.scrollTop += now - held.top;
+    }
+    // Rows that turned out smaller than thought leave room for more.
+    if (changed) this.#schedule();
+  }
+
+  #held(): { id: string; top: number } | undefined {
+    const edge = this.element.getBoundingClientRect().top;
+    for (const [id, { element }] of this.#drawn) {
+      const box = element.getBoundingClientRect();
+      if (box.bottom > edge) return { id, top: box.top };
+    }
+    return undefined;
+  }
+
+  /** Has exactly these rows in the document, in their order. */
+  #put(first: number, last: number): void {
+    const wanted = new Set(this.#items.slice(first, last).map(({ id }) => id));
+    for (const [id, { element }] of this.#drawn) {
+      if (wanted.has(id)) continue;
+      this.#watch.unobserve(element);
+      element.remove();
+      this.#drawn.delete(id);
+    }
+    const ordered = new Map<string, { element: HTMLElement; rev: number }>();
+    let before: Element = this.#above;
+    for (let at = first; at < last; at += 1) {
+      const item = this.#items[at] as Of;
+      const { element } = this.#drawnOf(item);
+      element.setAttribute("aria-posinset", String(at + 1));
+      element.setAttribute("aria-setsize", String(this.#items.length));
+      if (before.nextElementSibling !== element) before.after(element);
+      before = element;
+      ordered.set(item.id, this.#drawn.get(item.id) as { element: HTMLElement; rev: number });
+    }
+    this.#drawn.clear();
+    for (const [id, drawn] of ordered) this.#drawn.set(id, drawn);
+  }
+
+  #drawnOf(item: Of): { element: HTMLElement; rev: number } {
+    const old = this.#drawn.get(item.id);
+    if (old?.rev === item.rev) return old;
+    const element = this.#draw(item);
+    element.setAttribute("role", "article");
+    element.dataset["row"] = item.id;
+    element.tabIndex = -1;
+    if (old !== undefined) {
+      const focused = document.activeElement;
+      const hadFocus = focused !== null && old.element.contains(focused);
+      const key = focused instanceof HTMLElement ? focused.dataset["key"] : undefined;
+      this.#watch.unobserve(old.element);
+      old.element.replaceWith(element);
+      // The focus stays in the row, on the same thing where it is still there.
+      if (hadFocus) {
+        const same = key === undefined ? null : element.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`);
+        (same ?? element).focus();
+      }
+    }
+    this.#watch.observe(element);
+    const drawn = { element, rev: item.rev };
+    this.#drawn.set(item.id, drawn);
+    return drawn;
+  }
+
+  /** Page up and down go from row to row, Ctrl+Home and Ctrl+End to the ends, as in any feed. */
+  #move(event: KeyboardEvent): void {
+    const row = (event.target as HTMLElement).closest<HTMLElement>("[data-row]");
+    if (row === null || event.altKey || event.metaKey) return;
+    const at = this.#items.findIndex(({ id }) => id === row.dataset["row"]);
+    const to =
+      event.ctrlKey && event.key === "Home" ? 0
+      : event.ctrlKey && event.key === "End" ? this.#items.length - 1
+      : !event.ctrlKey && event.key === "PageUp" ? at - 1
+      : !event.ctrlKey && event.key === "PageDown" ? at + 1
+      : undefined;
+    const item = to === undefined ? undefined : this.#items[to];
+    if (item === undefined) return;
+    event.preventDefault();
+    this.reveal(item.id, true);
+  }
+}

@@ -1,0 +1,188 @@
+// The panel's drawing: takes what the host tells and draws it, at most once per frame of the screen; tells the host what
+// the user does. It keeps no state of a session: closed and opened again, it asks for everything anew.
+
+import "./style.css";
+import type { Action, AnswerRow, Frame, Row, ToPanel } from "../view.ts";
+import { Composer } from "./composer.ts";
+import { button, el, iconButton } from "./dom.ts";
+import type { Desk } from "./desk.ts";
+import { VirtualList } from "./list.ts";
+import { MeterView } from "./meter.ts";
+import { drawCall } from "./rows/call.ts";
+import { drawCompaction } from "./rows/compaction.ts";
+import { type DrawnAnswer, drawAnswer, drawUser } from "./rows/message.ts";
+import { drawNotice } from "./rows/notice.ts";
+import { SessionsView } from "./sessions.ts";
+
+declare function acquireVsCodeApi(): { postMessage(action: Action): void };
+const host = acquireVsCodeApi();
+
+const desk: Desk = {
+  post: (action) => host.postMessage(action),
+  open: new Set(),
+  typed: new Map(),
+  chosen: new Map(),
+  originals: new Map(),
+  results: new Map(),
+  redraw: (id) => list.redraw(id),
+  copy: (text) => host.postMessage({ type: "copy", text }),
+};
+
+/** Answers that are being written, where they are drawn. */
+const answers = new Map<string, DrawnAnswer>();
+
+const title = el("h1", {});
+const activity = el("span", { class: "activity", role: "status", aria: { live: "polite" } });
+const header = el(
+  "header",
+  {},
+  iconButton("Sessions of this folder", "list", () => desk.post({ type: "listSessions", query: "", more: false }), "sessions"),
+  title,
+  activity,
+);
+const notices = el("div", { class: "notices" });
+const feed = el("main", { class: "feed", role: "feed", tabIndex: 0, aria: { label: "Conversation", busy: false } });
+const list = new VirtualList<Row>(feed, drawRow);
+const toEnd = button("To the end", () => list.toEnd(), { class: "to-end" });
+toEnd.hidden = true;
+list.onFollow = (follows) => {
+  toEnd.hidden = follows;
+};
+const decisions = el("div", { class: "decisions" });
+const sessions = new SessionsView(desk);
+const meter = new MeterView(desk);
+const composer = new Composer(desk);
+const empty = el("div", { class: "empty" }, el("p", {}, "Ask something about this folder."), el("p", { class: "note" }, "Sessions are kept. When the prompt grows near the model's window, old rounds are summed up; a card shows what was done, and can be undone."));
+document.body.append(header, sessions.element, notices, el("div", { class: "middle" }, empty, feed, toEnd), decisions, meter.element, composer.element);
+
+function drawRow(row: Row): HTMLElement {
+  switch (row.kind) {
+    case "user":
+      return drawUser(desk, row);
+    case "answer": {
+      const drawn = drawAnswer(desk, row);
+      if (row.streaming) answers.set(row.id, drawn);
+      else answers.delete(row.id);
+      return drawn.element;
+    }
+    case "call":
+      return drawCall(desk, row);
+    case "compaction":
+      return drawCompaction(desk, row);
+    case "notice":
+      return drawNotice(desk, row);
+  }
+}
+
+function drawFrame(frame: Frame): void {
+  title.textContent = frame.title;
+  activity.textContent = frame.activity;
+  feed.setAttribute("aria-busy", String(frame.busy));
+  document.body.classList.toggle("busy", frame.busy);
+  drawNotices(frame);
+  drawDecisions(frame);
+  sessions.draw(frame);
+  meter.draw(frame);
+  composer.draw(frame);
+}
+
+function drawNotices({ sidecar, heldBy, warning, notice }: Frame): void {
+  notices.replaceChildren();
+  if (sidecar.state === "none") {
+    const { title: text, text: detail, actions } = sidecar;
+    notices.append(drawNotice(desk, { kind: "notice", id: "sidecar", rev: 0, level: "error", text, detail, actions }));
+  }
+  if (heldBy !== undefined) {
+    notices.append(
+      drawNotice(desk, {
+        kind: "notice",
+        id: "held",
+        rev: 0,
+        level: "info",
+        text: `Another window writes this session (process ${heldBy.pid}). You see what it does.`,
+        actions: [{ label: "Write here instead", action: { type: "takeOver" } }],
+      }),
+    );
+  }
+  if (warning !== undefined) {
+    const actions = [
+      { label: "Compact now…", action: { type: "compact" } as const },
+      { label: "Understood", action: { type: "dismissWarning" } as const },
+    ];
+    notices.append(drawNotice(desk, { kind: "notice", id: "warning", rev: 0, level: "warning", text: warning, actions }));
+  }
+  if (notice !== undefined) notices.append(drawNotice(desk, notice));
+}
+
+/** A bar that says what waits for a decision, wherever the conversation is scrolled to. */
+function drawDecisions({ asked }: Frame): void {
+  decisions.replaceChildren();
+  const [first] = asked;
+  if (first === undefined) return;
+  const many = asked.length > 1;
+  decisions.append(
+    el("span", { role: "status" }, many ? `${asked.length} calls need your decision` : "A call needs your decision"),
+    button("Show", () => list.reveal(`call ${first}`, true)),
+  );
+  if (many) decisions.append(button("Allow all", () => desk.post({ type: "decide", callIds: asked, decision: "approve" })));
+}
+
+// What came since the last frame of the screen is drawn together.
+let waiting: ToPanel[] = [];
+window.addEventListener("message", ({ data }: MessageEvent<ToPanel>) => {
+  if (waiting.length === 0) requestAnimationFrame(drawWaiting);
+  waiting.push(data);
+});
+
+function drawWaiting(): void {
+  const told = waiting;
+  waiting = [];
+  for (const message of told) take(message);
+  desk.post({ type: "drawn" });
+}
+
+function take(message: ToPanel): void {
+  switch (message.type) {
+    case "frame":
+      drawFrame(message.frame);
+      break;
+    case "rows":
+      list.splice(message.at, message.remove, message.rows);
+      empty.hidden = list.items.length > 0;
+      break;
+    case "append": {
+      // The row too, for it may be drawn later, once it is scrolled to.
+      const row = list.items.findLast((row): row is AnswerRow => row.kind === "answer" && row.id === message.id);
+      if (row === undefined) break;
+      row.text += message.text;
+      row.reasoning += message.reasoning;
+      if (list.elementOf(message.id) !== undefined) answers.get(message.id)?.append(message.text, message.reasoning);
+      list.grew();
+      break;
+    }
+    case "draft":
+      composer.say(message.text, message.sessionId);
+      break;
+    case "covered":
+      desk.originals.set(message.compactionId, message.originals);
+      list.redraw(`compaction ${message.compactionId}`);
+      break;
+    case "wholeResult":
+      desk.results.set(message.callId, message.text);
+      list.redraw(`call ${message.callId}`);
+      break;
+    case "focus":
+      composer.focus();
+      break;
+  }
+}
+
+// A link leads nowhere by itself.
+document.addEventListener("click", (event) => {
+  const link = (event.target as Element).closest("a");
+  if (link === null) return;
+  event.preventDefault();
+  desk.post({ type: "open", href: link.getAttribute("href") ?? "" });
+});
+
+desk.post({ type: "ready" });

@@ -1,0 +1,77 @@
+// Markdown of a model as elements. HTML in it is shown as text, pictures from elsewhere are links, and a link does
+// nothing by itself: the host decides where it leads. An answer that is being written is drawn block by block, so that
+// its length costs once.
+
+import MarkdownIt from "markdown-it";
+import { button, el } from "./dom.ts";
+
+const markdown = new MarkdownIt("default", { html: false, linkify: true, typographer: false, breaks: false });
+// What a model says must not fetch anything.
+markdown.renderer.rules["image"] = (tokens, at) => {
+  const { attrs, content } = tokens[at] ?? {};
+  const source = String(attrs?.find(([name]) => name === "src")?.[1] ?? "");
+  const escape = markdown.utils.escapeHtml;
+  return `<a href="${escape(source)}">${escape(content === undefined || content === "" ? source : content)}</a>`;
+};
+
+/** A text as elements. */
+export function draw(text: string, copy: (text: string) => void): DocumentFragment {
+  const template = document.createElement("template");
+  // markdown-it escapes whatever is HTML in the text; scripts and styles are forbidden by the panel's policy besides.
+  template.innerHTML = markdown.render(text);
+  for (const block of template.content.querySelectorAll("pre")) {
+    const text = block.textContent ?? "";
+    const frame = el("div", { class: "code" });
+    block.replaceWith(frame);
+    block.tabIndex = 0;
+    frame.append(block, button("", () => copy(text), { class: "icon", icon: "copy", name: "Copy code", title: "Copy code" }));
+  }
+  for (const table of template.content.querySelectorAll("table")) {
+    const frame = el("div", { class: "table", tabIndex: 0 });
+    table.replaceWith(frame);
+    frame.append(table);
+  }
+  return template.content;
+}
+
+/** An answer that is being written. Blocks before the newest one are drawn once and stay. */
+export class Growing {
+  readonly element = el("div", { class: "markdown" });
+  readonly #copy: (text: string) => void;
+  #text = "";
+  /** How much of the text is in blocks that stay. */
+  #settled = 0;
+  #open: Node[] = [];
+
+  constructor(copy: (text: string) => void) {
+    this.#copy = copy;
+  }
+
+  /** The answer goes on. */
+  append(text: string): void {
+    this.#text += text;
+    const rest = this.#text.slice(this.#settled);
+    const settled = settledLength(rest);
+    for (const node of this.#open) (node as ChildNode).remove();
+    if (settled > 0) {
+      this.element.append(draw(rest.slice(0, settled), this.#copy));
+      this.#settled += settled;
+    }
+    const fragment = draw(rest.slice(settled), this.#copy);
+    this.#open = [...fragment.childNodes];
+    this.element.append(fragment);
+  }
+}
+
+/** How many characters at the start are in blocks that nothing behind them changes. */
+function settledLength(text: string): number {
+  const starts = markdown
+    .parse(text, {})
+    .filter((token) => token.level === 0 && token.map !== null && token.nesting >= 0)
+    .map((token) => token.map?.[0] ?? 0);
+  const last = starts.at(-1);
+  if (last === undefined || last === 0) return 0;
+  let at = 0;
+  for (let line = 0; line < last; line += 1) at = text.indexOf("\n", at) + 1;
+  return at;
+}

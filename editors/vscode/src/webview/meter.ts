@@ -1,0 +1,129 @@
+// How full the prompt is: a bar with the place where a compaction begins, and on demand what the prompt is made of, what
+// is pinned, and what would start a compaction.
+
+import type { Frame, Meter } from "../view.ts";
+import { el, icon, iconButton, tokens } from "./dom.ts";
+import type { Desk } from "./desk.ts";
+
+/** A colour for each channel, as a class of style.css; the words beside it say the same. */
+const CHANNELS = ["system", "memory", "summary", "history", "input"];
+
+export class MeterView {
+  readonly element: HTMLElement;
+  readonly #desk: Desk;
+  readonly #details = el("details", { class: "meter" });
+  readonly #summary = el("summary", { data: { key: "meter" } });
+  readonly #body = el("div", { class: "breakdown" });
+
+  constructor(desk: Desk) {
+    this.#desk = desk;
+    this.#details.append(this.#summary, this.#body);
+    this.element = this.#details;
+    this.#details.addEventListener("toggle", () => desk.post({ type: "inspect", open: this.#details.open }));
+  }
+
+  draw({ meter }: Frame): void {
+    this.#details.hidden = meter === undefined;
+    if (meter === undefined) return;
+    const share = Math.round((100 * meter.tokens) / Math.max(1, meter.limit));
+    const words = `${tokens(meter.tokens)} of ${tokens(meter.limit)} tokens`;
+    this.#summary.replaceChildren(
+      bar(meter),
+      el("span", { class: "figures" }, words),
+      el("span", { class: "share" }, `${share} %`),
+    );
+    this.#summary.setAttribute(
+      "aria-label",
+      `Context: ${words}, ${share} percent. About ${tokens(Math.max(0, meter.untilCompaction))} tokens until a compaction.`,
+    );
+    if (this.#details.open) this.#body.replaceChildren(...this.#breakdown(meter));
+  }
+
+  #breakdown(meter: Meter): Node[] {
+    const rows = meter.sections
+      .filter(({ tokens }) => tokens > 0)
+      .map((section) =>
+        el(
+          "tr",
+          {},
+          el("td", {}, el("span", { class: `swatch ${section.channel}`, aria: { hidden: true } }), section.name),
+          el("td", { class: "number" }, tokens(section.tokens)),
+        ),
+      );
+    const table = el(
+      "table",
+      {},
+      el("caption", {}, "What the prompt is made of"),
+      el("thead", {}, el("tr", {}, el("th", {}, "Section"), el("th", { class: "number" }, "Tokens"))),
+      el("tbody", {}, ...rows),
+    );
+    const nodes: Node[] = [table];
+    const until =
+      meter.untilCompaction > 0 ?
+        `About ${tokens(meter.untilCompaction)} tokens until the next compaction.`
+      : "The next request may start a compaction.";
+    nodes.push(el("p", { class: "note" }, `${until} Counted by ${meter.estimator}.${meter.usage === undefined ? "" : ` ${meter.usage}`}`));
+    if (meter.window !== undefined) {
+      nodes.push(el("p", { class: "note" }, `The model's window is ${tokens(meter.window)} tokens; what an answer needs is kept free.`));
+    }
+    if (meter.pins.length > 0) {
+      nodes.push(
+        el("div", { class: "label" }, "Pinned: every prompt shows it"),
+        el(
+          "ul",
+          { class: "pins" },
+          ...meter.pins.map(({ pinId, label, tokens: size }) =>
+            el(
+              "li",
+              {},
+              icon("pin"),
+              el("span", { class: "words" }, label),
+              el("span", { class: "number" }, tokens(size)),
+              iconButton("Unpin", "close", () => this.#desk.post({ type: "unpin", pinId }), pinId),
+            ),
+          ),
+        ),
+      );
+    }
+    if (meter.excluded > 0) {
+      const what = meter.excluded === 1 ? "1 message is" : `${meter.excluded} messages are`;
+      nodes.push(el("p", { class: "note" }, `${what} left out of prompts; undo the card of it to bring them back.`));
+    }
+    if (meter.triggers.length > 0) {
+      nodes.push(
+        el(
+          "table",
+          {},
+          el("caption", {}, "What starts a compaction"),
+          el("thead", {}, el("tr", {}, el("th", {}, "When"), el("th", { class: "number" }, "Now"), el("th", { class: "number" }, "At"))),
+          el(
+            "tbody",
+            {},
+            ...meter.triggers.map(({ name, now, at }) =>
+              el("tr", {}, el("td", {}, name), el("td", { class: "number" }, now), el("td", { class: "number" }, at)),
+            ),
+          ),
+        ),
+      );
+    }
+    return nodes;
+  }
+}
+
+/** The bar: a piece for each channel, and a mark where a compaction begins. */
+function bar(meter: Meter): HTMLElement {
+  const frame = el("span", { class: "bar", aria: { hidden: true } });
+  for (const channel of CHANNELS) {
+    const size = meter.sections.filter((section) => section.channel === channel).reduce((sum, { tokens }) => sum + tokens, 0);
+    if (size === 0) continue;
+    const piece = el("span", { class: `piece ${channel}` });
+    piece.style.width = `${Math.min(100, (100 * size) / Math.max(1, meter.limit))}%`;
+    frame.append(piece);
+  }
+  if (meter.thresholdAt !== undefined) {
+    const mark = el("span", { class: "threshold" });
+    mark.style.left = `${Math.min(100, 100 * meter.thresholdAt)}%`;
+    frame.append(mark);
+  }
+  return frame;
+}

@@ -1,0 +1,116 @@
+// A call of a tool, drawn as a row: what it is to do, how it stands, what came of it, and the decision where it waits for
+// one.
+
+import type { CallRow, CallState } from "../../view.ts";
+import { button, duration, el, foldable, tokens } from "../dom.ts";
+import type { Desk } from "../desk.ts";
+import { beginTyping, form, isTyping } from "../form.ts";
+import { pictures, shownMark } from "./message.ts";
+
+const STATES: Record<CallState, string> = {
+  writing: "being written",
+  asked: "needs your decision",
+  waiting: "waits for the other decisions",
+  running: "running",
+  done: "done",
+  failed: "failed",
+  rejected: "rejected by you",
+  cancelled: "cancelled",
+  open: "was not finished",
+};
+
+export function drawCall(desk: Desk, row: CallRow): HTMLElement {
+  const { name, about, state, result, durationMs } = row;
+  const exit = result?.exitCode === undefined || result.exitCode === 0 ? "" : `, exit code ${result.exitCode}`;
+  const took = durationMs === undefined ? "" : ` in ${duration(durationMs)}`;
+  const stands = `${STATES[state]}${took}${exit}`;
+  const element = el("div", { class: `row call ${state}`, aria: { label: `Tool ${name} ${about}: ${stands}` } });
+  const details = foldable(desk.open, `${row.callId}/call`, "", () => [argumentsOf(row), resultOf(desk, row)], "card");
+  details.querySelector("summary")?.append(
+    el("span", { class: `dot ${state}`, aria: { hidden: true } }),
+    el("span", { class: "name" }, name),
+    el("span", { class: "about", title: about }, about),
+    el("span", { class: "stands" }, stands),
+  );
+  element.append(details);
+  const mark = shownMark(row.shown);
+  if (mark !== undefined) element.append(el("div", { class: "foot" }, mark));
+  if (state === "asked") element.append(decision(desk, row));
+  if (state === "open") element.append(unfinished(desk, row));
+  return element;
+}
+
+function argumentsOf(row: CallRow): HTMLElement {
+  let text = row.arguments;
+  try {
+    text = JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    // Shown as the model wrote it.
+  }
+  const block = el("pre", { tabIndex: 0, aria: { label: "Arguments" } }, text);
+  return el("div", {}, el("div", { class: "label" }, "Arguments"), block);
+}
+
+function resultOf(desk: Desk, { callId, id, result }: CallRow): HTMLElement | undefined {
+  if (result === undefined) return undefined;
+  const whole = desk.results.get(callId);
+  const text = whole ?? result.text;
+  const block = el("pre", { tabIndex: 0, aria: { label: "Result" } }, text);
+  const rest = result.characters - text.length;
+  const more =
+    whole !== undefined || rest <= 0 ? undefined : (
+      button(`Show all ${tokens(result.characters)} characters`, () => desk.post({ type: "wholeResult", callId }), {
+        key: `${id}/whole`,
+      })
+    );
+  const changed = result.changed.length > 0 && el("div", { class: "note" }, `Changed ${result.changed.join(", ")}`);
+  return el("div", {}, el("div", { class: "label" }, "Result"), block, more, pictures(result.images), changed);
+}
+
+function decision(desk: Desk, { id, callId, reason, name, hasDiff }: CallRow): HTMLElement {
+  const frame = el("div", { class: "decision", role: "group", aria: { label: `Decide about ${name}` } });
+  if (reason !== undefined) frame.append(el("div", { class: "reason" }, reason));
+  if (isTyping(desk, id, "reject")) {
+    frame.append(
+      form(desk, {
+        rowId: id,
+        name: "reject",
+        label: "What should it do instead? The model is told.",
+        initial: "",
+        take: "Reject",
+        lines: false,
+        optional: true,
+        onTake: (note) => desk.post({ type: "decide", callIds: [callId], decision: "reject", ...(note !== "" && { note }) }),
+      }),
+    );
+    return frame;
+  }
+  frame.append(
+    el(
+      "div",
+      { class: "buttons" },
+      button("Allow", () => desk.post({ type: "decide", callIds: [callId], decision: "approve" }), { class: "primary" }),
+      button("Always allow", () => desk.post({ type: "decide", callIds: [callId], decision: "approveAlways" }), {
+        title: "In this folder, from now on",
+      }),
+      button("Reject…", () => beginTyping(desk, id, "reject", "")),
+      hasDiff && button("Show diff", () => desk.post({ type: "diff", callId })),
+    ),
+  );
+  return frame;
+}
+
+/** A call that a restart left open: nothing runs again by itself. */
+function unfinished(desk: Desk, { callId, name }: CallRow): HTMLElement {
+  return el(
+    "div",
+    { class: "decision", role: "group", aria: { label: `Decide about ${name}` } },
+    el("div", { class: "reason" }, "The editor ended before this call had a result. It is not run again by itself."),
+    el(
+      "div",
+      { class: "buttons" },
+      button("Run it again", () => desk.post({ type: "rerun", callId }), { class: "primary" }),
+      button("Go on without it", () => desk.post({ type: "abandon", callId })),
+    ),
+  );
+}

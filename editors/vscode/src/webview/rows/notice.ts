@@ -1,0 +1,20 @@
+// A sentence with what can be done about it, drawn as a row or above the conversation.
+
+import type { NoticeRow } from "../../view.ts";
+import { button, el, icon } from "../dom.ts";
+import type { Desk } from "../desk.ts";
+
+export function drawNotice(desk: Desk, { level, text, detail, actions }: NoticeRow): HTMLElement {
+  return el(
+    "div",
+    { class: `row notice ${level}`, ...(level === "error" && { role: "alert" }), aria: { label: text } },
+    el(
+      "div",
+      { class: "card" },
+      el("div", { class: "head" }, level === "info" ? undefined : icon("warn"), el("span", {}, text)),
+      detail !== undefined && el("pre", { tabIndex: 0 }, detail),
+      actions.length > 0 &&
+        el("div", { class: "buttons" }, ...actions.map(({ label, action }) => button(label, () => desk.post(action)))),
+    ),
+  );
+}

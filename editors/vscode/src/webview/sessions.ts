@@ -1,0 +1,98 @@
+// The sessions of the folder, over the conversation: found by words, opened, renamed, branched, deleted.
+
+import type { Frame, SessionItem } from "../view.ts";
+import { button, el, iconButton } from "./dom.ts";
+import type { Desk } from "./desk.ts";
+
+const SEARCH_DELAY_MS = 150;
+
+export class SessionsView {
+  readonly element = el("section", { class: "sessions", aria: { label: "Sessions of this folder" } });
+  readonly #desk: Desk;
+  readonly #search = el("input", { aria: { label: "Search sessions" }, data: { key: "search" } });
+  readonly #list = el("ul", {});
+  #shown = false;
+  #unasked: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(desk: Desk) {
+    this.#desk = desk;
+    this.#search.type = "search";
+    this.#search.placeholder = "Search sessions";
+    this.#search.addEventListener("input", () => {
+      clearTimeout(this.#unasked);
+      const query = this.#search.value;
+      this.#unasked = setTimeout(() => desk.post({ type: "listSessions", query, more: false }), SEARCH_DELAY_MS);
+    });
+    this.element.append(
+      el(
+        "div",
+        { class: "head" },
+        this.#search,
+        iconButton("New session", "add", () => desk.post({ type: "newSession" })),
+        iconButton("Close", "close", () => desk.post({ type: "closeSessions" })),
+      ),
+      this.#list,
+    );
+    this.element.addEventListener("keydown", (event) => this.#key(event));
+    this.element.hidden = true;
+  }
+
+  draw({ sessions }: Frame): void {
+    this.element.hidden = sessions === undefined;
+    if (sessions === undefined) {
+      this.#shown = false;
+      return;
+    }
+    const focused = this.element.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset["key"] : undefined;
+    const empty = sessions.loading ? "Reading…" : sessions.query === "" ? "No session yet." : "No session has these words.";
+    this.#list.replaceChildren(
+      ...(sessions.items.length === 0 ? [el("li", { class: "note" }, empty)] : sessions.items.map((item) => this.#item(item))),
+    );
+    if (sessions.more) {
+      this.#list.append(
+        el("li", {}, button("Show more", () => this.#desk.post({ type: "listSessions", query: sessions.query, more: true }))),
+      );
+    }
+    if (!this.#shown) {
+      this.#shown = true;
+      this.#search.value = sessions.query;
+      this.#search.focus();
+    } else if (focused !== undefined && focused !== "search") {
+      this.element.querySelector<HTMLElement>(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+    }
+  }
+
+  #item({ sessionId, title, updatedAt, messages, summarized, state, origin, current }: SessionItem): HTMLElement {
+    const facts = [
+      updatedAt,
+      `${messages} messages`,
+      summarized > 0 ? `${summarized} summed up` : "",
+      state ?? "",
+      origin ?? "",
+    ].filter((fact) => fact !== "");
+    const open = button("", () => this.#desk.post({ type: "openSession", sessionId }), {
+      class: "open",
+      name: `${title}, ${facts.join(", ")}`,
+      key: `open ${sessionId}`,
+    });
+    open.append(el("span", { class: "title" }, title), el("span", { class: "note" }, facts.join(" · ")));
+    return el(
+      "li",
+      { class: current ? "current" : "", aria: { current: current ? "true" : undefined } },
+      open,
+      iconButton(`Rename ${title}`, "edit", () => this.#desk.post({ type: "renameSession", sessionId }), `rename ${sessionId}`),
+      iconButton(`Delete ${title}`, "trash", () => this.#desk.post({ type: "deleteSession", sessionId }), `delete ${sessionId}`),
+    );
+  }
+
+  #key(event: KeyboardEvent): void {
+    if (event.key === "Escape") this.#desk.post({ type: "closeSessions" });
+    else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      const stops = [this.#search, ...this.#list.querySelectorAll<HTMLElement>("button.open")];
+      const at = stops.indexOf(document.activeElement as HTMLInputElement);
+      const to = stops[Math.min(stops.length - 1, Math.max(0, at + (event.key === "ArrowDown" ? 1 : -1)))];
+      to?.focus();
+    } else return;
+    event.preventDefault();
+  }
+}
