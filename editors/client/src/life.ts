@@ -1,0 +1,181 @@
+// One sidecar process from its start to its end: `initialize`, whether it is one that we can talk to, and why it ended.
+// Whether another one follows is `supervisor.ts`'s.
+
+import { Connection, Unanswered, type Answers, type Listening } from "./connection.js";
+import { inWords, isProtocolError, ProtocolError, SidecarError, type Exit, type SidecarFault } from "./errors.js";
+import type { Launch, Launched } from "./launch.js";
+import { ERROR_CODES, PROTOCOL_VERSION } from "./protocol.js";
+import type { InitializeOptions, ServerCapabilities } from "./protocol.js";
+
+/** What a process is told, and what is made of what it says. */
+export interface LifeOptions {
+  /** Starts it. */
+  launch: Launch;
+  /** What is ours in `initialize`. */
+  options: Omit<InitializeOptions, "protocolVersion">;
+  /** The folders of the workspace. */
+  workspaceFolders: { uri: string; name: string }[];
+  /** Methods that it must have. */
+  needs: readonly string[];
+  /** What it may ask for. */
+  answers: Answers;
+  /** Who is told what it says. */
+  listening: Listening;
+  /** Who is told each line of its standard error. */
+  onLine: (line: string) => void;
+  /** How long it may take to answer, in milliseconds. */
+  startTimeoutMs: number;
+  /** How long it may take to end, in milliseconds. */
+  stopTimeoutMs: number;
+}
+
+/** A process that answered. */
+export class Life {
+  /** Why it ended, once it has. Never fails. */
+  readonly ended: Promise<SidecarError>;
+  /** What it can do; known once `initialize` was answered. */
+  server!: ServerCapabilities;
+  /** When it began. */
+  readonly since = Date.now();
+  readonly connection: Connection;
+  readonly #launched: Launched;
+  readonly #stopTimeoutMs: number;
+  /** Why we end it, where we do. */
+  #why: { fault: SidecarFault; message: string } | undefined;
+
+  private constructor(launched: Launched, { answers, listening, stopTimeoutMs }: LifeOptions) {
+    this.#launched = launched;
+    this.#stopTimeoutMs = stopTimeoutMs;
+    this.connection = new Connection(launched, answers, listening, (why) => {
+      void this.#kill("brokenStream", `${launched.name} cannot be talked to any more (${why})`);
+    });
+    this.ended = launched.ended.then(async (exit) => {
+      // What was read before it ended is taken first.
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      this.connection.dispose();
+      return this.#fault(exit);
+    });
+  }
+
+  /** Starts one. Fails with a `SidecarError`; then nothing runs. */
+  static async begin(options: LifeOptions): Promise<Life> {
+    const life = new Life(await options.launch(options.onLine), options);
+    try {
+      life.server = await life.#initialize(options);
+      return life;
+    } catch (error) {
+      await life.#launched.stop(0);
+      throw error;
+    }
+  }
+
+  /** Its number, where it has one. */
+  get pid(): number | undefined {
+    return this.#launched.pid;
+  }
+
+  /** Ends it, with everything on disk; by force where it takes too long. `fault` is why. */
+  async end(fault: "disposed" | "restarted"): Promise<void> {
+    this.#why ??= { fault, message: fault === "disposed" ? DISPOSED : "it was ended to be started again" };
+    try {
+      const over = new Promise<void>((resolve) => setTimeout(resolve, this.#stopTimeoutMs));
+      await Promise.race([this.connection.request("shutdown", undefined), over]);
+      await this.connection.notify("exit", undefined);
+    } catch {
+      // It is gone, or does not listen: the end of its input ends it too.
+    }
+    await this.#launched.stop(this.#stopTimeoutMs);
+    await this.ended;
+  }
+
+  async #initialize(asked: LifeOptions): Promise<ServerCapabilities> {
+    const { parentPid: processId = null } = this.#launched;
+    const threadhold = { protocolVersion: PROTOCOL_VERSION, ...asked.options };
+    const { workspaceFolders } = asked;
+    const params = {
+      processId,
+      rootUri: null,
+      capabilities: {},
+      workspaceFolders,
+      initializationOptions: { threadhold },
+    };
+    let timer;
+    const silence = new Promise<never>((_, reject) => {
+      const message = `${this.#launched.name} did not answer within ${asked.startTimeoutMs} ms, and was ended. ${LOOK}`;
+      timer = setTimeout(() => reject(this.#error("noAnswer", message)), asked.startTimeoutMs);
+    });
+    try {
+      const answer = await Promise.race([this.connection.request("initialize", params), silence]);
+      const server = this.#understood(answer, asked.needs);
+      await this.connection.notify("initialized", {});
+      return server;
+    } catch (error) {
+      throw await this.#whyNot(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #understood(answer: unknown, needs: readonly string[]): ServerCapabilities {
+    const { name } = this.#launched;
+    const server = (answer as Initialized | null)?.capabilities?.experimental?.threadhold;
+    if (server === undefined) throw this.#error("notThreadhold", `${name} is another program, not threadhold. ${SETTING}`);
+    const { protocolVersion, serverVersion = "of no version", methods = [] } = server;
+    if (protocolVersion !== PROTOCOL_VERSION) throw this.#wrongVersion(`version ${protocolVersion}`, serverVersion);
+    const missing = needs.filter((method) => !methods.includes(method));
+    if (missing.length > 0) {
+      const message = `${name} (${serverVersion}) is too old: it lacks ${missing.join(", ")}. Install a newer threadhold.`;
+      throw this.#error("tooOld", message);
+    }
+    return { levels: [], events: [], states: [], ...server, protocolVersion, serverVersion, methods };
+  }
+
+  async #whyNot(error: unknown): Promise<unknown> {
+    const { name } = this.#launched;
+    if (error instanceof Unanswered) {
+      const fault = await this.ended;
+      if (fault.fault !== "died") return fault;
+      const how = fault.exit ? inWords(fault.exit) : "";
+      return this.#error("diedAtStart", `${name} ended ${how} before it answered. Nothing was lost. ${LOOK}`, fault.exit);
+    }
+    if (isProtocolError(error, "UnsupportedVersion")) {
+      return this.#wrongVersion(`versions ${error.data.supported.join(", ")}`, "");
+    }
+    if (!(error instanceof ProtocolError)) return error;
+    if (error.code === ERROR_CODES.MethodNotFound) {
+      return this.#error("notThreadhold", `${name} is another program, not threadhold. ${SETTING}`);
+    }
+    return this.#error("refused", `${name} refused to start: ${error.message}`);
+  }
+
+  #wrongVersion(known: string, serverVersion: string): SidecarError {
+    const which = serverVersion === "" ? this.#launched.name : `${this.#launched.name} (${serverVersion})`;
+    const message = `${which} speaks ${known} of the protocol, and this client version ${PROTOCOL_VERSION}.`;
+    return this.#error("wrongVersion", `${message} Install the threadhold that belongs to this client.`);
+  }
+
+  async #kill(fault: SidecarFault, message: string): Promise<void> {
+    this.#why ??= { fault, message };
+    await this.#launched.stop(0);
+  }
+
+  #fault(exit: Exit): SidecarError {
+    if (this.#why) return this.#error(this.#why.fault, this.#why.message, exit);
+    const kept = "What was acknowledged is on disk.";
+    return this.#error("died", `${this.#launched.name} ended ${inWords(exit)}. ${kept}`, exit);
+  }
+
+  #error(fault: SidecarFault, message: string, exit?: Exit): SidecarError {
+    return new SidecarError(fault, message, { stderr: this.#launched.lastLines(), ...(exit && { exit }) });
+  }
+}
+
+/** What an answer to `initialize` may hold. */
+interface Initialized {
+  capabilities?: { experimental?: { threadhold?: Partial<ServerCapabilities> } };
+}
+
+/** What is said of a client that was disposed. */
+export const DISPOSED = "the client was disposed";
+const SETTING = "Name the program of threadhold in the settings.";
+const LOOK = "See the log for why, then start it again.";

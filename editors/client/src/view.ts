@@ -1,0 +1,412 @@
+// A session as a client shows it: a snapshot that goes on with each event, so that it is at every moment what the sidecar
+// would answer to `session/subscribe`. No stream, no timer but the one that gathers changes: it runs in a webview too. How
+// a session is kept up with the sidecar is `session.ts`'s, what follows from messages alone is `rounds.ts`'s.
+
+import { Emitter, type Disposable } from "./emitter.js";
+import { fold, UnknownCall } from "./fold.js";
+import type {
+  CompactionTrigger,
+  CompactionView,
+  EventError,
+  Message,
+  QueueFailure,
+  Retrying,
+  SessionEvent,
+  SessionMessagesResult,
+  Snapshot,
+  TurnMetadata,
+  TurnStatus,
+} from "./protocol.js";
+import { Rounds, set } from "./rounds.js";
+
+type EventOf<Type extends SessionEvent["type"]> = Extract<SessionEvent, { type: Type }>;
+
+/** What was done with an event. */
+export type Taken =
+  /** The view has it. */
+  | "taken"
+  /** The view had it already. */
+  | "old"
+  /** One before it is missing, or another stream began: ask `session/subscribe`. */
+  | "missed";
+
+/** What the prompt weighs, as `contextUpdated` told it last. */
+export type ContextSize = Omit<EventOf<"contextUpdated">, "type" | "sessionId" | "stream" | "seq">;
+
+/** How the last turn ended. */
+export interface LastEnd {
+  /** The turn. */
+  turnId?: string;
+  /** How. */
+  status: TurnStatus;
+  /** Why it failed. */
+  error?: EventError;
+  /** All its summaries: persist them with the turn. */
+  metadata?: TurnMetadata;
+}
+
+/** A compaction that goes on. How far it is stands in `snapshot.compression`. */
+export interface Compacting {
+  /** What it will be. */
+  compactionId: string;
+  /** What started it. */
+  trigger?: CompactionTrigger;
+  /** Why it was begun, for people. */
+  reason?: string;
+  /** Tokens of the prompt before, where they are known. */
+  tokensBefore?: number;
+}
+
+/** What of a view can change: the fields of a snapshot, and what a view knows beside it. */
+export type ViewField = keyof Snapshot | "context" | "lastEnd" | "retrying" | "compacting" | "queueFailure";
+
+/** What changed since a listener was told last. */
+export interface Change {
+  /** Whether everything may be another: draw all of it. */
+  whole: boolean;
+  /** Fields that changed. `messages` is among them where some of `messages` were added, changed or removed. */
+  fields: ReadonlySet<ViewField>;
+  /** The ids of messages that were added, changed or removed. */
+  messages: ReadonlySet<string>;
+}
+
+/** Has something done a little later, once: `requestAnimationFrame` of a webview is one. */
+export type Schedule = (run: () => void) => unknown;
+
+/** About as long as a screen shows a picture. */
+const FRAME_MS = 16;
+
+/** How a view is made. */
+export interface ViewOptions {
+  /** When listeners of changes are told; however much changes before that, once. Default: a frame later. */
+  schedule?: Schedule;
+  /** What becomes of an error of a listener. Default: nothing. */
+  onFault?: (error: unknown) => void;
+}
+
+/** A session as it stands. Every event costs what it brings, however long the session is. */
+export class SessionView {
+  /** What failed of the queue last. */
+  queueFailure: QueueFailure | undefined;
+  /** What the prompt weighs; missing until it was told. */
+  context: ContextSize | undefined;
+  /** How the last turn ended; missing until one did. */
+  lastEnd: LastEnd | undefined;
+  /** The model could not answer and is asked again. */
+  retrying: Retrying | undefined;
+  /** The compaction that goes on. */
+  compacting: Compacting | undefined;
+
+  #snapshot: Snapshot;
+  #rounds: Rounds;
+  #isExact = true;
+  /** Whether rounds were dropped without a block: then nobody is told how many messages that hides. */
+  #hidesMore = false;
+  readonly #schedule: Schedule;
+  readonly #changes: Emitter<Change>;
+  #changed: { whole: boolean; fields: Set<ViewField>; messages: Set<string> } | undefined;
+
+  constructor(snapshot: Snapshot, { schedule, onFault = () => {} }: ViewOptions = {}) {
+    this.#schedule = schedule ?? ((run) => setTimeout(run, FRAME_MS));
+    this.#changes = new Emitter(onFault);
+    this.#snapshot = snapshot;
+    this.#rounds = new Rounds(snapshot);
+    this.#begin();
+  }
+
+  /** The session as it stands. It goes on changing: copy what has to stay, and change nothing of it. */
+  get snapshot(): Readonly<Snapshot> {
+    return this.#snapshot;
+  }
+
+  /**
+   * Whether it is what the sidecar would answer. A few things that happen rarely are told by no event, such as how many
+   * messages a compaction hides that dropped rounds: then the snapshot has to be asked for.
+   */
+  get isExact(): boolean {
+    return this.#isExact;
+  }
+
+  /** Has a listener told what changed, once for all that happens until it is drawn. */
+  onChange(listener: (change: Change) => void): Disposable {
+    return this.#changes.on(listener);
+  }
+
+  /** Shows another snapshot, whatever was shown before. It belongs to the view from now on. */
+  show(snapshot: Snapshot): void {
+    this.#snapshot = snapshot;
+    this.#begin();
+    this.#tell().whole = true;
+  }
+
+  /** Takes older messages in: the answer to `session/messages` with `before: snapshot.earlierMessages`. */
+  prepend({ messages, before }: SessionMessagesResult): void {
+    if (this.#snapshot.earlierMessages === undefined) return;
+    const first = this.#snapshot.earlierMessages;
+    const older = messages.filter(({ ord }) => ord < first);
+    this.#snapshot.messages.unshift(...older);
+    this.#snapshot.earlierMessages = Math.min(first, before);
+    this.#tell("earlierMessages", ...older);
+  }
+
+  /** Takes an event in. */
+  take(event: SessionEvent): Taken {
+    if (event.type === "snapshot") {
+      this.show(event.snapshot);
+      return "taken";
+    }
+    const { stream, seq } = this.#snapshot;
+    if (event.stream !== stream || event.seq > seq + 1) return "missed";
+    if (event.seq <= seq) return "old";
+    this.#snapshot.seq = event.seq;
+    this.#go(event);
+    return "taken";
+  }
+
+  #begin(): void {
+    const { compactions, summarizedCount } = this.#snapshot;
+    this.#rounds = new Rounds(this.#snapshot);
+    this.#isExact = true;
+    this.#hidesMore = summarizedCount !== coveredBy(inForce(compactions));
+    this.compacting = undefined;
+    this.retrying = undefined;
+  }
+
+  /** Notes that something changed, and has listeners told in a while. */
+  #tell(field?: ViewField, ...messages: Message[]): { whole: boolean } {
+    if (this.#changed === undefined) {
+      this.#changed = { whole: false, fields: new Set(), messages: new Set() };
+      this.#schedule(() => {
+        const changed = this.#changed;
+        this.#changed = undefined;
+        if (changed) this.#changes.tell(changed);
+      });
+    }
+    if (field !== undefined) this.#changed.fields.add(field);
+    if (messages.length > 0) this.#changed.fields.add("messages");
+    for (const { id } of messages) this.#changed.messages.add(id);
+    return this.#changed;
+  }
+
+  #go(event: Exclude<SessionEvent, { type: "snapshot" }>): void {
+    const now = this.#snapshot;
+    switch (event.type) {
+      case "streamStarted":
+        now.streaming = { messageId: event.messageId, parts: [] };
+        this.retrying = undefined;
+        this.#tell("retrying");
+        return void this.#tell("streaming");
+      case "streamDelta":
+        return this.#stream(event);
+      case "streamFinished":
+        delete now.streaming;
+        return void this.#tell("streaming");
+      case "messageAdded":
+        return this.#added(event.message);
+      case "messageUpdated":
+        return this.#updated(event.message);
+      case "messageRemoved":
+        return this.#removed(event.messageId);
+      case "messagesTruncated":
+        return this.#truncated(event.fromOrd);
+      case "threadUpdated":
+        return this.#thread(event);
+      case "queueUpdated":
+        now.queue = event.queue;
+        this.queueFailure = event.failed;
+        this.#tell("queueFailure");
+        return void this.#tell("queue");
+      case "runtimeUpdated":
+        return this.#runtime(event);
+      case "pauseRequired":
+        now.pause = { reasons: event.reasons };
+        return void this.#tell("pause");
+      case "pauseCleared":
+        delete now.pause;
+        return void this.#tell("pause");
+      case "compactionUpdated":
+        return this.#compaction(event);
+      case "contextUpdated": {
+        const { tokens, limit, tokensUntilCompaction, sections, estimator } = event;
+        this.context = { tokens, limit, tokensUntilCompaction, sections, estimator };
+        return void this.#tell("context");
+      }
+      case "prefixBroken":
+        // Summaries of a history that came with a render are told by nothing else.
+        this.#sure(!event.causes.includes("restore"));
+        return;
+      case "restoreReported":
+      case "sessionTakenOver":
+      default:
+        // Whoever opened the session has the report; after a takeover a snapshot comes. Others are of a later version.
+        return;
+    }
+  }
+
+  #sure(isSure: boolean): void {
+    this.#isExact &&= isSure;
+  }
+
+  #stream({ messageId, ops }: EventOf<"streamDelta">): void {
+    const { streaming } = this.#snapshot;
+    if (streaming?.messageId !== messageId) return;
+    for (const op of ops) {
+      try {
+        fold(streaming, op);
+      } catch (error) {
+        // Arguments of a call that was never set: the draft is as it was, here as in the sidecar.
+        if (!(error instanceof UnknownCall)) throw error;
+      }
+    }
+    this.#tell("streaming");
+  }
+
+  #added(message: Message): void {
+    this.#snapshot.messages.push(message);
+    this.#sure(this.#rounds.added(message));
+    this.#calls();
+    this.#tell("turns", message);
+  }
+
+  #updated(message: Message): void {
+    const { messages } = this.#snapshot;
+    const at = messages.findLastIndex(({ id }) => id === message.id);
+    const old = messages[at];
+    if (old === undefined) return;
+    messages[at] = message;
+    this.#sure(this.#rounds.changed(old, message));
+    this.#calls();
+    this.#tell("turns", message);
+  }
+
+  #removed(messageId: string): void {
+    const { messages } = this.#snapshot;
+    const at = messages.findLastIndex(({ id }) => id === messageId);
+    const [gone] = at < 0 ? [] : messages.splice(at, 1);
+    if (gone === undefined) return;
+    this.#rounds.removed(gone);
+    this.#calls();
+    this.#tell("turns", gone);
+  }
+
+  #truncated(fromOrd: number): void {
+    const now = this.#snapshot;
+    const gone = now.messages.filter(({ ord }) => ord >= fromOrd);
+    now.messages = now.messages.filter(({ ord }) => ord < fromOrd);
+    if (now.earlierMessages !== undefined) now.earlierMessages = Math.min(now.earlierMessages, fromOrd);
+    this.#rounds.truncated();
+    this.#calls();
+    this.#tell("turns", ...gone);
+  }
+
+  #thread({ title, generation, draft, scope, pins, settings }: EventOf<"threadUpdated">): void {
+    const now = this.#snapshot;
+    set(now, "title", title);
+    set(now, "draft", draft);
+    set(now, "pins", pins);
+    now.generation = generation;
+    now.scope = scope;
+    if (settings) now.settings = settings;
+    for (const field of ["title", "generation", "draft", "scope", "pins", "settings"] as const) this.#tell(field);
+  }
+
+  #runtime({ state, turnId, status, error, metadata, retrying }: EventOf<"runtimeUpdated">): void {
+    const now = this.#snapshot;
+    now.state = state;
+    this.retrying = retrying;
+    if (state !== "idle") delete now.waits;
+    const turn = now.turns.at(-1);
+    if (status !== undefined) {
+      const of = now.turns.findLast(({ id }) => id === turnId);
+      if (of) of.status = status;
+      this.lastEnd = {
+        status,
+        ...(turnId === undefined ? {} : { turnId }),
+        ...(error && { error }),
+        ...(metadata && { metadata }),
+      };
+      this.#tell("lastEnd");
+    } else if (turn && turn.id === turnId && now.driver === "sidecar") {
+      // A turn that runs again, or whose end was cut off.
+      if (state === "idle" && turn.status !== "completed") turn.status = "cancelled";
+      if (ACTIVE.has(state) && !now.compression.running) turn.status = "running";
+    }
+    this.#calls();
+    for (const field of ["state", "turns", "retrying", "waits"] as const) this.#tell(field);
+  }
+
+  /** Calls wait while tools run, and only then. */
+  #calls(): void {
+    const runs = this.#snapshot.state === "executingTools" || this.#snapshot.state === "waitingIde";
+    if (!runs && this.#snapshot.pendingCalls.length === 0) return;
+    this.#snapshot.pendingCalls = runs ? this.#rounds.pending() : [];
+    this.#tell("pendingCalls");
+  }
+
+  #compaction(event: EventOf<"compactionUpdated">): void {
+    const now = this.#snapshot;
+    const { compactionId, phase, mode, trigger, reason, tokensBefore, compaction } = event;
+    if (phase === "started") {
+      this.compacting = {
+        compactionId,
+        ...(trigger && { trigger }),
+        ...(reason === undefined ? {} : { reason }),
+        ...(tokensBefore === undefined ? {} : { tokensBefore }),
+      };
+    } else if (phase === "summarizing" || phase === "reviewing") {
+      now.compression = { running: true, phase, ...(mode && { mode }) };
+      set(now.compression, "reason", this.compacting?.reason);
+    } else if (ENDS.has(phase)) {
+      now.compression = { running: false };
+      this.compacting = undefined;
+    }
+    this.#tell("compacting");
+    this.#tell("compression");
+    if (compaction) this.#recorded(compaction);
+  }
+
+  /** A record is new, or has another status. */
+  #recorded(record: CompactionView): void {
+    const now = this.#snapshot;
+    const isPart = now.earlierMessages !== undefined;
+    const at = now.compactions.findIndex(({ id }) => id === record.id);
+    // Of a part only the record in force is known; which one is when it goes, is not.
+    if (isPart) this.#sure(record.status === "inForce" || at < 0);
+    if (isPart && record.status === "inForce") now.compactions = [record];
+    else if (at >= 0) now.compactions[at] = record;
+    else if (!isPart) now.compactions.push(record);
+    const known = inForce(now.compactions);
+    this.#hidesMore ||= record.mode === "dropped" && record.status === "inForce";
+    this.#sure(!this.#hidesMore);
+    set(now, "summary", known?.block || undefined);
+    now.summarizedCount = coveredBy(known);
+    for (const turn of now.turns) summarize(turn, now);
+    for (const field of ["compactions", "summary", "summarizedCount", "turns"] as const) this.#tell(field);
+  }
+}
+
+/** States in which a turn runs. */
+const ACTIVE: ReadonlySet<Snapshot["state"]> = new Set(["generating", "executingTools", "paused", "waitingIde"]);
+
+/** Phases with which a compaction that goes on ends. */
+const ENDS: ReadonlySet<string> = new Set(["accepted", "refused", "cancelled", "cannotFit"]);
+
+function inForce(compactions: readonly CompactionView[]): CompactionView | undefined {
+  return compactions.findLast(({ status }) => status === "inForce");
+}
+
+function coveredBy(record: CompactionView | undefined): number {
+  return record?.coversToOrd === undefined ? 0 : record.coversToOrd + 1;
+}
+
+/** The summaries of a turn and of its rounds, of the records in force. */
+function summarize(turn: Snapshot["turns"][number], { compactions }: Snapshot): void {
+  const all = compactions.filter(({ status }) => status === "inForce");
+  const summaries = all.filter(({ turnId }) => turnId === turn.id).map(({ metadata }) => metadata);
+  const summary = summaries.at(-1);
+  set(turn, "metadata", summary && { summary, summaries });
+  for (const round of turn.rounds) {
+    const anchored = all.findLast(({ anchorRoundId }) => anchorRoundId === round.id);
+    set(round, "summary", anchored?.block);
+  }
+}
