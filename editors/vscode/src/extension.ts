@@ -1,4 +1,105 @@
+// The extension's beginning and end: makes the parts, joins them, and ends the sidecar with the window.
+
 import * as vscode from "vscode";
+import type { Handlers } from "@threadhold/client";
+import { argumentsOf } from "@threadhold/client";
+import { act, type Desk } from "./actions.ts";
+import { Attachments } from "./attachments.ts";
+import { Backend } from "./backend.ts";
+import { Chat } from "./chat.ts";
+import { registerCommands } from "./commands.ts";
+import { configuration } from "./configuration.ts";
+import { Keys } from "./keys.ts";
+import { Models } from "./models.ts";
+import { Panel } from "./panel.ts";
+import { Sessions } from "./session-list.ts";
+import { Status } from "./status.ts";
+import { Diffs } from "./tools/edit.ts";
+import { ownTool } from "./tools/toolbox.ts";
+
+let backend: Backend | undefined;
+
 export function activate(context: vscode.ExtensionContext): void {
-  context.subscriptions.push(vscode.window.registerWebviewViewProvider("threadhold.panel", { resolveWebviewView(view) { view.webview.html = "<h1>hello</h1>"; } }));
+  const log = vscode.window.createOutputChannel("threadhold", { log: true });
+  const models = new Models(log);
+  const keys = new Keys(context);
+  const diffs = new Diffs();
+  const handlers: Handlers = {
+    modelComplete: (request, stream, signal) => models.complete(request, stream, signal),
+    countTokens: (request, signal) => models.count(request, signal),
+    toolInvoke: (call, signal) => chat.invoke(call, signal),
+    compactionReview: (request, signal) => chat.consider(request, signal),
+  };
+  backend = new Backend(context, log, keys, handlers);
+  const chat = new Chat(backend, models, new Attachments(), context.workspaceState);
+  const panel = new Panel(context.extensionUri, backend, chat, models, (action) => void act(desk, action));
+  const sessions = new Sessions(backend, chat, () => chat.changed());
+  panel.sessions = sessions;
+  const showDiff = async (callId: string): Promise<void> => {
+    const reason = chat.session?.view.snapshot.pause?.reasons.find(({ toolCallId }) => toolCallId === callId);
+    const given = reason === undefined ? undefined : argumentsOf(reason);
+    const { folder } = chat;
+    if (reason === undefined || given === undefined || folder === undefined) return;
+    const change = await ownTool(reason.name)?.preview?.(given, folder.uri);
+    if (change !== undefined) await diffs.show(callId, change);
+  };
+  const desk: Desk = { backend, chat, panel, sessions, log, showDiff };
+  const status = new Status(backend, chat);
+  const asked = new Set<string>();
+  const redraw = (): void => {
+    status.update();
+    panel.update({ session: false, streamingOnly: false });
+  };
+  context.subscriptions.push(
+    log,
+    models,
+    diffs,
+    backend,
+    chat,
+    status,
+    vscode.window.registerWebviewViewProvider("threadhold.panel", panel, { webviewOptions: { retainContextWhenHidden: true } }),
+    models.onChange(redraw),
+    backend.onChange(redraw),
+    backend.onSessions(() => void sessions.refresh().catch((error: unknown) => log.error(String(error)))),
+    backend.onReturn(() => void act(desk, { type: "ready" })),
+    chat.onChange((changed) => {
+      panel.update(changed);
+      if (changed.streamingOnly) return;
+      status.update();
+      void showNewDiffs();
+    }),
+    vscode.workspace.onDidChangeConfiguration((change) => {
+      if (change.affectsConfiguration("threadhold")) void backend?.configure();
+      if (change.affectsConfiguration("threadhold.binary") || change.affectsConfiguration("threadhold.storage")) void restartSoon();
+    }),
+    vscode.workspace.onDidChangeWorkspaceFolders(redraw),
+  );
+  registerCommands(context, desk, models, keys);
+  void models.refresh();
+
+  /** Opens the diff of each edit that begins to wait, and closes those that wait no longer. */
+  async function showNewDiffs(): Promise<void> {
+    const reasons = chat.session?.view.snapshot.pause?.reasons ?? [];
+    const waiting = new Set(reasons.map(({ toolCallId }) => toolCallId));
+    for (const callId of asked) {
+      if (waiting.has(callId)) continue;
+      asked.delete(callId);
+      await diffs.close(callId);
+    }
+    for (const { toolCallId, name } of reasons) {
+      if (asked.has(toolCallId) || ownTool(name)?.preview === undefined) continue;
+      asked.add(toolCallId);
+      // An edit that cannot be made is decided about all the same; its result says why.
+      if (configuration().showDiff) await showDiff(toolCallId).catch((error: unknown) => log.warn(String(error)));
+    }
+  }
+
+  async function restartSoon(): Promise<void> {
+    // Where there is none yet, the next request starts it as it is set now.
+    await backend?.restart().catch((error: unknown) => log.error(String(error)));
+  }
+}
+
+export async function deactivate(): Promise<void> {
+  await backend?.end();
 }

@@ -233,6 +233,8 @@ export type Action =
   | { type: "draft"; text: string; sessionId: string }
   | { type: "decide"; callIds: string[]; decision: "approve" | "approveAlways" | "reject"; note?: string }
   | { type: "retry"; messageId: string }
+  /** The newest answer is given again. */
+  | { type: "regenerate" }
   | { type: "edit"; messageId: string; text: string }
   | { type: "removeWaiting"; itemId: string }
   | { type: "abandon"; callId: string }
@@ -257,6 +259,7 @@ export type Action =
   | { type: "exclude"; messageIds: string[] }
   | { type: "inspect"; open: boolean }
   | { type: "dismissWarning" }
+  | { type: "dismissNotice" }
   | { type: "attach" }
   | { type: "attachImage"; mediaType: string; data: string; name: string }
   | { type: "attachUris"; uris: string[] }
@@ -265,4 +268,4 @@ export type Action =
   | { type: "diff"; callId: string }
   | { type: "open"; href: string }
   | { type: "copy"; text: string }
-  | { type: "command"; command: "showLog" | "restart" | "settings" | "setKey" };
+  | { type: "command"; command: "showLog" | "restart" | "settings" | "setKey" | "openFolder" };

@@ -1,0 +1,253 @@
+// What the user does in the panel, carried out. Each action has one line or one function; what fails is said in the
+// panel, with the words of whoever refused it.
+
+import * as vscode from "vscode";
+import { isProtocolError } from "@threadhold/client";
+import type { Backend } from "./backend.ts";
+import type { Chat } from "./chat.ts";
+import { inFolder } from "./tools/own.ts";
+import type { Panel } from "./panel.ts";
+import type { Sessions } from "./session-list.ts";
+import * as steering from "./steering.ts";
+import type { Action } from "./view.ts";
+
+/** What actions are carried out with. */
+export interface Desk {
+  backend: Backend;
+  chat: Chat;
+  panel: Panel;
+  sessions: Sessions;
+  log: vscode.LogOutputChannel;
+  showDiff: (callId: string) => Promise<void>;
+}
+
+const COMMANDS = {
+  showLog: "threadhold.showLog",
+  restart: "threadhold.restart",
+  setKey: "threadhold.setKey",
+  openFolder: "workbench.action.files.openFolder",
+} as const;
+
+/** Carries an action out; whatever fails is said in the panel. */
+export async function act(desk: Desk, action: Action): Promise<void> {
+  try {
+    await carryOut(desk, action);
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    desk.log.error(`${action.type}: ${text}`);
+    // Why there is no sidecar is said by its standing already.
+    if (desk.backend.standing.state === "none") return;
+    desk.panel.say({ level: "error", text: sentence(text), actions: [DISMISS], ...(isProtocolError(error, "CannotUndo") && { detail: waysOf(error.data.ways) }) });
+  }
+}
+
+const DISMISS = { label: "Understood", action: { type: "dismissNotice" } } as const;
+
+async function carryOut(desk: Desk, action: Action): Promise<void> {
+  const { chat, panel, sessions } = desk;
+  const session = chat.session;
+  switch (action.type) {
+    case "ready":
+      panel.begin();
+      if (chat.folder !== undefined) await chat.ready();
+      return;
+    case "drawn":
+      return panel.drawn();
+    case "send":
+      return send(desk, action.text, action.urgent);
+    case "newSession":
+      sessions.close();
+      await chat.show(undefined);
+      return panel.post({ type: "focus" });
+    case "listSessions":
+      return sessions.list(action.query, action.more);
+    case "closeSessions":
+      return sessions.close();
+    case "openSession":
+      sessions.close();
+      await chat.show(action.sessionId);
+      return panel.post({ type: "focus" });
+    case "renameSession":
+      return renameSession(desk, action.sessionId);
+    case "deleteSession":
+      return deleteSession(desk, action.sessionId);
+    case "takeOver":
+      return chat.takeOver();
+    case "inspect":
+      return chat.inspect(action.open);
+    case "dismissWarning":
+      panel.warning.dismiss();
+      return chat.changed();
+    case "dismissNotice":
+      return panel.say(undefined);
+    case "attach":
+      await vscode.commands.executeCommand("threadhold.attachFiles");
+      return;
+    case "attachImage":
+      chat.attachments.addPicture(action.mediaType, action.data, action.name);
+      return chat.changed();
+    case "attachUris":
+      await chat.attachments.addFiles(action.uris.map((uri) => vscode.Uri.parse(uri)));
+      return chat.changed();
+    case "removeAttachment":
+      chat.attachments.remove(action.id);
+      return chat.changed();
+    case "selectModel":
+      await vscode.commands.executeCommand("threadhold.selectModel");
+      return;
+    case "open":
+      return open(desk, action.href);
+    case "copy":
+      await vscode.env.clipboard.writeText(action.text);
+      return;
+    case "compact":
+      await vscode.commands.executeCommand("threadhold.compact");
+      return;
+    case "command":
+      if (action.command === "settings") await vscode.commands.executeCommand("workbench.action.openSettings", "threadhold.binary");
+      else await vscode.commands.executeCommand(COMMANDS[action.command]);
+      return;
+    case "draft":
+      // Of a session that is not shown any more nothing is kept but what was told in time.
+      if (session !== undefined && session.id === action.sessionId && session.view.snapshot.heldBy === undefined) {
+        await session.request("draft/set", { text: action.text });
+      }
+      return;
+    default:
+      break;
+  }
+  if (session === undefined) return;
+  switch (action.type) {
+    case "cancel":
+      await session.cancel({ cancelQueued: action.queued });
+      return;
+    case "decide":
+      return steering.decide(session, action);
+    case "retry":
+      return steering.retry(session, action.messageId);
+    case "edit":
+      return steering.retry(session, action.messageId, action.text);
+    case "regenerate":
+      await session.request("turn/regenerate", {});
+      return;
+    case "removeWaiting":
+      await session.request("queue/remove", { itemId: action.itemId });
+      return;
+    case "rerun":
+      return steering.rerun(chat, session, action.callId);
+    case "abandon":
+      return steering.abandon(session, action.callId);
+    case "branch": {
+      const { sessionId } = await session.request("session/fork", { upToMessageId: action.messageId });
+      await chat.show(sessionId);
+      return panel.say({ level: "info", text: "This is a branch. The session that it began from is as it was.", actions: [DISMISS] });
+    }
+    case "undo":
+      await session.request("context/undo", { compactionId: action.compactionId });
+      return;
+    case "redo":
+      return compacted(desk, { redo: action.compactionId, keep: action.keep, ...(action.focus !== "" && { focus: action.focus }) });
+    case "editSummary":
+      await session.request("context/edit", { compactionId: action.compactionId, narrative: action.text });
+      return;
+    case "review":
+      return chat.reviewed(action.compactionId, { decision: action.decision, ...(action.text !== undefined && { text: action.text }) });
+    case "covered": {
+      const { compactionId } = action;
+      return panel.post({ type: "covered", compactionId, originals: await steering.originalsOf(session, compactionId) });
+    }
+    case "wholeResult": {
+      const { callId } = action;
+      return panel.post({ type: "wholeResult", callId, text: await steering.wholeResult(session, callId) });
+    }
+    case "pin":
+      await session.request("context/pin", { messageId: action.messageId });
+      return;
+    case "unpin":
+      await session.request("context/unpin", { pinId: action.pinId });
+      return;
+    case "exclude":
+      await session.request("context/exclude", { messageIds: action.messageIds });
+      return;
+    case "diff":
+      return desk.showDiff(action.callId);
+  }
+}
+
+async function send({ chat, panel }: Desk, text: string, urgent: boolean): Promise<void> {
+  try {
+    panel.say(undefined);
+    if (await chat.ask(text, urgent)) return;
+    const actions = [{ label: "Choose a model…", action: { type: "selectModel" } as const }];
+    panel.say({ level: "warning", text: "There is no model to ask. Choose one, then send again.", actions });
+    panel.tellDraft(text);
+  } catch (error) {
+    // What the user typed is theirs.
+    panel.tellDraft(text);
+    throw error;
+  }
+}
+
+/** Compacts, and says why nothing was done where nothing was. */
+export async function compacted(desk: Desk, more: Parameters<typeof steering.compact>[1]): Promise<void> {
+  const session = await desk.chat.ready();
+  const nothing = await steering.compact(session, more);
+  if (nothing !== undefined) desk.panel.say({ level: "info", text: nothing, actions: [DISMISS] });
+}
+
+export async function renameSession({ backend, chat, sessions }: Desk, sessionId: string): Promise<void> {
+  const shown = chat.session?.id === sessionId ? chat.session : undefined;
+  const known = sessions.shown?.items.find((item) => item.sessionId === sessionId)?.title ?? shown?.view.snapshot.title ?? "";
+  const title = await vscode.window.showInputBox({ title: "Rename session", value: known, prompt: "Its new name" });
+  if (title === undefined || title.trim() === "" || title === known) return;
+  if (shown !== undefined) await shown.request("session/configure", { title: title.trim() });
+  else {
+    const { folder } = chat;
+    if (folder === undefined) return;
+    // A session must be open to be changed.
+    const other = await backend.open({ workspaceFolder: folder.uri.fsPath, sessionId });
+    await other.request("session/configure", { title: title.trim() });
+    await other.close();
+  }
+  await sessions.refresh();
+}
+
+export async function deleteSession({ backend, chat, sessions }: Desk, sessionId: string): Promise<void> {
+  const isShown = chat.session?.id === sessionId;
+  const title = sessions.shown?.items.find((item) => item.sessionId === sessionId)?.title ?? chat.session?.view.snapshot.title ?? "this session";
+  const detail = "All that was said in it is gone for good. Its branches stay.";
+  const answer = await vscode.window.showWarningMessage(`Delete ${title}?`, { modal: true, detail }, "Delete");
+  if (answer !== "Delete") return;
+  const client = await backend.client();
+  await client.request("session/delete", { sessionId });
+  if (isShown) await chat.show(undefined);
+  await sessions.refresh();
+}
+
+/** Follows a link of the conversation: into the folder, or out with the editor's own question. */
+async function open({ chat }: Desk, href: string): Promise<void> {
+  if (/^(https?|mailto):/i.test(href)) {
+    await vscode.env.openExternal(vscode.Uri.parse(href));
+    return;
+  }
+  const { folder } = chat;
+  if (folder === undefined || /^[a-z][a-z0-9+.-]+:/i.test(href)) return;
+  const [path = "", line] = decodeURIComponent(href).split(/#L?|:(?=\d+$)/);
+  const { uri } = await inFolder(path, folder.uri);
+  const at = line === undefined ? undefined : new vscode.Range(Number.parseInt(line, 10) - 1, 0, Number.parseInt(line, 10) - 1, 0);
+  await vscode.window.showTextDocument(uri, { preview: true, ...(at !== undefined && { selection: at }) });
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
+}
+
+function waysOf(ways: readonly { way: string }[]): string {
+  const words: Record<string, string> = {
+    undoFirst: "Undo the newer compaction first.",
+    redo: "Redo it with a focus, or bring some messages back.",
+    pin: "Pin the messages that you need.",
+    window: "Choose a model with a larger window, then undo.",
+  };
+  return ways.map(({ way }) => words[way] ?? way).join("\n");
+}

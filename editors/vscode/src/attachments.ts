@@ -1,0 +1,85 @@
+// What goes with the next request: files, selections, pictures. Only until it is sent.
+
+import { readFile, stat } from "node:fs/promises";
+import { basename, extname } from "node:path";
+import * as vscode from "vscode";
+import type { ContextFile, Part } from "@threadhold/client";
+import { read } from "./tools/own.ts";
+import type { Attached } from "./view.ts";
+
+const PICTURES: Record<string, string> = { ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp" };
+/** What providers take of a picture; a larger one would be refused after it was sent. */
+const MOST_PICTURE_BYTES = 5_000_000;
+/** A file beyond this does not fit any window, and would be cut without anybody seeing it. */
+const MOST_FILE_BYTES = 1_000_000;
+
+type Held = Attached & ({ kind: "image"; part: Part } | { kind: "file" | "selection"; uri: vscode.Uri; text?: string });
+
+export class Attachments {
+  #held: Held[] = [];
+  #next = 0;
+
+  get shown(): Attached[] {
+    return this.#held.map(({ id, label, kind, source }) => ({ id, label, kind, ...(source !== undefined && { source }) }));
+  }
+
+  /** Takes files in; pictures as pictures. */
+  async addFiles(uris: readonly vscode.Uri[]): Promise<void> {
+    for (const uri of uris) {
+      const mediaType = PICTURES[extname(uri.path).toLowerCase()];
+      const { size } = await stat(uri.fsPath);
+      if (mediaType !== undefined) {
+        this.addPicture(mediaType, (await readFile(uri.fsPath)).toString("base64"), basename(uri.path));
+      } else {
+        if (size > MOST_FILE_BYTES) throw new Error(`${basename(uri.path)} is larger than 1 MB. Attach a selection of it, or let the agent read it.`);
+        this.#add({ id: this.#id(), kind: "file", label: vscode.workspace.asRelativePath(uri), uri });
+      }
+    }
+  }
+
+  /** Takes what is selected in an editor; the whole file where nothing is. */
+  async addFrom({ document, selection }: vscode.TextEditor): Promise<void> {
+    if (selection.isEmpty) return this.addFiles([document.uri]);
+    const path = vscode.workspace.asRelativePath(document.uri);
+    const label = `${path}:${selection.start.line + 1}-${selection.end.line + 1}`;
+    this.#add({ id: this.#id(), kind: "selection", label, uri: document.uri, text: document.getText(selection) });
+    return undefined;
+  }
+
+  addPicture(mediaType: string, data: string, name: string): void {
+    if (data.length * 0.75 > MOST_PICTURE_BYTES) throw new Error(`${name} is larger than 5 MB, more than models take. Make it smaller and attach it again.`);
+    const part: Part = { type: "image", mediaType, data };
+    this.#add({ id: this.#id(), kind: "image", label: name, source: `data:${mediaType};base64,${data}`, part });
+  }
+
+  remove(id: string): void {
+    this.#held = this.#held.filter((held) => held.id !== id);
+  }
+
+  clear(): void {
+    this.#held = [];
+  }
+
+  /** What is sent. A file is read now, with what is not saved. */
+  async contents(): Promise<{ parts: Part[]; contextFiles: ContextFile[] }> {
+    const parts: Part[] = [];
+    const contextFiles: ContextFile[] = [];
+    for (const held of this.#held) {
+      if (held.kind === "image") parts.push(held.part);
+      else {
+        const text = held.text ?? (await read(held.uri));
+        if (text === undefined) throw new Error(`${held.label} is not there any more. Take it away, and send again.`);
+        contextFiles.push({ path: held.label, text });
+      }
+    }
+    return { parts, contextFiles };
+  }
+
+  #add(held: Held): void {
+    this.#held.push(held);
+  }
+
+  #id(): string {
+    return `attached ${(this.#next += 1)}`;
+  }
+}

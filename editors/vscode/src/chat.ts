@@ -1,0 +1,227 @@
+// The session that this window shows: opened, followed where another window writes it, asked, stopped. What is done with
+// its context is steering.ts's; how it is shown, the panel's.
+
+import * as vscode from "vscode";
+import {
+  type CompactionReviewParams,
+  type CompactionReviewResult,
+  type ContextInspectResult,
+  isProtocolError,
+  type Session,
+  type ToolInvokeParams,
+  type ToolInvokeResult,
+} from "@threadhold/client";
+import type { Attachments } from "./attachments.ts";
+import type { Backend } from "./backend.ts";
+import { reviewRow } from "./compaction-row.ts";
+import { configuration } from "./configuration.ts";
+import type { Models } from "./models.ts";
+import { offered, run } from "./tools/toolbox.ts";
+import type { CompactionRow } from "./view.ts";
+
+const LAST = "threadhold.lastSession";
+
+/** What of the chat changed. */
+export interface Changed {
+  /** Another session is shown. */
+  session: boolean;
+  /** Nothing but the answer that is being written went on. */
+  streamingOnly: boolean;
+}
+
+export class Chat implements vscode.Disposable {
+  readonly #backend: Backend;
+  readonly #models: Models;
+  readonly #state: vscode.Memento;
+  readonly attachments: Attachments;
+  readonly #changed = new vscode.EventEmitter<Changed>();
+  readonly onChange = this.#changed.event;
+  /** Calls that run in this window. */
+  readonly running = new Set<string>();
+  /** How long calls took that ran here. */
+  readonly durations = new Map<string, number>();
+  readonly #reviews = new Map<string, { row: CompactionRow; answer: (result: CompactionReviewResult | null) => void }>();
+  #session: Session | undefined;
+  #opening: Promise<Session> | undefined;
+  #inspected: ContextInspectResult | undefined;
+  #wantsDetails = false;
+  #inspecting = false;
+  #ends: { dispose(): void }[] = [];
+
+  constructor(backend: Backend, models: Models, attachments: Attachments, state: vscode.Memento) {
+    this.#backend = backend;
+    this.#models = models;
+    this.attachments = attachments;
+    this.#state = state;
+  }
+
+  dispose(): void {
+    for (const end of this.#ends) end.dispose();
+    this.#changed.dispose();
+  }
+
+  /** The folder whose sessions these are. */
+  get folder(): vscode.WorkspaceFolder | undefined {
+    return vscode.workspace.workspaceFolders?.find(({ uri }) => uri.scheme === "file");
+  }
+
+  get session(): Session | undefined {
+    return this.#session;
+  }
+
+  /** All that is known of the prompt, where it was asked for; its size is at least as new in the view. */
+  get inspected(): ContextInspectResult | undefined {
+    return this.#inspected;
+  }
+
+  get wantsDetails(): boolean {
+    return this.#wantsDetails;
+  }
+
+  /** The compaction that the user is asked about. */
+  get review(): CompactionRow | undefined {
+    for (const { row } of this.#reviews.values()) return row;
+    return undefined;
+  }
+
+  /** The session that was shown last, or a new one. */
+  ready(): Promise<Session> {
+    if (this.#session !== undefined) return Promise.resolve(this.#session);
+    return this.show(this.#state.get<string>(LAST));
+  }
+
+  /** Shows a session; a new one without an id. */
+  async show(sessionId: string | undefined): Promise<Session> {
+    const { folder } = this;
+    if (folder === undefined) throw new Error("No folder is open. Sessions belong to a folder: open one, then ask.");
+    const opening = this.#open(folder, sessionId);
+    this.#opening = opening;
+    const session = await opening;
+    // Another one may have been asked for meanwhile.
+    if (this.#opening === opening) await this.#take(session);
+    return session;
+  }
+
+  async #open(folder: vscode.WorkspaceFolder, sessionId: string | undefined): Promise<Session> {
+    const params = {
+      workspaceFolder: folder.uri.fsPath,
+      tools: offered(),
+      sections: configuration().sections,
+      ...(sessionId !== undefined && { sessionId }),
+    };
+    try {
+      return await this.#backend.open(params);
+    } catch (error) {
+      if (!isProtocolError(error, "SessionHeldElsewhere")) throw error;
+      // Another window writes it: it is read here.
+      return this.#backend.open({ ...params, follow: true });
+    }
+  }
+
+  async #take(session: Session): Promise<void> {
+    for (const end of this.#ends) end.dispose();
+    const before = this.#session;
+    this.#session = session;
+    this.#inspected = undefined;
+    this.#ends = [
+      session.onChange(({ whole, fields }) => {
+        this.#changed.fire({ session: false, streamingOnly: !whole && fields.size === 1 && fields.has("streaming") });
+        if (whole || fields.has("context") || fields.has("pins") || fields.has("compactions")) void this.#inspectAgain();
+      }),
+      session.onFreshness(() => this.changed()),
+    ];
+    await this.#state.update(LAST, session.id);
+    this.#changed.fire({ session: true, streamingOnly: false });
+    if (before !== undefined && before !== session && before.freshness === "live") await before.close().catch(() => undefined);
+    await this.inspect(this.#wantsDetails);
+  }
+
+  /** Becomes the writer of the session that another window writes. */
+  async takeOver(): Promise<void> {
+    const session = await this.ready();
+    await session.request("session/takeOver", {});
+    await this.show(session.id);
+  }
+
+  /** Asks. Answers false where there is no model to ask. */
+  async ask(words: string, urgent: boolean): Promise<boolean> {
+    const chosen = this.#models.chosen ?? (await this.#models.refresh());
+    if (chosen === undefined) return false;
+    const session = await this.ready();
+    const { parts, contextFiles } = await this.attachments.contents();
+    await session.ask([{ type: "text", text: words }, ...parts], {
+      tools: offered(),
+      model: chosen.model,
+      ...(contextFiles.length > 0 && { contextFiles }),
+      ...(urgent && { priority: true }),
+    });
+    this.attachments.clear();
+    await session.request("draft/clear", {});
+    this.changed();
+    return true;
+  }
+
+  /** Reads what the prompt is made of; all of it as long as somebody looks at it. */
+  async inspect(details: boolean): Promise<void> {
+    this.#wantsDetails = details;
+    const session = this.#session;
+    if (session === undefined || this.#inspecting) return;
+    this.#inspecting = true;
+    try {
+      const inspected = await session.request("context/inspect", {});
+      if (session !== this.#session) return;
+      this.#inspected = inspected;
+      this.changed();
+    } finally {
+      this.#inspecting = false;
+    }
+  }
+
+  async #inspectAgain(): Promise<void> {
+    if (this.#wantsDetails) await this.inspect(true).catch(() => undefined);
+  }
+
+  /** Runs a tool for the sidecar. */
+  async invoke(call: ToolInvokeParams, signal: AbortSignal): Promise<ToolInvokeResult> {
+    const { folder } = this;
+    if (folder === undefined) return { content: "No folder is open in the editor.", isError: true };
+    const since = performance.now();
+    this.running.add(call.toolCallId);
+    this.changed();
+    try {
+      return await run(call, folder.uri, signal);
+    } finally {
+      this.running.delete(call.toolCallId);
+      this.durations.set(call.toolCallId, performance.now() - since);
+      this.changed();
+    }
+  }
+
+  /** Asks the user about a compaction, in its place in the conversation. */
+  consider({ compaction, dropped, sessionId }: CompactionReviewParams, signal: AbortSignal): Promise<CompactionReviewResult | null> {
+    const session = this.#session;
+    // Nobody sees the session here, so nobody can answer.
+    if (session?.id !== sessionId) return Promise.resolve(null);
+    return new Promise((resolve) => {
+      const answer = (result: CompactionReviewResult | null): void => {
+        this.#reviews.delete(compaction.id);
+        this.changed();
+        resolve(result);
+      };
+      const row = { ...reviewRow(compaction, dropped.length, session.view.snapshot), rev: 0 };
+      this.#reviews.set(compaction.id, { row, answer });
+      signal.addEventListener("abort", () => answer(null), { once: true });
+      this.changed();
+    });
+  }
+
+  /** What the user said about it. */
+  reviewed(compactionId: string, result: CompactionReviewResult): void {
+    this.#reviews.get(compactionId)?.answer(result);
+  }
+
+  /** Has it drawn again. */
+  changed(): void {
+    this.#changed.fire({ session: false, streamingOnly: false });
+  }
+}

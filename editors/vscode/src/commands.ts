@@ -1,0 +1,145 @@
+// The commands of the palette and the menus. What a command does with a session is in actions.ts and steering.ts.
+
+import * as vscode from "vscode";
+import { act, compacted, type Desk, deleteSession, renameSession } from "./actions.ts";
+import { configuration } from "./configuration.ts";
+import type { Keys } from "./keys.ts";
+import type { Models } from "./models.ts";
+import { preview } from "./steering.ts";
+
+/** Registers all of them. */
+export function registerCommands(context: vscode.ExtensionContext, desk: Desk, models: Models, keys: Keys): void {
+  const { chat, panel, backend, log } = desk;
+  const show = async (): Promise<void> => {
+    await vscode.commands.executeCommand("threadhold.panel.focus");
+    panel.post({ type: "focus" });
+  };
+  const commands: Record<string, (...given: never[]) => unknown> = {
+    focus: show,
+    newSession: async () => {
+      await show();
+      await act(desk, { type: "newSession" });
+    },
+    sessions: async () => {
+      await vscode.commands.executeCommand("threadhold.panel.focus");
+      await act(desk, { type: "listSessions", query: "", more: false });
+    },
+    renameSession: async () => renameSession(desk, (await chat.ready()).id),
+    deleteSession: async () => deleteSession(desk, (await chat.ready()).id),
+    branchSession: async () => {
+      const session = await chat.ready();
+      const { sessionId } = await session.request("session/fork", {});
+      await chat.show(sessionId);
+    },
+    exportSession: () => exportSession(desk),
+    cancel: () => act(desk, { type: "cancel", queued: false }),
+    compact: () => compactNow(desk),
+    undoCompaction: async () => {
+      const session = await chat.ready();
+      const newest = session.view.snapshot.compactions.findLast(({ status }) => status === "inForce");
+      if (newest === undefined) return void vscode.window.showInformationMessage("No compaction is in force.");
+      return act(desk, { type: "undo", compactionId: newest.id });
+    },
+    pinText: async () => {
+      const text = await vscode.window.showInputBox({ title: "Pin a text", prompt: "Every prompt of this session shows it, to the letter" });
+      if (text !== undefined && text.trim() !== "") await (await chat.ready()).request("context/pin", { text });
+    },
+    pinSelection: async () => {
+      const editor = vscode.window.activeTextEditor;
+      if (editor === undefined || editor.selection.isEmpty) return;
+      const path = vscode.workspace.asRelativePath(editor.document.uri);
+      const text = `${path}:${editor.selection.start.line + 1}\n${editor.document.getText(editor.selection)}`;
+      await (await chat.ready()).request("context/pin", { text });
+    },
+    attachFiles: async () => {
+      const { folder } = chat;
+      const uris = await vscode.window.showOpenDialog({ canSelectMany: true, openLabel: "Attach", ...(folder !== undefined && { defaultUri: folder.uri }) });
+      if (uris !== undefined) await act(desk, { type: "attachUris", uris: uris.map(String) });
+    },
+    attachFile: async (uri?: vscode.Uri) => {
+      await show();
+      const editor = vscode.window.activeTextEditor;
+      if (uri === undefined || uri.toString() === editor?.document.uri.toString()) {
+        if (editor !== undefined) await chat.attachments.addFrom(editor);
+      } else await chat.attachments.addFiles([uri]);
+      chat.changed();
+    },
+    selectModel: () => models.choose(),
+    setKey: async () => {
+      const key = await keys.ask(configuration().configuredModel?.keyEnv ?? "OPENAI_API_KEY");
+      if (key !== undefined) await (await backend.client()).request("model/key", key);
+    },
+    deleteKey: async () => {
+      const name = await keys.forget();
+      if (name !== undefined) await (await backend.client()).request("model/key", { name });
+    },
+    approvals: () => approvals(desk),
+    showLog: () => log.show(),
+    diagnostics: async () => {
+      const found = await (await backend.client()).request("server/diagnostics", {});
+      const document = await vscode.workspace.openTextDocument({ language: "json", content: JSON.stringify(found, null, 2) });
+      await vscode.window.showTextDocument(document);
+    },
+    restart: () => backend.restart(),
+    openWalkthrough: () => vscode.commands.executeCommand("workbench.action.openWalkthrough", `${context.extension.id}#start`),
+  };
+  for (const [name, run] of Object.entries(commands)) {
+    const guarded = async (...given: unknown[]): Promise<void> => {
+      try {
+        await (run as (...given: unknown[]) => unknown)(...given);
+      } catch (error) {
+        const text = error instanceof Error ? error.message : String(error);
+        log.error(`${name}: ${text}`);
+        void vscode.window.showErrorMessage(text);
+      }
+    };
+    context.subscriptions.push(vscode.commands.registerCommand(`threadhold.${name}`, guarded));
+  }
+}
+
+/** Compacts with a focus, after saying what that would do. */
+async function compactNow(desk: Desk): Promise<void> {
+  const session = await desk.chat.ready();
+  const focus = await vscode.window.showInputBox({
+    title: "Compact now",
+    prompt: await preview(session),
+    placeHolder: "What must the summary not lose? (may be left empty)",
+    ignoreFocusOut: true,
+  });
+  if (focus !== undefined) await compacted(desk, focus.trim() === "" ? {} : { focus: focus.trim() });
+}
+
+const FORMATS = [
+  { label: "Markdown", detail: "For people to read", format: "markdown", ending: "md" },
+  { label: "JSON Lines", detail: "A line for each message; can be imported again", format: "jsonl", ending: "jsonl" },
+  { label: "Trajectory", detail: "One JSON object; can be imported again", format: "trajectory", ending: "json" },
+] as const;
+
+async function exportSession({ chat }: Desk): Promise<void> {
+  const session = await chat.ready();
+  const chosen = await vscode.window.showQuickPick(FORMATS, { title: "Export session as" });
+  if (chosen === undefined) return;
+  const { data } = await session.request("session/export", { format: chosen.format });
+  const name = `${session.view.snapshot.title ?? session.id}`.replace(/[^\p{L}\p{N}-]+/gu, "-").slice(0, 60);
+  const { folder } = chat;
+  const uri = await vscode.window.showSaveDialog({
+    ...(folder !== undefined && { defaultUri: vscode.Uri.joinPath(folder.uri, `${name}.${chosen.ending}`) }),
+  });
+  if (uri === undefined) return;
+  await vscode.workspace.fs.writeFile(uri, Buffer.from(data, "utf8"));
+  await vscode.window.showTextDocument(uri);
+}
+
+/** Lists what was allowed for good in the folder, and takes back what is chosen. */
+async function approvals({ chat, backend }: Desk): Promise<void> {
+  const { folder } = chat;
+  if (folder === undefined) return;
+  const client = await backend.client();
+  const workspaceFolder = folder.uri.fsPath;
+  const { approved } = await client.request("tool/approvals", { workspaceFolder });
+  if (approved.length === 0) return void vscode.window.showInformationMessage("Nothing is always allowed in this folder.");
+  const items = approved.map((one) => ({ label: one.tool, description: one.pattern ?? "all calls", one }));
+  const revoked = await vscode.window.showQuickPick(items, { canPickMany: true, title: "Always allowed here. Choose what is to be asked about again" });
+  if (revoked === undefined || revoked.length === 0) return;
+  await client.request("tool/approvals", { workspaceFolder, revoke: revoked.map(({ one }) => one) });
+}

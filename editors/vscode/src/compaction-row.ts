@@ -1,0 +1,94 @@
+// A compaction in words for people: why it was begun, how it was made, what it says. The card itself is the webview's.
+
+import type { CompactionMode, CompactionTrigger, CompactionView, Snapshot } from "@threadhold/client";
+import type { Unnumbered } from "./conversation.ts";
+import type { CompactionRow } from "./view.ts";
+
+/** Why, for people. */
+export const WHY: Record<CompactionTrigger, string> = {
+  budgetExceeded: "The prompt was over its limit.",
+  providerOverflow: "The model's provider found the prompt too large.",
+  preTurnTokens: "The prompt was near its limit when a turn began.",
+  background: "It was prepared beside a running turn, and then needed.",
+  modelChanged: "The next model's window is smaller.",
+  userTurns: "So many turns were shown.",
+  messages: "So many messages were shown.",
+  idle: "Nothing was said for a while.",
+  manual: "You asked for it.",
+  restored: "It came with the editor's history.",
+  recorded: "The source of the import had compacted here.",
+};
+
+const HOW: Record<CompactionMode, string> = {
+  limitHistory: "Old tool results were shortened; no model was asked.",
+  full: "A model summed up the conversation.",
+  simple: "A model summed up the conversation.",
+  ledger: "It says what was done and which names were used; no model was asked.",
+  dropped: "Old rounds were left out; no model was asked.",
+  excluded: "Messages were left out, as you said.",
+  edited: "Its summary has your words.",
+};
+
+/** The card of a compaction of the session. */
+export function compactionRow(view: CompactionView, snapshot: Snapshot): Unnumbered<CompactionRow> {
+  const inForce = snapshot.compactions.findLast(({ status }) => status === "inForce");
+  const isNewest = inForce?.id === view.id;
+  return {
+    ...detailsOf(view),
+    phase:
+      view.status === "undone" ? "undone"
+      : view.status !== "inForce" ? "void"
+      : isNewest ? "inForce"
+      : "older",
+    newest: isNewest,
+    messages: coveredMessages(view, snapshot).length,
+  };
+}
+
+/** The card of one that waits for the user's word. */
+export function reviewRow(view: CompactionView, dropped: number, snapshot: Snapshot): Unnumbered<CompactionRow> {
+  return { ...detailsOf(view), phase: "reviewing", newest: true, dropped, messages: coveredMessages(view, snapshot).length };
+}
+
+/** The messages that a compaction stands for. */
+export function coveredMessages(view: CompactionView, { messages }: Snapshot): Snapshot["messages"] {
+  const { coversFromOrd, coversToOrd, excludedIds = [] } = view;
+  const left = new Set(excludedIds);
+  const from = coversFromOrd ?? 0;
+  return messages.filter(
+    ({ id, ord, role }) => left.has(id) || (coversToOrd !== undefined && ord >= from && ord <= coversToOrd && role !== "event"),
+  );
+}
+
+function detailsOf(view: CompactionView): Omit<Unnumbered<CompactionRow>, "phase" | "newest"> {
+  const { narrative, ledger } = split(view.block);
+  return {
+    kind: "compaction",
+    id: `compaction ${view.id}`,
+    compactionId: view.id,
+    why: WHY[view.trigger] ?? "",
+    how: HOW[view.mode] ?? "",
+    tokensBefore: view.tokensBefore,
+    tokensAfter: view.tokensAfter,
+    rounds: view.numRounds,
+    block: view.block,
+    narrative,
+    ledger,
+    unreviewed: view.unreviewed ?? false,
+    excluded: view.excludedIds?.length ?? 0,
+    estimator: view.estimator,
+    fallbacks: view.fallbacks.map(({ mode, reason }) => `${mode}: ${reason}`),
+    ...(view.focus !== undefined && { focus: view.focus }),
+    ...(view.model !== undefined && { model: view.model }),
+    ...(view.durationMs !== undefined && { durationMs: view.durationMs }),
+  };
+}
+
+/** The model's words and the code's, of a block: the code's begin with the first heading of the first level. */
+function split(block: string): { narrative: string; ledger: string } {
+  const inner = block.replace(/^<[^>]+>\n/, "").replace(/\n?<\/[^>]+>\s*$/, "");
+  // The first paragraph tells the model what the block is.
+  const body = inner.slice(Math.max(0, inner.indexOf("\n\n"))).trim();
+  const at = body.search(/^# /m);
+  return at < 0 ? { narrative: body, ledger: "" } : { narrative: body.slice(0, at).trim(), ledger: body.slice(at).trim() };
+}

@@ -1,0 +1,91 @@
+// What the user set, in the words of the sidecar. Which model is asked is models.ts's; no secret is in the settings.
+
+import * as vscode from "vscode";
+import type { Model, Section, Settings, ToolPolicy } from "@threadhold/client";
+
+/** What is set at the moment. */
+export function configuration(): Configuration {
+  return new Configuration(vscode.workspace.getConfiguration("threadhold"));
+}
+
+export class Configuration {
+  readonly #from: vscode.WorkspaceConfiguration;
+
+  constructor(from: vscode.WorkspaceConfiguration) {
+    this.#from = from;
+  }
+
+  /** The path of the program; empty where it is looked for. */
+  get binary(): string {
+    return this.#text("binary");
+  }
+
+  get storage(): string {
+    return this.#text("storage");
+  }
+
+  get log(): string {
+    return this.#from.get("log", "warn");
+  }
+
+  /** The model of new requests: `VENDOR/ID`, `configured`, or empty. */
+  get model(): string {
+    return this.#text("model");
+  }
+
+  /** A model that the sidecar asks by itself, where one is described. */
+  get configuredModel(): Model | undefined {
+    const { wire, ...model } = this.#from.get<Model>("configuredModel", {});
+    return wire === undefined ? undefined : { ...model, wire };
+  }
+
+  get warnBeforeCompaction(): boolean {
+    return this.#from.get("warnBeforeCompaction", true);
+  }
+
+  get showDiff(): boolean {
+    return this.#from.get("showDiff", true);
+  }
+
+  get ownTools(): boolean {
+    return this.#from.get("tools.own", true);
+  }
+
+  get editorTools(): boolean {
+    return this.#from.get("tools.editor", true);
+  }
+
+  /** Whether a tool is never offered. */
+  isExcluded(name: string): boolean {
+    const patterns = this.#from.get<string[]>("tools.exclude", []);
+    return patterns.some((pattern) => {
+      const parts = pattern.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
+      return new RegExp(`^${parts.join(".*")}$`).test(name);
+    });
+  }
+
+  /** Whether tools of a kind may run. */
+  policy(kind: "read" | "edit" | "run" | "editor"): ToolPolicy {
+    return this.#from.get<ToolPolicy>(`approve.${kind}`, kind === "read" ? "allow" : "ask");
+  }
+
+  /** What the user has the agent keep in mind. */
+  get sections(): Section[] {
+    const instructions = this.#text("instructions");
+    return instructions === "" ? [] : [{ name: "instructions", content: instructions }];
+  }
+
+  /** Settings of all sessions. */
+  get settings(): Settings {
+    const threshold = this.#from.get<number | null>("threshold", null);
+    return {
+      compaction: this.#from.get("compaction", "auto"),
+      ...(threshold !== null && { threshold }),
+      ...this.#from.get<Settings>("sidecarSettings", {}),
+    };
+  }
+
+  #text(name: string): string {
+    return this.#from.get<string>(name, "").trim();
+  }
+}

@@ -1,0 +1,322 @@
+// The rows of a conversation, made from what the client's view shows: messages, calls with their results, compactions
+// where they happened. A row that says the same as before is the same object, so that only what changed is told to the
+// webview. No editor and no webview here: a function of what it is given.
+
+import type { CompactionView, Message, Part, PauseReason, Pin2, Snapshot } from "@threadhold/client";
+import type { AnswerRow, CallRow, CallResult, CallState, CompactionRow, NoticeRow, Picture, Row, Shown, UserRow } from "./view.ts";
+import { compactionRow } from "./compaction-row.ts";
+
+/** What is known beside the session. */
+export interface Beside {
+  /** Calls that run here, now. */
+  running: ReadonlySet<string>;
+  /** How long calls took that ran here. */
+  durations: ReadonlyMap<string, number>;
+  /** Calls of which the editor can show what they would change. */
+  hasDiff: (name: string) => boolean;
+  /** A compaction that goes on, or that the user is asked about. */
+  compacting?: CompactionRow;
+  /** Sentences behind the conversation. */
+  notices: readonly NoticeRow[];
+}
+
+/** Characters of a result that a row holds; the rest is fetched when it is asked for. */
+const RESULT_CHARACTERS = 4_000;
+
+/** A row before it has its number. */
+export type Unnumbered<Of> = Of extends unknown ? Omit<Of, "rev"> : never;
+
+/** Makes the rows of a session, again and again. */
+export class Conversation {
+  #known = new Map<string, Row>();
+  #rev = 0;
+
+  /** All rows, in order. */
+  rows(snapshot: Snapshot, beside: Beside): Row[] {
+    const rows: Unnumbered<Row>[] = [];
+    const facts = factsOf(snapshot, beside);
+    const cards = [...snapshot.compactions].filter(({ status }) => status !== "recorded");
+    for (const message of snapshot.messages) {
+      while (cards[0] !== undefined && comesBefore(cards[0], message)) rows.push(this.#card(snapshot, cards.shift()));
+      this.#ofMessage(message, facts, rows);
+    }
+    for (const card of cards) rows.push(this.#card(snapshot, card));
+    const { streaming } = snapshot;
+    if (beside.compacting !== undefined) rows.push(beside.compacting);
+    if (streaming !== undefined) {
+      const { text, reasoning } = saidIn(streaming.parts);
+      if (text !== "" || reasoning !== "") {
+        rows.push({ kind: "answer", id: `answer ${streaming.messageId}`, messageId: streaming.messageId, text, reasoning, streaming: true, shown: "whole" });
+      }
+      for (const part of streaming.parts) if (part.type === "toolCall") rows.push(callRow(part, streaming.messageId, facts, true));
+    }
+    rows.push(...beside.notices);
+    return this.#numbered(rows);
+  }
+
+  #card(snapshot: Snapshot, card: CompactionView | undefined): Unnumbered<Row> {
+    // The caller took it from a list that was not empty.
+    return compactionRow(card as CompactionView, snapshot);
+  }
+
+  #ofMessage(message: Message, facts: Facts, rows: Unnumbered<Row>[]): void {
+    if (message.role === "user" && message.visibleToModel !== false) rows.push(userRow(message, facts));
+    else if (message.role === "assistant") {
+      const answer = answerRow(message, facts);
+      if (answer !== undefined) rows.push(answer);
+      for (const part of message.parts) if (part.type === "toolCall") rows.push(callRow(part, message.id, facts, false));
+    } else if (message.role === "event" && SAID_TO_PEOPLE.has(message.kind ?? "")) {
+      rows.push({ kind: "notice", id: `notice ${message.id}`, level: "info", text: saidIn(message.parts).text, actions: [] });
+    }
+  }
+
+  /** Gives each row that says something else than before a new number. */
+  #numbered(rows: Unnumbered<Row>[]): Row[] {
+    const known = new Map<string, Row>();
+    const numbered = rows.map((made): Row => {
+      const before = this.#known.get(made.id);
+      const row = before !== undefined && isSame(before, made) ? before : ({ ...made, rev: (this.#rev += 1) } as Row);
+      known.set(row.id, row);
+      return row;
+    });
+    this.#known = known;
+    return numbered;
+  }
+}
+
+/** Whether a row says what it said before. What is made of a message is made once, so it is compared by itself. */
+function isSame(before: Row, made: Unnumbered<Row>): boolean {
+  if (made.kind === "compaction" || made.kind === "notice") return JSON.stringify({ ...before, rev: 0 }) === JSON.stringify({ ...made, rev: 0 });
+  const fields = Object.entries(made);
+  const old = before as unknown as Record<string, unknown>;
+  return fields.length === Object.keys(before).length - 1 && fields.every(([name, value]) => old[name] === value);
+}
+
+/** Messages of the role `event` that are for people to read. */
+const SAID_TO_PEOPLE = new Set(["question", "roundLimit", "report"]);
+
+interface Facts {
+  results: Map<string, Message>;
+  asked: Map<string, PauseReason>;
+  paused: boolean;
+  pending: Set<string>;
+  pins: Map<string, Pin2>;
+  excluded: Set<string>;
+  covered: CompactionView | undefined;
+  /** Answers with which a turn ended that was stopped. */
+  stopped: Map<string, NonNullable<AnswerRow["stopped"]>>;
+  beside: Beside;
+}
+
+function factsOf(snapshot: Snapshot, beside: Beside): Facts {
+  const results = new Map<string, Message>();
+  for (const message of snapshot.messages) {
+    const [part] = message.parts;
+    if (part?.type === "toolResult") results.set(part.toolCallId, message);
+  }
+  const covered = snapshot.compactions.findLast(({ status }) => status === "inForce");
+  return {
+    results,
+    asked: new Map((snapshot.pause?.reasons ?? []).map((reason) => [reason.toolCallId, reason])),
+    paused: snapshot.pause !== undefined,
+    pending: new Set(snapshot.pendingCalls.map(({ toolCallId }) => toolCallId)),
+    pins: new Map((snapshot.pins ?? []).flatMap((pin) => (pin.messageId === undefined ? [] : [[pin.messageId, pin]]))),
+    excluded: new Set(covered?.excludedIds ?? []),
+    covered,
+    stopped: stoppedIn(snapshot),
+    beside,
+  };
+}
+
+function stoppedIn({ turns, messages }: Snapshot): Facts["stopped"] {
+  const ends = new Map(turns.map(({ id, status }) => [id, status]));
+  const stopped: Facts["stopped"] = new Map();
+  for (const [at, { id, role, turnId, parts }] of messages.entries()) {
+    const status = ends.get(turnId);
+    const isEnd = role === "assistant" && messages[at + 1]?.turnId !== turnId && parts.every(({ type }) => type !== "toolCall");
+    if (isEnd && (status === "cancelled" || status === "failed")) stopped.set(id, status);
+  }
+  return stopped;
+}
+
+/** Whether a compaction happened before a message was said. */
+function comesBefore({ createdAt, coversToOrd }: CompactionView, message: Message): boolean {
+  if (createdAt !== undefined && message.createdAt !== undefined) return createdAt < message.createdAt;
+  return coversToOrd !== undefined && message.ord > coversToOrd;
+}
+
+function shownOf({ id, ord, role, shown }: Message, { covered, excluded, pins }: Facts): Shown {
+  if (excluded.has(id)) return "excluded";
+  const { coversFromOrd = 0, coversToOrd } = covered ?? {};
+  // User messages of the covered span stay, byte for byte, up to their budget; so does what is pinned.
+  const isKept = role === "user" || pins.has(id);
+  if (coversToOrd !== undefined && ord >= coversFromOrd && ord <= coversToOrd && !isKept) {
+    return covered?.mode === "limitHistory" || covered?.mode === "excluded" ? "whole"
+      : covered?.mode === "dropped" ? "dropped"
+      : "covered";
+  }
+  return shown === undefined ? "whole" : "shortened";
+}
+
+function pinOf({ id }: Message, { pins }: Facts): { pinId?: string } {
+  const pin = pins.get(id);
+  return pin === undefined ? {} : { pinId: pin.pinId };
+}
+
+function userRow(message: Message, facts: Facts): Unnumbered<UserRow> {
+  const { id } = message;
+  const { text, images, files } = contentOf(message);
+  return {
+    kind: "user",
+    id: `user ${id}`,
+    messageId: id,
+    text,
+    images,
+    files,
+    shown: shownOf(message, facts),
+    ...pinOf(message, facts),
+  };
+}
+
+function answerRow(message: Message, facts: Facts): Unnumbered<AnswerRow> | undefined {
+  const { text, reasoning } = contentOf(message);
+  if (text === "" && reasoning === "") return undefined;
+  const stopped = facts.stopped.get(message.id);
+  return {
+    kind: "answer",
+    id: `answer ${message.id}`,
+    messageId: message.id,
+    text,
+    reasoning,
+    streaming: false,
+    shown: shownOf(message, facts),
+    ...pinOf(message, facts),
+    ...(stopped !== undefined && { stopped }),
+  };
+}
+
+function callRow(call: Extract<Part, { type: "toolCall" }>, messageId: string, facts: Facts, writing: boolean): Unnumbered<CallRow> {
+  const { asked, beside } = facts;
+  const reason = asked.get(call.id)?.reason;
+  const answered = facts.results.get(call.id);
+  const part = answered?.parts[0];
+  const given = typeof call.arguments === "string" ? call.arguments : JSON.stringify(call.arguments);
+  const result = answered === undefined ? undefined : contentOf(answered).result;
+  const durationMs = beside.durations.get(call.id);
+  return {
+    kind: "call",
+    id: `call ${call.id}`,
+    callId: call.id,
+    messageId,
+    name: call.name,
+    about: aboutOf(call, given),
+    arguments: given,
+    state: writing ? "writing" : stateOf(call.id, part, facts),
+    hasDiff: beside.hasDiff(call.name),
+    shown: answered === undefined ? "whole" : shownOf(answered, facts),
+    ...(reason !== undefined && { reason }),
+    ...(result !== undefined && { result }),
+    ...(durationMs !== undefined && { durationMs }),
+  };
+}
+
+/** How the sidecar's own results for calls that did not run begin. */
+const REJECTED = "[rejected by the user]";
+const CANCELLED = "[cancelled";
+
+function stateOf(callId: string, part: Part | undefined, { asked, paused, pending, beside }: Facts): CallState {
+  if (part?.type === "toolResult") {
+    const { text } = saidIn(listOf(part.content));
+    if (text.startsWith(REJECTED)) return "rejected";
+    if (text.startsWith(CANCELLED)) return "cancelled";
+    return part.isError === true || (part.exitCode !== undefined && part.exitCode !== 0) ? "failed" : "done";
+  }
+  if (asked.has(callId)) return "asked";
+  if (beside.running.has(callId)) return "running";
+  if (paused) return "waiting";
+  return pending.has(callId) ? "open" : "running";
+}
+
+/** What is made of a message's parts, once: a long session is gone through with every change. */
+interface MessageContent {
+  text: string;
+  reasoning: string;
+  images: Picture[];
+  files: string[];
+  result?: CallResult;
+}
+
+const contents = new WeakMap<Message, MessageContent>();
+
+function contentOf(message: Message): MessageContent {
+  let content = contents.get(message);
+  if (content === undefined) {
+    const { parts } = message;
+    const [part] = parts;
+    content = {
+      ...saidIn(parts),
+      images: picturesIn(parts),
+      files: parts.flatMap((part) => (part.type === "contextFile" ? [part.path] : part.type === "resource" ? [part.uri] : [])),
+      ...(part?.type === "toolResult" && { result: resultOf(message, part) }),
+    };
+    contents.set(message, content);
+  }
+  return content;
+}
+
+function resultOf({ id }: Message, part: Extract<Part, { type: "toolResult" }>): CallResult {
+  const parts = listOf(part.content);
+  const { text } = saidIn(parts);
+  return {
+    messageId: id,
+    text: text.slice(0, RESULT_CHARACTERS),
+    characters: text.length,
+    images: picturesIn(parts),
+    changed: (part.effects ?? []).map(({ path }) => path),
+    ...(part.exitCode !== undefined && { exitCode: part.exitCode }),
+  };
+}
+
+const abouts = new WeakMap<Part, { given: string; about: string }>();
+
+/** The arguments in a line: the one that says most to a person. */
+function aboutOf(call: Part, given: string): string {
+  const known = abouts.get(call);
+  if (known?.given === given) return known.about;
+  const about = lineOf(given);
+  abouts.set(call, { given, about });
+  return about;
+}
+
+function lineOf(text: string): string {
+  let read: unknown;
+  try {
+    read = JSON.parse(text);
+  } catch {
+    return text.slice(0, 200);
+  }
+  if (typeof read !== "object" || read === null) return text.slice(0, 200);
+  const fields = new Map(Object.entries(read).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+  const telling = ["command", "path", "filePath", "query", "url", "name"].find((name) => fields.has(name));
+  const said = telling === undefined ? [...fields.values()][0] : fields.get(telling);
+  return (said ?? "").split("\n", 1)[0]?.slice(0, 200) ?? "";
+}
+
+export function listOf(content: string | readonly Part[]): readonly Part[] {
+  return typeof content === "string" ? [{ type: "text", text: content }] : content;
+}
+
+/** What parts say in words, and what was thought. */
+export function saidIn(parts: readonly Part[]): { text: string; reasoning: string } {
+  const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  const thoughts = parts.flatMap((part) => (part.type === "reasoning" ? [part.text] : []));
+  return { text: texts.join("\n\n"), reasoning: thoughts.join("\n\n") };
+}
+
+function picturesIn(parts: readonly Part[]): Picture[] {
+  return parts.flatMap((part) => {
+    if (part.type !== "image") return [];
+    // Nothing is fetched from elsewhere: an address is named and not shown.
+    return /^https?:/.test(part.data) ? [] : [{ mediaType: part.mediaType, source: `data:${part.mediaType};base64,${part.data}` }];
+  });
+}

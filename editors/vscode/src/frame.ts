@@ -1,0 +1,136 @@
+// Everything around the rows of a conversation, made from what the client's view shows. A function of what it is given.
+
+import type { ContextInspectResult, SectionTokens, SessionView, Snapshot } from "@threadhold/client";
+import type { Frame, Meter, Waiting } from "./view.ts";
+import { saidIn } from "./conversation.ts";
+
+/** What a session does, in a word or two; empty at rest. */
+export function activityOf(view: SessionView): string {
+  const { state, compression, streaming, pendingCalls } = view.snapshot;
+  if (view.retrying !== undefined) return `Trying again: ${view.retrying.reason}`;
+  if (compression.running) return compression.phase === "reviewing" ? "A compaction waits for your word" : "Compacting";
+  switch (state) {
+    case "generating":
+      return streaming === undefined ? "Thinking" : "Answering";
+    case "executingTools":
+    case "waitingIde":
+      return pendingCalls.length === 0 ? "Running tools" : `Running ${pendingCalls.map(({ name }) => name).join(", ")}`;
+    case "paused":
+      return "Waits for your decision";
+    case "waitingUserInput":
+      return "Asks you";
+    default:
+      return "";
+  }
+}
+
+const BUSY: ReadonlySet<Snapshot["state"]> = new Set<Snapshot["state"]>(["generating", "executingTools", "paused", "waitingIde"]);
+
+export function isBusy({ state }: Snapshot): boolean {
+  return BUSY.has(state);
+}
+
+export function waitingOf({ queue }: Snapshot): Waiting[] {
+  return queue.map(({ itemId, method, priority, content }) => {
+    const said = saidIn(content ?? []).text;
+    return { itemId, priority, text: said === "" ? method : said };
+  });
+}
+
+interface Size {
+  tokens: number;
+  limit: number;
+  tokensUntilCompaction: number;
+  sections: SectionTokens[];
+  estimator: string;
+}
+
+/** How full the prompt is, of the newest that was told and, where it was asked for, of all that is known. */
+export function meterOf(size: Size, snapshot: Snapshot, inspected: ContextInspectResult | undefined): Meter {
+  const { tokens, limit, tokensUntilCompaction, sections, estimator } = size;
+  const at = (tokens + tokensUntilCompaction) / limit;
+  const texts = new Map(snapshot.messages.map(({ id, parts }) => [id, parts] as const));
+  const inForce = snapshot.compactions.findLast(({ status }) => status === "inForce");
+  const usage = inspected?.usage?.inputTokens;
+  return {
+    tokens,
+    limit,
+    untilCompaction: tokensUntilCompaction,
+    estimator,
+    sections,
+    pins: (snapshot.pins ?? []).map((pin) => ({
+      pinId: pin.pinId,
+      label: (pin.text ?? saidIn(texts.get(pin.messageId ?? "") ?? []).text).slice(0, 200),
+      tokens: pin.tokens,
+    })),
+    excluded: inForce?.excludedIds?.length ?? 0,
+    detailed: inspected !== undefined,
+    triggers: (inspected?.triggers ?? []).flatMap(({ trigger, measure, now, at }) =>
+      at === undefined ? [] : [{ name: TRIGGERS[trigger] ?? trigger, now: figure(now, measure), at: figure(at, measure) }],
+    ),
+    ...(tokensUntilCompaction > 0 && at > 0 && at <= 1 && { thresholdAt: at }),
+    ...(inspected !== undefined && { window: inspected.window }),
+    ...(usage !== undefined && { usage: `The provider last reported ${figure(usage, "tokens")}.` }),
+  };
+}
+
+const TRIGGERS: Record<string, string> = {
+  budgetExceeded: "the prompt is over its limit",
+  providerOverflow: "the provider finds it too large",
+  preTurnTokens: "a turn begins with this many tokens",
+  background: "a summary is prepared beside the turn",
+  modelChanged: "the next model's window is smaller",
+  userTurns: "so many turns are shown",
+  messages: "so many messages are shown",
+  idle: "nothing was said for so long",
+};
+
+function figure(count: number, measure: string): string {
+  return `${count.toLocaleString("en-US")}${measure === "seconds" ? " s" : measure === "tokens" ? " tokens" : ""}`;
+}
+
+/** The share of the limit from which on a compaction counts as near. */
+const NEAR = 0.1;
+
+/** Warns once before a compaction, and again only after the prompt was well below. */
+export class Warning {
+  #text: string | undefined;
+  #armed = true;
+
+  get text(): string | undefined {
+    return this.#text;
+  }
+
+  /** Takes the newest size in. */
+  take(meter: Meter | undefined, isOn: boolean): void {
+    if (meter === undefined) return;
+    const left = meter.untilCompaction / Math.max(1, meter.limit);
+    if (left > 2 * NEAR) {
+      this.#armed = true;
+      this.#text = undefined;
+    }
+    if (!isOn || !this.#armed || left > NEAR || meter.untilCompaction <= 0) return;
+    this.#armed = false;
+    this.#text = `About ${figure(meter.untilCompaction, "tokens")} until old rounds are summed up. You can do it now with a focus, or pin what must stay.`;
+  }
+
+  dismiss(): void {
+    this.#text = undefined;
+  }
+
+  /** Another session, or a compaction: everything is new. */
+  reset(): void {
+    this.#text = undefined;
+    this.#armed = true;
+  }
+}
+
+/** The panel before there is a session. */
+export const EMPTY: Omit<Frame, "sidecar" | "model" | "attachments"> = {
+  title: "New session",
+  state: "idle",
+  activity: "",
+  busy: false,
+  queue: [],
+  asked: [],
+};

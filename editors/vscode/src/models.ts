@@ -1,0 +1,203 @@
+// Which model answers, and asking the editor's own: `model/complete` and `model/countTokens` by way of vscode.lm. Its
+// limits are told to the sidecar as they are: messages of the user and the assistant only, tools that are chosen freely
+// or must be used, no figures of what was used. A configured model is the sidecar's to ask.
+
+import * as vscode from "vscode";
+import {
+  ContextOverflow,
+  type Model,
+  type ModelCompleteParams,
+  type ModelCompleteResult,
+  type ModelCountTokensParams,
+  type ModelCountTokensResult,
+  type ModelStream,
+  type ToolCall,
+  toLanguageModelMessages,
+} from "@threadhold/client";
+import { configuration } from "./configuration.ts";
+
+/** The model of the next request, for the sidecar and for people. */
+export interface Chosen {
+  label: string;
+  model: Model;
+}
+
+/** Whether this editor has models at all. */
+const hasModels = (): boolean => typeof vscode.lm?.selectChatModels === "function";
+
+export class Models implements vscode.Disposable {
+  readonly #log: vscode.LogOutputChannel;
+  readonly #changed = new vscode.EventEmitter<void>();
+  readonly #ends: vscode.Disposable[] = [this.#changed];
+  /** Told when another model may be the next one. */
+  readonly onChange = this.#changed.event;
+  #chosen: Chosen | undefined;
+
+  constructor(log: vscode.LogOutputChannel) {
+    this.#log = log;
+    if (hasModels()) this.#ends.push(vscode.lm.onDidChangeChatModels(() => void this.refresh()));
+    this.#ends.push(
+      vscode.workspace.onDidChangeConfiguration((change) => {
+        const names = ["threadhold.model", "threadhold.configuredModel"];
+        if (names.some((name) => change.affectsConfiguration(name))) void this.refresh();
+      }),
+    );
+  }
+
+  dispose(): void {
+    for (const end of this.#ends) end.dispose();
+  }
+
+  /** The model of the next request; missing where there is none. */
+  get chosen(): Chosen | undefined {
+    return this.#chosen;
+  }
+
+  /** Looks again which model that is. */
+  async refresh(): Promise<Chosen | undefined> {
+    const { model, configuredModel } = configuration();
+    const own = configuredModel === undefined ? undefined : configuredChoice(configuredModel);
+    if (model === "configured") this.#chosen = own;
+    else {
+      const all = await editorModels();
+      const wanted = model === "" ? all[0] : all.find((one) => nameOf(one) === model);
+      this.#chosen = wanted === undefined ? (model === "" ? own : undefined) : editorChoice(wanted);
+    }
+    this.#changed.fire();
+    return this.#chosen;
+  }
+
+  /** Lets the user choose, and keeps the choice in the settings. */
+  async choose(): Promise<void> {
+    const { configuredModel } = configuration();
+    const items: (vscode.QuickPickItem & { value?: string })[] = (await editorModels()).map((model) => ({
+      label: model.name,
+      description: model.vendor,
+      detail: `${model.maxInputTokens.toLocaleString("en-US")} tokens`,
+      value: nameOf(model),
+    }));
+    if (configuredModel !== undefined) {
+      items.push({ label: configuredModel.name ?? String(configuredModel.wire), description: "configured", value: "configured" });
+    }
+    items.push({ label: "Describe a model in the settings…", detail: "For editors without models of their own" });
+    const picked = await vscode.window.showQuickPick(items, { title: "The model of the next request", matchOnDescription: true });
+    if (picked === undefined) return;
+    if (picked.value === undefined) {
+      await vscode.commands.executeCommand("workbench.action.openSettings", "threadhold.configuredModel");
+      return;
+    }
+    await vscode.workspace.getConfiguration("threadhold").update("model", picked.value, vscode.ConfigurationTarget.Global);
+  }
+
+  /** Asks the editor's model. */
+  async complete(request: ModelCompleteParams, stream: ModelStream, signal: AbortSignal): Promise<ModelCompleteResult> {
+    const model = await this.#find(request.model);
+    const { messages, changed } = toLanguageModelMessages(request.messages, vscode);
+    for (const what of changed) this.#log.debug(`${request.requestId}: ${what}`);
+    const canCall = request.toolChoice !== "none" && request.tools.length > 0;
+    const tools = request.tools.map(({ name, description, inputSchema }) => ({
+      name,
+      description: description ?? "",
+      inputSchema: (inputSchema ?? { type: "object", properties: {} }) as object,
+    }));
+    const asked: vscode.LanguageModelChatRequestOptions = {
+      justification: "The agent panel of threadhold answers what you asked in it.",
+      ...(canCall && { tools, toolMode: vscode.LanguageModelChatToolMode.Auto }),
+      ...(request.options.temperature !== undefined && { modelOptions: { temperature: request.options.temperature } }),
+    };
+    const { token, end } = tokenOf(signal);
+    const toolCalls: ToolCall[] = [];
+    try {
+      const response = await model.sendRequest(messages, asked, token);
+      for await (const part of response.stream) {
+        if (part instanceof vscode.LanguageModelTextPart) stream.say(part.value);
+        else if (part instanceof vscode.LanguageModelToolCallPart) {
+          toolCalls.push({ id: part.callId, name: part.name, arguments: JSON.stringify(part.input) });
+          stream.send({ op: "setToolCalls", toolCalls: [...toolCalls] });
+        }
+        // Other parts come from later versions of the editor.
+      }
+    } catch (error) {
+      throw inOurWords(error);
+    } finally {
+      end();
+    }
+    return toolCalls.length > 0 ? { stopReason: "toolUse" } : {};
+  }
+
+  /** Counts texts as the editor's model does. */
+  async count({ texts, model: name }: ModelCountTokensParams, signal: AbortSignal): Promise<ModelCountTokensResult> {
+    const model = await this.#find(name);
+    const { token, end } = tokenOf(signal);
+    try {
+      return { tokens: await Promise.all(texts.map((text) => model.countTokens(text, token))) };
+    } finally {
+      end();
+    }
+  }
+
+  async #find(name: string | undefined): Promise<vscode.LanguageModelChat> {
+    const all = await editorModels();
+    const model = all.find((one) => nameOf(one) === name);
+    if (model !== undefined) return model;
+    const have = all.length === 0 ? "The editor has no model at the moment." : `It has ${all.map(nameOf).join(", ")}.`;
+    throw new Error(`The editor has no model ${name ?? ""} any more. ${have} Choose another one and ask again.`);
+  }
+}
+
+async function editorModels(): Promise<vscode.LanguageModelChat[]> {
+  return hasModels() ? vscode.lm.selectChatModels({}) : [];
+}
+
+function nameOf({ vendor, id }: vscode.LanguageModelChat): string {
+  return `${vendor}/${id}`;
+}
+
+function editorChoice(model: vscode.LanguageModelChat): Chosen {
+  return {
+    label: model.name,
+    model: {
+      name: nameOf(model),
+      wire: "editor",
+      window: model.maxInputTokens,
+      roles: ["user", "assistant"],
+      toolChoiceNone: false,
+      usage: false,
+      countTokens: true,
+    },
+  };
+}
+
+function configuredChoice(model: Model): Chosen {
+  return { label: model.name ?? String(model.wire), model };
+}
+
+/** A token of the editor that follows a signal. */
+export function tokenOf(signal: AbortSignal): { token: vscode.CancellationToken; end: () => void } {
+  const source = new vscode.CancellationTokenSource();
+  const cancel = (): void => source.cancel();
+  if (signal.aborted) cancel();
+  signal.addEventListener("abort", cancel, { once: true });
+  return {
+    token: source.token,
+    end: () => {
+      signal.removeEventListener("abort", cancel);
+      source.dispose();
+    },
+  };
+}
+
+/** What a model of the editor says when a prompt is too large; each vendor has its own words. */
+const OVERFLOW = /context (length|window)|too (long|large|many tokens)|maximum.*tokens|token limit|exceed.*(token|context)/i;
+
+function inOurWords(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const cause = error.cause instanceof Error ? error.cause.message : "";
+  if (OVERFLOW.test(`${error.message} ${cause}`)) return new ContextOverflow(error.message);
+  if (error instanceof vscode.LanguageModelError) {
+    if (error.code === "NoPermissions") return new Error(`The editor does not let this extension use the model: ${error.message}. Allow it when the editor asks, or choose another model.`);
+    if (error.code === "Blocked") return new Error(`The model may not be used at the moment: ${error.message}. Look at the account or the quota of its provider, or choose another model.`);
+    if (error.code === "NotFound") return new Error(`The model is gone: ${error.message}. Choose another one.`);
+  }
+  return error;
+}

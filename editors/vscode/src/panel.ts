@@ -1,0 +1,251 @@
+// The panel's webview: its page under a strict policy, and telling it what to draw. It is told as fast as it draws and
+// no faster; what changed meanwhile goes together. What the user does there is actions.ts's.
+
+import { randomBytes } from "node:crypto";
+import * as vscode from "vscode";
+import type { Backend } from "./backend.ts";
+import type { Changed, Chat } from "./chat.ts";
+import { type Beside, Conversation, saidIn } from "./conversation.ts";
+import { configuration } from "./configuration.ts";
+import { activityOf, EMPTY, isBusy, meterOf, Warning, waitingOf } from "./frame.ts";
+import { WHY } from "./compaction-row.ts";
+import type { Models } from "./models.ts";
+import type { Sessions } from "./session-list.ts";
+import { ownTool } from "./tools/toolbox.ts";
+import type { Action, AnswerRow, Frame, NoticeRow, Row, ToPanel } from "./view.ts";
+
+export class Panel implements vscode.WebviewViewProvider {
+  readonly #extension: vscode.Uri;
+  readonly #backend: Backend;
+  readonly #chat: Chat;
+  readonly #models: Models;
+  readonly #act: (action: Action) => void;
+  readonly #conversation = new Conversation();
+  readonly #warning = new Warning();
+  #sessions: Sessions | undefined;
+  #view: vscode.WebviewView | undefined;
+  /** What the webview has. */
+  #rows: readonly Row[] = [];
+  #frame = "";
+  /** Whether the webview draws what it was told last. */
+  #drawing = false;
+  #behind: "nothing" | "streaming" | "all" = "nothing";
+  #notice: NoticeRow | undefined;
+
+  constructor(extension: vscode.Uri, backend: Backend, chat: Chat, models: Models, act: (action: Action) => void) {
+    this.#extension = extension;
+    this.#backend = backend;
+    this.#chat = chat;
+    this.#models = models;
+    this.#act = act;
+  }
+
+  /** Where the list of sessions comes from. */
+  set sessions(sessions: Sessions) {
+    this.#sessions = sessions;
+  }
+
+  get warning(): Warning {
+    return this.#warning;
+  }
+
+  resolveWebviewView(view: vscode.WebviewView): void {
+    this.#view = view;
+    this.#forget();
+    const { webview } = view;
+    webview.options = { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(this.#extension, "dist")] };
+    webview.html = page(webview, this.#extension);
+    webview.onDidReceiveMessage((action: Action) => this.#act(action));
+    view.onDidDispose(() => {
+      if (this.#view === view) this.#view = undefined;
+    });
+  }
+
+  /** The webview begins: it has nothing. */
+  begin(): void {
+    this.#forget();
+    this.tellDraft(this.#chat.session?.view.snapshot.draft ?? "");
+    this.update({ session: false, streamingOnly: false });
+  }
+
+  /** The webview drew what it was told. */
+  drawn(): void {
+    this.#drawing = false;
+    if (this.#behind !== "nothing") this.#tell();
+  }
+
+  /** Something changed. */
+  update({ session, streamingOnly }: Changed): void {
+    if (session) {
+      this.#warning.reset();
+      this.#notice = undefined;
+      this.tellDraft(this.#chat.session?.view.snapshot.draft ?? "");
+    }
+    if (this.#behind !== "all") this.#behind = streamingOnly ? "streaming" : "all";
+    if (!this.#drawing) this.#tell();
+  }
+
+  /** Says something above the conversation; nothing takes it away. */
+  say(notice: Omit<NoticeRow, "kind" | "id" | "rev"> | undefined): void {
+    this.#notice = notice === undefined ? undefined : { kind: "notice", id: "said", rev: 0, ...notice };
+    this.update({ session: false, streamingOnly: false });
+  }
+
+  /** Sends something that belongs to no row. */
+  post(message: ToPanel): void {
+    void this.#view?.webview.postMessage(message);
+  }
+
+  tellDraft(text: string): void {
+    this.post({ type: "draft", text, sessionId: this.#chat.session?.id ?? "" });
+  }
+
+  #forget(): void {
+    this.#rows = [];
+    this.#frame = "";
+    this.#drawing = false;
+    this.#behind = "all";
+  }
+
+  #tell(): void {
+    if (this.#view === undefined) return;
+    const onlyStreaming = this.#behind === "streaming";
+    this.#behind = "nothing";
+    const told = [...(onlyStreaming ? (this.#grown() ?? this.#changedRows()) : this.#changedRows()), ...this.#changedFrame()];
+    if (told.length === 0) return;
+    this.#drawing = true;
+    for (const message of told) this.post(message);
+  }
+
+  /** How the answer that is being written went on; undefined where that is not all. */
+  #grown(): ToPanel[] | undefined {
+    const streaming = this.#chat.session?.view.snapshot.streaming;
+    const at = this.#rows.findLastIndex((row) => row.kind === "answer" && row.streaming);
+    const row = this.#rows[at] as AnswerRow | undefined;
+    if (streaming === undefined || row === undefined || row.messageId !== streaming.messageId) return undefined;
+    if (streaming.parts.some(({ type }) => type === "toolCall")) return undefined;
+    const { text, reasoning } = saidIn(streaming.parts);
+    if (!text.startsWith(row.text) || !reasoning.startsWith(row.reasoning)) return undefined;
+    const grown: ToPanel = { type: "append", id: row.id, text: text.slice(row.text.length), reasoning: reasoning.slice(row.reasoning.length) };
+    const rows = [...this.#rows];
+    rows[at] = { ...row, text, reasoning };
+    this.#rows = rows;
+    return [grown];
+  }
+
+  #changedRows(): ToPanel[] {
+    const rows = this.#drawnRows();
+    const before = this.#rows;
+    this.#rows = rows;
+    let same = 0;
+    while (same < rows.length && same < before.length && isSame(rows[same], before[same])) same += 1;
+    let tail = 0;
+    while (tail < rows.length - same && tail < before.length - same && isSame(rows.at(-1 - tail), before.at(-1 - tail))) tail += 1;
+    const remove = before.length - same - tail;
+    const put = rows.slice(same, rows.length - tail);
+    return remove === 0 && put.length === 0 ? [] : [{ type: "rows", at: same, remove, rows: put }];
+  }
+
+  #drawnRows(): Row[] {
+    const view = this.#chat.session?.view;
+    if (view === undefined) return [];
+    const { snapshot, compacting } = view;
+    const { review } = this.#chat;
+    const beside: Beside = {
+      running: this.#chat.running,
+      durations: this.#chat.durations,
+      hasDiff: (name) => ownTool(name)?.preview !== undefined,
+      notices: this.#endNotices(),
+    };
+    if (review !== undefined) beside.compacting = review;
+    else if (compacting !== undefined || snapshot.compression.running) {
+      const id = compacting?.compactionId ?? "next";
+      const why = compacting?.trigger === undefined ? "" : WHY[compacting.trigger];
+      beside.compacting = {
+        kind: "compaction", id: `compaction ${id}`, rev: 0, compactionId: id, phase: "running",
+        why, how: "A model is asked for a summary; the answer goes on after it.",
+        block: "", narrative: "", ledger: "", unreviewed: false, excluded: 0, fallbacks: [], newest: false,
+        ...(compacting?.tokensBefore !== undefined && { tokensBefore: compacting.tokensBefore }),
+      };
+    }
+    return this.#conversation.rows(snapshot, beside);
+  }
+
+  /** What stands behind the conversation: how the last turn failed, and what to do. */
+  #endNotices(): NoticeRow[] {
+    const view = this.#chat.session?.view;
+    if (view === undefined || view.snapshot.state !== "error") return [];
+    const message = view.lastEnd?.error?.message ?? "The last turn ended with an error.";
+    const actions = [{ label: "Try again", action: { type: "regenerate" } as const }, { label: "Choose another model…", action: { type: "selectModel" } as const }];
+    return [{ kind: "notice", id: "notice end", rev: 0, level: "error", text: message, actions }];
+  }
+
+  #changedFrame(): ToPanel[] {
+    const frame = this.#wholeFrame();
+    const text = JSON.stringify(frame);
+    if (text === this.#frame) return [];
+    this.#frame = text;
+    return [{ type: "frame", frame }];
+  }
+
+  #wholeFrame(): Frame {
+    const { session, inspected } = this.#chat;
+    const view = session?.view;
+    const around = {
+      sidecar: this.#chat.folder === undefined ? NO_FOLDER : this.#backend.standing,
+      model: this.#models.chosen?.label ?? "Choose a model",
+      attachments: this.#chat.attachments.shown,
+      ...(this.#notice !== undefined && { notice: this.#notice }),
+      ...(this.#sessions?.shown !== undefined && { sessions: this.#sessions.shown }),
+    };
+    if (view === undefined) return { ...EMPTY, ...around };
+    const { snapshot } = view;
+    const size = view.context ?? inspected;
+    const meter = size === undefined ? undefined : meterOf(size, snapshot, this.#chat.wantsDetails ? inspected : undefined);
+    this.#warning.take(meter, configuration().warnBeforeCompaction);
+    return {
+      ...around,
+      sessionId: snapshot.sessionId,
+      title: snapshot.title ?? (snapshot.messages.length === 0 ? "New session" : "Untitled session"),
+      state: snapshot.state,
+      activity: session?.freshness === "offline" ? "The sidecar is started again" : activityOf(view),
+      busy: isBusy(snapshot),
+      queue: waitingOf(snapshot),
+      asked: (snapshot.pause?.reasons ?? []).map(({ toolCallId }) => toolCallId),
+      ...(snapshot.heldBy !== undefined && { heldBy: { pid: snapshot.heldBy.pid } }),
+      ...(meter !== undefined && { meter }),
+      ...(this.#warning.text !== undefined && { warning: this.#warning.text }),
+    };
+  }
+}
+
+const NO_FOLDER: Frame["sidecar"] = {
+  state: "none",
+  title: "No folder is open",
+  text: "Sessions belong to a folder on disk. Open one, and they are here.",
+  actions: [{ label: "Open a folder…", action: { type: "command", command: "openFolder" } }],
+};
+
+function isSame(one: Row | undefined, other: Row | undefined): boolean {
+  return one?.id === other?.id && one?.rev === other?.rev;
+}
+
+/** The page. Its policy lets in this extension's own script and style, and pictures that are data. */
+function page(webview: vscode.Webview, extension: vscode.Uri): string {
+  const nonce = randomBytes(18).toString("base64url");
+  const own = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(extension, "dist", name)).toString();
+  const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${webview.cspSource}; img-src data:;`;
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="${own("panel.css")}">
+<title>Agent</title>
+</head>
+<body>
+<script nonce="${nonce}" src="${own("panel.js")}"></script>
+</body>
+</html>`;
+}

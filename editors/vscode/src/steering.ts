@@ -1,0 +1,89 @@
+// What a user can do with a session's past and its context: decide about calls, ask again, branch; compact, undo, redo,
+// edit, pin, leave out. Each is one request of the sidecar, and what it answers in words.
+
+import { argumentsOf, type Session } from "@threadhold/client";
+import { coveredMessages } from "./compaction-row.ts";
+import { listOf, saidIn } from "./conversation.ts";
+import type { Chat } from "./chat.ts";
+import type { Action, Original } from "./view.ts";
+
+type Of<Type extends Action["type"]> = Extract<Action, { type: Type }>;
+
+/** Decides about calls that wait. */
+export async function decide(session: Session, { callIds, decision, note }: Of<"decide">): Promise<void> {
+  const decisions = callIds.map((toolCallId) => ({ toolCallId, decision, ...(note !== undefined && { note }) }));
+  await session.request("tool/decide", { decisions });
+}
+
+/** Runs a call that a restart left open. */
+export async function rerun(chat: Chat, session: Session, callId: string): Promise<void> {
+  const call = session.view.snapshot.pendingCalls.find(({ toolCallId }) => toolCallId === callId);
+  if (call === undefined) return;
+  const result = await chat.invoke({ ...call, sessionId: session.id }, new AbortController().signal);
+  await session.request("tool/result", { ...result, content: result.content ?? "", toolCallId: callId });
+}
+
+/** Has the model go on without the result of a call. */
+export async function abandon(session: Session, callId: string): Promise<void> {
+  const content = "The editor ended while this ran, and the user goes on without it. Whether it was done is not known.";
+  await session.request("tool/result", { toolCallId: callId, content, isError: true });
+}
+
+/** Compacts now; answers why nothing was done, where nothing was. */
+export async function compact(session: Session, more: { focus?: string; redo?: string; keep?: string[] }): Promise<string | undefined> {
+  const { compaction, reason } = await session.request("context/compact", more);
+  return compaction === undefined ? `Nothing was compacted: ${reason ?? "there is nothing to gain"}.` : undefined;
+}
+
+/** What a preview of a compaction says, in a line. */
+export async function preview(session: Session): Promise<string> {
+  const { preview, reason } = await session.request("context/compact", { preview: true });
+  if (preview === undefined) return reason ?? "Nothing would be gained.";
+  const { tokensBefore, tokensAfter, numRounds, keptUserIds, asksModel } = preview;
+  const by = asksModel ? "A model would sum up" : "Without a model,";
+  return (
+    `${by} ${numRounds} rounds${asksModel ? "" : " would be named"}: from ${tokensBefore.toLocaleString("en-US")} to about ` +
+    `${tokensAfter.toLocaleString("en-US")} tokens. ${keptUserIds.length} of your messages stay as they are.`
+  );
+}
+
+/** What a compaction stands for, as it was said. */
+export async function originalsOf(session: Session, compactionId: string): Promise<Original[]> {
+  const { snapshot } = session.view;
+  const compaction = snapshot.compactions.find(({ id }) => id === compactionId);
+  if (compaction === undefined) return [];
+  return coveredMessages(compaction, snapshot).map(({ id, role, parts }) => {
+    const said = parts.map((part) => {
+      if (part.type === "toolCall") {
+        const given = argumentsOf(part);
+        return `${part.name} ${given === undefined ? String(part.arguments) : JSON.stringify(given, null, 2)}`;
+      }
+      if (part.type === "toolResult") return saidIn(listOf(part.content)).text;
+      if (part.type === "text" || part.type === "reasoning") return part.text;
+      return part.type === "contextFile" ? `${part.path}\n${part.text}` : `(${part.type})`;
+    });
+    const text = said.join("\n\n");
+    const who = role === "user" ? "You" : role === "assistant" ? "Agent" : "Result";
+    return { messageId: id, role, label: `${who}: ${text.replace(/\s+/g, " ").slice(0, 120)}`, text };
+  });
+}
+
+/** The whole result of a call. */
+export async function wholeResult(session: Session, callId: string): Promise<string> {
+  let text = "";
+  for (let offset: number | undefined = 0; offset !== undefined; ) {
+    const page: { text: string; nextOffset?: number } = await session.request("context/recall", { ref: callId, offset });
+    text += page.text;
+    offset = page.nextOffset;
+  }
+  return text;
+}
+
+/** Asks a request again, or has an answer given again. */
+export async function retry(session: Session, messageId: string, words?: string): Promise<void> {
+  // What was attached to the request stays with it.
+  const message = session.view.snapshot.messages.find(({ id }) => id === messageId);
+  const rest = (message?.parts ?? []).filter(({ type }) => type === "image" || type === "resource");
+  const content = words === undefined ? undefined : [{ type: "text" as const, text: words }, ...rest];
+  await session.request("turn/retry", { fromMessageId: messageId, ...(content !== undefined && { content }) });
+}

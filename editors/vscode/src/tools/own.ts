@@ -1,0 +1,86 @@
+// What a tool of the extension is, and what all of them share: paths of the folder, arguments that are what they should
+// be. The tools themselves are in the files beside this one.
+
+import { realpath } from "node:fs/promises";
+import { dirname, isAbsolute, join, relative } from "node:path";
+import * as vscode from "vscode";
+import type { ToolInvokeResult, ToolKind } from "@threadhold/client";
+
+export interface OwnTool {
+  name: string;
+  description: string;
+  kind: ToolKind;
+  /** Which setting of approvals holds for it. */
+  group: "read" | "edit" | "run";
+  inputSchema: object;
+  guidelines?: string;
+  run(given: Given, folder: vscode.Uri, signal: AbortSignal): Promise<ToolInvokeResult>;
+  /** What a call would make of a file, where it changes one. */
+  preview?(given: Given, folder: vscode.Uri): Promise<Change>;
+}
+
+export type Given = { [name: string]: unknown };
+
+/** A file before and after an edit. */
+export interface Change {
+  uri: vscode.Uri;
+  path: string;
+  before: string;
+  after: string;
+  isNew: boolean;
+}
+
+/** A text that must be there. */
+export function text(given: Given, name: string): string {
+  const value = given[name];
+  if (typeof value !== "string") throw new Error(`The argument ${name} must be a text.`);
+  return value;
+}
+
+/** A text that may be missing. */
+export function maybeText(given: Given, name: string): string | undefined {
+  return given[name] === undefined || given[name] === null ? undefined : text(given, name);
+}
+
+/** A whole number from 1 on that may be missing. */
+export function maybeCount(given: Given, name: string): number | undefined {
+  const value = given[name];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== "number" || !Number.isInteger(value) || value < 1) throw new Error(`The argument ${name} must be a whole number from 1 on.`);
+  return value;
+}
+
+/** A file of the folder. What is outside, also behind a link, is refused: approvals hold for the folder. */
+export async function inFolder(path: string, folder: vscode.Uri): Promise<{ uri: vscode.Uri; path: string }> {
+  const wanted = isAbsolute(path) ? path : join(folder.fsPath, path);
+  const [root, real] = await Promise.all([realpath(folder.fsPath), realOf(wanted)]);
+  const inside = relative(root, real);
+  if (inside.startsWith("..") || isAbsolute(inside)) throw new Error(`${path} is outside of the folder that is open.`);
+  return { uri: vscode.Uri.file(wanted), path: relative(folder.fsPath, wanted) || "." };
+}
+
+/** Where a path leads, also where its end is not there yet. */
+async function realOf(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    const parent = dirname(path);
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT" || parent === path) throw error;
+    return join(await realOf(parent), path.slice(parent.length + 1));
+  }
+}
+
+/** What a file says, with what is not saved; missing where there is none. */
+export async function read(uri: vscode.Uri): Promise<string | undefined> {
+  const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
+  if (open !== undefined) return open.getText();
+  let bytes: Uint8Array;
+  try {
+    bytes = await vscode.workspace.fs.readFile(uri);
+  } catch (error) {
+    if (error instanceof vscode.FileSystemError && error.code === "FileNotFound") return undefined;
+    throw error;
+  }
+  if (bytes.subarray(0, 8_000).includes(0)) throw new Error(`${vscode.workspace.asRelativePath(uri)} is no text.`);
+  return Buffer.from(bytes).toString("utf8");
+}

@@ -1,0 +1,92 @@
+// The tool that runs a command, in a terminal of the editor where the user sees it and can stop it with Ctrl+C. What it
+// printed and how it ended goes to the model.
+
+import { spawn } from "node:child_process";
+import * as vscode from "vscode";
+import { inFolder, maybeText, type OwnTool, text } from "./own.ts";
+
+/** Characters that are kept of what a command prints; the sidecar shortens what the model sees by itself. */
+const MOST_CHARACTERS = 2_000_000;
+
+const runCommand: OwnTool = {
+  name: "run_command",
+  description: "Runs a command with the shell in the folder, in a terminal that the user sees, and answers what it printed and its exit code. It cannot ask anything.",
+  kind: "run",
+  group: "run",
+  inputSchema: {
+    type: "object",
+    properties: {
+      command: { type: "string", description: "The command." },
+      folder: { type: "string", description: "Where it runs, from the folder on. Default: the folder." },
+    },
+    required: ["command"],
+  },
+  async run(given, folder, signal) {
+    const command = text(given, "command");
+    const { uri } = await inFolder(maybeText(given, "folder") ?? ".", folder);
+    const { printed, code, ended } = await inTerminal(command, uri.fsPath, signal);
+    const said = printed === "" ? "It printed nothing." : printed;
+    return {
+      content: ended === "" ? said : `${said}\n${ended}`,
+      ...(code !== null && { exitCode: code }),
+      isError: code !== 0,
+    };
+  },
+};
+
+export const RUN_TOOLS: readonly OwnTool[] = [runCommand];
+
+interface Ran {
+  printed: string;
+  code: number | null;
+  /** How it ended, where no exit code says it. */
+  ended: string;
+}
+
+function inTerminal(command: string, cwd: string, signal: AbortSignal): Promise<Ran> {
+  const write = new vscode.EventEmitter<string>();
+  const done = Promise.withResolvers<Ran>();
+  const windows = process.platform === "win32";
+  const child = spawn(command, {
+    cwd,
+    shell: windows ? true : (process.env["SHELL"] ?? "/bin/sh"),
+    stdio: ["ignore", "pipe", "pipe"],
+    // A group of its own, so that all of it can be stopped.
+    detached: !windows,
+    env: { ...process.env, TERM: "dumb", NO_COLOR: "1", PAGER: "cat", GIT_PAGER: "cat" },
+  });
+  let printed = "";
+  const take = (chunk: Buffer): void => {
+    const said = chunk.toString("utf8");
+    if (printed.length < MOST_CHARACTERS) printed += said;
+    write.fire(said.replace(/\r?\n/g, "\r\n"));
+  };
+  child.stdout.on("data", take);
+  child.stderr.on("data", take);
+  const stop = (): void => {
+    if (child.pid === undefined || child.exitCode !== null) return;
+    if (windows) child.kill();
+    else process.kill(-child.pid, "SIGTERM");
+  };
+  signal.addEventListener("abort", stop, { once: true });
+  const terminal = vscode.window.createTerminal({
+    name: `Agent: ${command.slice(0, 40)}`,
+    pty: {
+      onDidWrite: write.event,
+      open: () => write.fire(`$ ${command.replace(/\r?\n/g, "\r\n")}\r\n`),
+      close: stop,
+      handleInput: (key: string) => {
+        if (key === "\x03") stop();
+      },
+    },
+  });
+  terminal.show(true);
+  child.once("error", (error) => done.reject(error));
+  child.once("close", (code, by) => {
+    signal.removeEventListener("abort", stop);
+    const ended = by === null ? "" : `It was stopped by ${by}.`;
+    write.fire(`\r\n[${ended === "" ? `exit code ${code}` : ended}]\r\n`);
+    done.resolve({ printed, code, ended });
+  });
+  return done.promise;
+}

@@ -1,0 +1,78 @@
+// The tools that are offered with a request, and running them: the extension's own, and the editor's by way of
+// lm.invokeTool. The list is made anew for each request, for the editor's changes while it runs.
+
+import * as vscode from "vscode";
+import { argumentsOf, type Part, type Tool, type ToolInvokeParams, type ToolInvokeResult } from "@threadhold/client";
+import { configuration } from "../configuration.ts";
+import { tokenOf } from "../models.ts";
+import { EDIT_TOOLS } from "./edit.ts";
+import type { OwnTool } from "./own.ts";
+import { READ_TOOLS } from "./read.ts";
+import { RUN_TOOLS } from "./run.ts";
+
+const OWN: readonly OwnTool[] = [...READ_TOOLS, ...EDIT_TOOLS, ...RUN_TOOLS];
+
+/** All that may be used now. */
+export function offered(): Tool[] {
+  const set = configuration();
+  const tools = new Map<string, Tool>();
+  if (set.editorTools && vscode.lm?.tools !== undefined) {
+    for (const { name, description, inputSchema } of vscode.lm.tools) {
+      tools.set(name, { name, description, ...(inputSchema !== undefined && { inputSchema }), policy: set.policy("editor") });
+    }
+  }
+  if (set.ownTools) {
+    for (const { name, description, kind, group, inputSchema, guidelines } of OWN) {
+      const policy = set.policy(group);
+      tools.set(name, { name, description, kind, inputSchema, policy, ...(guidelines !== undefined && { guidelines }) });
+    }
+  }
+  return [...tools.values()].filter(({ name }) => !set.isExcluded(name));
+}
+
+/** The extension's own tool of this name. */
+export function ownTool(name: string): OwnTool | undefined {
+  return configuration().ownTools ? OWN.find((tool) => tool.name === name) : undefined;
+}
+
+/** Runs a call. What is thrown is told to the model. */
+export async function run(call: ToolInvokeParams, folder: vscode.Uri, signal: AbortSignal): Promise<ToolInvokeResult> {
+  const given = argumentsOf(call);
+  if (given === undefined) {
+    return { content: "The arguments are no JSON object. Write the call again.", isError: true };
+  }
+  const own = ownTool(call.name);
+  if (own !== undefined) {
+    try {
+      return await own.run(given, folder, signal);
+    } catch (error) {
+      return { content: error instanceof Error ? error.message : String(error), isError: true };
+    }
+  }
+  if (vscode.lm?.tools.every(({ name }) => name !== call.name) ?? true) {
+    return { content: `There is no tool ${call.name} any more.`, isError: true };
+  }
+  const { token, end } = tokenOf(signal);
+  try {
+    const result = await vscode.lm.invokeTool(call.name, { input: given, toolInvocationToken: undefined }, token);
+    return { content: result.content.flatMap(partOf) };
+  } catch (error) {
+    return { content: error instanceof Error ? error.message : String(error), isError: true };
+  } finally {
+    end();
+  }
+}
+
+/** A part of a result of the editor's as ours; what has no form that can be sent is left out. */
+function partOf(part: unknown): Part[] {
+  if (part instanceof vscode.LanguageModelTextPart) return [{ type: "text", text: part.value }];
+  if (part instanceof vscode.LanguageModelPromptTsxPart) return [{ type: "text", text: JSON.stringify(part.value) }];
+  if (vscode.LanguageModelDataPart !== undefined && part instanceof vscode.LanguageModelDataPart) {
+    const { mimeType, data } = part;
+    if (mimeType.startsWith("image/")) {
+      return [{ type: "image", mediaType: mimeType, data: Buffer.from(data).toString("base64") }];
+    }
+    if (/^text\/|json$/.test(mimeType)) return [{ type: "text", text: Buffer.from(data).toString("utf8") }];
+  }
+  return [];
+}
