@@ -1,14 +1,20 @@
-// The extension in the editor at all: it installs, its panel opens.
+// The extension in the editor at all: it installs, its panel opens, and a question is answered.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Editor } from "../support/editor.ts";
+import { Panel } from "../support/panel.ts";
 
-test("the package installs and its panel opens", async () => {
-  await using editor = await Editor.start({ extensions: ["dist/threadhold.vsix"], files: { "a.txt": "hello\n" } });
-  await editor.command("threadhold: Open Agent Panel");
-  const panel = editor.page.frameLocator('iframe.webview[src*="threadhold.threadhold"]').frameLocator("#active-frame");
-  await panel.locator("h1").waitFor();
-  await editor.shoot("open");
-  assert.equal(await panel.locator("h1").textContent(), "hello");
+test("the package installs, its panel opens and answers", async () => {
+  await using editor = await Editor.start({
+    extensions: ["dist/threadhold.vsix"],
+    files: { "a.txt": "hello\n" },
+    settings: { "threadhold.binary": process.env["THREADHOLD_BIN"], "threadhold.configuredModel": { wire: "scripted" } },
+  });
+  const panel = await Panel.open(editor);
+  await editor.shoot("open-1-empty");
+  await panel.ask("What is in this folder?");
+  await panel.frame.locator(".row.answer").first().waitFor();
+  await editor.shoot("open-2-answer");
+  assert.match((await panel.frame.locator("body").textContent()) ?? "", /What is in this folder/);
 });

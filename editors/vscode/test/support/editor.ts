@@ -63,7 +63,6 @@ export class Editor {
     if (!existsSync(node)) throw new Error("The editor is not installed: run editors/vscode/test/install.");
     const editor = new Editor(wanted);
     mkdirSync(editor.folder, { recursive: true });
-    mkdirSync(join(editor.root, "user/User"), { recursive: true });
     for (const [path, text] of Object.entries(wanted.files ?? {})) editor.write(path, text);
     editor.settings(wanted.settings ?? {});
     for (const path of wanted.extensions) {
@@ -163,7 +162,11 @@ export class Editor {
       "extensions.ignoreRecommendations": true,
       "files.simpleDialog.enable": true,
     };
-    writeFileSync(join(this.root, "user/User/settings.json"), JSON.stringify({ ...quiet, ...settings }, null, 2));
+    // The editor reads what belongs to the machine, such as the path of a program, from a file of its own.
+    for (const place of ["User", "Machine"]) {
+      mkdirSync(join(this.root, "user", place), { recursive: true });
+      writeFileSync(join(this.root, "user", place, "settings.json"), JSON.stringify({ ...quiet, ...settings }, null, 2));
+    }
   }
 
   /** Runs a command as a person does: by its words, through the palette. */

@@ -12,7 +12,7 @@ export function drawNotice(desk: Desk, { level, text, detail, actions }: NoticeR
       "div",
       { class: "card" },
       el("div", { class: "head" }, level === "info" ? undefined : icon("warn"), el("span", {}, text)),
-      detail !== undefined && el("pre", { tabIndex: 0 }, detail),
+      detail !== undefined && el("div", { class: "words detail", tabIndex: 0 }, detail),
       actions.length > 0 &&
         el("div", { class: "buttons" }, ...actions.map(({ label, action }) => button(label, () => desk.post(action)))),
     ),

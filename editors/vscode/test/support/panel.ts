@@ -1,0 +1,59 @@
+// The agent panel as a person uses it: its frame in the window, and what can be done there. Names are those that a screen
+// reader says.
+
+import type { FrameLocator, Locator, Page } from "playwright-core";
+import { type Editor, PATIENCE } from "./editor.ts";
+
+export class Panel {
+  readonly frame: FrameLocator;
+
+  private constructor(page: Page) {
+    this.frame = page.frameLocator('iframe.webview[src*="threadhold.threadhold"]').frameLocator("#active-frame");
+  }
+
+  /** Opens the panel by its command. */
+  static async open(editor: Editor, page = editor.page): Promise<Panel> {
+    await editor.command("threadhold: Open Agent Panel", page);
+    const panel = new Panel(page);
+    await panel.prompt.waitFor({ timeout: PATIENCE });
+    return panel;
+  }
+
+  get prompt(): Locator {
+    return this.frame.getByRole("textbox", { name: "Ask the agent" });
+  }
+
+  /** Rows of the conversation that are drawn. */
+  get rows(): Locator {
+    return this.frame.locator("[data-row]");
+  }
+
+  /** Types words and sends them. */
+  async ask(words: string): Promise<void> {
+    await this.prompt.click();
+    await this.prompt.fill(words);
+    await this.prompt.press("Enter");
+  }
+
+  /** An answer of the agent with these words. */
+  answer(words: string | RegExp): Locator {
+    return this.frame.locator(".row.answer").filter({ hasText: words });
+  }
+
+  /** A call of a tool. */
+  call(name: string): Locator {
+    return this.frame.locator(".row.call").filter({ hasText: name });
+  }
+
+  get cards(): Locator {
+    return this.frame.locator(".row.compaction");
+  }
+
+  get meter(): Locator {
+    return this.frame.locator(".meter summary");
+  }
+
+  button(name: string | RegExp): Locator {
+    return this.frame.getByRole("button", { name });
+  }
+}
