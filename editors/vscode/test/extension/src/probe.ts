@@ -1,0 +1,112 @@
+// A model of the editor that answers from a script, and a tool of the editor that reads files: what a vendor of models
+// and another extension would bring. PROBE names a folder: `script.json` has the answers, one for each request of a turn;
+// `requests.jsonl` is what was asked, with whatever the editor made of it.
+
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import * as vscode from "vscode";
+import type { Answer, Asked, Script } from "./script.ts";
+
+const FOLDER = process.env["PROBE"] ?? "";
+
+export function activate(context: vscode.ExtensionContext): void {
+  context.subscriptions.push(
+    vscode.lm.registerLanguageModelChatProvider("probe", provider),
+    vscode.lm.registerTool<{ path: string }>("probe_read", {
+      async invoke({ input }) {
+        const [folder] = vscode.workspace.workspaceFolders ?? [];
+        if (folder === undefined) throw new Error("No folder is open.");
+        const bytes = await vscode.workspace.fs.readFile(vscode.Uri.joinPath(folder.uri, input.path));
+        return new vscode.LanguageModelToolResult([new vscode.LanguageModelTextPart(Buffer.from(bytes).toString("utf8"))]);
+      },
+    }),
+  );
+}
+
+function script(): Script {
+  const path = join(FOLDER, "script.json");
+  return existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as Script) : { answers: [] };
+}
+
+const provider: vscode.LanguageModelChatProvider = {
+  provideLanguageModelChatInformation() {
+    const { window = 16_000 } = script();
+    return [
+      {
+        id: "scripted", name: "Scripted", family: "probe", version: "1",
+        maxInputTokens: window, maxOutputTokens: 4_000,
+        capabilities: { toolCalling: true, imageInput: true },
+      },
+    ];
+  },
+
+  async provideLanguageModelChatResponse(_model, messages, options, progress, token) {
+    const asked: Asked = {
+      messages: messages.map(({ role, content }) => ({
+        role: role === vscode.LanguageModelChatMessageRole.User ? "user" : "assistant",
+        parts: content.map(plain),
+      })),
+      tools: (options.tools ?? []).map(({ name }) => name),
+      required: options.toolMode === vscode.LanguageModelChatToolMode.Required,
+      summary: isSummary(messages),
+    };
+    const { answers, summary } = script();
+    const before = pastTurns();
+    appendFileSync(join(FOLDER, "requests.jsonl"), `${JSON.stringify(asked)}\n`);
+    const answer: Answer = asked.summary ? { say: summary ?? SUMMARY } : (answers[before] ?? { say: "I have nothing more to say." });
+    if (answer.fail !== undefined) throw new Error(answer.fail);
+    for (let count = 0; count < (answer.pieces?.count ?? 0) && !token.isCancellationRequested; count += 1) {
+      progress.report(new vscode.LanguageModelTextPart(`${answer.pieces?.text ?? "word "}`));
+      if (count % 100 === 99) await new Promise((done) => setTimeout(done, 50));
+    }
+    if (answer.say !== undefined) progress.report(new vscode.LanguageModelTextPart(answer.say));
+    // Held until the test says go on.
+    while (answer.holdWhile !== undefined && existsSync(join(FOLDER, answer.holdWhile)) && !token.isCancellationRequested) {
+      await new Promise((done) => setTimeout(done, 50));
+    }
+    if (answer.then !== undefined && !token.isCancellationRequested) progress.report(new vscode.LanguageModelTextPart(answer.then));
+    for (const { id, name, input } of answer.calls ?? []) {
+      progress.report(new vscode.LanguageModelToolCallPart(id, name, input));
+    }
+  },
+
+  async provideTokenCount(_model, text) {
+    const said = typeof text === "string" ? text : text.content.map((part) => JSON.stringify(plain(part))).join("");
+    return Math.ceil(said.length / 4);
+  },
+};
+
+/** How many requests of turns were answered, also before a restart. */
+function pastTurns(): number {
+  const path = join(FOLDER, "requests.jsonl");
+  if (!existsSync(path)) return 0;
+  const lines = readFileSync(path, "utf8").split("\n").filter((line) => line !== "");
+  return lines.filter((line) => !(JSON.parse(line) as Asked).summary).length;
+}
+
+/** A request for a summary says how the summary is to be written. */
+function isSummary(messages: readonly vscode.LanguageModelChatRequestMessage[]): boolean {
+  const last = messages.at(-1)?.content.map((part) => JSON.stringify(plain(part))).join("") ?? "";
+  return last.includes("<summary> element");
+}
+
+const SUMMARY = `<summary>
+## Goal
+Understand the folder.
+## Decisions
+None.
+## State
+The files were read.
+## Next steps
+Answer the user.
+## Open questions
+None.
+</summary>`;
+
+function plain(part: unknown): unknown {
+  if (part instanceof vscode.LanguageModelTextPart) return { text: part.value };
+  if (part instanceof vscode.LanguageModelToolCallPart) return { call: part.callId, name: part.name, input: part.input };
+  if (part instanceof vscode.LanguageModelToolResultPart) return { result: part.callId, content: part.content.map(plain) };
+  if (part instanceof vscode.LanguageModelDataPart) return { data: part.mimeType, bytes: part.data.length };
+  return { unknown: String(part) };
+}

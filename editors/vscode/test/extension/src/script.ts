@@ -1,0 +1,31 @@
+// What a test and the scripted model say to each other, in files. Types only.
+
+export interface Script {
+  /** The model's window. Default: 16,000 tokens. */
+  window?: number;
+  /** One for each request of a turn, in order, also over a restart. */
+  answers: Answer[];
+  /** What every request for a summary gets. */
+  summary?: string;
+}
+
+export interface Answer {
+  say?: string;
+  /** Many small pieces before it. */
+  pieces?: { count: number; text: string };
+  /** A file of the script's folder: the answer goes on when it is gone. */
+  holdWhile?: string;
+  /** What comes then. */
+  then?: string;
+  calls?: { id: string; name: string; input: object }[];
+  /** It fails with these words. */
+  fail?: string;
+}
+
+/** A request as the editor handed it to the model. */
+export interface Asked {
+  messages: { role: "user" | "assistant"; parts: unknown[] }[];
+  tools: string[];
+  required: boolean;
+  summary: boolean;
+}
