@@ -46,6 +46,7 @@ export class Chat implements vscode.Disposable {
   #inspected: ContextInspectResult | undefined;
   #wantsDetails = false;
   #inspecting = false;
+  #isStale = false;
   #ends: { dispose(): void }[] = [];
 
   constructor(backend: Backend, models: Models, attachments: Attachments, state: vscode.Memento) {
@@ -126,7 +127,9 @@ export class Chat implements vscode.Disposable {
     this.#ends = [
       session.onChange(({ whole, fields }) => {
         this.#changed.fire({ session: false, streamingOnly: !whole && fields.size === 1 && fields.has("streaming") });
-        if (whole || fields.has("context") || fields.has("pins") || fields.has("compactions")) void this.#inspectAgain();
+        // What the prompt shows of each message changes with these; its size is told by itself.
+        const isOther = whole || fields.has("compactions") || fields.has("pins");
+        if (isOther || (this.#wantsDetails && fields.has("context"))) void this.#inspectAgain();
       }),
       session.onFreshness(() => this.changed()),
     ];
@@ -164,21 +167,27 @@ export class Chat implements vscode.Disposable {
   /** Reads what the prompt is made of; all of it as long as somebody looks at it. */
   async inspect(details: boolean): Promise<void> {
     this.#wantsDetails = details;
-    const session = this.#session;
-    if (session === undefined || this.#inspecting) return;
+    // However much changes while one answer is waited for, it is asked for once more.
+    this.#isStale = true;
+    if (this.#inspecting) return;
     this.#inspecting = true;
     try {
-      const inspected = await session.request("context/inspect", {});
-      if (session !== this.#session) return;
-      this.#inspected = inspected;
-      this.changed();
+      while (this.#isStale) {
+        this.#isStale = false;
+        const session = this.#session;
+        const inspected = await session?.request("context/inspect", {});
+        if (session !== this.#session) continue;
+        this.#inspected = inspected;
+        this.changed();
+      }
     } finally {
       this.#inspecting = false;
     }
   }
 
   async #inspectAgain(): Promise<void> {
-    if (this.#wantsDetails) await this.inspect(true).catch(() => undefined);
+    // Why it cannot be asked is said where the user asks something.
+    await this.inspect(this.#wantsDetails).catch(() => undefined);
   }
 
   /** Runs a tool for the sidecar. */

@@ -50,13 +50,13 @@ export function reviewRow(view: CompactionView, dropped: number, snapshot: Snaps
   return { ...detailsOf(view), phase: "reviewing", newest: true, dropped, messages: coveredMessages(view, snapshot).length };
 }
 
-/** The messages that a compaction stands for. */
+/** The messages that a compaction stands for. The user's own stay beside its block. */
 export function coveredMessages(view: CompactionView, { messages }: Snapshot): Snapshot["messages"] {
   const { coversFromOrd, coversToOrd, excludedIds = [] } = view;
   const left = new Set(excludedIds);
   const from = coversFromOrd ?? 0;
   return messages.filter(
-    ({ id, ord, role }) => left.has(id) || (coversToOrd !== undefined && ord >= from && ord <= coversToOrd && role !== "event"),
+    ({ id, ord, role }) => left.has(id) || (coversToOrd !== undefined && ord >= from && ord <= coversToOrd && (role === "assistant" || role === "tool")),
   );
 }
 

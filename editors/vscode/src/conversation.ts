@@ -2,7 +2,7 @@
 // where they happened. A row that says the same as before is the same object, so that only what changed is told to the
 // webview. No editor and no webview here: a function of what it is given.
 
-import type { CompactionView, Message, Part, PauseReason, Pin2, Snapshot } from "@threadhold/client";
+import type { CompactionView, Cut, CutReason, Message, Part, PauseReason, Pin2, Snapshot } from "@threadhold/client";
 import type { AnswerRow, CallRow, CallResult, CallState, CompactionRow, NoticeRow, Picture, Row, Shown, UserRow } from "./view.ts";
 import { compactionRow } from "./compaction-row.ts";
 
@@ -16,6 +16,8 @@ export interface Beside {
   hasDiff: (name: string) => boolean;
   /** A compaction that goes on, or that the user is asked about. */
   compacting?: CompactionRow;
+  /** What the prompt does not show as it was said, as far as it was asked for. */
+  cuts: readonly Cut[];
   /** Sentences behind the conversation. */
   notices: readonly NoticeRow[];
 }
@@ -103,6 +105,7 @@ interface Facts {
   pins: Map<string, Pin2>;
   excluded: Set<string>;
   covered: CompactionView | undefined;
+  cuts: Map<number, Shown>;
   /** Answers with which a turn ended that was stopped. */
   stopped: Map<string, NonNullable<AnswerRow["stopped"]>>;
   beside: Beside;
@@ -123,6 +126,7 @@ function factsOf(snapshot: Snapshot, beside: Beside): Facts {
     pins: new Map((snapshot.pins ?? []).flatMap((pin) => (pin.messageId === undefined ? [] : [[pin.messageId, pin]]))),
     excluded: new Set(covered?.excludedIds ?? []),
     covered,
+    cuts: new Map(beside.cuts.flatMap(({ ord, reason }) => (ord === undefined || CUT[reason] === undefined ? [] : [[ord, CUT[reason]]]))),
     stopped: stoppedIn(snapshot),
     beside,
   };
@@ -145,17 +149,24 @@ function comesBefore({ createdAt, coversToOrd }: CompactionView, message: Messag
   return coversToOrd !== undefined && message.ord > coversToOrd;
 }
 
-function shownOf({ id, ord, role, shown }: Message, { covered, excluded, pins }: Facts): Shown {
+/** What of a message the prompt shows, by why it does not show all. */
+const CUT: Partial<Record<CutReason, Shown>> = {
+  shortened: "shortened",
+  repeated: "shortened",
+  userMessage: "shortened",
+  dropped: "dropped",
+  excluded: "excluded",
+};
+
+function shownOf({ id, ord, role, shown }: Message, { covered, cuts, excluded, pins }: Facts): Shown {
   if (excluded.has(id)) return "excluded";
   const { coversFromOrd = 0, coversToOrd } = covered ?? {};
   // User messages of the covered span stay, byte for byte, up to their budget; so does what is pinned.
   const isKept = role === "user" || pins.has(id);
   if (coversToOrd !== undefined && ord >= coversFromOrd && ord <= coversToOrd && !isKept) {
-    return covered?.mode === "limitHistory" || covered?.mode === "excluded" ? "whole"
-      : covered?.mode === "dropped" ? "dropped"
-      : "covered";
+    return covered?.mode === "dropped" ? "dropped" : "covered";
   }
-  return shown === undefined ? "whole" : "shortened";
+  return cuts.get(ord) ?? (shown === undefined ? "whole" : "shortened");
 }
 
 function pinOf({ id }: Message, { pins }: Facts): { pinId?: string } {

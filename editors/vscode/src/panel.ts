@@ -155,6 +155,7 @@ export class Panel implements vscode.WebviewViewProvider {
       running: this.#chat.running,
       durations: this.#chat.durations,
       hasDiff: (name) => ownTool(name)?.preview !== undefined,
+      cuts: this.#chat.inspected?.cuts ?? [],
       notices: this.#endNotices(),
     };
     if (review !== undefined) beside.compacting = review;

@@ -3,7 +3,7 @@
 
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { chromium, type BrowserContext, type Page } from "playwright-core";
@@ -148,6 +148,11 @@ export class Editor {
     const file = join(this.folder, path);
     mkdirSync(join(file, ".."), { recursive: true });
     writeFileSync(file, text);
+  }
+
+  /** What a file of the folder says. */
+  read(path: string): string {
+    return readFileSync(join(this.folder, path), "utf8");
   }
 
   /** Writes the user's settings; those not named here are as if they were never set. */

@@ -54,6 +54,6 @@ export class Panel {
   }
 
   button(name: string | RegExp): Locator {
-    return this.frame.getByRole("button", { name });
+    return this.frame.getByRole("button", { name, exact: true });
   }
 }

@@ -28,7 +28,7 @@ export function drawCompaction(desk: Desk, row: CompactionRow): HTMLElement {
   const card = el("div", { class: "card" });
   element.append(card);
   card.append(el("div", { class: "head" }, icon("fold"), el("strong", {}, title), el("span", { class: "size" }, size)));
-  const took = row.durationMs === undefined ? "" : ` It took ${duration(row.durationMs)}.`;
+  const took = row.durationMs === undefined || row.durationMs < 100 ? "" : ` It took ${duration(row.durationMs)}.`;
   card.append(el("div", { class: "why" }, `${row.why}${row.how === "" ? "" : ` ${row.how}`}${took}`));
   if (row.focus !== undefined) card.append(el("div", { class: "note" }, `Focus: ${row.focus}`));
   if (row.unreviewed) card.append(el("div", { class: "note" }, "Nobody answered in time, so it holds unreviewed. It can be undone."));
