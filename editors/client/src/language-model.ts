@@ -2,18 +2,18 @@
 // calls and tool results as parts. Made with the editor's classes, which are given: no editor is imported.
 
 import { argumentsOf } from "./handlers.js";
-import type { Part, PromptMessage } from "./protocol.js";
+import type { Content, Part, PromptMessage } from "./protocol.js";
 
 /** The classes of `vscode` that are used: give the whole module. */
-export interface LanguageModelClasses<Text, Call, Result, Data, Message> {
+export interface LanguageModelClasses<Text, Call, Result, Message, Data = never> {
   LanguageModelTextPart: new (value: string) => Text;
   LanguageModelToolCallPart: new (callId: string, name: string, input: object) => Call;
   LanguageModelToolResultPart: new (callId: string, content: (Text | Data)[]) => Result;
-  /** Pictures; older editors have none. */
+  /** Pictures. Older editors have none. */
   LanguageModelDataPart?: { image(data: Uint8Array, mime: string): Data };
   LanguageModelChatMessage: {
     User(content: (Text | Result | Data)[]): Message;
-    Assistant(content: (Text | Call)[]): Message;
+    Assistant(content: (Text | Call | Data)[]): Message;
   };
 }
 
@@ -27,17 +27,108 @@ export interface LanguageModelMessages<Message> {
 
 /**
  * A prompt (`messages` of `model/complete` or of `prompt/render`) for `LanguageModelChat.sendRequest`. System text goes
- * into the first message of the user. Results of one round go together into one message of the user, as the editor's
- * models want them. What the editor has no part for is said in `changed`.
+ * into the first message of the user, a part for each section. Results that follow each other go into one message of the
+ * user. What the editor has no part for is said in `changed`.
  */
-export function toLanguageModelMessages<Text, Call, Result, Data, Message>(
+export function toLanguageModelMessages<Text, Call, Result, Message, Data = never>(
   messages: readonly PromptMessage[],
-  vscode: LanguageModelClasses<Text, Call, Result, Data, Message>,
+  vscode: LanguageModelClasses<Text, Call, Result, Message, Data>,
 ): LanguageModelMessages<Message> {
-  void messages;
-  void vscode;
-  void argumentsOf;
-  const part: Part | undefined = undefined;
-  void part;
-  throw new Error("not yet");
+  const changed = new Set<string>();
+  const text = (value: string) => new vscode.LanguageModelTextPart(value);
+
+  const content = (part: Part): (Text | Data)[] => {
+    switch (part.type) {
+      case "text":
+        return [text(part.text)];
+      case "image":
+        return [picture(part.mediaType, part.data)];
+      case "resource":
+        return [text(framed("context-resource", "uri", part.uri, part.text))];
+      case "contextFile":
+        return [text(framed("context-file", "path", part.path, part.text))];
+      case "attachment":
+        return [text(framed("attachment", "name", part.name, part.text))];
+      case "reasoning":
+        changed.add("thinking is left out: the editor's models take none");
+        return [];
+      case "raw":
+        changed.add("a provider's own block is left out: the editor's models take none");
+        return [];
+      default:
+        // Calls and results are taken where they can stand; anything else is of a later version.
+        changed.add(`a part of the kind ${part.type} is left out`);
+        return [];
+    }
+  };
+
+  const picture = (mediaType: string, data: string): Text | Data => {
+    const bytes = decoded(data);
+    if (vscode.LanguageModelDataPart && bytes) return vscode.LanguageModelDataPart.image(bytes, mediaType);
+    changed.add(bytes ? "a picture is named only: the editor takes none" : "a picture is named only: it is an address");
+    return text(`[picture, ${mediaType}]`);
+  };
+
+  const result = (part: Extract<Part, { type: "toolResult" }>): Result => {
+    const said = partsOf(part.content).flatMap(content);
+    return new vscode.LanguageModelToolResultPart(part.toolCallId, said.length > 0 ? said : [text("")]);
+  };
+
+  const call = (part: Extract<Part, { type: "toolCall" }>): Call => {
+    const read = argumentsOf(part);
+    if (read === undefined) changed.add("arguments that are no JSON object stand in one, under `unreadable`");
+    return new vscode.LanguageModelToolCallPart(part.id, part.name, read ?? { unreadable: part.arguments });
+  };
+
+  const made: Message[] = [];
+  let system: (Text | Data)[] = [];
+  let results: Result[] = [];
+  const user = (parts: (Text | Result | Data)[]) => {
+    if (parts.length > 0) made.push(vscode.LanguageModelChatMessage.User(parts));
+  };
+  /** Puts down what waits for the next message. */
+  const settle = (before: (Text | Data)[] = []) => {
+    user(results);
+    user([...system, ...before]);
+    [results, system] = [[], []];
+  };
+
+  for (const { role, parts } of messages) {
+    const answers = parts.filter((part) => part.type === "toolResult");
+    const others = parts.filter((part) => part.type !== "toolResult");
+    if (role === "system") {
+      changed.add("system text stands in the first message of the user: the editor's models have no such role");
+      system.push(...parts.flatMap(content));
+    } else if (role === "assistant") {
+      settle();
+      const said = parts.flatMap((part): (Text | Call | Data)[] => {
+        return part.type === "toolCall" ? [call(part)] : content(part);
+      });
+      if (said.length > 0) made.push(vscode.LanguageModelChatMessage.Assistant(said));
+    } else {
+      results.push(...answers.map(result));
+      if (others.length > 0) settle(others.flatMap(content));
+    }
+  }
+  settle();
+  return { messages: made, changed: [...changed] };
+}
+
+function partsOf(content: Content): Part[] {
+  return typeof content === "string" ? [{ type: "text", text: content }] : content;
+}
+
+/** A text with its name, in the frame that models know from the sidecar's own wires. It cannot end its frame. */
+function framed(tag: string, key: string, name: string, text: string): string {
+  const inside = text.replaceAll(`</${tag}`, `&lt;/${tag}`);
+  return `<${tag} ${key}="${name.replaceAll('"', "'")}">\n${inside}\n</${tag}>`;
+}
+
+/** Base64 as bytes; nothing where it is an address. */
+function decoded(data: string): Uint8Array | undefined {
+  try {
+    return Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
 }

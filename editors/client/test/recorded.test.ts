@@ -1,0 +1,45 @@
+// Every recorded conversation, played again: before each thing that the client says, a view that took the events is the
+// snapshot that `session/subscribe` gives then, as a whole.
+// rows: R1 R2 R3 R26 R27
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import test from "node:test";
+import type { Snapshot } from "../src/protocol.js";
+import { fromPackage, within } from "./support/binary.js";
+import { conversation, Play } from "./support/play.js";
+
+const names = readdirSync(fromPackage("../../fixtures/wire")).filter((name) => name.endsWith(".jsonl"));
+
+/** An editor that runs its own loop begins a turn while another runs: how that one ended is told by no event. */
+const UNTOLD: { [name: string]: number } = { "editor-driven.jsonl": 2 };
+
+test("there are conversations", () => ok(names.length > 30, `${names.length}`));
+
+let compared = 0;
+
+for (const name of names) {
+  test(name, async () => {
+    let untold = 0;
+    const play = new Play((view, snapshot, line) => {
+      if (view.isExact) return deepEqual(told(view.snapshot), told(snapshot), `line ${line}`);
+      untold += 1;
+      view.show(structuredClone(snapshot));
+    });
+    await within("the end of the conversation", play.play(conversation(name)));
+    equal(untold, UNTOLD[name] ?? 0);
+    compared += play.compared;
+  });
+}
+
+test("views were looked at all along", () => ok(compared > 500, `${compared}`));
+
+/** The opaque part of a compaction that is void speaks of places where other messages may stand by now. */
+function told(snapshot: Readonly<Snapshot>): Snapshot {
+  const compactions = snapshot.compactions.map((compaction) => {
+    if (compaction.status !== "void") return compaction;
+    const { threadhold: _, ...metadata } = compaction.metadata;
+    return { ...compaction, metadata };
+  });
+  return { ...snapshot, compactions };
+}
