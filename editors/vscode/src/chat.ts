@@ -85,10 +85,18 @@ export class Chat implements vscode.Disposable {
     return undefined;
   }
 
-  /** The session that was shown last, or a new one. */
-  ready(): Promise<Session> {
-    if (this.#session !== undefined) return Promise.resolve(this.#session);
-    return this.show(this.#state.get<string>(LAST));
+  /** The session that was shown last, else the newest of the folder, else a new one. */
+  async ready(): Promise<Session> {
+    if (this.#session !== undefined) return this.#session;
+    return this.show(this.#state.get<string>(LAST) ?? (await this.#newest()));
+  }
+
+  async #newest(): Promise<string | undefined> {
+    const { folder } = this;
+    if (folder === undefined) return undefined;
+    const client = await this.#backend.client();
+    const { sessions } = await client.request("session/list", { workspaceFolder: folder.uri.fsPath });
+    return sessions.find(({ origin }) => origin === "new" || origin === "branch")?.sessionId;
   }
 
   /** Shows a session; a new one without an id. */

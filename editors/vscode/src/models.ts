@@ -12,9 +12,9 @@ import {
   type ModelCountTokensResult,
   type ModelStream,
   type ToolCall,
+  toLanguageModelMessages,
 } from "@threadhold/client";
 import { configuration } from "./configuration.ts";
-import { toLanguageModelMessages } from "./messages.ts";
 
 /** The model of the next request, for the sidecar and for people. */
 export interface Chosen {

@@ -18,6 +18,14 @@ function long(name: string, tokens: number): string {
 
 const read = (id: string, path: string) => ({ id, name: "probe_read", input: { path } });
 
+const settings = (triggers: object) => ({
+  "threadhold.binary": process.env["THREADHOLD_BIN"],
+  "threadhold.model": "probe/scripted",
+  "threadhold.approve.editor": "allow",
+  // A model is to sum up, when the next turn begins; shortening old results would do.
+  "threadhold.sidecarSettings": { limitHistory: "off", triggers },
+});
+
 test("ask, read, compact, look, undo, restart, go on", async () => {
   using probe = new Probe({
     window: 24_000,
@@ -35,13 +43,7 @@ test("ask, read, compact, look, undo, restart, go on", async () => {
   await using editor = await Editor.start({
     extensions: ["dist/threadhold.vsix", PROBE],
     files: { "lexer.rs": lexer, "parser.rs": long("parser", 3_500) },
-    settings: {
-      "threadhold.binary": process.env["THREADHOLD_BIN"],
-      "threadhold.model": "probe/scripted",
-      "threadhold.approve.editor": "allow",
-      // A model is to sum up, when the next turn begins; shortening old results would do.
-      "threadhold.sidecarSettings": { limitHistory: "off", triggers: { background: false } },
-    },
+    settings: settings({ background: false }),
     environment: { PROBE: probe.folder },
   });
   let panel = await Panel.open(editor);
@@ -92,6 +94,15 @@ test("ask, read, compact, look, undo, restart, go on", async () => {
   const last = before.at(-1);
   assert.deepEqual(after?.messages.slice(0, last?.messages.length), last?.messages, "the prompt goes on with the same bytes");
   await editor.shoot("journey-6-gone-on");
+
+
+  // Nothing but an overflow is to compact from now on: the open session follows the settings.
+  editor.settings(settings({ background: false, preTurnTokens: false }));
+  await panel.meter.click();
+  await panel.frame.getByText("What starts a compaction").waitFor();
+  await until(async () => !(await panel.frame.locator(".breakdown").textContent())?.includes("a turn begins with"), "the trigger is off");
+  await editor.shoot("journey-6-breakdown");
+  await panel.meter.click();
 
   // Undone, the prompt is again what it was before the compaction, and goes on.
   await panel.button("Undo").click();

@@ -88,7 +88,9 @@ export class Editor {
 
   /** Starts the server and a browser on the same folders. */
   async up(): Promise<void> {
-    const args = ["--auth", "none", "--bind-addr", "127.0.0.1:0", "--disable-telemetry", "--disable-update-check"];
+    // The browser keeps a window's memory by its address, so that stays over a restart.
+    const port = this.#address === "" ? "0" : new URL(this.#address).port;
+    const args = ["--auth", "none", "--bind-addr", `127.0.0.1:${port}`, "--disable-telemetry", "--disable-update-check"];
     this.#process = spawn(
       node,
       [server, ...this.#folders(), ...args, "--disable-workspace-trust", "--ignore-last-opened"],
