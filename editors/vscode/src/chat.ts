@@ -15,6 +15,7 @@ import type { Attachments } from "./attachments.ts";
 import type { Backend } from "./backend.ts";
 import { reviewRow } from "./compaction-row.ts";
 import { configuration } from "./configuration.ts";
+import { isBusy } from "./frame.ts";
 import type { Models } from "./models.ts";
 import { offered, run } from "./tools/toolbox.ts";
 import type { CompactionRow } from "./view.ts";
@@ -45,6 +46,8 @@ export class Chat implements vscode.Disposable {
   #opening: Promise<Session> | undefined;
   #inspected: ContextInspectResult | undefined;
   #wantsDetails = false;
+  #wasBusy = false;
+  #isInterrupted = false;
   #inspecting = false;
   #isStale = false;
   #ends: { dispose(): void }[] = [];
@@ -77,6 +80,11 @@ export class Chat implements vscode.Disposable {
 
   get wantsDetails(): boolean {
     return this.#wantsDetails;
+  }
+
+  /** Whether the sidecar ended while a turn ran, and nothing was asked since. */
+  get isInterrupted(): boolean {
+    return this.#isInterrupted;
   }
 
   /** The compaction that the user is asked about. */
@@ -132,14 +140,25 @@ export class Chat implements vscode.Disposable {
     const before = this.#session;
     this.#session = session;
     this.#inspected = undefined;
+    this.#isInterrupted = false;
     this.#ends = [
       session.onChange(({ whole, fields }) => {
+        if (session.freshness === "live" && isBusy(session.view.snapshot)) this.#isInterrupted = false;
         this.#changed.fire({ session: false, streamingOnly: !whole && fields.size === 1 && fields.has("streaming") });
         // What the prompt shows of each message changes with these; its size is told by itself.
         const isOther = whole || fields.has("compactions") || fields.has("pins");
         if (isOther || (this.#wantsDetails && fields.has("context"))) void this.#inspectAgain();
       }),
-      session.onFreshness(() => this.changed()),
+      session.onFreshness((freshness) => {
+        const { snapshot } = session.view;
+        if (freshness === "offline") this.#wasBusy = isBusy(snapshot);
+        else if (freshness === "live" && this.#wasBusy) {
+          this.#wasBusy = false;
+          // A pause and a call that is open are shown as they are.
+          this.#isInterrupted = !isBusy(snapshot);
+        }
+        this.changed();
+      }),
     ];
     await this.#state.update(LAST, session.id);
     this.#changed.fire({ session: true, streamingOnly: false });

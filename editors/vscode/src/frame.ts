@@ -57,7 +57,7 @@ export function meterOf(size: Size, snapshot: Snapshot, inspected: ContextInspec
     limit,
     untilCompaction: tokensUntilCompaction,
     estimator,
-    sections,
+    sections: sections.map((section) => ({ ...section, name: inWords(section.name) })),
     pins: (snapshot.pins ?? []).map((pin) => ({
       pinId: pin.pinId,
       label: (pin.text ?? saidIn(texts.get(pin.messageId ?? "") ?? []).text).slice(0, 200),
@@ -72,6 +72,22 @@ export function meterOf(size: Size, snapshot: Snapshot, inspected: ContextInspec
     ...(inspected !== undefined && { window: inspected.window }),
     ...(usage !== undefined && { usage: `The provider last reported ${figure(usage, "tokens")}.` }),
   };
+}
+
+const SECTIONS: Record<string, string> = {
+  toolGuidelines: "how tools are used",
+  instructionFiles: "instruction files",
+  coreMemories: "memories",
+  compaction: "summary of old rounds",
+  keptUserMessages: "your earlier words",
+  history: "conversation",
+  currentMessage: "your request",
+  currentRounds: "rounds of this turn",
+};
+
+/** A section as people call it; one of a later version by its own name. */
+function inWords(name: string): string {
+  return SECTIONS[name] ?? name.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
 }
 
 const TRIGGERS: Record<string, string> = {

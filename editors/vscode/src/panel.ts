@@ -175,10 +175,19 @@ export class Panel implements vscode.WebviewViewProvider {
   /** What stands behind the conversation: how the last turn failed, and what to do. */
   #endNotices(): NoticeRow[] {
     const view = this.#chat.session?.view;
-    if (view === undefined || view.snapshot.state !== "error") return [];
-    const message = view.lastEnd?.error?.message ?? "The last turn ended with an error.";
-    const actions = [{ label: "Try again", action: { type: "regenerate" } as const }, { label: "Choose another model…", action: { type: "selectModel" } as const }];
-    return [{ kind: "notice", id: "notice end", rev: 0, level: "error", text: message, actions }];
+    if (view === undefined) return [];
+    const notice = { kind: "notice", id: "notice end", rev: 0 } as const;
+    if (this.#chat.isInterrupted) {
+      const text = "The sidecar ended while this was answered, and was started again. All that was said before is kept.";
+      return [{ ...notice, level: "warning", text, actions: [{ label: "Ask again", action: { type: "regenerate" } }] }];
+    }
+    if (view.snapshot.state !== "error") return [];
+    const text = view.lastEnd?.error?.message ?? "The last turn ended with an error.";
+    const actions = [
+      { label: "Try again", action: { type: "regenerate" } as const },
+      { label: "Choose another model…", action: { type: "selectModel" } as const },
+    ];
+    return [{ ...notice, level: "error", text, actions }];
   }
 
   #changedFrame(): ToPanel[] {

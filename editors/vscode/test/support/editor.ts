@@ -3,7 +3,7 @@
 
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { chromium, type BrowserContext, type Page } from "playwright-core";
@@ -143,6 +143,23 @@ export class Editor {
     if (this.#page !== undefined) await this.shoot("last").catch(() => undefined);
     await this.down();
     rmSync(this.root, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  /** The processes of the sidecar that this editor's windows started. */
+  sidecars(): number[] {
+    const mark = join(this.root, "data");
+    return readdirSync("/proc")
+      .filter((name) => /^\d+$/.test(name))
+      .filter((pid) => {
+        try {
+          const args = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+          return args[1] === "serve" && readFileSync(`/proc/${pid}/environ`, "utf8").includes(`XDG_DATA_HOME=${mark}\0`);
+        } catch {
+          // It ended meanwhile.
+          return false;
+        }
+      })
+      .map(Number);
   }
 
   /** Writes a file of the folder. */
