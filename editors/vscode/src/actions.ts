@@ -2,7 +2,7 @@
 // panel, with the words of whoever refused it.
 
 import * as vscode from "vscode";
-import { isProtocolError } from "@threadhold/client";
+import { type ErrorData, isProtocolError } from "@threadhold/client";
 import type { Backend } from "./backend.ts";
 import type { Chat } from "./chat.ts";
 import { inFolder } from "./tools/own.ts";
@@ -37,7 +37,8 @@ export async function act(desk: Desk, action: Action): Promise<void> {
     desk.log.error(`${action.type}: ${text}`);
     // Why there is no sidecar is said by its standing already.
     if (desk.backend.standing.state === "none") return;
-    desk.panel.say({ level: "error", text: sentence(text), actions: [DISMISS], ...(isProtocolError(error, "CannotUndo") && { detail: waysOf(error.data.ways) }) });
+    if (isProtocolError(error, "CannotUndo")) desk.panel.say({ level: "warning", ...cannotUndo(error.data), actions: [DISMISS] });
+    else desk.panel.say({ level: "error", text: sentence(text), actions: [DISMISS] });
   }
 }
 
@@ -242,12 +243,23 @@ function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
 }
 
-function waysOf(ways: readonly { way: string }[]): string {
-  const words: Record<string, string> = {
-    undoFirst: "Undo the newer compaction first.",
-    redo: "Redo it with a focus, or bring some messages back.",
-    pin: "Pin the messages that you need.",
-    window: "Choose a model with a larger window, then undo.",
-  };
-  return ways.map(({ way }) => words[way] ?? way).join("\n");
+/** Why a compaction cannot be undone, and what can be done, without the ids that a person does not know. */
+function cannotUndo({ needed, limit, ways }: Extract<ErrorData, { kind: "CannotUndo" }>): { text: string; detail: string } {
+  const figure = (count: number): string => count.toLocaleString("en-US");
+  const why = needed > 0 ? `: the prompt would weigh ${figure(needed)} tokens, and ${figure(limit)} fit` : "";
+  const words = ways.map((way) => {
+    switch (way.way) {
+      case "undoFirst":
+        return "Undo the newer compaction first.";
+      case "redo":
+        return "Redo it with a focus, or bring some messages back.";
+      case "pin":
+        return `Pin what you need of it: up to ${figure(way.mostTokens)} tokens fit.`;
+      case "window":
+        return `Choose a model with a window of at least ${figure(way.tokens)} tokens, then undo.`;
+      default:
+        return "";
+    }
+  });
+  return { text: `This compaction cannot be undone as things are${why}. Nothing changed.`, detail: words.filter((word) => word !== "").join("\n") };
 }

@@ -44,6 +44,7 @@ export class Chat implements vscode.Disposable {
   readonly #reviews = new Map<string, { row: CompactionRow; answer: (result: CompactionReviewResult | null) => void }>();
   #session: Session | undefined;
   #opening: Promise<Session> | undefined;
+  #starting: Promise<Session> | undefined;
   #inspected: ContextInspectResult | undefined;
   #wantsDetails = false;
   #wasBusy = false;
@@ -94,8 +95,14 @@ export class Chat implements vscode.Disposable {
   }
 
   /** The session that was shown last, else the newest of the folder, else a new one. */
-  async ready(): Promise<Session> {
-    if (this.#session !== undefined) return this.#session;
+  ready(): Promise<Session> {
+    if (this.#session !== undefined) return Promise.resolve(this.#session);
+    // Whoever asks meanwhile, asks in the same session.
+    this.#starting ??= this.#begin().finally(() => (this.#starting = undefined));
+    return this.#starting;
+  }
+
+  async #begin(): Promise<Session> {
     return this.show(this.#state.get<string>(LAST) ?? (await this.#newest()));
   }
 

@@ -8,7 +8,7 @@ import { saidIn } from "./conversation.ts";
 export function activityOf(view: SessionView): string {
   const { state, compression, streaming, pendingCalls } = view.snapshot;
   if (view.retrying !== undefined) return `Trying again: ${view.retrying.reason}`;
-  if (compression.running) return compression.phase === "reviewing" ? "A compaction waits for your word" : "Compacting";
+  if (compression.running) return compression.phase === "reviewing" ? "Asks about a compaction" : "Compacting";
   switch (state) {
     case "generating":
       return streaming === undefined ? "Thinking" : "Answering";

@@ -67,7 +67,7 @@ export class Sessions {
     return {
       sessionId,
       title: title ?? "Untitled session",
-      updatedAt: new Date(updatedAt).toLocaleString(),
+      updatedAt: new Date(updatedAt).toLocaleString(undefined, { dateStyle: "short", timeStyle: "short" }),
       messages,
       summarized: summarizedCount,
       current: sessionId === this.#chat.session?.id,

@@ -63,12 +63,13 @@ export class SessionsView {
   }
 
   #item({ sessionId, title, updatedAt, messages, summarized, state, origin, current }: SessionItem): HTMLElement {
+    // What tells sessions of one title apart comes first.
     const facts = [
+      origin ?? "",
+      state ?? "",
       updatedAt,
       `${messages} messages`,
       summarized > 0 ? `${summarized} summed up` : "",
-      state ?? "",
-      origin ?? "",
     ].filter((fact) => fact !== "");
     const open = button("", () => this.#desk.post({ type: "openSession", sessionId }), {
       class: "open",

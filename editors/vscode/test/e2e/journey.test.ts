@@ -7,16 +7,8 @@ import { test } from "node:test";
 import { Editor, until } from "../support/editor.ts";
 import { Panel } from "../support/panel.ts";
 import type { Asked } from "../extension/src/script.ts";
+import { long, read } from "../support/files.ts";
 import { PROBE, Probe } from "../support/probe.ts";
-
-/** A file of about this many tokens. */
-function long(name: string, tokens: number): string {
-  const lines = [`// ${name}`];
-  for (let line = 0; lines.length * 14 < tokens; line += 1) lines.push(`fn ${name}_${line}(input: &str) -> Option<Token> { scan(input, ${line}) }`);
-  return `${lines.join("\n")}\n`;
-}
-
-const read = (id: string, path: string) => ({ id, name: "probe_read", input: { path } });
 
 const settings = (triggers: object) => ({
   "threadhold.binary": process.env["THREADHOLD_BIN"],

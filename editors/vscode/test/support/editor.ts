@@ -5,7 +5,7 @@ import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { chromium, type BrowserContext, type Page } from "playwright-core";
 
 const here = import.meta.dirname;
@@ -140,7 +140,7 @@ export class Editor {
   /** Ends it and takes its folders away. */
   async [Symbol.asyncDispose](): Promise<void> {
     // What stood there at the end says why a test failed.
-    if (this.#page !== undefined) await this.shoot("last").catch(() => undefined);
+    if (this.#page !== undefined) await this.shoot(`last-${basename(process.argv[1] ?? "")}`).catch(() => undefined);
     await this.down();
     rmSync(this.root, { recursive: true, force: true, maxRetries: 5 });
   }

@@ -50,10 +50,10 @@ const provider: vscode.LanguageModelChatProvider = {
       required: options.toolMode === vscode.LanguageModelChatToolMode.Required,
       summary: isSummary(messages),
     };
-    const { answers, summary } = script();
+    const { answers, summary, holdSummaryWhile } = script();
     const before = pastTurns();
     appendFileSync(join(FOLDER, "requests.jsonl"), `${JSON.stringify(asked)}\n`);
-    const answer: Answer = asked.summary ? { say: summary ?? SUMMARY } : (answers[before] ?? { say: "I have nothing more to say." });
+    const answer: Answer = asked.summary ? { ...(holdSummaryWhile !== undefined && { holdWhile: holdSummaryWhile }), then: summary ?? SUMMARY } : (answers[before] ?? { say: "I have nothing more to say." });
     if (answer.fail !== undefined) throw new Error(answer.fail);
     for (let count = 0; count < (answer.pieces?.count ?? 0) && !token.isCancellationRequested; count += 1) {
       progress.report(new vscode.LanguageModelTextPart(`${answer.pieces?.text ?? "word "}`));

@@ -7,6 +7,8 @@ export interface Script {
   answers: Answer[];
   /** What every request for a summary gets. */
   summary?: string;
+  /** A file of the script's folder: summaries come when it is gone. */
+  holdSummaryWhile?: string;
 }
 
 export interface Answer {

@@ -1,0 +1,117 @@
+// A context that is full: the prompt overflows in the middle of a turn, progress is shown before the answer goes on, an
+// undo that cannot be says what can; a compaction is redone with a focus, edited, asked about first; messages are pinned
+// and left out.
+// rows: V3 V26
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Editor, until } from "../support/editor.ts";
+import { long, read } from "../support/files.ts";
+import { Panel } from "../support/panel.ts";
+import { Probe } from "../support/probe.ts";
+import { PACKAGES, SCRIPTED } from "../support/settings.ts";
+
+const FILES = Object.fromEntries(["one", "two", "three", "four"].map((name) => [`${name}.rs`, long(name, 4_000)]));
+const SETTINGS = { ...SCRIPTED, "threadhold.sidecarSettings": { limitHistory: "off", triggers: { background: false, preTurnTokens: false } } };
+
+test("overflow in a turn, redo, edit, pin, leave out", async () => {
+  using probe = new Probe({
+    window: 20_000,
+    answers: [
+      { say: "One.", calls: [read("c1", "one.rs")] },
+      { say: "Two.", calls: [read("c2", "two.rs")] },
+      { say: "Three.", calls: [read("c3", "three.rs")] },
+      { say: "Four.", calls: [read("c4", "four.rs")] },
+      { say: "All four are read." },
+      { say: "I go on." },
+    ],
+    holdSummaryWhile: "held",
+  });
+  probe.hold("held");
+  await using editor = await Editor.start({ extensions: PACKAGES, files: FILES, settings: SETTINGS, environment: { PROBE: probe.folder } });
+  const panel = await Panel.open(editor);
+  await panel.ask("Read all four.");
+  const running = panel.cards.filter({ hasText: "Compacting" });
+  await running.waitFor();
+  assert.match((await running.textContent()) ?? "", /over its limit/);
+  assert.equal(await panel.answer("All four are read.").count(), 0, "progress is shown before the answer goes on");
+  await editor.shoot("steering-1-compacting");
+  probe.release("held");
+  await panel.answer("All four are read.").waitFor();
+  const card = panel.cards.filter({ hasText: "Compacted" }).last();
+  await card.waitFor();
+  assert.match((await card.textContent()) ?? "", /Compacted \d+ rounds?[\d,]+ → [\d,]+ tokens/);
+  const reads = probe.asked.at(-1)?.messages.flatMap(({ parts }) => parts).filter((part) => JSON.stringify(part).includes('"call"'));
+  assert.ok((reads?.length ?? 0) < 4, "old rounds are not in the prompt");
+
+  // It cannot be undone, for the prompt would not fit; the panel says what can be done.
+  await card.getByRole("button", { name: "Undo" }).click();
+  await panel.frame.getByText("Choose a model with a window of at least").waitFor();
+  await editor.shoot("steering-2-cannot-undo");
+  await panel.button("Understood").click();
+
+  await card.getByRole("button", { name: "Redo with a focus…" }).click();
+  await editor.page.keyboard.type("the names of the tokens");
+  await editor.page.keyboard.press("Enter");
+  await panel.cards.filter({ hasText: "Focus: the names of the tokens" }).waitFor();
+  assert.match(JSON.stringify(probe.asked.at(-1)), /the names of the tokens/);
+  await editor.shoot("steering-3-redone");
+
+  const redone = panel.cards.filter({ hasText: "Focus: the names of the tokens" });
+  await redone.getByRole("button", { name: "Edit summary…" }).click();
+  await editor.page.keyboard.press("Control+A");
+  await editor.page.keyboard.type("## Goal\nRead all four files, slowly.");
+  await editor.page.keyboard.press("Control+Enter");
+  const edited = panel.cards.filter({ hasText: "Its summary has your words." });
+  await edited.waitFor();
+  await edited.getByText("Summary", { exact: true }).click();
+  await edited.getByText("Read all four files, slowly.").waitFor();
+  await editor.shoot("steering-4-edited");
+
+  // A pin and what is left out.
+  const last = panel.answer("All four are read.");
+  await last.hover();
+  await last.getByRole("button", { name: /^Pin/ }).click();
+  await last.getByText("Pinned").waitFor();
+  await panel.meter.click();
+  await panel.frame.getByText("Pinned: every prompt shows it").waitFor();
+  await editor.shoot("steering-5-pinned");
+  await panel.frame.locator(".pins").getByRole("button", { name: "Unpin" }).click();
+  await last.getByText("Pinned").waitFor({ state: "detached" });
+  await panel.meter.click();
+  await last.hover();
+  await last.getByRole("button", { name: "Leave out of prompts" }).click();
+  await last.getByText("Left out of prompts").waitFor();
+  await panel.ask("Go on.");
+  await panel.answer("I go on.").waitFor();
+  const next = JSON.stringify(probe.asked.at(-1));
+  assert.ok(next.includes("slowly") && !next.includes("All four are read."), "the prompt has the user's words, and not what was left out");
+  await editor.shoot("steering-6-left-out");
+});
+
+test("a compaction waits for the user's word", async () => {
+  using probe = new Probe({
+    window: 20_000,
+    answers: [{ say: "One.", calls: [read("c1", "one.rs")] }, { say: "Two.", calls: [read("c2", "two.rs")] }, { say: "Three.", calls: [read("c3", "three.rs")] }, { say: "Three are read." }],
+  });
+  await using editor = await Editor.start({
+    extensions: PACKAGES,
+    files: FILES,
+    settings: { ...SETTINGS, "threadhold.compaction": "ask", "threadhold.threshold": 18_000 },
+    environment: { PROBE: probe.folder },
+  });
+  const panel = await Panel.open(editor);
+  await panel.ask("Read three.");
+  const card = panel.cards.filter({ hasText: "A compaction waits for your word" });
+  await card.waitFor();
+  await editor.shoot("steering-7-review");
+  assert.equal(await panel.answer("Three are read.").count(), 0);
+  await card.getByRole("button", { name: "Edit…" }).click();
+  await editor.page.keyboard.press("Control+A");
+  await editor.page.keyboard.type("## Goal\nRead three files, as the user said.");
+  await editor.page.keyboard.press("Control+Enter");
+  await panel.answer("Three are read.").waitFor();
+  assert.match(JSON.stringify(probe.asked.at(-1)), /Read three files, as the user said/);
+  await until(async () => (await panel.cards.filter({ hasText: "Compacted" }).count()) >= 1, "the card shows it in force");
+  await editor.shoot("steering-8-reviewed");
+});
