@@ -59,7 +59,7 @@ async function carryOut(desk: Desk, action: Action): Promise<void> {
     case "newSession":
       sessions.close();
       await chat.show(undefined);
-      return panel.post({ type: "focus" });
+      return panel.focus();
     case "listSessions":
       return sessions.list(action.query, action.more);
     case "closeSessions":
@@ -67,7 +67,7 @@ async function carryOut(desk: Desk, action: Action): Promise<void> {
     case "openSession":
       sessions.close();
       await chat.show(action.sessionId);
-      return panel.post({ type: "focus" });
+      return panel.focus();
     case "renameSession":
       return renameSession(desk, action.sessionId);
     case "deleteSession":

@@ -209,7 +209,9 @@ export class Chat implements vscode.Disposable {
       while (this.#isStale) {
         this.#isStale = false;
         const session = this.#session;
-        const inspected = await session?.request("context/inspect", {});
+        // Who writes a session elsewhere knows; here it is only read.
+        const isRead = session?.view.snapshot.heldBy !== undefined;
+        const inspected = isRead ? undefined : await session?.request("context/inspect", {});
         if (session !== this.#session) continue;
         this.#inspected = inspected;
         this.changed();

@@ -12,7 +12,7 @@ export function registerCommands(context: vscode.ExtensionContext, desk: Desk, m
   const { chat, panel, backend, log } = desk;
   const show = async (): Promise<void> => {
     await vscode.commands.executeCommand("threadhold.panel.focus");
-    panel.post({ type: "focus" });
+    panel.focus();
   };
   const commands: Record<string, (...given: never[]) => unknown> = {
     focus: show,

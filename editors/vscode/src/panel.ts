@@ -31,6 +31,9 @@ export class Panel implements vscode.WebviewViewProvider {
   #drawing = false;
   #behind: "nothing" | "streaming" | "all" = "nothing";
   #notice: NoticeRow | undefined;
+  /** Whether the webview hears. */
+  #isThere = false;
+  #wantsFocus = false;
 
   constructor(extension: vscode.Uri, backend: Backend, chat: Chat, models: Models, act: (action: Action) => void) {
     this.#extension = extension;
@@ -51,19 +54,30 @@ export class Panel implements vscode.WebviewViewProvider {
 
   resolveWebviewView(view: vscode.WebviewView): void {
     this.#view = view;
+    this.#isThere = false;
     this.#forget();
     const { webview } = view;
     webview.options = { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(this.#extension, "dist")] };
     webview.html = page(webview, this.#extension);
     webview.onDidReceiveMessage((action: Action) => this.#act(action));
     view.onDidDispose(() => {
-      if (this.#view === view) this.#view = undefined;
+      if (this.#view !== view) return;
+      this.#view = undefined;
+      this.#isThere = false;
     });
+  }
+
+  /** Gives the prompt the focus, as soon as there is one. */
+  focus(): void {
+    this.post({ type: "focus" });
+    this.#wantsFocus = !this.#isThere;
   }
 
   /** The webview begins: it has nothing. */
   begin(): void {
     this.#forget();
+    this.#isThere = true;
+    if (this.#wantsFocus) this.focus();
     this.tellDraft(this.#chat.session?.view.snapshot.draft ?? "");
     this.update({ session: false, streamingOnly: false });
   }

@@ -56,10 +56,16 @@ function inTerminal(command: string, cwd: string, signal: AbortSignal): Promise<
     env: { ...process.env, TERM: "dumb", NO_COLOR: "1", PAGER: "cat", GIT_PAGER: "cat" },
   });
   let printed = "";
+  // A terminal hears nothing before it is open.
+  let unheard: string | undefined = `$ ${command}\n`;
+  const show = (said: string): void => {
+    if (unheard === undefined) write.fire(said.replace(/\r?\n/g, "\r\n"));
+    else unheard += said;
+  };
   const take = (chunk: Buffer): void => {
     const said = chunk.toString("utf8");
     if (printed.length < MOST_CHARACTERS) printed += said;
-    write.fire(said.replace(/\r?\n/g, "\r\n"));
+    show(said);
   };
   child.stdout.on("data", take);
   child.stderr.on("data", take);
@@ -73,7 +79,11 @@ function inTerminal(command: string, cwd: string, signal: AbortSignal): Promise<
     name: `Agent: ${command.slice(0, 40)}`,
     pty: {
       onDidWrite: write.event,
-      open: () => write.fire(`$ ${command.replace(/\r?\n/g, "\r\n")}\r\n`),
+      open: () => {
+        const said = unheard ?? "";
+        unheard = undefined;
+        show(said);
+      },
       close: stop,
       handleInput: (key: string) => {
         if (key === "\x03") stop();
@@ -85,7 +95,7 @@ function inTerminal(command: string, cwd: string, signal: AbortSignal): Promise<
   child.once("close", (code, by) => {
     signal.removeEventListener("abort", stop);
     const ended = by === null ? "" : `It was stopped by ${by}.`;
-    write.fire(`\r\n[${ended === "" ? `exit code ${code}` : ended}]\r\n`);
+    show(`\n[${ended === "" ? `exit code ${code}` : ended}]\n`);
     done.resolve({ printed, code, ended });
   });
   return done.promise;

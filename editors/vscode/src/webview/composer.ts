@@ -19,6 +19,7 @@ export class Composer {
   readonly #model: HTMLButtonElement;
   #session = "";
   #busy = false;
+  #wantsFocus = false;
   #unsent: ReturnType<typeof setTimeout> | undefined;
 
   constructor(desk: Desk) {
@@ -59,13 +60,18 @@ export class Composer {
 
   /** Puts words in, in the place of those that are there. */
   say(text: string, session: string): void {
+    const isFirst = this.#session === "";
     this.#session = session;
+    // Somebody typed before there was a session: that goes with it.
+    if (isFirst && this.#area.value !== "") return this.#typed();
     this.#area.value = text;
     this.#fit();
   }
 
+  /** Gives it the focus, as soon as it can be typed into. */
   focus(): void {
     this.#area.focus();
+    this.#wantsFocus = this.#area.disabled;
   }
 
   draw(frame: Frame): void {
@@ -73,6 +79,7 @@ export class Composer {
     this.#stop.hidden = !frame.busy;
     const held = frame.heldBy !== undefined || frame.sidecar.state !== "ready";
     this.#area.disabled = held;
+    if (this.#wantsFocus) this.focus();
     this.#send.disabled = held;
     this.#send.title = frame.busy ? "Send after this turn (Enter); now, into it (Ctrl+Enter)" : "Send (Enter)";
     this.#model.replaceChildren(el("span", {}, frame.model));

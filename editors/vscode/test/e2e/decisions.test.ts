@@ -42,9 +42,10 @@ test("calls are allowed, rejected with words, and always allowed", async () => {
   assert.match(JSON.stringify(probe.asked[1]), /rejected by the user\] Keep it polite\./);
   assert.match(JSON.stringify(probe.asked[1]), /it runs/);
   assert.match((await panel.call("edit_file").textContent()) ?? "", /rejected by you/);
-  assert.match((await panel.call("run_command").textContent()) ?? "", /failed in .*exit code 3/);
+  assert.match((await panel.call("run_command").textContent()) ?? "", /exit code 3 in /);
   await panel.call("run_command").locator("summary").click();
   await panel.call("run_command").getByText("it runs").last().waitFor();
+  await editor.page.locator(".terminal.xterm").getByText("[exit code 3]").waitFor();
   await editor.shoot("decisions-2-rejected");
 
   await panel.ask("Then do it, and look.");

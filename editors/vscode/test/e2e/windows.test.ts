@@ -20,6 +20,7 @@ test("the second window follows the first, and takes over", async () => {
   await second.answer("Said to the first window.").waitFor();
   await second.frame.getByText("Another window writes this session").waitFor();
   assert.equal(await second.prompt.isDisabled(), true);
+  assert.equal(await second.frame.locator(".notice.error").count(), 0);
   await editor.shoot("windows-1-follows", page);
   assert.equal(editor.sidecars().length, 2, "each window has a sidecar of its own");
 

@@ -38,6 +38,8 @@ export interface Wanted {
   files?: Record<string, string>;
   /** Variables for the editor and all that it starts. */
   environment?: Record<string, string>;
+  /** What is done with the folders before the editor starts. */
+  before?: (editor: Editor) => Promise<void>;
   /** The browser's window. */
   size?: { width: number; height: number };
 }
@@ -67,11 +69,12 @@ export class Editor {
     editor.settings(wanted.settings ?? {});
     for (const path of wanted.extensions) {
       const done = spawnSync(node, [server, ...editor.#folders(), "--install-extension", resolve(path)], {
-        env: editor.#environment(),
+        env: editor.environment,
         encoding: "utf8",
       });
       if (done.status !== 0) throw new Error(`${path} cannot be installed: ${done.stdout}${done.stderr}`);
     }
+    await wanted.before?.(editor);
     await editor.up();
     return editor;
   }
@@ -94,7 +97,7 @@ export class Editor {
     this.#process = spawn(
       node,
       [server, ...this.#folders(), ...args, "--disable-workspace-trust", "--ignore-last-opened"],
-      { env: this.#environment(), stdio: ["ignore", "pipe", "pipe"] },
+      { env: this.environment, stdio: ["ignore", "pipe", "pipe"] },
     );
     const started = Promise.withResolvers<string>();
     const listen = (chunk: Buffer): void => {
@@ -225,7 +228,8 @@ export class Editor {
     return ["--user-data-dir", join(this.root, "user"), "--extensions-dir", join(this.root, "extensions")];
   }
 
-  #environment(): NodeJS.ProcessEnv {
+  /** The variables of the editor and of all that it starts. */
+  get environment(): NodeJS.ProcessEnv {
     const { PATH, LANG } = process.env;
     return {
       PATH,

@@ -1,0 +1,80 @@
+// A session of 5,000 rounds and an answer that comes in thousands of pieces: the rows that are drawn stay few, and what
+// comes is drawn once for each picture of the screen, however fast it comes.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Editor, until } from "../support/editor.ts";
+import { Panel } from "../support/panel.ts";
+import { Probe } from "../support/probe.ts";
+import { PACKAGES, SCRIPTED } from "../support/settings.ts";
+import { importSession } from "../support/sidecar.ts";
+
+const ROUNDS = 5_000;
+/** Far more than a screen shows, and far less than there are. */
+const MOST_DRAWN = 150;
+
+function* session(): Generator<object> {
+  for (let round = 0; round < ROUNDS; round += 1) {
+    if (round % 10 === 0) yield { role: "user", parts: [{ type: "text", text: `Question ${round / 10}` }] };
+    const call = { type: "toolCall", id: `c${round}`, name: "read", arguments: JSON.stringify({ path: `file-${round}.rs` }) };
+    yield { role: "assistant", parts: [{ type: "text", text: `Round ${round}: I read **file ${round}**.` }, call] };
+    yield { role: "tool", parts: [{ type: "toolResult", toolCallId: `c${round}`, content: [{ type: "text", text: `fn f${round}() {}` }] }] };
+    if (round % 10 === 9) yield { role: "assistant", parts: [{ type: "text", text: `Answer ${(round - 9) / 10}.` }] };
+  }
+}
+
+test("5,000 rounds, and 2,000 pieces a second", async () => {
+  using probe = new Probe({ window: 2_000_000, answers: [{ pieces: { count: 6_000, text: "word " }, say: "The end." }] });
+  await using editor = await Editor.start({
+    extensions: PACKAGES,
+    settings: SCRIPTED,
+    environment: { PROBE: probe.folder },
+    before: ({ folder, environment }) => importSession(folder, environment, [...session()]),
+  });
+  const panel = await Panel.open(editor);
+  await panel.answer("Answer 499.").waitFor();
+  const feed = panel.frame.locator(".feed");
+  const drawn = () => panel.rows.count();
+  assert.ok((await drawn()) <= MOST_DRAWN, `${await drawn()} rows are drawn at the end`);
+  const total = Number(await panel.rows.last().getAttribute("aria-setsize"));
+  assert.equal(total, 500 + 2 * ROUNDS + 500, "all rows are in the list");
+  await editor.shoot("long-1-end");
+
+  // To the start, and through the middle.
+  await feed.evaluate((element) => (element.scrollTop = 0));
+  await panel.frame.getByText("Question 0", { exact: true }).waitFor();
+  assert.ok((await drawn()) <= MOST_DRAWN);
+  for (const share of [0.25, 0.5, 0.75]) {
+    await feed.evaluate((element, share) => (element.scrollTop = element.scrollHeight * share), share);
+    await until(async () => Math.abs(Number(await panel.rows.first().getAttribute("aria-posinset")) / total - share) < 0.1, "the middle is drawn");
+    assert.ok((await drawn()) <= MOST_DRAWN);
+  }
+  await editor.shoot("long-2-middle");
+  await panel.button("To the end").click();
+  await panel.answer("Answer 499.").waitFor();
+
+  // How often the screen was drawn, and how often the panel was told something, until the answer is whole.
+  await feed.evaluate(() => {
+    const counts = { frames: 0, told: 0, longest: 0 };
+    let before = performance.now();
+    const count = (now: number): void => {
+      counts.frames += 1;
+      counts.longest = Math.max(counts.longest, now - before);
+      before = now;
+      requestAnimationFrame(count);
+    };
+    requestAnimationFrame(count);
+    addEventListener("message", ({ data }: MessageEvent<{ type: string }>) => {
+      if (data.type === "append") counts.told += 1;
+    });
+    Object.assign(globalThis, { counts });
+  });
+  await panel.ask("Say much.");
+  await panel.answer("The end.").waitFor();
+  const counts = await feed.evaluate(() => (globalThis as unknown as { counts: { frames: number; told: number; longest: number } }).counts);
+  console.log(`${counts.told} times told in ${counts.frames} frames; the longest took ${Math.round(counts.longest)} ms`);
+  assert.ok(counts.told > 0 && counts.told <= counts.frames, "at most once for each frame");
+  assert.ok((await drawn()) <= MOST_DRAWN);
+  assert.equal(((await panel.answer("The end.").textContent()) ?? "").match(/word/g)?.length, 6_000, "not a word is missing");
+  await editor.shoot("long-3-answer");
+});
