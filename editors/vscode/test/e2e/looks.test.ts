@@ -112,6 +112,7 @@ test("the keyboard alone", async () => {
   await panel.answer("Another session.").waitFor();
   await editor.command("threadhold: Sessions of This Folder");
   await until(() => isFocused(panel, "search"), "the search has the focus");
+  await panel.frame.locator(".sessions").getByText("Look around").waitFor();
   await keyboard.press("ArrowDown");
   await keyboard.press("ArrowDown");
   await editor.shoot("looks-keyboard-3-sessions");
