@@ -102,7 +102,8 @@ export class Connection {
     }
     // What is not known came with a later version.
     this.#rpc.onUnhandledNotification(() => {});
-    this.#rpc.onError(([error, unsent]) => onBroken(unsent === undefined ? "unreadable" : "unheard", error.message));
+    streams.reader.onError(({ message }) => onBroken("unreadable", message));
+    streams.writer.onError(([{ message }]) => onBroken("unheard", message));
     this.#rpc.listen();
   }
 

@@ -15,7 +15,7 @@ import {
   type ModelStream,
 } from "../src/node.js";
 import { BINARY, emptyFolder, within } from "./support/binary.js";
-import { ANSWERING, becomes, isThere, later, launching, pidOf, program, shows, startClient, until, WORKSPACE } from "./support/client.js";
+import { ANSWERING, becomes, isThere, later, launching, pidOf, program, shows, startClient, WORKSPACE } from "./support/client.js";
 
 /** A model that says half of its answer the first time and then nothing, and all of it later. */
 function halting(): { handlers: Handlers; halted: Promise<void> } {
@@ -33,10 +33,16 @@ function halting(): { handlers: Handlers; halted: Promise<void> } {
   return { handlers: { modelComplete }, halted: halted.promise };
 }
 
+/** Kills the sidecar; the client knows it then. */
 async function kill(client: Client): Promise<void> {
-  const pid = pidOf(client);
-  process.kill(pid, "SIGKILL");
-  await until("its end", () => !isThere(pid));
+  const noticed = new Promise<void>((resolve) => {
+    const listening = client.on("status", () => {
+      listening.dispose();
+      resolve();
+    });
+  });
+  process.kill(pidOf(client), "SIGKILL");
+  await within("its end", noticed);
 }
 
 test("killed in the middle of an answer, it goes on with what was said", async () => {
