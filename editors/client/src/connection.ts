@@ -87,11 +87,14 @@ export function cancelled(method: string): ProtocolError<"Cancelled"> {
 /** Thrown where an answer can no longer come. Why is for whoever knows what became of the process. */
 export class Unanswered extends Error {}
 
-/** A conversation. It begins with `listen`. */
+/** Is told that the other side said what is no message, or took none, and how that showed. */
+export type OnBroken = (how: "unreadable" | "unheard", why: string) => void;
+
+/** A conversation. */
 export class Connection {
   readonly #rpc: MessageConnection;
 
-  constructor(streams: Streams, answers: Answers, listening: Listening, onBroken: (why: string) => void) {
+  constructor(streams: Streams, answers: Answers, listening: Listening, onBroken: OnBroken) {
     this.#rpc = createMessageConnection(streams.reader, streams.writer, QUIET);
     for (const method of Object.keys(answers) as (keyof SidecarRequests)[]) this.#answer(method, answers);
     for (const method of Object.keys(listening) as (keyof Told)[]) {
@@ -99,7 +102,8 @@ export class Connection {
     }
     // What is not known came with a later version.
     this.#rpc.onUnhandledNotification(() => {});
-    this.#rpc.onError(([error]) => onBroken(error.message));
+    streams.reader.onError(({ message }) => onBroken("unreadable", message));
+    streams.writer.onError(([{ message }]) => onBroken("unheard", message));
     this.#rpc.listen();
   }
 

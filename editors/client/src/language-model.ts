@@ -8,12 +8,12 @@ import type { Content, Part, PromptMessage } from "./protocol.js";
 export interface LanguageModelClasses<Text, Call, Result, Message, Data = never> {
   LanguageModelTextPart: new (value: string) => Text;
   LanguageModelToolCallPart: new (callId: string, name: string, input: object) => Call;
-  LanguageModelToolResultPart: new (callId: string, content: (Text | Data)[]) => Result;
+  LanguageModelToolResultPart: new (callId: string, content: (Text | NoInfer<Data>)[]) => Result;
   /** Pictures. Older editors have none. */
   LanguageModelDataPart?: { image(data: Uint8Array, mime: string): Data };
   LanguageModelChatMessage: {
-    User(content: (Text | Result | Data)[]): Message;
-    Assistant(content: (Text | Call | Data)[]): Message;
+    User(content: (Text | Result | NoInfer<Data>)[]): Message;
+    Assistant(content: (Text | Call | NoInfer<Data>)[]): Message;
   };
 }
 

@@ -46,8 +46,8 @@ export class Life {
   private constructor(launched: Launched, { answers, listening, stopTimeoutMs }: LifeOptions) {
     this.#launched = launched;
     this.#stopTimeoutMs = stopTimeoutMs;
-    this.connection = new Connection(launched, answers, listening, (why) => {
-      void this.#kill("brokenStream", `${launched.name} cannot be talked to any more (${why})`);
+    this.connection = new Connection(launched, answers, listening, (how, why) => {
+      void (how === "unreadable" ? this.#broke(why) : this.#deaf(why));
     });
     this.ended = launched.ended.then(async (exit) => {
       // What was read before it ended is taken first.
@@ -76,10 +76,9 @@ export class Life {
 
   /** Ends it, with everything on disk; by force where it takes too long. `fault` is why. */
   async end(fault: "disposed" | "restarted"): Promise<void> {
-    this.#why ??= { fault, message: fault === "disposed" ? DISPOSED : "it was ended to be started again" };
+    this.#why ??= { fault, message: fault === "disposed" ? DISPOSED : "The sidecar was ended to be started again." };
     try {
-      const over = new Promise<void>((resolve) => setTimeout(resolve, this.#stopTimeoutMs));
-      await Promise.race([this.connection.request("shutdown", undefined), over]);
+      await orOver(this.#stopTimeoutMs, this.connection.request("shutdown", undefined));
       await this.connection.notify("exit", undefined);
     } catch {
       // It is gone, or does not listen: the end of its input ends it too.
@@ -99,20 +98,17 @@ export class Life {
       workspaceFolders,
       initializationOptions: { threadhold },
     };
-    let timer;
-    const silence = new Promise<never>((_, reject) => {
-      const message = `${this.#launched.name} did not answer within ${asked.startTimeoutMs} ms, and was ended. ${LOOK}`;
-      timer = setTimeout(() => reject(this.#error("noAnswer", message)), asked.startTimeoutMs);
-    });
     try {
-      const answer = await Promise.race([this.connection.request("initialize", params), silence]);
+      const answer = await orOver(asked.startTimeoutMs, this.connection.request("initialize", params));
+      if (answer === "over") {
+        const late = `did not answer within ${asked.startTimeoutMs} ms, and was ended`;
+        throw this.#error("noAnswer", `${this.#launched.name} ${late}. ${LOOK}`);
+      }
       const server = this.#understood(answer, asked.needs);
       await this.connection.notify("initialized", {});
       return server;
     } catch (error) {
       throw await this.#whyNot(error);
-    } finally {
-      clearTimeout(timer);
     }
   }
 
@@ -134,6 +130,9 @@ export class Life {
     const { name } = this.#launched;
     if (error instanceof Unanswered) {
       const fault = await this.ended;
+      if (fault.fault === "brokenStream") {
+        return this.#error("notThreadhold", `${this.#why?.message ?? name} It may be another program. ${SETTING}`, fault.exit);
+      }
       if (fault.fault !== "died") return fault;
       const how = fault.exit ? inWords(fault.exit) : "";
       return this.#error("diedAtStart", `${name} ended ${how} before it answered. Nothing was lost. ${LOOK}`, fault.exit);
@@ -154,14 +153,21 @@ export class Life {
     return this.#error("wrongVersion", `${message} Install the threadhold that belongs to this client.`);
   }
 
-  async #kill(fault: SidecarFault, message: string): Promise<void> {
-    this.#why ??= { fault, message };
+  /** Nothing that it says can be trusted any more. */
+  async #broke(why: string): Promise<void> {
+    const message = `${this.#launched.name} wrote what is no message (${why}), and was ended.`;
+    this.#why ??= { fault: "brokenStream", message };
     await this.#launched.stop(0);
   }
 
+  /** It reads no more: it is about to end, and says by itself why. */
+  async #deaf(why: string): Promise<void> {
+    if ((await orOver(this.#stopTimeoutMs, this.#launched.ended)) === "over") await this.#broke(why);
+  }
+
   #fault(exit: Exit): SidecarError {
-    if (this.#why) return this.#error(this.#why.fault, this.#why.message, exit);
     const kept = "What was acknowledged is on disk.";
+    if (this.#why) return this.#error(this.#why.fault, `${this.#why.message} ${kept}`, exit);
     return this.#error("died", `${this.#launched.name} ended ${inWords(exit)}. ${kept}`, exit);
   }
 
@@ -175,7 +181,18 @@ interface Initialized {
   capabilities?: { experimental?: { threadhold?: Partial<ServerCapabilities> } };
 }
 
+/** Waits for something, but no longer than this. */
+async function orOver<Value>(ms: number, value: Promise<Value>): Promise<Value | "over"> {
+  let timer;
+  const over = new Promise<"over">((resolve) => (timer = setTimeout(() => resolve("over"), ms)));
+  try {
+    return await Promise.race([value, over]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** What is said of a client that was disposed. */
-export const DISPOSED = "the client was disposed";
+export const DISPOSED = "The client was disposed.";
 const SETTING = "Name the program of threadhold in the settings.";
 const LOOK = "See the log for why, then start it again.";

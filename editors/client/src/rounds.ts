@@ -24,16 +24,22 @@ export class Rounds {
   #next = 0;
   /** Whether `#next` is: a snapshot does not say whether what was removed were rounds. */
   #isSure = true;
+  /** The position of the next message. */
+  #end = 0;
 
   constructor(private readonly of: Snapshot) {
-    this.#count();
+    this.#count((of.messages.at(-1)?.ord ?? -1) + 1);
     this.#findNewest();
   }
 
   /** A message was added at the end. False: not sure. */
   added(message: Message): boolean {
+    this.#isSure &&= message.ord === this.#end;
+    this.#end = message.ord + 1;
     const isWhole = this.of.earlierMessages === undefined;
-    const known = isWhole ? this.#find(message.turnId) : undefined;
+    // It belongs to the newest turn, or begins another one.
+    const last = this.of.turns.at(-1);
+    const known = last?.id === message.turnId ? last : undefined;
     const turn = isWhole ? (known ?? this.#begin(message)) : undefined;
     // Nobody is told how a turn ended that another one follows.
     const isTold = turn === known || this.of.turns.at(-2)?.status !== "running";
@@ -63,12 +69,12 @@ export class Rounds {
     this.#findNewest();
   }
 
-  /** The end of the messages is gone. */
-  truncated(): void {
+  /** The messages from this position on are gone. */
+  truncated(fromOrd: number): void {
     this.#dropEmpty();
     const last = this.of.turns.at(-1);
     if (last !== undefined) this.#again(last);
-    this.#count();
+    this.#count(fromOrd);
     this.#findNewest();
   }
 
@@ -143,7 +149,9 @@ export class Rounds {
     this.of.turns = this.of.turns.filter((turn) => said.has(turn.id));
   }
 
-  #count(): void {
+  /** Finds the number of the next round, in messages that end before this position. */
+  #count(end: number): void {
+    this.#end = end;
     const { messages, turns, sessionId } = this.of;
     const ords = new Map(messages.map(({ id, ord }) => [id, ord]));
     this.#next = 0;

@@ -136,7 +136,7 @@ export class SessionView {
   show(snapshot: Snapshot): void {
     this.#snapshot = snapshot;
     this.#begin();
-    this.#tell().whole = true;
+    this.#tell("whole");
   }
 
   /** Takes older messages in: the answer to `session/messages` with `before: snapshot.earlierMessages`. */
@@ -173,19 +173,20 @@ export class SessionView {
   }
 
   /** Notes that something changed, and has listeners told in a while. */
-  #tell(field?: ViewField, ...messages: Message[]): { whole: boolean } {
-    if (this.#changed === undefined) {
-      this.#changed = { whole: false, fields: new Set(), messages: new Set() };
-      this.#schedule(() => {
-        const changed = this.#changed;
-        this.#changed = undefined;
-        if (changed) this.#changes.tell(changed);
-      });
-    }
-    if (field !== undefined) this.#changed.fields.add(field);
-    if (messages.length > 0) this.#changed.fields.add("messages");
-    for (const { id } of messages) this.#changed.messages.add(id);
-    return this.#changed;
+  #tell(field: ViewField | "whole", ...messages: Message[]): void {
+    const isFirst = this.#changed === undefined;
+    const changed = (this.#changed ??= { whole: false, fields: new Set(), messages: new Set() });
+    if (field === "whole") changed.whole = true;
+    else changed.fields.add(field);
+    if (messages.length > 0) changed.fields.add("messages");
+    for (const { id } of messages) changed.messages.add(id);
+    if (isFirst) this.#schedule(() => this.#draw());
+  }
+
+  #draw(): void {
+    const changed = this.#changed;
+    this.#changed = undefined;
+    if (changed) this.#changes.tell(changed);
   }
 
   #go(event: Exclude<SessionEvent, { type: "snapshot" }>): void {
@@ -195,12 +196,12 @@ export class SessionView {
         now.streaming = { messageId: event.messageId, parts: [] };
         this.retrying = undefined;
         this.#tell("retrying");
-        return void this.#tell("streaming");
+        return this.#tell("streaming");
       case "streamDelta":
         return this.#stream(event);
       case "streamFinished":
         delete now.streaming;
-        return void this.#tell("streaming");
+        return this.#tell("streaming");
       case "messageAdded":
         return this.#added(event.message);
       case "messageUpdated":
@@ -215,21 +216,21 @@ export class SessionView {
         now.queue = event.queue;
         this.queueFailure = event.failed;
         this.#tell("queueFailure");
-        return void this.#tell("queue");
+        return this.#tell("queue");
       case "runtimeUpdated":
         return this.#runtime(event);
       case "pauseRequired":
         now.pause = { reasons: event.reasons };
-        return void this.#tell("pause");
+        return this.#tell("pause");
       case "pauseCleared":
         delete now.pause;
-        return void this.#tell("pause");
+        return this.#tell("pause");
       case "compactionUpdated":
         return this.#compaction(event);
       case "contextUpdated": {
         const { tokens, limit, tokensUntilCompaction, sections, estimator } = event;
         this.context = { tokens, limit, tokensUntilCompaction, sections, estimator };
-        return void this.#tell("context");
+        return this.#tell("context");
       }
       case "prefixBroken":
         // Summaries of a history that came with a render are told by nothing else.
@@ -294,7 +295,7 @@ export class SessionView {
     const gone = now.messages.filter(({ ord }) => ord >= fromOrd);
     now.messages = now.messages.filter(({ ord }) => ord < fromOrd);
     if (now.earlierMessages !== undefined) now.earlierMessages = Math.min(now.earlierMessages, fromOrd);
-    this.#rounds.truncated();
+    this.#rounds.truncated(fromOrd);
     this.#calls();
     this.#tell("turns", ...gone);
   }

@@ -1,0 +1,191 @@
+// A view by itself: what an event costs, when listeners are told, and events that do not fit. That a view is what the
+// sidecar says is shown by recorded.test.ts.
+// rows: R27 R29
+
+import { deepEqual, equal, ok } from "node:assert/strict";
+import test from "node:test";
+import type { CompactionView, DeltaOp, Message, SessionEvent, Snapshot } from "../src/protocol.js";
+import { SessionView, type Change } from "../src/view.js";
+
+type Body = SessionEvent extends infer Event ? (Event extends SessionEvent ? Omit<Event, "sessionId" | "stream" | "seq"> : never) : never;
+
+function message(ord: number, role: Message["role"], turn: number): Message {
+  const parts = [{ type: "text" as const, text: `${role} ${ord}` }];
+  return { id: `s/m${ord}`, ord, rev: 0, turnId: `s/t${turn}`, role, parts, tokens: 3 };
+}
+
+/** A session of so many rounds, each with a request. */
+function session(rounds: number): Snapshot {
+  const numbers = [...Array(rounds).keys()];
+  return {
+    sessionId: "s",
+    stream: "one",
+    seq: 0,
+    state: "idle",
+    driver: "sidecar",
+    generation: 0,
+    origin: "new",
+    scope: { revision: 0, todos: [], pins: [], artifacts: [] },
+    messages: numbers.flatMap((n) => [message(2 * n, "user", n), message(2 * n + 1, "assistant", n)]),
+    turns: numbers.map((n) => ({
+      id: `s/t${n}`,
+      status: "completed",
+      rounds: [{ id: `s/r${n}`, assistant: `s/m${2 * n + 1}`, results: [] }],
+    })),
+    queue: [],
+    compression: { running: false },
+    pendingCalls: [],
+    compactions: [],
+    summarizedCount: 0,
+    settings: {},
+  };
+}
+
+/** What happens in a session, one after the other. */
+function events(stream = "one", seq = 0): (body: Body) => SessionEvent {
+  return (body) => ({ sessionId: "s", stream, seq: ++seq, ...body }) as SessionEvent;
+}
+
+/** A session whose lists say how often they are looked at. */
+function counted(snapshot: Snapshot): { snapshot: Snapshot; looks: () => number } {
+  let looks = 0;
+  const count: ProxyHandler<never[]> = { get: (of: object, key: string | symbol, self: unknown) => (looks++, Reflect.get(of, key, self) as unknown) };
+  const of = <Item>(list: Item[]): Item[] => new Proxy(list, count) as Item[];
+  const { messages, turns, compactions } = snapshot;
+  return { snapshot: { ...snapshot, messages: of(messages), turns: of(turns), compactions: of(compactions) }, looks: () => looks };
+}
+
+/** What a turn of 2,000 deltas looks at: while it is streamed, and all in all. */
+function cost(rounds: number): { streaming: number; whole: number; view: SessionView } {
+  const { snapshot, looks } = counted(session(rounds));
+  const view = new SessionView(snapshot, { schedule: () => {} });
+  const next = events();
+  const take = (body: Body) => equal(view.take(next(body)), "taken");
+  const began = looks();
+  const turnId = `s/t${rounds}`;
+  take({ type: "messageAdded", message: message(2 * rounds, "user", rounds) });
+  take({ type: "runtimeUpdated", state: "generating", turnId });
+  take({ type: "streamStarted", messageId: `s/m${2 * rounds + 1}`, turnId });
+  const streams = looks();
+  for (let n = 0; n < 2000; n++) {
+    take({ type: "streamDelta", messageId: `s/m${2 * rounds + 1}`, ops: [{ op: "appendContent", text: `word ${n} ` }] });
+  }
+  const streaming = looks() - streams;
+  take({ type: "streamFinished", messageId: `s/m${2 * rounds + 1}` });
+  take({ type: "messageAdded", message: message(2 * rounds + 1, "assistant", rounds) });
+  take({ type: "runtimeUpdated", state: "completed", turnId, status: "completed" });
+  return { streaming, whole: looks() - began, view };
+}
+
+test("an event costs what it brings, however long the session is", () => {
+  const [short, long] = [cost(5), cost(5000)];
+  equal(long.streaming, 0, "deltas look at nothing but the answer");
+  equal(long.whole, short.whole, "and a turn not at those before it");
+  equal(long.view.snapshot.turns.at(-1)?.rounds[0]?.id, "s/r5000");
+  equal(long.view.isExact, true);
+});
+
+test("listeners are told once of all that happens until it is drawn", () => {
+  const drawings: (() => void)[] = [];
+  const view = new SessionView(session(1), { schedule: (draw) => drawings.push(draw) });
+  const changes: Change[] = [];
+  const told = () => changes.length;
+  const listening = view.onChange((change) => changes.push(change));
+  const next = events();
+  view.take(next({ type: "streamStarted", messageId: "s/m2", turnId: "s/t1" }));
+  for (let n = 0; n < 2000; n++) {
+    view.take(next({ type: "streamDelta", messageId: "s/m2", ops: [{ op: "appendContent", text: "x" }] }));
+  }
+  equal(drawings.length, 1);
+  equal(told(), 0);
+  drawings.pop()?.();
+  equal(told(), 1);
+  ok(changes[0]?.fields.has("streaming") && !changes[0].fields.has("messages") && !changes[0].whole);
+  equal(view.snapshot.streaming?.parts.length, 1);
+
+  view.take(next({ type: "messageAdded", message: message(2, "user", 1) }));
+  view.take(next({ type: "messageRemoved", messageId: "s/m0" }));
+  drawings.pop()?.();
+  deepEqual([...(changes[1]?.messages ?? [])], ["s/m2", "s/m0"]);
+  listening.dispose();
+  view.show(session(2));
+  drawings.pop()?.();
+  equal(told(), 2);
+});
+
+test("a listener that fails costs the others nothing", () => {
+  const faults: unknown[] = [];
+  const view = new SessionView(session(1), { schedule: (draw) => draw(), onFault: (error) => faults.push(error) });
+  let told = 0;
+  view.onChange(() => {
+    throw new Error("cannot draw");
+  });
+  view.onChange(() => told++);
+  view.take(events()({ type: "pauseCleared" }));
+  equal(told, 1);
+  equal(faults.length, 1);
+});
+
+test("events that are old, early, of another stream or of a later version", () => {
+  const view = new SessionView(session(1), { schedule: () => {} });
+  const next = events();
+  const first = next({ type: "queueUpdated", queue: [] });
+  equal(view.take(first), "taken");
+  equal(view.take(first), "old");
+  next({ type: "pauseCleared" });
+  equal(view.take(next({ type: "pauseCleared" })), "missed");
+  equal(view.take(events("two", 1)({ type: "pauseCleared" })), "missed");
+  equal(view.snapshot.seq, 1);
+  equal(view.take(events("one", 1)({ type: "somethingNew" } as never)), "taken");
+  equal(view.snapshot.seq, 2);
+  const later = { ...session(3), stream: "two", seq: 9 };
+  equal(view.take(events("two", 8)({ type: "snapshot", snapshot: later })), "taken");
+  equal(view.snapshot.messages.length, 6);
+  equal(view.take(events("two", 9)({ type: "pauseCleared" })), "taken");
+});
+
+test("operations that are not known, and arguments of a call that is not there, change nothing", () => {
+  const view = new SessionView(session(1), { schedule: () => {} });
+  const next = events();
+  view.take(next({ type: "streamStarted", messageId: "s/m2", turnId: "s/t1" }));
+  const ops = [{ op: "appendToolArguments", callId: "none", text: "x" }, { op: "new" }, { op: "appendContent", text: "said" }];
+  equal(view.take(next({ type: "streamDelta", messageId: "s/m2", ops: ops as DeltaOp[] })), "taken");
+  deepEqual(view.snapshot.streaming?.parts, [{ type: "text", text: "said" }]);
+  view.take(next({ type: "streamDelta", messageId: "another", ops: [{ op: "appendContent", text: "lost" }] }));
+  deepEqual(view.snapshot.streaming?.parts, [{ type: "text", text: "said" }]);
+});
+
+test("what no event tells is asked for", () => {
+  const dropped: Partial<CompactionView> = { id: "s/c0", status: "inForce", mode: "dropped", block: "", anchorRoundId: "s/r0" };
+  const accepted = { type: "compactionUpdated", compactionId: "s/c0", phase: "accepted", compaction: dropped } as const;
+  const inexact = (snapshot: Snapshot, ...bodies: Body[]) => {
+    const view = new SessionView(snapshot, { schedule: () => {} });
+    const next = events();
+    for (const body of bodies) view.take(next(body));
+    return !view.isExact;
+  };
+  ok(inexact(session(2), accepted as Body), "how much dropped rounds hide");
+  ok(inexact(session(2), { type: "prefixBroken", causes: ["restore"], reusedTokens: 0, lostTokens: 0 }), "summaries that came");
+  const running = session(2);
+  if (running.turns[1]) running.turns[1].status = "running";
+  ok(inexact(running, { type: "messageAdded", message: message(4, "user", 2) }), "how the turn before ended");
+  const removed = session(2);
+  removed.messages.splice(3, 1);
+  removed.turns[1]?.rounds.pop();
+  const added = { type: "messageAdded", message: message(4, "assistant", 1) } as const;
+  ok(inexact(removed, added), "the number of a round, where one may have been removed");
+  ok(!inexact(session(2), { type: "messageAdded", message: message(4, "user", 2) }));
+});
+
+test("an error is told with the turn that ended with it", () => {
+  const view = new SessionView(session(1), { schedule: () => {} });
+  const next = events();
+  const error = { code: -33008, message: "the model failed", data: { kind: "ProviderError", provider: "editor", cause: "client" } as const };
+  view.take(next({ type: "runtimeUpdated", state: "generating", turnId: "s/t0", retrying: { attempt: 2, delayMs: 5, reason: "busy" } }));
+  equal(view.retrying?.attempt, 2);
+  equal(view.snapshot.turns[0]?.status, "running");
+  view.take(next({ type: "runtimeUpdated", state: "error", turnId: "s/t0", status: "failed", error }));
+  equal(view.retrying, undefined);
+  deepEqual(view.lastEnd, { turnId: "s/t0", status: "failed", error });
+  equal(view.snapshot.turns[0]?.status, "failed");
+});
