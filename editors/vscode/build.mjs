@@ -1,4 +1,4 @@
-// Bundles the extension: the host's half (dist/extension.js) and the panel's (dist/panel.js, dist/panel.css). What goes
+// Bundles the extension: the host's half (dist/extension.cjs) and the panel's (dist/panel.js, dist/panel.css). What goes
 // into a bundle is decided by the imports of the two entries; nothing is listed here.
 
 import { build } from "esbuild";
@@ -11,6 +11,7 @@ await build({
   platform: "node",
   target: "node20",
   format: "cjs",
+  outExtension: { ".js": ".cjs" },
   external: ["vscode"],
 });
 await build({

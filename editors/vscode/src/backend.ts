@@ -2,10 +2,11 @@
 // words that say what to do where it is not there. What is asked of it is for others.
 
 import * as vscode from "vscode";
-import { Client, type ClientStatus, type Handlers, SidecarError, type Session } from "@threadhold/client";
+import { Client, type ClientStatus, type Handlers, type Settings, SidecarError, type Session } from "@threadhold/client";
 import { sidecar } from "@threadhold/client/node";
 import { configuration } from "./configuration.ts";
 import type { Keys } from "./keys.ts";
+import type { Models } from "./models.ts";
 import type { Button, Standing } from "./view.ts";
 
 /** Methods that the panel cannot do without: a program that lacks one is too old. */
@@ -34,24 +35,25 @@ const TITLES: Partial<Record<SidecarError["fault"], string>> = {
 export class Backend implements vscode.Disposable {
   readonly #log: vscode.LogOutputChannel;
   readonly #keys: Keys;
+  readonly #models: Models;
   readonly #handlers: Handlers;
   readonly #ownProgram: string;
   readonly #version: string;
   readonly #changed = new vscode.EventEmitter<void>();
   /** Told when the standing changed. */
   readonly onChange = this.#changed.event;
-  /** Told when the sidecar came back after it had ended. */
-  readonly #returned = new vscode.EventEmitter<void>();
-  readonly onReturn = this.#returned.event;
+  /** Told when there is another client: sessions of the one before are over. */
+  readonly #replaced = new vscode.EventEmitter<void>();
+  readonly onReplace = this.#replaced.event;
   readonly #sessionsChanged = new vscode.EventEmitter<void>();
   readonly onSessions = this.#sessionsChanged.event;
   #standing: Standing = { state: "starting" };
   #client: Promise<Client> | undefined;
-  #wasLost = false;
 
-  constructor(context: vscode.ExtensionContext, log: vscode.LogOutputChannel, keys: Keys, handlers: Handlers) {
+  constructor(context: vscode.ExtensionContext, log: vscode.LogOutputChannel, keys: Keys, models: Models, handlers: Handlers) {
     this.#log = log;
     this.#keys = keys;
+    this.#models = models;
     this.#handlers = handlers;
     this.#ownProgram = vscode.Uri.joinPath(context.extensionUri, "bin", "threadhold").fsPath;
     this.#version = String((context.extension.packageJSON as { version: string }).version);
@@ -59,7 +61,7 @@ export class Backend implements vscode.Disposable {
 
   dispose(): void {
     this.#changed.dispose();
-    this.#returned.dispose();
+    this.#replaced.dispose();
     this.#sessionsChanged.dispose();
   }
 
@@ -92,16 +94,23 @@ export class Backend implements vscode.Disposable {
     await client?.dispose();
     this.#client = undefined;
     await this.client();
-    this.#returned.fire();
+    this.#replaced.fire();
   }
 
   /** Has the sidecar follow the settings. */
   async configure(): Promise<void> {
-    await (await this.#client)?.configure(configuration().settings);
+    await (await this.#client)?.configure(this.#settings);
+  }
+
+  /** What holds for all sessions; the model, until one is asked with another. */
+  get #settings(): Settings {
+    const model = this.#models.chosen?.model;
+    return { ...(model !== undefined && { model }), ...configuration().settings };
   }
 
   async #start(): Promise<Client> {
-    const { binary, storage, log, settings } = configuration();
+    const { binary, storage, log } = configuration();
+    await this.#models.refresh();
     this.#stand({ state: "starting" });
     try {
       const client = await Client.start(
@@ -113,7 +122,7 @@ export class Backend implements vscode.Disposable {
           client: { name: "vscode", version: this.#version },
           handlers: this.#handlers,
           workspaceFolders: (vscode.workspace.workspaceFolders ?? []).map(({ uri, name }) => ({ uri: uri.toString(), name })),
-          settings,
+          settings: this.#settings,
           needs: NEEDS,
           keys: () => this.#keys.all(),
           ...(storage !== "" && { storage: { path: storage } }),
@@ -134,12 +143,8 @@ export class Backend implements vscode.Disposable {
   }
 
   #followed(status: ClientStatus): void {
-    if (status.state === "running") {
-      this.#stand({ state: "ready" });
-      if (this.#wasLost) this.#returned.fire();
-      this.#wasLost = false;
-    } else if (status.state === "restarting") {
-      this.#wasLost = true;
+    if (status.state === "running") this.#stand({ state: "ready" });
+    else if (status.state === "restarting") {
       this.#log.warn(status.because.message);
       this.#stand({ state: "starting" });
     } else if (status.state === "stopped") this.#stand(inWords(status.because));

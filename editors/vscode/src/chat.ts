@@ -173,6 +173,13 @@ export class Chat implements vscode.Disposable {
     await this.inspect(this.#wantsDetails);
   }
 
+  /** Shows the same session through another client; the first one where none was shown. */
+  async reopen(): Promise<void> {
+    const id = this.#session?.id;
+    this.#session = undefined;
+    await (id === undefined ? this.ready() : this.show(id));
+  }
+
   /** Becomes the writer of the session that another window writes. */
   async takeOver(): Promise<void> {
     const session = await this.ready();

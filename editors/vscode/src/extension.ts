@@ -30,7 +30,7 @@ export function activate(context: vscode.ExtensionContext): void {
     toolInvoke: (call, signal) => chat.invoke(call, signal),
     compactionReview: (request, signal) => chat.consider(request, signal),
   };
-  backend = new Backend(context, log, keys, handlers);
+  backend = new Backend(context, log, keys, models, handlers);
   const chat = new Chat(backend, models, new Attachments(), context.workspaceState);
   const panel = new Panel(context.extensionUri, backend, chat, models, (action) => void act(desk, action));
   const sessions = new Sessions(backend, chat, () => chat.changed());
@@ -58,10 +58,13 @@ export function activate(context: vscode.ExtensionContext): void {
     chat,
     status,
     vscode.window.registerWebviewViewProvider("threadhold.panel", panel, { webviewOptions: { retainContextWhenHidden: true } }),
-    models.onChange(redraw),
+    models.onChange(() => {
+      redraw();
+      void backend?.configure().catch((error: unknown) => log.error(String(error)));
+    }),
     backend.onChange(redraw),
     backend.onSessions(() => void sessions.refresh().catch((error: unknown) => log.error(String(error)))),
-    backend.onReturn(() => void act(desk, { type: "ready" })),
+    backend.onReplace(() => void chat.reopen().catch((error: unknown) => log.error(String(error)))),
     chat.onChange((changed) => {
       panel.update(changed);
       if (changed.streamingOnly) return;
@@ -69,7 +72,7 @@ export function activate(context: vscode.ExtensionContext): void {
       void showNewDiffs();
     }),
     vscode.workspace.onDidChangeConfiguration((change) => {
-      if (change.affectsConfiguration("threadhold")) void backend?.configure();
+      if (change.affectsConfiguration("threadhold")) void backend?.configure().catch((error: unknown) => log.error(String(error)));
       if (change.affectsConfiguration("threadhold.binary") || change.affectsConfiguration("threadhold.storage")) void restartSoon();
     }),
     vscode.workspace.onDidChangeWorkspaceFolders(redraw),

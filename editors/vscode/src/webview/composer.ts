@@ -60,10 +60,10 @@ export class Composer {
 
   /** Puts words in, in the place of those that are there. */
   say(text: string, session: string): void {
-    const isFirst = this.#session === "";
+    const isOther = this.#session !== "" && this.#session !== session;
     this.#session = session;
-    // Somebody typed before there was a session: that goes with it.
-    if (isFirst && this.#area.value !== "") return this.#typed();
+    // What somebody types stays, also where there was no session yet: it goes with the one that comes.
+    if (!isOther && this.#area.value !== "") return this.#typed();
     this.#area.value = text;
     this.#fit();
   }

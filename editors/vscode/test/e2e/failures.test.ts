@@ -66,6 +66,7 @@ test("the sidecar is killed in the middle of an answer", async () => {
       { say: "The first answer is whole." },
       { say: "This one begins, ", holdWhile: "held", then: "and ends." },
       { say: "Said again, to its end." },
+      { say: "After the restart." },
     ],
   });
   await using editor = await Editor.start({ extensions: PACKAGES, settings: SCRIPTED, environment: { PROBE: probe.folder } });
@@ -85,6 +86,14 @@ test("the sidecar is killed in the middle of an answer", async () => {
   await notice.getByRole("button", { name: "Ask again" }).click();
   await panel.answer("Said again, to its end.").waitFor();
   await until(() => editor.sidecars().length === 1, "one sidecar runs");
+  const [before] = editor.sidecars();
+  await panel.prompt.fill("Not sent yet");
+  await editor.command("threadhold: Restart the Sidecar");
+  await until(() => editor.sidecars().length === 1 && editor.sidecars()[0] !== before, "another one runs");
+  await until(async () => !(await panel.prompt.isDisabled()), "it can be asked");
+  assert.equal(await panel.prompt.inputValue(), "Not sent yet");
+  await panel.prompt.press("Enter");
+  await panel.answer("After the restart.").waitFor();
   await editor.shoot("failures-5-again");
   await editor.down();
   await until(() => editor.sidecars().length === 0, "none is left when the editor has ended");

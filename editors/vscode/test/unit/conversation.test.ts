@@ -1,0 +1,88 @@
+// What the panel draws, as data: rows of messages, calls and compactions, and which of them are told anew; the warning
+// before a compaction. No editor is needed.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { CompactionView, Message, Snapshot } from "@threadhold/client";
+import { type Beside, Conversation } from "../../src/conversation.ts";
+import { Warning } from "../../src/frame.ts";
+import type { CallRow, Meter, Row } from "../../src/view.ts";
+
+const BESIDE: Beside = { running: new Set(), durations: new Map(), hasDiff: () => false, cuts: [], notices: [] };
+
+function message(ord: number, of: Partial<Message>): Message {
+  return { id: `m${ord}`, ord, rev: 0, turnId: "t0", role: "assistant", parts: [], tokens: 1, createdAt: new Date(ord * 1000).toISOString(), ...of };
+}
+
+const call = (ord: number, id: string) => message(ord, { parts: [{ type: "toolCall", id, name: "read", arguments: '{"path":"a.rs"}' }] });
+const result = (ord: number, toolCallId: string, text: string, isError = false) =>
+  message(ord, { role: "tool", parts: [{ type: "toolResult", toolCallId, content: [{ type: "text", text }], isError }] });
+
+function snapshot(of: Partial<Snapshot>): Snapshot {
+  return {
+    sessionId: "s", stream: "p", seq: 0, state: "idle", driver: "sidecar", generation: 0, origin: "new",
+    scope: { revision: 0, todos: [], pins: [], artifacts: [] }, messages: [], turns: [], queue: [], compression: { running: false },
+    pendingCalls: [], compactions: [], summarizedCount: 0, settings: {}, ...of,
+  };
+}
+
+const calls = (rows: Row[]) => rows.filter((row): row is CallRow => row.kind === "call");
+
+test("a row that says the same is the same object", () => {
+  const conversation = new Conversation();
+  const messages = [message(0, { role: "user", parts: [{ type: "text", text: "Read it." }] }), call(1, "c1"), result(2, "c1", "fn a() {}")];
+  const before = conversation.rows(snapshot({ messages }), BESIDE);
+  const after = conversation.rows(snapshot({ messages: [...messages, message(3, { parts: [{ type: "text", text: "Done." }] })] }), BESIDE);
+  assert.deepEqual(before.map(({ kind }) => kind), ["user", "call"]);
+  assert.deepEqual(after.map(({ kind }) => kind), ["user", "call", "answer"]);
+  assert.equal(after[0], before[0]);
+  assert.equal(after[1], before[1]);
+});
+
+test("a call says how it stands", () => {
+  const conversation = new Conversation();
+  const messages = [call(0, "c1"), call(1, "c2"), result(1, "c2", "[rejected by the user] Not now."), call(2, "c3"), result(3, "c3", "no such file", true)];
+  const asked = { reasons: [{ toolCallId: "c1", name: "read", arguments: "{}", reason: "the tool asks first" }] };
+  const states = calls(conversation.rows(snapshot({ messages, pause: asked, state: "paused" }), BESIDE)).map(({ state }) => state);
+  assert.deepEqual(states, ["asked", "rejected", "failed"]);
+  const pending = [{ toolCallId: "c1", turnId: "t0", name: "read", arguments: "{}" }];
+  const [open] = calls(conversation.rows(snapshot({ messages, pendingCalls: pending, state: "waitingIde" }), BESIDE));
+  assert.equal(open?.state, "open", "a call that runs nowhere here waits for the user");
+  const running = { ...BESIDE, running: new Set(["c1"]) };
+  assert.equal(calls(conversation.rows(snapshot({ messages, pendingCalls: pending, state: "waitingIde" }), running))[0]?.state, "running");
+});
+
+test("a compaction stands where it happened, and marks what it covers", () => {
+  const card: CompactionView = {
+    id: "c", status: "inForce", mode: "full", modeRequested: "auto", trigger: "manual", anchorRoundId: "r", coversFromOrd: 0, coversToOrd: 1,
+    placement: "userAtBoundary", block: "<conversation-summary>\nBackground.\n\n## Goal\nRead.\n\n# Files\n- a.rs\n</conversation-summary>",
+    tokensBefore: 10, tokensAfter: 5, estimator: "o200k_base", numRounds: 1, fallbacks: [], strength: "absent",
+    createdAt: new Date(2500).toISOString(), metadata: {},
+  };
+  const messages = [
+    message(0, { role: "user", parts: [{ type: "text", text: "Read it." }] }),
+    message(1, { parts: [{ type: "text", text: "I did." }] }),
+    message(3, { role: "user", parts: [{ type: "text", text: "And now?" }] }),
+  ];
+  const rows = new Conversation().rows(snapshot({ messages, compactions: [card] }), BESIDE);
+  assert.deepEqual(rows.map(({ kind }) => kind), ["user", "answer", "compaction", "user"]);
+  const shown = rows.map((row) => ("shown" in row ? row.shown : row.kind === "compaction" ? [row.narrative, row.ledger] : ""));
+  assert.deepEqual(shown, ["whole", "covered", ["## Goal\nRead.", "# Files\n- a.rs"], "whole"]);
+});
+
+test("a compaction is warned of once, and again only after the prompt was well below", () => {
+  const meter = (untilCompaction: number): Meter => ({
+    tokens: 0, limit: 1000, untilCompaction, estimator: "", sections: [], pins: [], excluded: 0, detailed: false, triggers: [],
+  });
+  const warning = new Warning();
+  const told = [500, 90, 80, 150, 70, 600, 50].map((until) => {
+    warning.take(meter(until), true);
+    const { text } = warning;
+    if (text !== undefined) warning.dismiss();
+    return text !== undefined;
+  });
+  assert.deepEqual(told, [false, true, false, false, false, false, true]);
+  warning.reset();
+  warning.take(meter(50), false);
+  assert.equal(warning.text, undefined, "not where it is switched off");
+});
