@@ -6,6 +6,7 @@ import {
   type CompactionReviewParams,
   type CompactionReviewResult,
   type ContextInspectResult,
+  type ContextSize,
   isProtocolError,
   type Session,
   type ToolInvokeParams,
@@ -51,6 +52,7 @@ export class Chat implements vscode.Disposable {
   #isInterrupted = false;
   #inspecting = false;
   #isStale = false;
+  #isAskedLast = false;
   #ends: { dispose(): void }[] = [];
 
   constructor(backend: Backend, models: Models, attachments: Attachments, state: vscode.Memento) {
@@ -74,7 +76,13 @@ export class Chat implements vscode.Disposable {
     return this.#session;
   }
 
-  /** All that is known of the prompt, where it was asked for; its size is at least as new in the view. */
+  /** How large the prompt is, by what was told last: an event of the session, or the answer to a question. */
+  get size(): ContextSize | undefined {
+    const told = this.#session?.view.context;
+    return this.#isAskedLast ? (this.#inspected ?? told) : (told ?? this.#inspected);
+  }
+
+  /** All that is known of the prompt, as it was asked for last. */
   get inspected(): ContextInspectResult | undefined {
     return this.#inspected;
   }
@@ -152,6 +160,7 @@ export class Chat implements vscode.Disposable {
       session.onChange(({ whole, fields }) => {
         if (session.freshness === "live" && isBusy(session.view.snapshot)) this.#isInterrupted = false;
         this.#changed.fire({ session: false, streamingOnly: !whole && fields.size === 1 && fields.has("streaming") });
+        if (fields.has("context")) this.#isAskedLast = false;
         // What the prompt shows of each message changes with these; its size is told by itself.
         const isOther = whole || fields.has("compactions") || fields.has("pins");
         if (isOther || (this.#wantsDetails && fields.has("context"))) void this.#inspectAgain();
@@ -221,6 +230,7 @@ export class Chat implements vscode.Disposable {
         const inspected = isRead ? undefined : await session?.request("context/inspect", {});
         if (session !== this.#session) continue;
         this.#inspected = inspected;
+        this.#isAskedLast = true;
         this.changed();
       }
     } finally {

@@ -29,6 +29,26 @@ const HOW: Record<CompactionMode, string> = {
   edited: "Its summary has your words.",
 };
 
+/** What was done, in a few words. */
+function titleOf({ mode, numRounds, excludedIds = [] }: CompactionView): string {
+  switch (mode) {
+    case "limitHistory":
+      return "Old results shortened";
+    case "dropped":
+      return `${counted(numRounds, "round")} left out`;
+    case "excluded":
+      return `${counted(excludedIds.length, "message")} left out`;
+    case "edited":
+      return "Summary edited";
+    default:
+      return `Compacted ${counted(numRounds, "round")}`;
+  }
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}
+
 /** The card of a compaction of the session. */
 export function compactionRow(view: CompactionView, snapshot: Snapshot): Unnumbered<CompactionRow> {
   const inForce = snapshot.compactions.findLast(({ status }) => status === "inForce");
@@ -66,6 +86,7 @@ function detailsOf(view: CompactionView): Omit<Unnumbered<CompactionRow>, "phase
     kind: "compaction",
     id: `compaction ${view.id}`,
     compactionId: view.id,
+    title: titleOf(view),
     why: WHY[view.trigger] ?? "",
     how: HOW[view.mode] ?? "",
     tokensBefore: view.tokensBefore,

@@ -1,6 +1,6 @@
 // Everything around the rows of a conversation, made from what the client's view shows. A function of what it is given.
 
-import type { ContextInspectResult, SectionTokens, SessionView, Snapshot } from "@threadhold/client";
+import type { ContextInspectResult, ContextSize, SessionView, Snapshot } from "@threadhold/client";
 import type { Frame, Meter, Waiting } from "./view.ts";
 import { saidIn } from "./conversation.ts";
 
@@ -37,16 +37,8 @@ export function waitingOf({ queue }: Snapshot): Waiting[] {
   });
 }
 
-interface Size {
-  tokens: number;
-  limit: number;
-  tokensUntilCompaction: number;
-  sections: SectionTokens[];
-  estimator: string;
-}
-
 /** How full the prompt is, of the newest that was told and, where it was asked for, of all that is known. */
-export function meterOf(size: Size, snapshot: Snapshot, inspected: ContextInspectResult | undefined): Meter {
+export function meterOf(size: ContextSize, snapshot: Snapshot, inspected: ContextInspectResult | undefined): Meter {
   const { tokens, limit, tokensUntilCompaction, sections, estimator } = size;
   const at = (tokens + tokensUntilCompaction) / limit;
   const texts = new Map(snapshot.messages.map(({ id, parts }) => [id, parts] as const));

@@ -190,14 +190,26 @@ export function tokenOf(signal: AbortSignal): { token: vscode.CancellationToken;
 /** What a model of the editor says when a prompt is too large; each vendor has its own words. */
 const OVERFLOW = /context (length|window)|too (long|large|many tokens)|maximum.*tokens|token limit|exceed.*(token|context)/i;
 
+/** What the editor's own reasons mean, and what to do. */
+const ADVICE: Record<string, { what: string; do: string }> = {
+  NoPermissions: {
+    what: "The editor does not let this extension use the model",
+    do: "Allow it when the editor asks, or choose another model.",
+  },
+  Blocked: {
+    what: "The model may not be used at the moment",
+    do: "Look at the account or the quota of its provider, or choose another model.",
+  },
+  NotFound: { what: "The model is gone", do: "Choose another one." },
+};
+
 function inOurWords(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const cause = error.cause instanceof Error ? error.cause.message : "";
   if (OVERFLOW.test(`${error.message} ${cause}`)) return new ContextOverflow(error.message);
   if (error instanceof vscode.LanguageModelError) {
-    if (error.code === "NoPermissions") return new Error(`The editor does not let this extension use the model: ${error.message}. Allow it when the editor asks, or choose another model.`);
-    if (error.code === "Blocked") return new Error(`The model may not be used at the moment: ${error.message}. Look at the account or the quota of its provider, or choose another model.`);
-    if (error.code === "NotFound") return new Error(`The model is gone: ${error.message}. Choose another one.`);
+    const advice = ADVICE[error.code];
+    if (advice !== undefined) return new Error(`${advice.what}: ${error.message}. ${advice.do}`);
   }
   return error;
 }

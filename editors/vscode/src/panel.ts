@@ -178,7 +178,7 @@ export class Panel implements vscode.WebviewViewProvider {
       const why = compacting?.trigger === undefined ? "" : WHY[compacting.trigger];
       beside.compacting = {
         kind: "compaction", id: `compaction ${id}`, rev: 0, compactionId: id, phase: "running",
-        why, how: "A model is asked for a summary; the answer goes on after it.",
+        title: "Compacting", why, how: "A model is asked for a summary; the answer goes on after it.",
         block: "", narrative: "", ledger: "", unreviewed: false, excluded: 0, fallbacks: [], newest: false,
         ...(compacting?.tokensBefore !== undefined && { tokensBefore: compacting.tokensBefore }),
       };
@@ -213,7 +213,7 @@ export class Panel implements vscode.WebviewViewProvider {
   }
 
   #wholeFrame(): Frame {
-    const { session, inspected } = this.#chat;
+    const { session, inspected, size } = this.#chat;
     const view = session?.view;
     const around = {
       sidecar: this.#chat.folder === undefined ? NO_FOLDER : this.#backend.standing,
@@ -224,7 +224,6 @@ export class Panel implements vscode.WebviewViewProvider {
     };
     if (view === undefined) return { ...EMPTY, ...around };
     const { snapshot } = view;
-    const size = view.context ?? inspected;
     const meter = size === undefined ? undefined : meterOf(size, snapshot, this.#chat.wantsDetails ? inspected : undefined);
     this.#warning.take(meter, configuration().warnBeforeCompaction);
     return {

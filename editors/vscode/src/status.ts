@@ -25,8 +25,7 @@ export class Status implements vscode.Disposable {
 
   update(): void {
     const { standing } = this.#backend;
-    const { session, inspected } = this.#chat;
-    const size = session?.view.context ?? inspected;
+    const { session, size } = this.#chat;
     const activity = session === undefined ? "" : activityOf(session.view);
     const waits = session?.view.snapshot.pause !== undefined || this.#chat.review !== undefined;
     const share = size === undefined ? "" : ` ${Math.round((100 * size.tokens) / Math.max(1, size.limit))} %`;

@@ -69,8 +69,10 @@ export type CallState = "writing" | "asked" | "waiting" | "running" | "done" | "
 export interface CompactionRow extends Drawn {
   kind: "compaction";
   compactionId: string;
-  phase: "running" | "reviewing" | "inForce" | "older" | "undone" | "void" | "failed";
-  /** Why it was begun, or why it came to nothing. */
+  phase: "running" | "reviewing" | "inForce" | "older" | "undone" | "void";
+  /** What was done, in a few words. */
+  title: string;
+  /** Why it was begun. */
   why: string;
   /** How it is made or was made, for people. */
   how: string;

@@ -10,7 +10,9 @@ const MOST_CHARACTERS = 2_000_000;
 
 const runCommand: OwnTool = {
   name: "run_command",
-  description: "Runs a command with the shell in the folder, in a terminal that the user sees, and answers what it printed and its exit code. It cannot ask anything.",
+  description:
+    "Runs a command with the shell in the folder, in a terminal that the user sees, and answers what it printed and its " +
+    "exit code. It cannot ask anything.",
   kind: "run",
   group: "run",
   inputSchema: {

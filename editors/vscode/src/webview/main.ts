@@ -52,8 +52,17 @@ const decisions = el("div", { class: "decisions" });
 const sessions = new SessionsView(desk);
 const meter = new MeterView(desk);
 const composer = new Composer(desk);
-const empty = el("div", { class: "empty" }, el("p", {}, "Ask something about this folder."), el("p", { class: "note" }, "Sessions are kept. When the prompt grows near the model's window, old rounds are summed up; a card shows what was done, and can be undone."));
-document.body.append(header, sessions.element, notices, el("div", { class: "middle" }, empty, feed, toEnd), decisions, meter.element, composer.element);
+const FIRST_WORDS =
+  "Sessions are kept. When the prompt grows near the model's window, old rounds are summed up; a card shows what was done, " +
+  "and can be undone.";
+const empty = el(
+  "div",
+  { class: "empty" },
+  el("p", {}, "Ask something about this folder."),
+  el("p", { class: "note" }, FIRST_WORDS),
+);
+const middle = el("div", { class: "middle" }, empty, feed, toEnd);
+document.body.append(header, sessions.element, notices, middle, decisions, meter.element, composer.element);
 
 function drawRow(row: Row): HTMLElement {
   switch (row.kind) {

@@ -65,7 +65,7 @@ test("ask, read, compact, look, undo, restart, go on", async () => {
   await panel.ask("Write that down.");
   await panel.button("Allow").waitFor();
   await panel.prompt.fill("And then? I am not sure yet");
-  await until(async () => (await editor.page.locator(".tab.active").getAttribute("aria-label"))?.includes("proposed by the agent") ?? false, "the diff of the edit is shown");
+  await editor.page.locator(".tab.active").filter({ hasText: "proposed by the agent" }).waitFor();
   await editor.shoot("journey-4-waiting");
   const before = probe.asked;
 

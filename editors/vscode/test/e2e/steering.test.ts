@@ -92,7 +92,12 @@ test("overflow in a turn, redo, edit, pin, leave out", async () => {
 test("a compaction waits for the user's word", async () => {
   using probe = new Probe({
     window: 20_000,
-    answers: [{ say: "One.", calls: [read("c1", "one.rs")] }, { say: "Two.", calls: [read("c2", "two.rs")] }, { say: "Three.", calls: [read("c3", "three.rs")] }, { say: "Three are read." }],
+    answers: [
+      { say: "One.", calls: [read("c1", "one.rs")] },
+      { say: "Two.", calls: [read("c2", "two.rs")] },
+      { say: "Three.", calls: [read("c3", "three.rs")] },
+      { say: "Three are read." },
+    ],
   });
   await using editor = await Editor.start({
     extensions: PACKAGES,

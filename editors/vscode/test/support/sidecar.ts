@@ -11,7 +11,8 @@ export async function importSession(folder: string, environment: NodeJS.ProcessE
     const body = JSON.stringify({ jsonrpc: "2.0", ...message });
     sidecar.stdin.write(`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
   };
-  const lines = [{ type: "session", format: "threadhold", version: 1, title: "A long session" }, ...messages.map((message) => ({ type: "message", ...message }))];
+  const head = { type: "session", format: "threadhold", version: 1, title: "A long session" };
+  const lines = [head, ...messages.map((message) => ({ type: "message", ...message }))];
   const data = lines.map((line) => JSON.stringify(line)).join("\n");
   send({ id: 1, method: "initialize", params: { capabilities: {}, initializationOptions: { threadhold: { protocolVersion: 1, capabilities: {} } } } });
   send({ method: "initialized", params: {} });

@@ -6,14 +6,14 @@ import type { Desk } from "../desk.ts";
 import { beginTyping, form, isTyping } from "../form.ts";
 import { draw } from "../markdown.ts";
 
-const TITLES: Record<CompactionRow["phase"], string> = {
-  running: "Compacting",
+/** How it stands, where that is not "in force". */
+const STANDS: Record<CompactionRow["phase"], string> = {
+  running: "",
   reviewing: "A compaction waits for your word",
-  inForce: "Compacted",
-  older: "Compacted, and covered by a newer one",
+  inForce: "",
+  older: "A newer one is in force.",
   undone: "Compaction undone",
-  void: "Compaction no longer in force",
-  failed: "Not compacted",
+  void: "What it stood for was changed, so it is no longer in force.",
 };
 
 export function drawCompaction(desk: Desk, row: CompactionRow): HTMLElement {
@@ -22,14 +22,15 @@ export function drawCompaction(desk: Desk, row: CompactionRow): HTMLElement {
     tokensBefore === undefined ? ""
     : tokensAfter === undefined ? `${tokens(tokensBefore)} tokens`
     : `${tokens(tokensBefore)} → ${tokens(tokensAfter)} tokens`;
-  const what = row.rounds === undefined || row.rounds === 0 ? "" : ` ${row.rounds} ${row.rounds === 1 ? "round" : "rounds"}`;
-  const title = `${TITLES[phase]}${phase === "inForce" || phase === "older" ? what : ""}`;
+  const isTold = phase === "reviewing" || phase === "undone";
+  const title = isTold ? STANDS[phase] : row.title;
   const element = el("div", { class: `row compaction ${phase}`, aria: { label: `${title}. ${size}. ${row.why}` } });
   const card = el("div", { class: "card" });
   element.append(card);
   card.append(el("div", { class: "head" }, icon("fold"), el("strong", {}, title), el("span", { class: "size" }, size)));
   const took = row.durationMs === undefined || row.durationMs < 100 ? "" : ` It took ${duration(row.durationMs)}.`;
   card.append(el("div", { class: "why" }, `${row.why}${row.how === "" ? "" : ` ${row.how}`}${took}`));
+  if (!isTold && STANDS[phase] !== "") card.append(el("div", { class: "note" }, STANDS[phase]));
   if (row.focus !== undefined) card.append(el("div", { class: "note" }, `Focus: ${row.focus}`));
   if (row.unreviewed) card.append(el("div", { class: "note" }, "Nobody answered in time, so it holds unreviewed. It can be undone."));
   if (row.dropped !== undefined && row.dropped > 0) {
@@ -42,11 +43,12 @@ export function drawCompaction(desk: Desk, row: CompactionRow): HTMLElement {
   if (row.ledger !== "") {
     card.append(foldable(desk.open, `${row.id}/ledger`, "What was done, and names that were used", () => [el("pre", { tabIndex: 0 }, row.ledger)]));
   }
-  if (phase !== "running" && phase !== "failed" && (row.messages ?? 0) > 0) card.append(covered(desk, row));
+  if (phase !== "running" && (row.messages ?? 0) > 0) card.append(covered(desk, row));
   if (row.fallbacks.length > 0) {
-    card.append(foldable(desk.open, `${row.id}/ways`, `${row.fallbacks.length} other ways did not serve`, () => [
-      el("ul", {}, ...row.fallbacks.map((fallback) => el("li", {}, fallback))),
-    ]));
+    const { length } = row.fallbacks;
+    const label = length === 1 ? "Another way did not serve" : `${length} other ways did not serve`;
+    const ways = () => [el("ul", {}, ...row.fallbacks.map((fallback) => el("li", {}, fallback)))];
+    card.append(foldable(desk.open, `${row.id}/ways`, label, ways));
   }
   if (phase === "reviewing") card.append(review(desk, row));
   else if (phase === "inForce" && row.newest) card.append(steering(desk, row));

@@ -53,7 +53,8 @@ const provider: vscode.LanguageModelChatProvider = {
     const { answers, summary, holdSummaryWhile } = script();
     const before = pastTurns();
     appendFileSync(join(FOLDER, "requests.jsonl"), `${JSON.stringify(asked)}\n`);
-    const answer: Answer = asked.summary ? { ...(holdSummaryWhile !== undefined && { holdWhile: holdSummaryWhile }), then: summary ?? SUMMARY } : (answers[before] ?? { say: "I have nothing more to say." });
+    const summed: Answer = { ...(holdSummaryWhile !== undefined && { holdWhile: holdSummaryWhile }), then: summary ?? SUMMARY };
+    const answer: Answer = asked.summary ? summed : (answers[before] ?? { say: "I have nothing more to say." });
     if (answer.fail !== undefined) throw new Error(answer.fail);
     for (let count = 0; count < (answer.pieces?.count ?? 0) && !token.isCancellationRequested; count += 1) {
       progress.report(new vscode.LanguageModelTextPart(`${answer.pieces?.text ?? "word "}`));
