@@ -16,25 +16,25 @@ interface Newest {
 
 /**
  * The turns of a snapshot, kept up with its messages. A snapshot of the newest messages alone has no turns; its calls are
- * known all the same. What is not sure is said: then the snapshot must be asked for.
+ * known all the same. What is not sure is said: then the snapshot must be asked for. Summaries are the view's.
  */
 export class Rounds {
   #newest: Newest | undefined;
-  /** The number in the id of the next round; an editor's round has its own id and counts too. */
-  #next = 0;
-  /** Whether `#next` is: a snapshot does not say whether what was removed were rounds. */
-  #isSure = true;
+  /** Where rounds began, with their numbers, which are in their ids: also those that were removed meanwhile. */
+  #begun: { ord: number; number: number; isSure: boolean }[] = [];
+  /** Positions of messages that were removed before: nobody says whether they were rounds. */
+  #holes: number[] = [];
   /** The position of the next message. */
   #end = 0;
 
   constructor(private readonly of: Snapshot) {
-    this.#count((of.messages.at(-1)?.ord ?? -1) + 1);
+    this.#count();
     this.#findNewest();
   }
 
   /** A message was added at the end. False: not sure. */
   added(message: Message): boolean {
-    this.#isSure &&= message.ord === this.#end;
+    while (this.#end < message.ord) this.#holes.push(this.#end++);
     this.#end = message.ord + 1;
     const isWhole = this.of.earlierMessages === undefined;
     // It belongs to the newest turn, or begins another one.
@@ -74,7 +74,9 @@ export class Rounds {
     this.#dropEmpty();
     const last = this.of.turns.at(-1);
     if (last !== undefined) this.#again(last);
-    this.#count(fromOrd);
+    this.#begun = this.#begun.filter(({ ord }) => ord < fromOrd);
+    this.#holes = this.#holes.filter((ord) => ord < fromOrd);
+    this.#end = fromOrd;
     this.#findNewest();
   }
 
@@ -108,9 +110,10 @@ export class Rounds {
     if (message.role === "assistant") {
       this.#newest = undefined;
       if (!isRound(message)) return true;
-      const isNamed = this.#isSure || message.externalId !== undefined;
-      const shown = rounds && roundOf(message, nameOf(this.of.sessionId, message, this.#next));
-      this.#next += 1;
+      const { number, isSure } = this.#next;
+      const isNamed = isSure || message.externalId !== undefined;
+      const shown = rounds && roundOf(message, nameOf(this.of.sessionId, message, number));
+      this.#begun.push({ ord: message.ord, number, isSure });
       if (shown) rounds?.push(shown);
       this.#newest = newest(message, shown);
       return shown === undefined || isNamed;
@@ -119,7 +122,7 @@ export class Rounds {
     return true;
   }
 
-  /** Makes the rounds of a turn again from what is left of it. `revised` has a new id where it is a round. */
+  /** Makes the rounds of a turn again from what is left of it, without their summaries. `revised` has a new id where it is a round. */
   #again(turn: TurnView, revised?: Message): boolean {
     const known = new Map(turn.rounds.map((round) => [round.assistant, round]));
     let isSure = true;
@@ -135,9 +138,8 @@ export class Rounds {
       const number = was && numberOf(this.of.sessionId, was.id);
       const isNew = was === undefined || message === revised;
       if (isNew && number === undefined && message.externalId === undefined) isSure = false;
-      const id = isNew ? nameOf(this.of.sessionId, message, number ?? this.#next) : was.id;
+      const id = isNew ? nameOf(this.of.sessionId, message, number ?? this.#next.number) : was.id;
       const shown = roundOf(message, id);
-      set(shown, "summary", was?.summary);
       turn.rounds.push(shown);
       last = newest(message, shown);
     }
@@ -149,21 +151,29 @@ export class Rounds {
     this.of.turns = this.of.turns.filter((turn) => said.has(turn.id));
   }
 
-  /** Finds the number of the next round, in messages that end before this position. */
-  #count(end: number): void {
-    this.#end = end;
+  /** The number of the next round, and whether it can be told. */
+  get #next(): { number: number; isSure: boolean } {
+    const { ord, number, isSure } = this.#begun.at(-1) ?? { ord: -1, number: -1, isSure: true };
+    return { number: number + 1, isSure: isSure && (this.#holes.at(-1) ?? -1) <= ord };
+  }
+
+  #count(): void {
     const { messages, turns, sessionId } = this.of;
-    const ords = new Map(messages.map(({ id, ord }) => [id, ord]));
-    this.#next = 0;
-    let named = -1;
-    for (const round of turns.flatMap((turn) => turn.rounds)) {
-      const number = numberOf(sessionId, round.id);
-      if (number !== undefined) named = ords.get(round.assistant) ?? named;
-      this.#next = (number ?? this.#next) + 1;
+    for (const { ord } of messages) {
+      while (this.#end < ord) this.#holes.push(this.#end++);
+      this.#end = ord + 1;
     }
-    // Behind the last round that says its number nothing may be missing.
-    const after = messages.filter(({ ord }) => ord > named);
-    this.#isSure = after.every(({ ord }, at) => ord === named + 1 + at);
+    const ords = new Map(messages.map(({ id, ord }) => [id, ord]));
+    const holes = [...this.#holes];
+    this.#holes = [];
+    for (const round of turns.flatMap((turn) => turn.rounds)) {
+      const ord = ords.get(round.assistant) ?? -1;
+      while ((holes[0] ?? ord) < ord) this.#holes.push(holes.shift() ?? ord);
+      // An editor's round has the editor's id, and counts too.
+      const number = numberOf(sessionId, round.id);
+      this.#begun.push({ ord, ...(number === undefined ? this.#next : { number, isSure: true }) });
+    }
+    this.#holes.push(...holes);
   }
 
   #findNewest(): void {

@@ -276,6 +276,8 @@ export class SessionView {
     if (old === undefined) return;
     messages[at] = message;
     this.#sure(this.#rounds.changed(old, message));
+    if (old.rev !== message.rev) this.#edited(message.id);
+    this.#summarize();
     this.#calls();
     this.#tell("turns", message);
   }
@@ -286,8 +288,17 @@ export class SessionView {
     const [gone] = at < 0 ? [] : messages.splice(at, 1);
     if (gone === undefined) return;
     this.#rounds.removed(gone);
+    this.#edited(messageId);
+    this.#summarize();
     this.#calls();
     this.#tell("turns", gone);
+  }
+
+  /** Nobody is told what a pin weighs now, and what a client has to keep of a compaction that holds all the same. */
+  #edited(messageId: string): void {
+    const { pins = [], compactions } = this.#snapshot;
+    this.#sure(pins.every((pin) => pin.messageId !== messageId));
+    this.#sure(compactions.every(({ status }) => status === "void"));
   }
 
   #truncated(fromOrd: number): void {
@@ -296,6 +307,7 @@ export class SessionView {
     now.messages = now.messages.filter(({ ord }) => ord < fromOrd);
     if (now.earlierMessages !== undefined) now.earlierMessages = Math.min(now.earlierMessages, fromOrd);
     this.#rounds.truncated(fromOrd);
+    this.#summarize();
     this.#calls();
     this.#tell("turns", ...gone);
   }
@@ -381,8 +393,22 @@ export class SessionView {
     this.#sure(!this.#hidesMore);
     set(now, "summary", known?.block || undefined);
     now.summarizedCount = coveredBy(known);
-    for (const turn of now.turns) summarize(turn, now);
+    this.#summarize();
     for (const field of ["compactions", "summary", "summarizedCount", "turns"] as const) this.#tell(field);
+  }
+
+  /** The summaries of turns and of rounds: those of the records in force. */
+  #summarize(): void {
+    const { turns, compactions } = this.#snapshot;
+    const all = compactions.filter(({ status }) => status === "inForce");
+    for (const turn of turns) {
+      const summaries = all.filter(({ turnId }) => turnId === turn.id).map(({ metadata }) => metadata);
+      const summary = summaries.at(-1);
+      set(turn, "metadata", summary && { summary, summaries });
+      for (const round of turn.rounds) {
+        set(round, "summary", all.findLast(({ anchorRoundId }) => anchorRoundId === round.id)?.block);
+      }
+    }
   }
 }
 
@@ -398,16 +424,4 @@ function inForce(compactions: readonly CompactionView[]): CompactionView | undef
 
 function coveredBy(record: CompactionView | undefined): number {
   return record?.coversToOrd === undefined ? 0 : record.coversToOrd + 1;
-}
-
-/** The summaries of a turn and of its rounds, of the records in force. */
-function summarize(turn: Snapshot["turns"][number], { compactions }: Snapshot): void {
-  const all = compactions.filter(({ status }) => status === "inForce");
-  const summaries = all.filter(({ turnId }) => turnId === turn.id).map(({ metadata }) => metadata);
-  const summary = summaries.at(-1);
-  set(turn, "metadata", summary && { summary, summaries });
-  for (const round of turn.rounds) {
-    const anchored = all.findLast(({ anchorRoundId }) => anchorRoundId === round.id);
-    set(round, "summary", anchored?.block);
-  }
 }

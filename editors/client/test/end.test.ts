@@ -7,7 +7,7 @@ import { once } from "node:events";
 import test from "node:test";
 import { SidecarError } from "../src/node.js";
 import { BINARY, within } from "./support/binary.js";
-import { ANSWERING, isThere, launching, pidOf, program, startClient, until, WORKSPACE } from "./support/client.js";
+import { ANSWERING, becomes, isThere, launching, pidOf, program, startClient, until, WORKSPACE } from "./support/client.js";
 
 test("dispose ends the process in order, with everything on disk", async () => {
   const lines: string[] = [];
@@ -35,7 +35,7 @@ test("a process that does not want to end is ended", async () => {
   ok(!isThere(pid));
 });
 
-test("a client that is disposed while it starts leaves nothing", async () => {
+test("a start that fails leaves nothing", async () => {
   const slow = program(`setTimeout(() => {}, 600000); console.error("pid " + process.pid); process.stdin.resume();`);
   let pid = 0;
   const started = startClient({ launch: launching(slow), startTimeoutMs: 500 }, {
@@ -43,6 +43,17 @@ test("a client that is disposed while it starts leaves nothing", async () => {
   });
   await rejects(started, (error) => error instanceof SidecarError && error.fault === "noAnswer");
   ok(pid > 0 && !isThere(pid));
+});
+
+test("a client that is disposed while it waits to start the sidecar again waits no longer", async () => {
+  const client = await startClient({ restart: { firstDelayMs: 600_000, mostDelayMs: 600_000 } });
+  process.kill(pidOf(client), "SIGKILL");
+  await becomes(client, "restarting");
+  const waits = client.request("session/list", {});
+  const fails = rejects(waits, (error) => error instanceof SidecarError && error.fault === "disposed");
+  await within("the end", client.dispose());
+  await within("the word of it", fails);
+  equal(client.status.state, "disposed");
 });
 
 test("the sidecar ends when the process that started it is killed", async () => {

@@ -11,8 +11,11 @@ import { conversation, Play } from "./support/play.js";
 
 const names = readdirSync(fromPackage("../../fixtures/wire")).filter((name) => name.endsWith(".jsonl"));
 
-/** An editor that runs its own loop begins a turn while another runs: how that one ended is told by no event. */
-const UNTOLD: { [name: string]: number } = { "editor-driven.jsonl": 2 };
+/**
+ * How often something happens that no event tells, so that the snapshot is asked for: an editor that runs its own loop
+ * begins a turn while another runs; a message is edited while a compaction is in force, whose metadata may change with it.
+ */
+const UNTOLD: { [name: string]: number } = { "editor-driven.jsonl": 2, "edit-summarized.jsonl": 2 };
 
 test("there are conversations", () => ok(names.length > 30, `${names.length}`));
 
@@ -34,12 +37,11 @@ for (const name of names) {
 
 test("views were looked at all along", () => ok(compared > 500, `${compared}`));
 
-/** The opaque part of a compaction that is void speaks of places where other messages may stand by now. */
-function told(snapshot: Readonly<Snapshot>): Snapshot {
+/** A compaction that is void speaks of places where other messages may stand by now. */
+function told(snapshot: Readonly<Snapshot>): object {
   const compactions = snapshot.compactions.map((compaction) => {
-    if (compaction.status !== "void") return compaction;
-    const { threadhold: _, ...metadata } = compaction.metadata;
-    return { ...compaction, metadata };
+    const { metadata: _, excludedIds: __, ...rest } = compaction;
+    return compaction.status === "void" ? rest : compaction;
   });
   return { ...snapshot, compactions };
 }

@@ -169,6 +169,12 @@ test("what no event tells is asked for", () => {
   const running = session(2);
   if (running.turns[1]) running.turns[1].status = "running";
   ok(inexact(running, { type: "messageAdded", message: message(4, "user", 2) }), "how the turn before ended");
+  const pinned = { ...session(2), pins: [{ pinId: "p", messageId: "s/m0", tokens: 3 }] };
+  const edited = { type: "messageUpdated", message: { ...message(0, "user", 0), rev: 1 } } as const;
+  ok(inexact(pinned, edited), "what a pin weighs");
+  const compacted = { ...session(2), compactions: [{ ...dropped, mode: "excluded" } as CompactionView] };
+  ok(inexact(compacted, edited), "what is to be kept of a compaction");
+  ok(!inexact(session(2), edited));
   const removed = session(2);
   removed.messages.splice(3, 1);
   removed.turns[1]?.rounds.pop();

@@ -41,7 +41,6 @@ export function waitingOf({ queue }: Snapshot): Waiting[] {
 export function meterOf(size: ContextSize, snapshot: Snapshot, inspected: ContextInspectResult | undefined): Meter {
   const { tokens, limit, tokensUntilCompaction, sections, estimator } = size;
   const at = (tokens + tokensUntilCompaction) / limit;
-  const texts = new Map(snapshot.messages.map(({ id, parts }) => [id, parts] as const));
   const inForce = snapshot.compactions.findLast(({ status }) => status === "inForce");
   const usage = inspected?.usage?.inputTokens;
   return {
@@ -52,7 +51,7 @@ export function meterOf(size: ContextSize, snapshot: Snapshot, inspected: Contex
     sections: sections.map((section) => ({ ...section, name: inWords(section.name) })),
     pins: (snapshot.pins ?? []).map((pin) => ({
       pinId: pin.pinId,
-      label: (pin.text ?? saidIn(texts.get(pin.messageId ?? "") ?? []).text).slice(0, 200),
+      label: (pin.text ?? saidIn(snapshot.messages.find(({ id }) => id === pin.messageId)?.parts ?? []).text).slice(0, 200),
       tokens: pin.tokens,
     })),
     excluded: inForce?.excludedIds?.length ?? 0,

@@ -1,8 +1,9 @@
-// The extension in the editor at all: it installs, its panel opens, and a question is answered.
+// The extension in the editor at all: it installs, its panel opens, a model that the sidecar asks by itself answers, the
+// walkthrough and the log are there.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Editor } from "../support/editor.ts";
+import { Editor, until } from "../support/editor.ts";
 import { Panel } from "../support/panel.ts";
 
 test("the package installs, its panel opens and answers", async () => {
@@ -16,5 +17,11 @@ test("the package installs, its panel opens and answers", async () => {
   await panel.ask("What is in this folder?");
   await panel.frame.locator(".row.answer").first().waitFor();
   await editor.shoot("open-2-answer");
+  await editor.command("threadhold: Open Walkthrough");
+  await editor.page.getByText("Decide what the agent may do").first().waitFor();
+  await editor.shoot("open-3-walkthrough");
+  await editor.command("threadhold: Show Log");
+  const channels = editor.page.locator(".part.panel select").first();
+  await until(async () => (await channels.inputValue()).includes("threadhold"), "the log channel is shown");
   assert.match((await panel.frame.locator("body").textContent()) ?? "", /What is in this folder/);
 });
