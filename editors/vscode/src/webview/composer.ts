@@ -79,7 +79,8 @@ export class Composer {
     this.#stop.hidden = !frame.busy;
     const held = frame.heldBy !== undefined || frame.sidecar.state !== "ready";
     this.#area.disabled = held;
-    if (this.#wantsFocus) this.focus();
+    // Not where the user went elsewhere meanwhile.
+    if (this.#wantsFocus && !held && document.hasFocus()) this.focus();
     this.#send.disabled = held;
     this.#send.title = frame.busy ? "Send after this turn (Enter); now, into it (Ctrl+Enter)" : "Send (Enter)";
     this.#model.replaceChildren(el("span", {}, frame.model));

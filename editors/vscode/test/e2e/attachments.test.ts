@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Editor } from "../support/editor.ts";
+import { Editor, until } from "../support/editor.ts";
 import { long, read } from "../support/files.ts";
 import { Panel } from "../support/panel.ts";
 import { Probe } from "../support/probe.ts";
@@ -24,6 +24,7 @@ test("files and pictures are sent along, and a compaction is warned of once", as
     environment: { PROBE: probe.folder },
   });
   const panel = await Panel.open(editor);
+  await until(() => panel.prompt.isEnabled(), "the panel can be asked");
   // A file that is open and changed.
   await editor.page.keyboard.press("Control+P");
   await editor.page.locator(".quick-input-widget input").fill("notes.txt");
