@@ -17,6 +17,8 @@ import {
 import { BINARY, emptyFolder, within } from "./support/binary.js";
 import { ANSWERING, becomes, isThere, later, launching, pidOf, program, shows, startClient, WORKSPACE } from "./support/client.js";
 
+import { listeningIn, type Frame } from "./support/frames.js";
+
 /** A model that says half of its answer the first time and then nothing, and all of it later. */
 function halting(): { handlers: Handlers; halted: Promise<void> } {
   const halted = later();
@@ -195,9 +197,12 @@ test("a sidecar that writes what is no message is ended, and started again", asy
 });
 
 test("keys are given to each process anew", async () => {
+  const sent: Frame[] = [];
   let given = 0;
-  const client = await startClient({ keys: async () => ({ SOME_KEY: `secret ${++given}` }) });
+  const launch = listeningIn(launching(BINARY), () => false, sent);
+  const client = await startClient({ launch, keys: async () => ({ SOME_KEY: `secret ${++given}` }) });
   await kill(client);
   await becomes(client, "running");
-  equal(given, 2);
+  const values = sent.filter(({ method }) => method === "model/key").map(({ params }) => params?.["value"]);
+  deepEqual(values, ["secret 1", "secret 2"]);
 });

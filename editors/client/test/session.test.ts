@@ -145,6 +145,30 @@ test("tools run with their arguments, one of them late, one in vain; the user is
   await isTrue(session);
 });
 
+test("an answer is whole, however slowly its pieces are written", async () => {
+  const launch = sidecar({ command: BINARY });
+  const slow: typeof launch = async (onLine) => {
+    const launched = await launch(onLine);
+    const write = launched.writer.write.bind(launched.writer);
+    launched.writer.write = async (message) => {
+      if ((message as Frame).method === "model/delta") await new Promise((resolve) => setTimeout(resolve, 20));
+      return write(message);
+    };
+    return launched;
+  };
+  const modelComplete: Handlers["modelComplete"] = async (_, stream) => {
+    stream.say("One, ");
+    await new Promise((resolve) => setImmediate(resolve));
+    stream.say("two, ");
+    stream.say("three.");
+  };
+  const client = await startClient({ launch: slow, handlers: { modelComplete } });
+  const session = await client.openSession({ workspaceFolder: WORKSPACE });
+  await session.ask("Count.");
+  await settled(session);
+  deepEqual(session.view.snapshot.messages.at(-1)?.parts, [{ type: "text", text: "One, two, three." }]);
+});
+
 test("a cancelled turn takes its calls back", async () => {
   const called = later();
   const gaveUp = later();
