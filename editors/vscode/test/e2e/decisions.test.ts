@@ -31,7 +31,7 @@ test("calls are allowed, rejected with words, and always allowed", async () => {
   await panel.ask("Say goodbye in a.txt.");
   await panel.frame.getByText("2 calls need your decision").waitFor();
   await editor.shoot("decisions-1-asked");
-  await panel.call("edit_file").getByRole("button", { name: "Reject…" }).click();
+  await panel.openForm(panel.call("edit_file").getByRole("button", { name: "Reject…" }));
   await editor.page.keyboard.type("Keep it polite.");
   await editor.page.keyboard.press("Enter");
   await panel.frame.getByText("A call needs your decision").waitFor();
@@ -45,7 +45,8 @@ test("calls are allowed, rejected with words, and always allowed", async () => {
   assert.match((await panel.call("run_command").textContent()) ?? "", /exit code 3 in /);
   await panel.call("run_command").locator("summary").click();
   await panel.call("run_command").getByText("it runs").last().waitFor();
-  await editor.page.locator(".terminal.xterm").getByText("[exit code 3]").waitFor();
+  const terminal = editor.page.locator(".terminal.xterm .xterm-rows");
+  await until(async () => /it\sruns.*\[exit\scode\s3\]/s.test((await terminal.textContent()) ?? ""), "the terminal shows the command's end");
   await editor.shoot("decisions-2-rejected");
 
   await panel.ask("Then do it, and look.");
@@ -84,7 +85,7 @@ test("an answer is stopped, a waiting question is taken back, an earlier one is 
 
   const first = panel.frame.locator(".row.user").first();
   await first.hover();
-  await first.getByRole("button", { name: "Edit and ask again" }).click();
+  await panel.openForm(first.getByRole("button", { name: "Edit and ask again" }));
   await editor.page.keyboard.press("Control+A");
   await editor.page.keyboard.type("The other first question");
   await editor.shoot("decisions-5-editing");

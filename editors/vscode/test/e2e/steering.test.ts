@@ -50,7 +50,7 @@ test("overflow in a turn, redo, edit, pin, leave out", async () => {
   await editor.shoot("steering-2-cannot-undo");
   await panel.button("Understood").click();
 
-  await card.getByRole("button", { name: "Redo with a focus…" }).click();
+  await panel.openForm(card.getByRole("button", { name: "Redo with a focus…" }));
   await editor.page.keyboard.type("the names of the tokens");
   await editor.page.keyboard.press("Enter");
   await panel.cards.filter({ hasText: "Focus: the names of the tokens" }).waitFor();
@@ -58,7 +58,7 @@ test("overflow in a turn, redo, edit, pin, leave out", async () => {
   await editor.shoot("steering-3-redone");
 
   const redone = panel.cards.filter({ hasText: "Focus: the names of the tokens" });
-  await redone.getByRole("button", { name: "Edit summary…" }).click();
+  await panel.openForm(redone.getByRole("button", { name: "Edit summary…" }));
   await editor.page.keyboard.press("Control+A");
   await editor.page.keyboard.type("## Goal\nRead all four files, slowly.");
   await editor.page.keyboard.press("Control+Enter");
@@ -111,7 +111,7 @@ test("a compaction waits for the user's word", async () => {
   await card.waitFor();
   await editor.shoot("steering-7-review");
   assert.equal(await panel.answer("Three are read.").count(), 0);
-  await card.getByRole("button", { name: "Edit…" }).click();
+  await panel.openForm(card.getByRole("button", { name: "Edit…" }));
   await editor.page.keyboard.press("Control+A");
   await editor.page.keyboard.type("## Goal\nRead three files, as the user said.");
   await editor.page.keyboard.press("Control+Enter");

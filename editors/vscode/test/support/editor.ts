@@ -188,6 +188,8 @@ export class Editor {
       "extensions.autoUpdate": false,
       "extensions.ignoreRecommendations": true,
       "files.simpleDialog.enable": true,
+      // So that what a terminal shows is in the document.
+      "terminal.integrated.gpuAcceleration": "off",
     };
     // The editor reads what belongs to the machine, such as the path of a program, from a file of its own.
     for (const place of ["User", "Machine"]) {

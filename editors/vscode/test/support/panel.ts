@@ -53,6 +53,12 @@ export class Panel {
     return this.frame.locator(".meter summary");
   }
 
+  /** Presses a button of a row that opens a place to type, and waits until that has the focus. */
+  async openForm(button: Locator): Promise<void> {
+    await button.click();
+    await this.frame.locator(".form textarea:focus").waitFor();
+  }
+
   button(name: string | RegExp): Locator {
     return this.frame.getByRole("button", { name, exact: true });
   }
