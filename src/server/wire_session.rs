@@ -34,9 +34,10 @@ use crate::protocol::prompt::PromptRenderResult;
 use crate::protocol::recall::ContextRecallResult;
 use crate::protocol::restore::{self, RestoreEntry, RestoreReport, RestoreSource};
 use crate::protocol::session::{
-    self, Compression, Pause, RoundView, SessionConfigureResult, SessionDeleteResult, SessionListResult,
-    SessionMessagesResult, SessionOpenResult, SessionSubscribeResult, TurnView,
+    SessionConfigureResult, SessionDeleteResult, SessionListResult, SessionMessagesResult, SessionOpenResult,
+    SessionSubscribeResult,
 };
+use crate::protocol::snapshot::{self, Compression, Pause, RoundView, TurnView};
 use crate::protocol::task::TaskStartResult;
 use crate::protocol::tool::{Decision, PauseReason, PendingCall, ToolDecideResult, Verdict as Decided};
 use crate::protocol::transfer::SessionImportResult;
@@ -186,7 +187,7 @@ fn accepted_as(of: &Session, asked: Asked, accepted: Accepted) -> Result<Value, 
 }
 
 /// Commands that wait, or do not any more.
-pub(super) fn queue(items: &[QueueItem]) -> Vec<session::QueueItem> {
+pub(super) fn queue(items: &[QueueItem]) -> Vec<snapshot::QueueItem> {
     items.iter().map(convert::queue_item).collect()
 }
 
@@ -230,11 +231,11 @@ pub(super) fn decisions(decisions: &[Decision]) -> Result<Vec<input::Decision>, 
 }
 
 /// A session as a whole.
-pub(super) fn whole(session: &Session, snapshot: Snapshot) -> session::Snapshot {
+pub(super) fn whole(session: &Session, snapshot: Snapshot) -> snapshot::Snapshot {
     let transcript = session.transcript();
     let in_force = transcript.in_force();
     let turn_id = transcript.turns().last().map(|turn| turn.id.as_str().to_owned()).unwrap_or_default();
-    session::Snapshot {
+    snapshot::Snapshot {
         session_id: snapshot.head.id.as_str().to_owned(),
         stream: snapshot.stream,
         seq: snapshot.seq,

@@ -149,7 +149,7 @@ impl Step<'_> {
             let last = self.session.turns.len() - 1;
             self.set_turn(last, TurnStatus::Failed);
             self.let_go(TurnStatus::Failed);
-            let why = "the process that ran this turn was ended; what was said is kept";
+            let why = "this turn was cut off: its process ended, or the session was taken over; what was said is kept";
             self.session.state = State::Resting(Rest::Failed(why.to_owned()));
         }
     }

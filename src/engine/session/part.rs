@@ -211,7 +211,7 @@ fn is_plain(effect: &Effect, from: Ordinal) -> bool {
             _ => false,
         },
         Effect::AskModel(ask) => ask.purpose == Purpose::Turn,
-        Effect::Start(..) | Effect::Stop(_) => true,
+        Effect::Start(..) | Effect::Stop(_) | Effect::Trace(_) => true,
         _ => false,
     }
 }

@@ -84,10 +84,11 @@ impl Session {
         })
     }
 
-    /// How the newest round ends its turn, where it does: the tool's name and the call's arguments.
+    /// How the newest round of the newest turn ends it, where it does: the tool's name and the call's arguments.
     fn ending_call(&self) -> Option<(EndsTurn, String, Text)> {
         let transcript = &self.transcript;
-        let round = transcript.rounds().last()?;
+        // What an earlier turn ended with says nothing of one that has no round.
+        let round = transcript.rounds_of(transcript.turns().len().checked_sub(1)?).last()?;
         let Body::Assistant { calls, .. } = &transcript.message(round.assistant)?.body else { return None };
         let answered = calls.iter().zip(&round.results).filter(|(_, result)| {
             let result = result.and_then(|ord| transcript.message(ord)).map(|message| &message.body);

@@ -199,8 +199,12 @@ impl Damage {
 /// What SQLite says of its pages and indexes.
 fn pages(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault> {
     let mut statement = tx.prepare(&format!("PRAGMA integrity_check({MOST_FAULTS})"))?;
-    let lines: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    for line in lines.into_iter().filter(|line| line != "ok") {
+    // One by one: what was said before a damaged part ended the look counts too.
+    for line in statement.query_map([], |row| row.get::<_, String>(0))? {
+        let line = line?;
+        if line == "ok" {
+            break;
+        }
         let of_search = line.contains("search_messages");
         let of_index = line.contains(" missing from index ") || line.contains("wrong # of entries in index");
         let repair = if of_search { Some(Repair::EmptySearch) } else { of_index.then_some(Repair::Reindex) };

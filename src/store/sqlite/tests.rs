@@ -128,12 +128,12 @@ fn hot_statements_search_by_an_index_and_sort_nothing() {
     }
 }
 
-/// A page costs as much among ten thousand sessions as among a hundred, and whoever looks for a word goes through the same
+/// A page costs as much among ten thousand sessions as among a thousand, and whoever looks for a word goes through the same
 /// index row by row: nothing is sorted, so nothing is held but the page.
 #[test]
 fn a_list_among_ten_thousand_sessions_goes_as_far_as_its_page() {
     const LAST: u64 = 1_000_000;
-    let [few, many] = [100, 10_000].map(|sessions: u64| {
+    let [few, many] = [1_000, 10_000].map(|sessions: u64| {
         let folder = Folder::new();
         let (mut store, _) = store_with(&folder, &["a".to_owned()]);
         let others = format!(

@@ -158,18 +158,22 @@ fn of_a_turn_that_came_to_nothing_its_request_stays() {
 fn a_summary_of_what_is_gone_holds() {
     let mut bench = bench(TranscriptKept::FinalOnly, 4000);
     bench.asks("look at all of it");
+    let summed_up = |bench: &Bench| {
+        bench.session.transcript().in_force().is_some_and(|record| record.narrative.is_some())
+    };
     for round in 0..40 {
-        if bench.session.transcript().in_force().is_some() && bench.asked[0].1 == Purpose::Turn {
+        if summed_up(&bench) && bench.asked[0].1 == Purpose::Turn {
             break;
         }
         if bench.asked.last().is_some_and(|asked| asked.1 == Purpose::Turn) {
             bench.says(&format!("round {round}"), &["read"]);
-            bench.tool_answers(&text(900));
+            bench.tool_answers(&format!("{round} {}", text(900)));
         } else {
             bench.says("", &[]);
         }
     }
     let record = bench.session.transcript().in_force().expect("a summary").clone();
+    assert!(record.narrative.is_some(), "{record:?}");
     bench.says("it is fine", &[]);
     assert_eq!(kept(&mut bench), [owned("user", "look at all of it"), owned("answer", "it is fine")]);
     let stored = bench.reopened();

@@ -8,7 +8,7 @@ use super::mirror::{Heard, Mirror, View};
 use super::shown::Shown;
 use std::collections::{BTreeMap, BTreeSet};
 use threadhold::engine::compact::record::Status;
-use threadhold::engine::id::{CompactionId, ItemId, MessageId, Ordinal};
+use threadhold::engine::id::{CallId, CompactionId, ItemId, MessageId, Ordinal};
 use threadhold::engine::message::Body;
 use threadhold::engine::prompt::item::Item;
 use threadhold::engine::prompt::request::Request;
@@ -37,6 +37,8 @@ pub struct Model {
     keys: BTreeMap<String, Accepted>,
     /// Commands that waited and do not any more.
     left: BTreeSet<ItemId>,
+    /// Calls that a conversation from elsewhere has no result for: they are not called here.
+    elsewhere: BTreeSet<CallId>,
     /// Where each message stands that ever was.
     ids: BTreeMap<MessageId, Ordinal>,
     /// What each compaction in force was made from.
@@ -62,6 +64,7 @@ impl Model {
             is_lagging: false,
             keys: BTreeMap::new(),
             left: BTreeSet::new(),
+            elsewhere: BTreeSet::new(),
             ids: BTreeMap::new(),
             sources: BTreeMap::new(),
             shown: Shown::default(),
@@ -83,6 +86,7 @@ impl Model {
         let is_open = matches!(command, Command::Open(_));
         let first = key_of(&command).and_then(|key| self.keys.get(key).cloned());
         self.seen.extend(super::parts::compare(&mut self.bench, &command));
+        self.elsewhere.extend(super::outside::unanswered(&command));
         let to = self.bench.command(command.clone());
         let answer = self.bench.reply(to).cloned();
         let how = match &answer {
@@ -409,9 +413,8 @@ impl Model {
         let is_answered = session.transcript().rounds().last().is_none_or(|round| {
             let asked = session.transcript().message(round.assistant).map(|message| &message.body);
             let Some(Body::Assistant { calls, .. }) = asked else { return true };
-            // What was called elsewhere, in a conversation that was taken in, is not called here.
             let mut calls = calls.iter().zip(&round.results);
-            calls.all(|(call, result)| result.is_some() || call.id.as_str().starts_with("elsewhere"))
+            calls.all(|(call, result)| result.is_some() || self.elsewhere.contains(&call.id))
         });
         let must = match session.state() {
             State::Streaming(_) => true,

@@ -4,6 +4,8 @@
 use super::bench::text;
 use super::drive;
 use super::model::Model;
+use std::collections::BTreeSet;
+use threadhold::engine::id::CallId;
 use threadhold::engine::message::{AssistantPart, Body, Content, NewMessage};
 use threadhold::engine::session::effect::{Answer, Effect};
 use threadhold::engine::session::input::{Command, Restore, TakeIn, Taken};
@@ -44,6 +46,24 @@ pub fn changed_copy(transcript: &Transcript, nth: u8, how: u8) -> Command {
         _ => messages.get_mut(at).into_iter().for_each(|taken| other_words(&mut taken.message.body)),
     }
     Command::TakeIn(Box::new(TakeIn { title: None, messages, known }))
+}
+
+/// Calls that have no result in what is taken in.
+pub fn unanswered(command: &Command) -> BTreeSet<CallId> {
+    let messages = match command {
+        Command::Restore(given) => &given.messages,
+        Command::TakeIn(given) => &given.messages,
+        _ => return BTreeSet::new(),
+    };
+    let mut open = BTreeSet::new();
+    for taken in messages {
+        match &taken.message.body {
+            Body::Assistant { calls, .. } => open.extend(calls.iter().map(|call| call.id.clone())),
+            Body::Tool(result) => drop(open.retain(|call| call.as_str() != result.call)),
+            Body::User(_) | Body::Event { .. } => {}
+        }
+    }
+    open
 }
 
 fn other_words(body: &mut Body) {

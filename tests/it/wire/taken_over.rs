@@ -85,13 +85,16 @@ fn who_is_idle_is_told_that_its_session_was_taken_over_and_can_take_it_back() {
 fn what_runs_in_a_session_that_is_taken_over_is_stopped_and_answered() {
     let folder = Folder::new();
     let (mut first, mut second) = two(&folder);
-    open(&mut first);
-    turn(&mut first, "One.");
+    let settings = json!({ "model": { "name": "m", "window": 16_000 } });
+    let params = json!({ "workspaceFolder": "/code/parser", "sessionId": "s", "settings": settings });
+    first.call("session/open", params).expect("it opens");
+    // Worth a summary later.
+    turn(&mut first, &format!("One. {}", "word ".repeat(2000)));
     start(&mut first, "Two.").expect("it starts");
     let asked = first.wait_request("model/complete");
     let taken = take_over(&mut second).expect("it is taken over");
     let shown = taken["snapshot"]["messages"].as_array().expect("messages").len();
-    assert_eq!((shown, &taken["snapshot"]["state"]), (3, &json!("idle")));
+    assert_eq!((shown, &taken["snapshot"]["state"]), (3, &json!("error")));
     // Whichever comes first, its answer or the look: it cannot be stored.
     first.respond(&asked["id"], said("Too late."));
     let followed = is_told(&mut first, &second);
