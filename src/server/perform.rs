@@ -141,13 +141,10 @@ impl MainLoop {
                 | Effect::Start(..) => {}
             }
         }
-        match error {
+        if let StoreError::Refused { .. } = error {
             // Tried again it would be refused again, and all that comes after it with it.
-            StoreError::Refused { .. } => {
-                self.log(format!("session {id} was closed, what is stored of it is unchanged: {error}"));
-                return self.give_up(id, &failure);
-            }
-            _ => {}
+            self.log(format!("session {id} was closed, what is stored of it is unchanged: {error}"));
+            return self.give_up(id, &failure);
         }
         self.run_input(id, Input::NotWritten(error.to_string()));
     }

@@ -8,7 +8,7 @@ use crate::transcript_io::trajectory::{Content, Trajectory, write};
 use notify::{EventKind, RecommendedWatcher};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::SystemTime;
 
@@ -285,7 +285,7 @@ impl<T: Fn(Done)> Files<T> {
     }
 
     /// The file that a place is.
-    fn named(&self, place: &PathBuf) -> Option<(Folder, String)> {
+    fn named(&self, place: &Path) -> Option<(Folder, String)> {
         self.followed.iter().find_map(|folder| Some((folder.clone(), folder.id_of(place)?)))
     }
 

@@ -7,7 +7,7 @@ use threadhold::engine::message::Body;
 use threadhold::engine::prompt::item::{Approval, Item};
 use threadhold::engine::session::effect::{Answer, Purpose, Refusal};
 use threadhold::engine::session::event::EventBody;
-use threadhold::engine::session::input::{Command, Input, Open};
+use threadhold::engine::session::input::{Command, Input};
 use threadhold::engine::session::recall::Recall;
 use threadhold::engine::session::settings::{ModelFacts, Settings, TranscriptKept};
 use threadhold::engine::session::stored::Driver;
@@ -107,7 +107,7 @@ fn what_led_to_an_answer_goes_with_its_turn() {
     other.asks("and now?");
     other.says("well", &[]);
     other.another_process();
-    other.command(Command::Open(Box::new(Open::default())));
+    other.command(Command::Open(Box::default()));
     other.asks("go on");
     let said = |items: &[Item]| format!("{:?}", items.iter().map(|item| &item.parts).collect::<Vec<_>>());
     assert_eq!(said(&here), said(&asked(&other)));
@@ -136,7 +136,7 @@ fn of_a_turn_that_came_to_nothing_its_request_stays() {
             _ => {
                 bench.another_process();
                 if ends == "gone" {
-                    bench.command(Command::Open(Box::new(Open::default())));
+                    bench.command(Command::Open(Box::default()));
                 }
                 bench.asks("again");
                 assert!(asked(&bench).iter().all(|item| item.calls.is_empty()), "{ends}");

@@ -59,7 +59,7 @@ pub fn unanswered(command: &Command) -> BTreeSet<CallId> {
     for taken in messages {
         match &taken.message.body {
             Body::Assistant { calls, .. } => open.extend(calls.iter().map(|call| call.id.clone())),
-            Body::Tool(result) => drop(open.retain(|call| call.as_str() != result.call)),
+            Body::Tool(result) => open.retain(|call| call.as_str() != result.call),
             Body::User(_) | Body::Event { .. } => {}
         }
     }
