@@ -77,6 +77,12 @@ fn requests(snapshot: &Value) -> Vec<String> {
     of_user.map(|message| message["parts"][0]["text"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
+/// All that was said, by whom, in order.
+fn said(snapshot: &Value) -> Vec<(String, String)> {
+    let messages = snapshot["messages"].as_array().expect("messages").iter();
+    messages.map(|message| (message["role"].to_string(), message["parts"].to_string())).collect()
+}
+
 fn cause(error: &Value) -> &str {
     error["data"]["cause"].as_str().unwrap_or_else(|| panic!("no cause: {error}"))
 }
@@ -198,20 +204,19 @@ struct Damaged {
 
 impl Damaged {
     /// Opens the session over a damaged file: all of it is there, or a part with a report, or the file is refused by name.
-    fn look(&mut self, folder: &Folder, whole: &[String]) {
+    fn look(&mut self, folder: &Folder, whole: &[(String, String)]) {
         let mut client = Client::start(folder);
         let params = json!({ "workspaceFolder": "/code/parser", "sessionId": "s" });
         match client.call("session/open", params) {
             Ok(opened) => {
-                let said = requests(&opened["snapshot"]);
+                let said = said(&opened["snapshot"]);
                 if said == whole {
                     self.whole += 1;
                 } else {
-                    assert!(
-                        said.iter().all(|words| whole.contains(words)),
-                        "words that nobody said: {said:?}"
-                    );
-                    let is_told = opened["restore"].to_string().len() > 2 && !opened["restore"].is_null();
+                    let others: Vec<_> = said.iter().filter(|words| !whole.contains(words)).collect();
+                    assert!(others.is_empty(), "what nobody said: {others:?}");
+                    let unreadable = opened["restore"]["unreadable"].as_array();
+                    let is_told = unreadable.is_some_and(|told| !told.is_empty());
                     assert!(is_told, "a part is gone and nobody is told: {opened}");
                     self.in_part += 1;
                 }
@@ -225,14 +230,16 @@ impl Damaged {
     }
 }
 
-/// A session of eighty turns in a file that was closed: its words, and its bytes.
-fn filled(folder: &Folder) -> (Vec<String>, Vec<u8>) {
+/// A session of eighty turns in a file that was closed: what it says, and the file's bytes.
+fn filled(folder: &Folder) -> (Vec<(String, String)>, Vec<u8>) {
     let mut client = Client::start(folder);
     client.open().expect("it opens");
-    let words: Vec<String> = (0..80).map(|n| format!("Number {n}. {}", "some words ".repeat(40))).collect();
-    for words in &words {
-        client.is_kept(words).expect("it is kept");
+    for n in 0..80 {
+        client.is_kept(&format!("Number {n}. {}", "some words ".repeat(40))).expect("it is kept");
     }
+    let subscribed = client.call("session/subscribe", json!({ "sessionId": "s" })).expect("a snapshot");
+    let words = said(&subscribed["snapshot"]);
+    assert_eq!(words.len(), 160);
     client.call("shutdown", Value::Null).expect("it shuts down");
     client.life.notify("exit", Value::Null);
     while client.life.next().is_some() {}
