@@ -77,9 +77,10 @@ fn requests(snapshot: &Value) -> Vec<String> {
     of_user.map(|message| message["parts"][0]["text"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-/// All that was said, by whom, in order.
+/// All that was said, by whom, in order. A note that stands where a message was lost is not what was said.
 fn said(snapshot: &Value) -> Vec<(String, String)> {
     let messages = snapshot["messages"].as_array().expect("messages").iter();
+    let messages = messages.filter(|message| message["role"] != "event");
     messages.map(|message| (message["role"].to_string(), message["parts"].to_string())).collect()
 }
 
