@@ -330,7 +330,7 @@ impl Session {
             Input::Approvals(approvals) => step.session.approvals = approvals,
             Input::Memories(memories) => step.take_known(memories),
             Input::Ending => step.ending(),
-            Input::NotWritten(why) => step.not_written(why),
+            Input::NotWritten(failed) => step.not_written(failed),
         }
         step.settle();
         step.effects

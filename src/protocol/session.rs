@@ -141,6 +141,10 @@ pub struct SessionOpenParams {
 pub struct SessionMessagesParams {
     /// The session.
     pub session_id: String,
+    /// The folder that it is listed in; where it is missing, the session is looked for where it is open, else in the
+    /// client's first folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace_folder: Option<String>,
     /// Only messages whose `ord` is below this. Default: the newest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<u32>,
@@ -157,6 +161,8 @@ pub struct SessionMessagesResult {
     pub messages: Vec<Message>,
     /// How many stand before them; it asks for the page before this one. 0 at the beginning.
     pub before: u32,
+    /// What of this page could not be read: which message, and why. It is left out, and stays as it is in the store.
+    pub unreadable: Vec<String>,
 }
 
 /// Result of `session/open`. It subscribes the client to the session's events.

@@ -9,7 +9,6 @@ use crate::engine::compact::metadata::SummaryMetadata;
 use crate::engine::compact::record::Compaction;
 use crate::engine::compact::restore::Verdict;
 use crate::engine::id::{CallId, SessionId};
-use crate::engine::message::Message;
 use crate::engine::prompt::pins::Pin;
 use crate::engine::session::Session;
 use crate::engine::session::effect::{Answer, Diagnostic, Reason, Refusal, Rendered};
@@ -42,10 +41,9 @@ use crate::protocol::task::TaskStartResult;
 use crate::protocol::tool::{Decision, PauseReason, PendingCall, ToolDecideResult, Verdict as Decided};
 use crate::protocol::transfer::SessionImportResult;
 use crate::protocol::turn::{RoundAppendResult, TurnCancelResult, TurnEndResult, TurnStartResult};
-use crate::store::Deleted;
 use crate::store::list::Page;
+use crate::store::{Deleted, MessagePage};
 use serde_json::Value;
-use std::sync::Arc;
 
 /// What was asked for, where one answer has several forms.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -275,14 +273,15 @@ pub(super) fn whole(session: &Session, snapshot: Snapshot) -> snapshot::Snapshot
 }
 
 /// A page of what was said.
-pub(super) fn messages(id: &SessionId, page: Option<Vec<Arc<Message>>>) -> Result<Value, ProtocolError> {
+pub(super) fn messages(id: &SessionId, page: Option<MessagePage>) -> Result<Value, ProtocolError> {
     let Some(page) = page else {
         let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
         return Err(ProtocolError::new(data, format!("no session {id} is stored here")));
     };
     wire(&SessionMessagesResult {
-        before: page.first().map_or(0, |message| message.ord.0),
-        messages: page.iter().filter(|message| !message.is_removed()).map(|m| convert::message(m)).collect(),
+        before: page.messages.first().map_or(0, |message| message.ord.0),
+        messages: page.messages.iter().filter(|m| !m.is_removed()).map(|m| convert::message(m)).collect(),
+        unreadable: page.unreadable,
     })
 }
 

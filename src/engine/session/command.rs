@@ -3,8 +3,8 @@
 
 use super::acceptance::{self, Takes};
 use super::effect::{Answer, Effect, Refusal};
-use super::event::EventBody;
-use super::input::{At, Command, Configure, GivenPrefix, Open, ReplyTo};
+use super::event::{EventBody, TurnEnd};
+use super::input::{At, Command, Configure, GivenPrefix, NotWritten, Open, ReplyTo};
 use super::queue::{NewWork, Work};
 use super::reconcile::Report;
 use super::settings::Settings;
@@ -242,7 +242,8 @@ impl Step<'_> {
 
     /// What was written could not be stored: nothing goes on that nobody could find again. It is still here, and is
     /// stored with what comes next.
-    pub(super) fn not_written(&mut self, why: String) {
+    pub(super) fn not_written(&mut self, failed: NotWritten) {
+        let why = Refusal::NotStored { cause: failed.cause, why: failed.why };
         let ran = self.runs_turn();
         self.session.queue.is_held = true;
         // Who was to be asked beside the turn may never have been.
@@ -254,6 +255,11 @@ impl Step<'_> {
         if ran {
             return self.fail(why);
         }
-        self.enter(State::Resting(Rest::Failed(why)));
+        self.session.state = State::Resting(Rest::Failed(why.to_string()));
+        // The turn itself came to its end, and is so for whoever opens the session when it is stored.
+        let error =
+            TurnEnd { status: TurnStatus::Failed, error: Some(why), ended_by: None, summaries: Vec::new() };
+        let (state, turn) = (self.session.state.name(), self.turn_id());
+        self.emit(EventBody::RuntimeUpdated { state, turn, ended: failed.ended_turn.then_some(error) });
     }
 }

@@ -50,12 +50,26 @@ pub(super) fn load(
     let mut unreadable = Vec::new();
     let Some(head) = head_of(tx, session, &mut unreadable)? else { return Ok(None) };
     let turns = turns(tx, session, 0, &mut unreadable)?;
+    let known = unreadable.len();
     let messages = messages(tx, session, from, &mut unreadable)?;
+    if unreadable.len() == known {
+        unreadable.extend(gaps(&messages, from));
+    }
     let compactions = compactions(tx, session, &mut unreadable)?;
     let queue = waiting::queue(tx, session, &mut unreadable)?;
     let keys = waiting::keys(tx, session, &mut unreadable)?;
     let draft = waiting::draft(tx, session, &mut unreadable)?;
     Ok(Some(Stored { head, turns, messages, compactions, queue, keys, draft, unreadable }))
+}
+
+/// Places between these messages at which none is, though each was read.
+fn gaps(messages: &[(u32, Arc<Message>)], from: Ordinal) -> Vec<String> {
+    let places = messages.iter().map(|(_, message)| message.ord.0);
+    let before = std::iter::once(from.0).chain(places.clone().map(|ord| ord + 1));
+    let missing = before.zip(places).filter(|(expected, found)| expected < found);
+    missing
+        .map(|(expected, found)| format!("messages {expected} to {}: they are not there", found - 1))
+        .collect()
 }
 
 /// The session's own row.

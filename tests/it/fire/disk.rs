@@ -195,6 +195,57 @@ fn a_locked_file_is_told_so_and_the_turn_goes_on_when_it_is_free() {
     );
 }
 
+/// An answer that could not be stored is told as such, and is stored as soon as it can be, whether somebody asks for
+/// anything or not.
+#[test]
+fn an_answer_that_could_not_be_stored_is_told_so_and_stored_later() {
+    let folder = Folder::new("fire-answer");
+    let mut client = Client::start(&folder);
+    client.open().expect("it opens");
+    let started =
+        client.life.call("turn/start", json!({ "sessionId": "s", "content": "What is it?" }), |_, frame| {
+            client.log.push(frame.clone())
+        });
+    let started = started.expect("the process lives").expect("it is taken");
+    let asked = loop {
+        let known = client.log.iter().find(|frame| frame["method"] == "model/complete").cloned();
+        match known {
+            Some(asked) => break asked,
+            None => client.log.push(client.life.next().expect("the process lives")),
+        }
+    };
+    let other = Connection::open(folder.path().join("threadhold.db")).expect("the file");
+    other.execute_batch("BEGIN IMMEDIATE").expect("it is locked");
+    client.life.says(&asked, "A precious answer.", &json!([]));
+    let ended = loop {
+        let frame = client.life.next().expect("the process lives");
+        let params = &frame["params"];
+        if params["turnId"] == started["turnId"] && params["error"].is_object() {
+            break params.clone();
+        }
+    };
+    assert_eq!((&ended["state"], &ended["status"]), (&json!("error"), &json!("failed")));
+    assert_eq!(ended["error"]["data"]["kind"], "StorageError", "{ended}");
+    assert_eq!(cause(&ended["error"]), "locked", "{ended}");
+    other.execute_batch("ROLLBACK").expect("it is free");
+    // Nothing is asked of the session: it is looked at from outside until the answer is there.
+    let kept = || {
+        let count =
+            "SELECT count(*) FROM chat_messages WHERE session = 's' AND body LIKE '%A precious answer.%'";
+        other.query_row(count, [], |row| row.get::<_, u32>(0)).expect("a count")
+    };
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(120);
+    while kept() == 0 {
+        assert!(std::time::Instant::now() < deadline, "the answer was never stored");
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    drop(client);
+    let mut client = Client::start(&folder);
+    let snapshot = client.open().expect("it opens");
+    assert_eq!(snapshot["state"], "completed", "{snapshot}");
+    assert!(said(&snapshot).iter().any(|(_, words)| words.contains("A precious answer.")), "{snapshot}");
+}
+
 /// What became of a session whose file was damaged.
 #[derive(Debug, Default)]
 struct Damaged {

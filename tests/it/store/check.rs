@@ -116,6 +116,10 @@ fn what_cannot_be_read_is_named_and_stays() {
             "changed since it was written",
         ),
         ("DELETE FROM blobs WHERE size > 50000", "rows of blob_refs name rows of blobs"),
+        (
+            "DELETE FROM chat_messages WHERE session = 's' AND ord = 3",
+            "session s: 1 of its messages are not there",
+        ),
         ("UPDATE chat_turns SET status = 'odd' WHERE session = 't' AND idx = 4", "session t: turn 4"),
         ("UPDATE chat_sessions SET settings = '{' WHERE id = 's'", "session s: settings"),
     ] {
