@@ -277,8 +277,10 @@ pub trait Store: Send + fmt::Debug {
 }
 
 /// What a deletion took.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Deleted {
+    /// The workspace that the session belonged to: what else there is of it lies there.
+    pub workspace: String,
     /// Message rows, older versions among them.
     pub messages: u32,
     /// Turns.

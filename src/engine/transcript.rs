@@ -5,6 +5,8 @@ mod part;
 mod rewind;
 mod shown;
 
+pub use rewind::CameTo;
+
 use super::compact::record::{Compaction, Status};
 use super::id::{CallId, CompactionId, Generation, MessageId, Ordinal, RoundId, SessionId, TurnId};
 use super::message::cut::ThinkingInPrompt;

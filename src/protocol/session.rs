@@ -317,8 +317,9 @@ pub struct SessionDeleteResult {
     pub deleted_blobs: u32,
     /// Their size in bytes.
     pub deleted_blob_bytes: u64,
-    /// Whether no trace of them is left in the file. Not so while another process reads it: the rows are gone then, and
-    /// their bytes may last until the next deletion.
+    /// Whether no trace of them is left in the store's file, nor in the session's own in its workspace. Not so while another
+    /// process reads the store: the rows are gone then, and their bytes may last until the next deletion. Nor where the
+    /// session's own file could not be removed, which the log says.
     pub scrubbed: bool,
 }
 

@@ -4,7 +4,7 @@
 use super::bench::{Bench, settings, text, tool};
 use threadhold::engine::delta::Delta;
 use threadhold::engine::message::Body;
-use threadhold::engine::prompt::item::{Approval, Item};
+use threadhold::engine::prompt::item::{Approval, EndsTurn, Item, Tool};
 use threadhold::engine::session::effect::{Answer, Purpose, Refusal};
 use threadhold::engine::session::event::EventBody;
 use threadhold::engine::session::input::{Command, Input};
@@ -190,4 +190,38 @@ fn a_summary_of_what_is_gone_holds() {
     bench.asks("and now?");
     let shown = format!("{:?}", asked(&bench));
     assert!(shown.contains("conversation-summary") && shown.contains("it is fine"), "{shown}");
+}
+
+/// A call that ended the turn is what the turn came to: the next prompt has it with its result, and nothing else of its
+/// round.
+///
+/// rows: M5
+#[test]
+fn what_the_user_was_asked_stays_with_the_answer_to_it() {
+    let model = ModelFacts { window: 40_000, ..settings().model };
+    let settings = Settings { transcript: TranscriptKept::FinalOnly, model, ..settings() };
+    let ask = Tool { ends_turn: Some(EndsTurn::WaitingUserInput), ..tool("ask", Approval::Allow) };
+    let mut bench = Bench::with(Driver::Sidecar, settings, vec![tool("read", Approval::Allow), ask]);
+    bench.asks("paint it");
+    bench.says("let me look", &["read"]);
+    bench.tool_answers("the secret");
+    bench.says("one thing", &["read", "ask"]);
+    bench.tool_answers("the other secret");
+    bench.tool_answers("which color?");
+    let expected = [owned("user", "paint it"), ("calls", String::new()), owned("tool", "which color?")];
+    let is_like = |kept: &[(&'static str, String)]| {
+        let who = |all: &[(&'static str, String)]| all.iter().map(|(who, _)| *who).collect::<Vec<_>>();
+        who(kept) == who(&expected)
+    };
+    let now = kept(&mut bench);
+    assert!(is_like(&now), "{now:?}");
+    bench.another_process();
+    bench.command(Command::Open(Box::default()));
+    bench.asks("blue");
+    let prompt = asked(&bench);
+    let calls: Vec<&str> = prompt.iter().flat_map(|item| &item.calls).map(|call| &*call.name).collect();
+    assert_eq!(calls, ["ask"]);
+    let shown = format!("{prompt:?}");
+    assert!(shown.contains("one thing") && shown.contains("which color?"), "{shown}");
+    assert!(!shown.contains("secret"), "{shown}");
 }
