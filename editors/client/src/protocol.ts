@@ -3307,9 +3307,9 @@ export interface Settings {
    */
   trajectory?: Trajectory;
   /**
-   * What of a turn is kept when it is over, in sessions whose loop the sidecar runs. With the driver `editor`
-   * all of it is kept whatever is set here: the editor brings the messages itself, and would bring them
-   * again. Default: `full`.
+   * What of a turn is kept when it is over, in sessions whose loop the sidecar runs. With the driver
+   * `editor` all of it is kept whatever is set here: the editor brings the messages itself, and would bring
+   * them again. Default: `full`.
    */
   transcript?: TranscriptKept;
   /** When the store lets a write count as done. Default: `full`. */
@@ -3907,10 +3907,10 @@ export type TranscriptKept =
   /** All of it. */
   | "full"
   /**
-   * What its user said and the answer that it came to; a call that ended the turn belongs to that, such as a
-   * question to the user. Other calls of tools, their results and answers that were broken off go when the
-   * turn ends, from prompts too, and `context/recall` says that they are gone. In sessions whose loop the
-   * editor runs nothing goes.
+   * What its user said and the answer that it came to; a call that ended the turn belongs to that, such as
+   * a question to the user. Other calls of tools, their results and answers that were broken off go when
+   * the turn ends, from prompts too, and `context/recall` says that they are gone. In sessions whose loop
+   * the editor runs nothing goes.
    */
   | "finalOnly";
 
