@@ -2908,6 +2908,11 @@ export interface SessionListResult {
 export interface SessionMessagesParams {
   /** The session. */
   sessionId: string;
+  /**
+   * The folder that it is listed in; where it is missing, the session is looked for where it is open, else
+   * in the client's first folder.
+   */
+  workspaceFolder?: string;
   /** Only messages whose `ord` is below this. Default: the newest. */
   before?: number;
   /** The most that the page holds. Default: 50. */
@@ -2920,6 +2925,11 @@ export interface SessionMessagesResult {
   messages: Message[];
   /** How many stand before them; it asks for the page before this one. 0 at the beginning. */
   before: number;
+  /**
+   * What of this page could not be read: which message, and why. It is left out, and stays as it is in the
+   * store.
+   */
+  unreadable: string[];
 }
 
 /** Parameters of `session/open`. */
