@@ -114,6 +114,11 @@ impl Opener {
 const SCRUBBED_AT_ONCE: u64 = 32 * 1024 * 1024;
 
 impl SqliteStore {
+    /// The file with its log.
+    fn bytes(&self) -> u64 {
+        bytes_of(&self.path) + bytes_of(&schema::beside(&self.path, "-wal"))
+    }
+
     /// Overwrites what deletions left behind: entries of the index that are only marked as gone, rows that were moved
     /// between pages, the log, copies of the file. False where some of it is still there; it is tried again.
     fn scrub(&mut self) -> bool {
@@ -348,7 +353,7 @@ impl Store for SqliteStore {
         let Some(deleted) = deleted else { return Ok(None) };
         self.needs_scrub = true;
         // A large file is written anew once for all that goes, when nobody waits.
-        let scrubbed = bytes_of(&self.path) <= SCRUBBED_AT_ONCE && self.scrub();
+        let scrubbed = self.bytes() <= SCRUBBED_AT_ONCE && self.scrub();
         Ok(Some(Deleted { scrubbed, ..deleted }))
     }
 

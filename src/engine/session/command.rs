@@ -256,7 +256,10 @@ impl Step<'_> {
             return self.fail(why);
         }
         self.session.state = State::Resting(Rest::Failed(why.to_string()));
-        // The turn itself came to its end, and is so for whoever opens the session when it is stored.
+        if failed.ended_turn {
+            // Its end was told, and is taken back: what it said is kept.
+            self.set_turn(self.session.turns.len().saturating_sub(1), TurnStatus::Failed);
+        }
         let error =
             TurnEnd { status: TurnStatus::Failed, error: Some(why), ended_by: None, summaries: Vec::new() };
         let (state, turn) = (self.session.state.name(), self.turn_id());

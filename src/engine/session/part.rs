@@ -175,6 +175,16 @@ impl Session {
     }
 }
 
+/// Places at which no message is, though a later one is there.
+pub(super) fn gaps(messages: &[(u32, Arc<Message>)]) -> Vec<String> {
+    let places = messages.iter().map(|(_, message)| message.ord.0);
+    let expected = std::iter::once(0).chain(places.clone().map(|ord| ord.saturating_add(1)));
+    let missing = expected.zip(places).filter(|(expected, found)| expected < found);
+    missing
+        .map(|(from, until)| format!("messages from {from} to before {until}: they are not there"))
+        .collect()
+}
+
 /// Puts what a store gave into a transcript; its turns. Where it is a part, places are taken for what it left out.
 pub(super) fn put_back(
     transcript: &mut Transcript,

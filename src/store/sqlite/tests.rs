@@ -103,6 +103,7 @@ fn hot_statements_search_by_an_index_and_sort_nothing() {
         read::LIST,
         read::NEXT_WORKSPACE,
         read::TURNS,
+        read::COUNTED,
         part::NEWEST_COMPACTION,
         part::LAST_ORD,
         part::KEY,
