@@ -37,11 +37,11 @@ pub struct Model {
     keys: BTreeMap<String, Accepted>,
     /// Commands that waited and do not any more.
     left: BTreeSet<ItemId>,
-    /// Calls that a conversation from elsewhere has no result for: they are not called here.
+    /// Calls that a conversation from elsewhere left open.
     elsewhere: BTreeSet<CallId>,
     /// Where each message stands that ever was.
     ids: BTreeMap<MessageId, Ordinal>,
-    /// What each compaction in force was made from.
+    /// What compactions in force were made from.
     sources: BTreeMap<CompactionId, Vec<(Ordinal, String)>>,
     /// What the prompt shows of the conversation.
     shown: Shown,
@@ -352,8 +352,8 @@ impl Model {
 
     /// Where a command waits that came in the last step.
     fn promised_place(&self, item: &ItemId) -> Option<usize> {
-        let mut all = self.answered().filter_map(accepted);
-        let accepted = all.find(|accepted| accepted.item.as_ref() == Some(item))?;
+        let accepted =
+            self.answered().filter_map(accepted).find(|accepted| accepted.item.as_ref() == Some(item))?;
         accepted.position.map(|position| position as usize - 1)
     }
 
@@ -414,7 +414,7 @@ impl Model {
             let asked = session.transcript().message(round.assistant).map(|message| &message.body);
             let Some(Body::Assistant { calls, .. }) = asked else { return true };
             let mut calls = calls.iter().zip(&round.results);
-            calls.all(|(call, result)| result.is_some() || self.elsewhere.contains(&call.id))
+            calls.all(|(call, result)| result.is_some() || super::outside::is_of(call, &self.elsewhere))
         });
         let must = match session.state() {
             State::Streaming(_) => true,

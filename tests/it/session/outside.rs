@@ -6,7 +6,7 @@ use super::drive;
 use super::model::Model;
 use std::collections::BTreeSet;
 use threadhold::engine::id::CallId;
-use threadhold::engine::message::{AssistantPart, Body, Content, NewMessage};
+use threadhold::engine::message::{AssistantPart, Body, Content, NewMessage, ToolCall};
 use threadhold::engine::session::effect::{Answer, Effect};
 use threadhold::engine::session::input::{Command, Restore, TakeIn, Taken};
 use threadhold::engine::session::stored::{Driver, Write};
@@ -64,6 +64,11 @@ pub fn unanswered(command: &Command) -> BTreeSet<CallId> {
         }
     }
     open
+}
+
+/// Whether the call is one of these, under the id that it has here.
+pub fn is_of(call: &ToolCall, ids: &BTreeSet<CallId>) -> bool {
+    ids.contains(&call.source_id.clone().map_or(call.id.clone(), CallId::new))
 }
 
 fn other_words(body: &mut Body) {
