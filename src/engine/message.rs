@@ -54,6 +54,19 @@ impl NewMessage {
     }
 }
 
+impl From<&Message> for NewMessage {
+    /// The same once more: what is said, without its place.
+    fn from(message: &Message) -> Self {
+        Self {
+            body: message.body.clone(),
+            external_id: message.external_id.clone(),
+            visible_to_model: message.visible_to_model,
+            created_at: message.created_at.clone(),
+            shown: message.shown,
+        }
+    }
+}
+
 /// A message of a session. Immutable: an edit writes a new version.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {

@@ -76,7 +76,7 @@ impl MainLoop {
         live.unwritten = Arc::unwrap_or_clone(writing);
         let failure = stores::error(&error);
         live.fault = Some(failure.clone());
-        if effects.is_empty() {
+        if effects.is_empty() && !matches!(error, StoreError::Refused { .. }) {
             // Only tried again: nobody waits for it, and it was told.
             tracing::debug!(session = %id, %error, "what is left is still not stored");
             return self.pump(id);
@@ -122,7 +122,7 @@ impl MainLoop {
         ids.iter().for_each(|id| self.store_rest(id));
     }
 
-    /// Tries once more to store what could not be stored: there will be no next write to go with.
+    /// Tries once more to store what could not be stored, without a next write to go with.
     pub fn store_rest(&mut self, id: &SessionId) {
         let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return };
         if live.unwritten.is_empty() {

@@ -382,13 +382,7 @@ fn some(values: Vec<Value>) -> Option<Value> {
 }
 
 fn message_value(message: &Message) -> Value {
-    let new = NewMessage {
-        body: message.body.clone(),
-        external_id: message.external_id.clone(),
-        visible_to_model: message.visible_to_model,
-        created_at: message.created_at.clone(),
-        shown: message.shown,
-    };
+    let new = NewMessage::from(message);
     let mut line = Map::new();
     line.insert("id".to_owned(), message.id.as_str().into());
     line.insert("turnId".to_owned(), message.turn.as_str().into());

@@ -103,13 +103,7 @@ fn kept(message: &Message) -> Kept {
     Kept {
         id: Some(message.id.as_str().to_owned()),
         turn: Some(message.turn.as_str().to_owned()),
-        message: NewMessage {
-            body: message.body.clone(),
-            external_id: message.external_id.clone(),
-            visible_to_model: message.visible_to_model,
-            created_at: message.created_at.clone(),
-            shown: message.shown,
-        },
+        message: message.into(),
         others: Default::default(),
     }
 }

@@ -153,7 +153,7 @@ fn a_full_disk_stops_the_turn_keeps_what_was_said_and_is_tried_again() {
 }
 
 #[test]
-fn a_file_that_takes_no_writes_is_told_so_and_can_be_read() {
+fn a_file_that_takes_no_writes_is_told_so_and_is_read_when_it_takes_them() {
     let folder = Folder::new("fire-readonly");
     let mut client = Client::start(&folder);
     client.open().expect("it opens");

@@ -19,13 +19,7 @@ pub fn copy(transcript: &Transcript) -> Vec<Taken> {
     said.map(|message| Taken {
         id: Some(message.id.as_str().to_owned()),
         begins: Some(turn.replace(message.turn.clone()).as_ref() != Some(&message.turn)),
-        message: NewMessage {
-            body: message.body.clone(),
-            external_id: message.external_id.clone(),
-            visible_to_model: message.visible_to_model,
-            created_at: message.created_at.clone(),
-            shown: message.shown,
-        },
+        message: NewMessage::from(&**message),
     })
     .collect()
 }

@@ -31,6 +31,17 @@ fn warnings(editor: &Editor) -> Vec<String> {
     told.map(|frame| frame["params"]["message"].to_string()).collect()
 }
 
+/// A session of two turns, and its file as it was after the first.
+fn two_turns(ground: &Ground) -> (Editor, Vec<u8>) {
+    let mut editor = ground.editor("store", on());
+    ground.open(&mut editor, "s");
+    ask(&mut editor, "Hello.");
+    ground.wait("s", "the first turn", says_n(2));
+    let first = fs::read(ground.file("s")).expect("a file");
+    ask(&mut editor, "Go on.");
+    (editor, first)
+}
+
 fn no_other_session(editor: &mut Editor, ground: &Ground) {
     let sessions = sessions(editor, ground);
     assert_eq!(sessions, ["s"]);
@@ -121,12 +132,7 @@ fn a_session_that_keeps_final_answers_alone_is_the_same_in_its_file_after_a_rest
 #[test]
 fn a_file_that_says_less_than_its_session_is_written_without_another_turn() {
     let ground = Ground::new("behind");
-    let mut editor = ground.editor("store", on());
-    ground.open(&mut editor, "s");
-    ask(&mut editor, "Hello.");
-    ground.wait("s", "the first turn", says_n(2));
-    let first = fs::read(ground.file("s")).expect("a file");
-    ask(&mut editor, "Go on.");
+    let (editor, first) = two_turns(&ground);
     close(editor);
 
     // As it is where a process was killed between the store's commit and the writing.
@@ -152,12 +158,7 @@ fn a_file_that_says_less_than_its_session_is_written_without_another_turn() {
 #[test]
 fn a_change_from_outside_during_a_turn_costs_nothing() {
     let ground = Ground::new("older");
-    let mut editor = ground.editor("store", on());
-    ground.open(&mut editor, "s");
-    ask(&mut editor, "Hello.");
-    ground.wait("s", "the first turn", says_n(2));
-    let first = fs::read(ground.file("s")).expect("a file");
-    ask(&mut editor, "Go on.");
+    let (mut editor, first) = two_turns(&ground);
     ground.wait("s", "the second turn", says_n(4));
     let older: Value = serde_json::from_slice(&first).expect("JSON");
     let again = ground.file("s").with_extension("new");
