@@ -22,6 +22,7 @@ pub mod scope;
 pub mod server;
 pub mod session;
 pub mod settings;
+pub mod snapshot;
 pub mod stages;
 pub mod task;
 pub mod tool;

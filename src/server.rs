@@ -5,6 +5,7 @@
 mod asking;
 mod backend;
 mod background;
+mod commits;
 mod configuring;
 mod context;
 mod delivery;

@@ -87,12 +87,13 @@ pub trait Store: Send + fmt::Debug {
         session: &SessionId,
         before: Option<Ordinal>,
         limit: u32,
-    ) -> Result<Option<Vec<Arc<Message>>>, StoreError> {
+    ) -> Result<Option<MessagePage>, StoreError> {
         let Some(stored) = self.load(session)? else { return Ok(None) };
         let all = stored.messages.into_iter().map(|(_, message)| message);
         let end = all.len().min(before.map_or(usize::MAX, Ordinal::index));
         let from = end.saturating_sub(usize::try_from(limit).unwrap_or(usize::MAX));
-        Ok(Some(all.filter(|message| (from..end).contains(&message.ord.index())).collect()))
+        let messages = all.filter(|message| (from..end).contains(&message.ord.index())).collect();
+        Ok(Some(MessagePage { messages, unreadable: Vec::new() }))
     }
 
     /// Does what can wait, such as moving the log into the file: called when nobody waits for the store, or `is_late`,
@@ -276,8 +277,10 @@ pub trait Store: Send + fmt::Debug {
 }
 
 /// What a deletion took.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Deleted {
+    /// The workspace that the session belonged to: what else there is of it lies there.
+    pub workspace: String,
     /// Message rows, older versions among them.
     pub messages: u32,
     /// Turns.
@@ -288,9 +291,18 @@ pub struct Deleted {
     pub blobs: u32,
     /// Bytes of these contents.
     pub blob_bytes: u64,
-    /// Whether no trace is left in the file and its log. Not so while another process reads them or the disk is full:
-    /// the rows are gone then, and their bytes may last until the next deletion.
+    /// Whether no trace is left in the file and its log. Not so while another process reads them, the disk is full, or
+    /// the file is a large one: the rows are gone then, and their bytes when the store is next at rest.
     pub scrubbed: bool,
+}
+
+/// Some of a session's messages, in their order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MessagePage {
+    /// Those that can be read.
+    pub messages: Vec<Arc<Message>>,
+    /// The others: where, and why not.
+    pub unreadable: Vec<String>,
 }
 
 /// What people need to know about a store.

@@ -9,12 +9,19 @@ use crate::transcript_io::trajectory::{Trajectory, is_name, read};
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Bytes of a file that are read at most.
 const MOST: u64 = 256 << 20;
 
 /// Folders on the way to the files.
 const WAY: [&str; 2] = [".threadhold", "trajectories"];
+
+/// What git does not see of a folder that was made for them.
+const IGNORED: &str = "/.gitignore\n/trajectories/\n";
+
+/// How long a writing takes at most, where nobody can say whether its process lives.
+const LONGEST_WRITING: Duration = Duration::from_secs(10 * 60);
 
 /// Why a file was left as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -37,7 +44,10 @@ pub enum FileError {
         bytes: u64,
     },
     /// It is another session's.
-    #[error("it says that its id is {found:?}, and its name says {name:?}")]
+    #[error(
+        "it says that its id is {found:?}, and its name says {name:?}: rename it to {found:?}.json if it is that session's, \
+         or set its `id` to {name:?}"
+    )]
     OtherId {
         /// What its name says.
         name: String,
@@ -185,7 +195,7 @@ impl Folder {
         let path = self.file(id)?;
         let folder = self.path();
         if !self.is_there()? {
-            fs::create_dir_all(&folder).map_err(io(&folder))?;
+            self.make()?;
             self.is_there()?;
         }
         match fs::symlink_metadata(&path) {
@@ -207,27 +217,60 @@ impl Folder {
         Ok(())
     }
 
-    /// Removes what a process that was killed left of a writing of this file: only the session's one writer writes it.
-    fn remove_left(&self, id: &str) {
-        let Ok(entries) = fs::read_dir(self.path()) else { return };
-        let start = format!(".{id}.");
-        for entry in entries.flatten() {
-            let name = entry.file_name();
-            if name.to_str().is_some_and(|name| name.starts_with(&start) && name.ends_with(".tmp")) {
-                drop(fs::remove_file(entry.path()));
-            }
+    /// Makes the folder. One that is ours alone is kept out of what the workspace's people share through git, but for the
+    /// settings that they may put there.
+    fn make(&self) -> Result<(), FileError> {
+        let [workspace, ours, files] = self.way();
+        fs::create_dir_all(&workspace).map_err(io(&workspace))?;
+        if make_folder(&ours).map_err(io(&ours))? {
+            // Where it cannot be written, sessions are worth more than it is.
+            drop(write_new(&ours.join(".gitignore"), IGNORED.as_bytes()));
         }
+        make_folder(&files).map_err(io(&files))?;
+        Ok(())
     }
 
-    /// Removes a session's file, where it is that session's.
+    /// What was begun and not put in the place of this session's file, each with the process that began it.
+    fn begun(&self, id: &str) -> Vec<(PathBuf, Option<u32>)> {
+        let Ok(entries) = fs::read_dir(self.path()) else { return Vec::new() };
+        let start = format!(".{id}.");
+        let begun = entries.flatten().filter_map(|entry| {
+            let name = entry.file_name();
+            let process = name.to_str()?.strip_prefix(&start)?.strip_suffix(".tmp")?;
+            Some((entry.path(), process.parse().ok()))
+        });
+        begun.collect()
+    }
+
+    /// Removes what processes that were killed left of a writing of this file. What one that lives has begun is left to it:
+    /// two of them may have the same session, each in a store of its own.
+    fn remove_left(&self, id: &str) {
+        let is_left = |(path, process): &(PathBuf, Option<u32>)| match process {
+            Some(process) => *process == std::process::id() || !may_live(*process, path),
+            None => false,
+        };
+        self.begun(id)
+            .iter()
+            .filter(|begun| is_left(begun))
+            .for_each(|(path, _)| drop(fs::remove_file(path)));
+    }
+
+    /// Removes a session's file, where it is that session's, and what is left of any writing of it.
     ///
     /// # Errors
     /// When it cannot be read or removed.
     pub fn remove(&self, id: &str) -> Result<bool, FileError> {
+        let path = self.file(id)?;
+        if !self.is_there()? {
+            return Ok(false);
+        }
+        // First: whatever becomes of the file, these are nobody's but the session's.
+        for (begun, _) in self.begun(id) {
+            gone(&begun)?;
+        }
         let Some(held) = self.read(id)? else { return Ok(false) };
         held.trajectory(id)?;
-        let path = self.file(id)?;
-        fs::remove_file(&path).map_err(io(&path))?;
+        gone(&path)?;
         Ok(true)
     }
 
@@ -247,9 +290,51 @@ impl Folder {
     }
 }
 
+/// Removes a file. One that is not there is removed.
+fn gone(path: &Path) -> Result<(), FileError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(io(path)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the process may live that began to write there.
+fn may_live(process: u32, path: &Path) -> bool {
+    if cfg!(target_os = "linux") && Path::new("/proc/self").exists() {
+        return Path::new("/proc").join(process.to_string()).exists();
+    }
+    // Nobody can be asked: no writing takes that long.
+    let age =
+        fs::metadata(path).and_then(|about| about.modified()).map(|at| at.elapsed().unwrap_or_default());
+    age.is_ok_and(|age| age < LONGEST_WRITING)
+}
+
+/// Makes a folder that others on this machine cannot look into, unless it is there; whether it was made.
+fn make_folder(path: &Path) -> std::io::Result<bool> {
+    let mut new = fs::DirBuilder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        new.mode(0o700);
+    }
+    match new.create(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes a file that is not there yet, which others on this machine cannot read.
 fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut new = OpenOptions::new();
     // Never through a link that somebody put there.
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    new.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        new.mode(0o600);
+    }
+    let mut file = new.open(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }

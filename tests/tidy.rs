@@ -30,6 +30,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "protocol::schema",
             "replay",
             "server",
+            "store",
             "tokenizer",
             "transcript_io",
         ],

@@ -5,6 +5,7 @@ pub mod about;
 pub mod attachment;
 pub mod call;
 pub mod cut;
+mod kind;
 mod said;
 pub mod source;
 
@@ -15,6 +16,10 @@ use about::About;
 use attachment::Attachment;
 pub use call::{Effect, ToolCall, ToolResult, Verdict, argument_values};
 use cut::Cut;
+pub use kind::{
+    BUDGET_EXIT, COMPACTION_DROPPED, COMPACTION_LASTS, NOT_KEPT, PROCESS_COMPLETED, QUESTION, REMOVED,
+    REVIEW_UNUSABLE, ROUND_LIMIT, SYSTEM_IN_HISTORY, UNREADABLE, WRAP_UP,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::{Arc, OnceLock};
@@ -46,6 +51,19 @@ impl NewMessage {
     /// A user message of one text.
     pub fn user(text: &str) -> Self {
         Self::new(Body::User(vec![Content::Text(text.into())]))
+    }
+}
+
+impl From<&Message> for NewMessage {
+    /// The same once more: what is said, without its place.
+    fn from(message: &Message) -> Self {
+        Self {
+            body: message.body.clone(),
+            external_id: message.external_id.clone(),
+            visible_to_model: message.visible_to_model,
+            created_at: message.created_at.clone(),
+            shown: message.shown,
+        }
     }
 }
 
@@ -130,43 +148,6 @@ pub enum Body {
         text: Text,
     },
 }
-
-/// The kind of [`Body::Event`] under which system messages of a loaded history are stored (source: 000).
-pub const SYSTEM_IN_HISTORY: &str = "system";
-
-/// The kind of [`Body::Event`] that asks the user how a turn goes on that ran as many rounds as it may.
-pub const ROUND_LIMIT: &str = "roundLimit";
-
-/// The kind of [`Body::Event`] that asks the model to bring its turn to an end; the only one that a model sees.
-pub const WRAP_UP: &str = "wrapUp";
-
-/// The kind of [`Body::Event`] that asks the user how a turn goes on that came near the window's end.
-pub const BUDGET_EXIT: &str = "budgetExit";
-
-/// The kind of a notice, and of a diagnostic: a compaction left messages out, and no summary stands for them.
-pub const COMPACTION_DROPPED: &str = "compactionDropped";
-
-/// The kind of a diagnostic: a compaction that a single render needed holds for later prompts.
-pub const COMPACTION_LASTS: &str = "compactionLasts";
-
-/// The kind of a notice, and of a diagnostic: what a user answered about a compaction could not be used.
-pub const REVIEW_UNUSABLE: &str = "reviewUnusable";
-
-/// The kind of [`Body::Event`] that stands where a user removed a message. No client is shown it.
-pub const REMOVED: &str = "removed";
-
-/// The kind of [`Body::Event`] that stands where a message was that a setting keeps no longer than its turn. No client is
-/// shown it.
-pub const NOT_KEPT: &str = "notKept";
-
-/// The kind of [`Body::Event`] that tells that a background session came to rest (source: 001).
-pub const PROCESS_COMPLETED: &str = "process_completed";
-
-/// The kind of [`Body::Event`] that says what a tool asked the user (source: 001).
-pub const QUESTION: &str = "question";
-
-/// The kind of [`Body::Event`] that stands where a store lost a message.
-pub const UNREADABLE: &str = "unreadable";
 
 /// The key under which a provider's block says which wire and model it is from, as `wire/model`. Ours, and never sent
 /// to a provider: what one of them signed or encrypted is of no use to another.

@@ -205,8 +205,11 @@ impl Session {
         let (mut turns, mut unreadable) = (Vec::new(), Vec::new());
         let (mut queue, mut draft) = (Queue::default(), None);
         if let Some(stored) = stored {
-            turns = part::put_back(&mut transcript, stored.messages, stored.turns, part.is_some());
             unreadable = stored.unreadable;
+            if unreadable.is_empty() && part.is_none() {
+                unreadable.extend(part::gaps(&stored.messages));
+            }
+            turns = part::put_back(&mut transcript, stored.messages, stored.turns, part.is_some());
             for mut record in stored.compactions {
                 if record.status == Status::InForce && !record.is_within(transcript.messages().len()) {
                     // Obeyed, it would hide what is said from now on.
@@ -330,7 +333,7 @@ impl Session {
             Input::Approvals(approvals) => step.session.approvals = approvals,
             Input::Memories(memories) => step.take_known(memories),
             Input::Ending => step.ending(),
-            Input::NotWritten(why) => step.not_written(why),
+            Input::NotWritten(failed) => step.not_written(failed),
         }
         step.settle();
         step.effects

@@ -5,10 +5,12 @@ mod part;
 mod rewind;
 mod shown;
 
+pub use rewind::CameTo;
+
 use super::compact::record::{Compaction, Status};
 use super::id::{CallId, CompactionId, Generation, MessageId, Ordinal, RoundId, SessionId, TurnId};
 use super::message::cut::ThinkingInPrompt;
-use super::message::{Body, Message, NOT_KEPT, NewMessage, REMOVED, ToolCall, UNREADABLE};
+use super::message::{Body, Message, NOT_KEPT, NewMessage, REMOVED, ToolCall};
 use super::text::sha256_hex;
 use super::tokens::TokenCount;
 use std::collections::BTreeSet;
@@ -231,20 +233,8 @@ impl Transcript {
         // A store that lost a row leaves a gap: a position must never mean another message than before.
         while self.messages.len() < message.ord.index() {
             let ord = Ordinal(u32::try_from(self.messages.len()).unwrap_or(u32::MAX));
-            self.messages.push(Arc::new(Message {
-                id: MessageId::new(self.derived('m', ord.index())),
-                external_id: None,
-                ord,
-                rev: self.cuts,
-                turn: message.turn.clone(),
-                body: Body::Event { kind: UNREADABLE.into(), text: "".into() },
-                visible_to_model: false,
-                created_at: None,
-                shown: None,
-                tokens: 0,
-                hash: String::new(),
-                found: Default::default(),
-            }));
+            let id = MessageId::new(self.derived('m', ord.index()));
+            self.messages.push(part::nothing(id, ord, self.cuts, message.turn.clone()));
         }
         while self.turns.len() <= turn {
             self.turns.push(Turn {

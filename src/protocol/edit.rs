@@ -2,7 +2,7 @@
 //! text that a user has not sent. Nothing that was said is lost by any of it: a fork keeps the session as it stood.
 
 use super::message::Content;
-use super::session::QueueItem;
+use super::snapshot::QueueItem;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -460,7 +460,8 @@ pub struct Settings {
     /// away is kept in a fork. Default: `off`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trajectory: Option<Trajectory>,
-    /// What of a turn is kept when it is over, in sessions whose loop the sidecar runs. Default: `full`.
+    /// What of a turn is kept when it is over, in sessions whose loop the sidecar runs. With the driver `editor` all of it is
+    /// kept whatever is set here: the editor brings the messages itself, and would bring them again. Default: `full`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transcript: Option<TranscriptKept>,
     /// When the store lets a write count as done. Default: `full`.

@@ -3,8 +3,9 @@
 use super::message::{AssistantInput, Content, MessageInput};
 use super::prompt::{Attachment, ContextFile, Notebook, Section, Variable};
 use super::restore::TurnMetadata;
-use super::session::{QueueItem, State};
+use super::session::State;
 use super::settings::Model;
+use super::snapshot::QueueItem;
 use super::tool::{Tool, ToolResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

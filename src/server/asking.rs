@@ -193,7 +193,7 @@ fn messages(main: &mut MainLoop, to: ReplyTo, params: &SessionMessagesParams) ->
         Some(Slot::Live(live)) => live.store.as_ref().map(|(store, _)| store.clone()),
         Some(Slot::Opening(_)) | None => None,
     };
-    let name = main.stores.candidates(&id).into_iter().next();
+    let name = params.workspace_folder.clone().or_else(|| main.stores.candidates(&id).into_iter().next());
     let store = store.map_or_else(|| main.stores.of(name.as_deref()), Ok)?;
     let inbox = main.inbox.clone();
     store.submit(

@@ -30,9 +30,8 @@ use crate::protocol::convert;
 use crate::protocol::error::ProtocolError;
 use crate::protocol::event::SessionsChangedParams;
 use crate::protocol::methods::{self, Named};
-use crate::protocol::session::{
-    HeldBy, SessionCloseResult, SessionOpenResult, SessionSubscribeResult, Snapshot,
-};
+use crate::protocol::session::{SessionCloseResult, SessionOpenResult, SessionSubscribeResult};
+use crate::protocol::snapshot::{HeldBy, Snapshot};
 use crate::store::error::StoreError;
 use crate::store::follow::{Change, Mark, News};
 use changes::Shown;

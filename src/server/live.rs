@@ -109,8 +109,8 @@ impl Live {
 
     /// Whether everything that was decided is stored and done.
     pub fn is_settled(&self) -> bool {
-        let is_free = self.part.as_ref().is_none_or(|part| part.is_free());
-        self.steps.is_empty() && !self.is_writing && self.deleting.is_none() && is_free
+        let is_here = self.part.as_ref().is_none_or(|part| part.is_settled());
+        self.steps.is_empty() && !self.is_writing && self.deleting.is_none() && is_here
     }
 
     /// Whether it takes nothing more.

@@ -419,17 +419,6 @@ impl MainLoop {
         self.end_if_saved();
     }
 
-    /// Tries once more to store what could not be stored: there will be no next write to go with.
-    pub fn store_rest(&mut self, id: &SessionId) {
-        let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return };
-        if live.unwritten.is_empty() {
-            return;
-        }
-        let writes = std::mem::take(&mut live.unwritten);
-        live.steps.push_back(Done { writes, effects: Vec::new() });
-        self.pump(id);
-    }
-
     /// Ends once nothing is on its way to a store.
     pub fn end_if_saved(&mut self) {
         if self.ending.is_none() || self.is_handing_over {

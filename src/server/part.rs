@@ -65,6 +65,11 @@ impl Partly {
         self.waits.is_empty()
     }
 
+    /// Whether, too, nobody asked the store for something.
+    pub fn is_settled(&self) -> bool {
+        self.is_free() && self.rest == Wanted::Not
+    }
+
     fn wants(&mut self, claims: Option<Claims>) {
         if matches!(self.rest, Wanted::Not) {
             self.rest = Wanted::Soon(claims);
@@ -112,6 +117,15 @@ impl MainLoop {
             return Some(item);
         }
         part.waits.push_back(Waits::Item(item));
+        None
+    }
+
+    /// Has an item wait until all of its session is here. Gives it back where it is.
+    pub fn waits_for_whole(&mut self, id: &SessionId, item: Queued) -> Option<Queued> {
+        let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return Some(item) };
+        let Some(part) = &mut live.part else { return Some(item) };
+        part.waits.push_back(Waits::Item(item));
+        self.want_rest(id);
         None
     }
 
@@ -202,11 +216,17 @@ impl MainLoop {
             }
             Ok(Some(rest)) => {
                 let (whole, waits) = part.whole(rest, &live.session, &*self.counter);
-                let Some(whole) = whole else { return self.differs(&id) };
+                let Some(whole) = whole else {
+                    self.differs(&id);
+                    return self.end_if_saved();
+                };
                 live.session = whole;
                 waits
             }
-            Err(error) => return self.give_up(&id, &stores::error(&error)),
+            Err(error) => {
+                self.give_up(&id, &stores::error(&error));
+                return self.end_if_saved();
+            }
         };
         self.is_handing_over = true;
         for wait in waits {

@@ -2,11 +2,11 @@
 //! events, answers and requests go to the client. And the way back: what the client answered becomes an input.
 
 use super::inbox::Event;
-use super::live::{Done, Live};
+use super::live::Live;
 use super::main_loop::{MainLoop, Slot};
 use super::message::Answer;
 use super::models::Call;
-use super::{failure, listed, review, stores, wire_event, wire_session};
+use super::{failure, listed, review, wire_event, wire_session};
 use crate::engine::compact::record::Trigger;
 use crate::engine::id::{CallId, SessionId, TurnId};
 use crate::engine::prompt::request::Failure;
@@ -21,9 +21,7 @@ use crate::protocol::model::{
     UsageSource,
 };
 use crate::protocol::tool::{RequestPermissionParams, ToolInvokeParams};
-use crate::store::error::StoreError;
 use serde_json::json;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Something that was asked of the client.
@@ -62,97 +60,8 @@ pub(super) struct Used {
 }
 
 impl MainLoop {
-    /// Goes on with a session's steps until one must be stored first.
-    pub fn pump(&mut self, id: &SessionId) {
-        self.at_work = Some(id.clone());
-        while let Some(Slot::Live(live)) = self.sessions.get_mut(id) {
-            if live.is_writing || live.deleting.is_some() {
-                return;
-            }
-            let Some(step) = live.steps.front_mut() else { break };
-            match live.store.clone() {
-                Some((store, fence)) if !step.writes.is_empty() => {
-                    let mut writes = std::mem::take(&mut live.unwritten);
-                    writes.append(&mut step.writes);
-                    live.writing = Arc::new(writes);
-                    live.is_writing = true;
-                    let (writes, inbox) = (live.writing.clone(), self.inbox.clone());
-                    let (session, answered) = (id.clone(), id.clone());
-                    return store.submit(
-                        move |store| store.commit(&session, fence, &writes),
-                        move |done| drop(inbox.send(Event::Committed(answered, done))),
-                    );
-                }
-                _ => {}
-            }
-            let Some(Done { effects, .. }) = live.steps.pop_front() else { break };
-            for effect in effects {
-                self.perform(id, effect);
-            }
-        }
-        self.catch_up(id);
-        self.settle_file(id);
-        self.let_go_if_done(id);
-        self.end_if_saved();
-    }
-
-    /// The store took the oldest step, or did not. In that case nothing of it that goes on is done, and whoever waits
-    /// is told why.
-    pub fn committed(&mut self, id: &SessionId, done: Result<(), StoreError>) {
-        self.at_work = Some(id.clone());
-        let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return self.end_if_saved() };
-        live.is_writing = false;
-        let writing = std::mem::take(&mut live.writing);
-        if let Err(error @ StoreError::FenceLost { .. }) = &done {
-            live.unwritten = Arc::unwrap_or_clone(writing);
-            return self.lost(id, error);
-        }
-        let effects = live.steps.pop_front().unwrap_or_default().effects;
-        let Err(error) = done else {
-            for effect in effects {
-                self.perform(id, effect);
-            }
-            self.pump(id);
-            return self.ask_rest(id);
-        };
-        live.unwritten = Arc::unwrap_or_clone(writing);
-        tracing::warn!(session = %id, %error, "a step was not stored");
-        let failure = stores::error(&error);
-        live.fault = Some(failure.clone());
-        for effect in effects {
-            match effect {
-                Effect::Reply(to, _) | Effect::Search(to, _) => self.answer(to, Err(failure.clone())),
-                Effect::Emit(_)
-                | Effect::CancelModel(_)
-                | Effect::CancelTool(_)
-                | Effect::CancelReview
-                | Effect::Stop(_)
-                | Effect::Trace(_) => self.perform(id, effect),
-                Effect::Write(_)
-                | Effect::Made(_)
-                | Effect::AskModel(_)
-                | Effect::InvokeTool(_)
-                | Effect::RunTool(_)
-                | Effect::Remember(_)
-                | Effect::ChangeScope(_)
-                | Effect::Memorize(_)
-                | Effect::AskPermission(_)
-                | Effect::AskReview(_)
-                | Effect::Start(..) => {}
-            }
-        }
-        match error {
-            // Tried again it would be refused again, and all that comes after it with it.
-            StoreError::Refused { .. } => {
-                self.log(format!("session {id} was closed, what is stored of it is unchanged: {error}"));
-                return self.give_up(id, &failure);
-            }
-            _ => {}
-        }
-        self.run_input(id, Input::NotWritten(error.to_string()));
-    }
-
-    fn perform(&mut self, id: &SessionId, effect: Effect) {
+    /// Does what follows a step that is stored.
+    pub(super) fn perform(&mut self, id: &SessionId, effect: Effect) {
         match effect {
             // Steps are taken apart before they get here.
             Effect::Write(_) => {}

@@ -5,8 +5,8 @@ use super::inbox::Event;
 use super::main_loop::{MainLoop, NOBODY, Slot, wire};
 use super::opening::{New, Opening, own_settings};
 use super::settings::with_own;
+use super::stores;
 use super::trajectories::Filed;
-use super::{stores, wire_session};
 use crate::engine::id::SessionId;
 use crate::engine::session::input::{Command, Configure, Input, ReplyTo};
 use crate::protocol::error::{ErrorData, ProtocolError};
@@ -143,7 +143,11 @@ impl MainLoop {
                 Ok(configure) => self.run_command(to, id, Command::Configure(Box::new(configure))),
                 Err(error) => self.answer(to, Err(error)),
             },
-            Queued::Export(to, format) => self.export(to, id, format),
+            Queued::Export(to, format) => {
+                if self.waits_for_whole(id, Queued::Export(to, format)).is_some() {
+                    self.export(to, id, format);
+                }
+            }
             Queued::Close(to) => {
                 let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return };
                 // What runs is stopped, what is to be stored is stored, the lease is given back.
@@ -228,10 +232,14 @@ impl MainLoop {
             live.deleting = None;
             is_open = true;
         }
+        let workspace = match self.sessions.get(&id) {
+            Some(Slot::Live(live)) if is_open => live.session.head().workspace.clone(),
+            _ => String::new(),
+        };
         let deleted = match done {
             Ok(Some(deleted)) => deleted,
             // Nothing of it was stored yet, and now nothing will be.
-            Ok(None) if is_open => Deleted { scrubbed: true, ..Deleted::default() },
+            Ok(None) if is_open => Deleted { workspace, scrubbed: true, ..Deleted::default() },
             Ok(None) => return self.delete_next(&id, to, left),
             Err(error) => {
                 self.answer(to, Err(stores::error(&error)));
@@ -250,8 +258,7 @@ impl MainLoop {
         };
         self.tell_sessions(changed);
         self.forget(&id);
-        self.remove_file(&id);
-        self.answer(to, wire_session::deleted(&deleted));
+        self.remove_file(&id, to, deleted);
         if is_open {
             // There is nothing that it could go to.
             if let Some(Slot::Live(live)) = self.sessions.get_mut(&id) {

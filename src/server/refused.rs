@@ -1,6 +1,7 @@
 //! Why a session did not do what was asked, as an error of the protocol: its kind with its data, and words that say what
 //! was kept and what can be done.
 
+use super::stores;
 use crate::engine::prompt::BudgetExceeded;
 use crate::engine::session::Session;
 use crate::engine::session::acceptance;
@@ -45,6 +46,7 @@ pub(super) fn refused(session: &Session, refusal: &Refusal) -> ProtocolError {
             ErrorData::InvalidParams { field: "settings".into(), reason: error.to_string() }
         }
         Refusal::Cancelled => ErrorData::Cancelled {},
+        Refusal::NotStored { cause, .. } => stores::refused(cause),
         Refusal::Provider { cause, .. } => ErrorData::ProviderError {
             provider: provider(session),
             status: cause.status,

@@ -183,6 +183,34 @@ impl Stores {
     }
 }
 
+/// What stops a store, by the word that the wire has for it.
+const CAUSES: [(&str, StorageCause); 6] = [
+    ("full", StorageCause::Full),
+    ("locked", StorageCause::Locked),
+    ("corrupt", StorageCause::Corrupt),
+    ("newerSchema", StorageCause::NewerSchema),
+    ("readOnly", StorageCause::ReadOnly),
+    ("unavailable", StorageCause::Unavailable),
+];
+
+/// The word for what stops the store.
+pub(super) fn word(error: &ProtocolError) -> &'static str {
+    let of_storage = |cause| CAUSES.iter().find(|(_, known)| *known == cause).map(|(word, _)| *word);
+    match &error.data {
+        ErrorData::StorageError { cause, .. } => of_storage(*cause).unwrap_or("unavailable"),
+        _ => "unavailable",
+    }
+}
+
+/// What a session refused because it could not be stored.
+pub(super) fn refused(word: &str) -> ErrorData {
+    let known = CAUSES.iter().find(|(known, _)| *known == word);
+    ErrorData::StorageError {
+        cause: known.map_or(StorageCause::Unavailable, |(_, cause)| *cause),
+        path: None,
+    }
+}
+
 /// A store's error as a client reads it.
 pub(super) fn error(error: &StoreError) -> ProtocolError {
     let storage = |cause, path: Option<&PathBuf>| ErrorData::StorageError {
@@ -211,7 +239,9 @@ pub(super) fn error(error: &StoreError) -> ProtocolError {
         StoreError::ReadOnly { path, .. } => storage(StorageCause::ReadOnly, Some(path)),
         StoreError::Full { path } => storage(StorageCause::Full, Some(path)),
         StoreError::Locked { path } => storage(StorageCause::Locked, Some(path)),
-        StoreError::Io { path, .. } => storage(StorageCause::Unavailable, Some(path)),
+        StoreError::Io { path, .. } | StoreError::Moved { path } => {
+            storage(StorageCause::Unavailable, Some(path))
+        }
         StoreError::Refused { .. }
         | StoreError::NoFolder { .. }
         | StoreError::Crashed { .. }

@@ -1,6 +1,7 @@
 //! Sessions as files of their workspaces (source: 001): when an open session is written, and what becomes of a file that
 //! somebody else changed. Reading and writing is `worker`'s, what a file looks like is `transcript_io`'s.
 
+mod compare;
 mod worker;
 
 use super::inbox::Event;
@@ -8,22 +9,24 @@ use super::main_loop::{MainLoop, NOBODY, Slot};
 use super::opening::New;
 use super::queued::{Opens, Queued};
 use super::transfer::restore_of;
+use super::wire_session;
 use crate::engine::compact::metadata::metadata;
 use crate::engine::compact::record::Status;
 use crate::engine::id::SessionId;
-use crate::engine::message::Message;
 use crate::engine::session::Session;
 use crate::engine::session::event::{EventBody, Phase};
-use crate::engine::session::input::{Command, Input, TakeIn, Taken};
+use crate::engine::session::input::{Command, Input, ReplyTo, TakeIn, Taken};
 use crate::engine::session::settings::Trajectory as Setting;
+use crate::engine::session::stored::Write;
 use crate::protocol::convert::iso;
 use crate::protocol::event::SessionsChangedParams;
-use crate::protocol::settings::Settings;
 use crate::protocol::transfer::{SessionImportParams, TrajectorySummary};
+use crate::store::Deleted;
 use crate::trajectory::saver::Saver;
 use crate::trajectory::{FileError, Folder};
 use crate::transcript_io::trajectory::{Content, Trajectory};
-use std::collections::{BTreeMap, BTreeSet};
+use compare::Whose;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 pub(super) use worker::Found;
 use worker::{Done, News, Refused, Worker};
@@ -50,12 +53,31 @@ pub(super) struct Filed {
     said: Option<FileError>,
 }
 
+impl Filed {
+    /// Whether there is something to be done that needs all of the session.
+    const fn waits(&self) -> bool {
+        self.changed.is_some() || self.saver.is_due()
+    }
+}
+
 /// What a worker told.
 pub(super) enum Told {
     /// Something about a file.
     Done(Done),
+    /// What became of the file of a session that was deleted.
+    Removed(Removal),
     /// A file that is to become a session was read.
-    Read(crate::engine::session::input::ReplyTo, Box<SessionImportParams>, Result<Vec<u8>, String>),
+    Read(ReplyTo, Box<SessionImportParams>, Result<Vec<u8>, String>),
+}
+
+/// A session that was deleted, and its file.
+pub(super) struct Removal {
+    session: SessionId,
+    /// Who asked.
+    to: ReplyTo,
+    /// What the store did.
+    deleted: Deleted,
+    removed: Result<(), FileError>,
 }
 
 impl Trajectories {
@@ -148,6 +170,13 @@ impl MainLoop {
         if folder.file(id.as_str()).is_err() || !live.session.is_at_rest() || !live.is_settled() {
             return;
         }
+        if live.part.is_some() {
+            // Neither compared nor written before all of it is here: in a part's front nothing is said.
+            if live.file.waits() {
+                self.want_rest(id);
+            }
+            return;
+        }
         if let Some((changed, hash)) = live.file.changed.take() {
             return self.take_changed(id, folder, *changed, hash);
         }
@@ -165,7 +194,8 @@ impl MainLoop {
     pub fn write_last(&mut self, id: &SessionId) {
         let Some(folder) = self.folder_of(id) else { return };
         let Some(Slot::Live(live)) = self.sessions.get(id) else { return };
-        let is_due = live.file.saver.is_dirty() && live.session.is_at_rest() && live.unwritten.is_empty();
+        let is_whole = live.part.is_none() && live.unwritten.is_empty();
+        let is_due = live.file.saver.is_dirty() && live.session.is_at_rest() && is_whole;
         if is_due && !live.session.transcript().messages().is_empty() {
             let content = content(&live.session);
             if let Some(worker) = self.files_worker() {
@@ -174,24 +204,36 @@ impl MainLoop {
         }
     }
 
-    /// A session was deleted: its file goes with it, wherever sessions are written into files.
-    pub fn remove_file(&mut self, id: &SessionId) {
-        let followed: Vec<Folder> = self
-            .trajectories
-            .followed
-            .iter()
-            .filter(|(workspace, _)| {
-                let settings = self.layers.effective(workspace, &Settings::default());
-                settings.is_ok_and(|settings| settings.trajectory == Setting::Workspace)
-            })
-            .map(|(_, folder)| folder.clone())
-            .collect();
-        let folders: BTreeSet<Folder> = followed.into_iter().chain(self.folder_of(id)).collect();
-        for folder in folders {
-            if let Some(worker) = self.files_worker() {
-                worker.remove(folder, id.as_str());
-            }
+    /// A session was deleted: its file goes with it, whatever the settings say now. Who asked is answered after that.
+    pub fn remove_file(&mut self, id: &SessionId, to: ReplyTo, deleted: Deleted) {
+        if let Some(waiting) = self.waiting.get_mut(&to) {
+            // It waits for its file, no longer for the session.
+            waiting.session = None;
         }
+        let Some(folder) = Folder::of(&deleted.workspace) else {
+            return self.answer(to, wire_session::deleted(&deleted));
+        };
+        let (inbox, session) = (self.inbox.clone(), id.clone());
+        match self.files_worker() {
+            Some(worker) => worker.remove(folder, id.as_str(), move |removed| {
+                let told = Told::Removed(Removal { session, to, deleted, removed });
+                drop(inbox.send(Event::Trajectory(Box::new(told))));
+            }),
+            None => self.answer(to, wire_session::deleted(&Deleted { scrubbed: false, ..deleted })),
+        }
+    }
+
+    /// The file of a session that was deleted is gone, or is not.
+    fn file_removed(&mut self, removal: Removal) {
+        let Removal { session, to, mut deleted, removed } = removal;
+        if let Err(error) = removed {
+            deleted.scrubbed = false;
+            self.warn(format!(
+                "session {session} was deleted, and its file in the workspace could not be removed: {error}. Remove it by \
+                 hand: whoever opens the session again gets back what it says"
+            ));
+        }
+        self.answer(to, wire_session::deleted(&deleted));
     }
 
     /// The thread told something.
@@ -199,6 +241,8 @@ impl MainLoop {
         match told {
             Told::Done(Done::Written(id, written)) => self.written(&SessionId::new(id), written),
             Told::Done(Done::News(news)) => self.file_news(news),
+            Told::Done(Done::Missing(folder, id)) => self.file_missing(&folder, &SessionId::new(id)),
+            Told::Removed(removal) => self.file_removed(removal),
             Told::Read(to, params, read) => self.file_read(to, *params, read),
         }
     }
@@ -269,16 +313,33 @@ impl MainLoop {
         }
     }
 
+    /// A session has no file yet. What it says already is written at once.
+    fn file_missing(&mut self, folder: &Folder, id: &SessionId) {
+        if self.folder_of(id).as_ref() != Some(folder) {
+            return;
+        }
+        if let Some(Slot::Live(live)) = self.sessions.get_mut(id) {
+            live.file.saver.changed();
+        }
+        self.settle_file(id);
+    }
+
     /// Takes in what somebody made of a session's file. The session is at rest.
-    fn take_changed(&mut self, id: &SessionId, folder: Folder, theirs: Trajectory, hash: String) {
+    fn take_changed(&mut self, id: &SessionId, folder: Folder, mut theirs: Trajectory, hash: String) {
         let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return };
         for skipped in &theirs.skipped {
             tracing::warn!(session = %id, place = skipped.place, reason = skipped.reason, "not read from its file");
         }
-        let known = live.file.known;
-        let taken = whose(&live.session, &theirs, known);
-        live.file.known = Some(u32::try_from(theirs.messages.len()).unwrap_or(u32::MAX));
         let skipped = theirs.skipped.len();
+        compare::fill_gaps(&live.session, &mut theirs);
+        let taken = compare::whose(&live.session, &theirs, live.file.known);
+        live.file.known = Some(u32::try_from(theirs.messages.len()).unwrap_or(u32::MAX));
+        let is_behind = taken == Whose::Ours && compare::is_behind(&live.session, &theirs);
+        if is_behind || skipped > 0 {
+            // Written before the session's last words, or not by us: it is made whole without waiting for more of them.
+            live.file.saver.changed();
+        }
+        let mut fork = None;
         match taken {
             Whose::Ours => {}
             Whose::Theirs(known) => {
@@ -290,6 +351,7 @@ impl MainLoop {
                 let given = TakeIn { title: theirs.title.clone(), messages: messages.collect(), known };
                 tracing::info!(session = %id, "its file was changed by somebody else, which is taken in");
                 self.run_input(id, Input::Command(NOBODY, Command::TakeIn(Box::new(given))));
+                fork = self.fork_made(id);
             }
             Whose::Both => self.keep_apart(id, theirs, &hash),
         }
@@ -299,6 +361,11 @@ impl MainLoop {
                  under \"unreadable\""
             ));
         }
+        if let Some(fork) = fork {
+            self.warn(format!(
+                "session {id} says now what somebody made of its file; session {fork} has it as it was before"
+            ));
+        }
         if let Some(worker) = self.files_worker() {
             worker.accept(folder, id.as_str(), hash);
         }
@@ -306,6 +373,16 @@ impl MainLoop {
             live.file.saver.try_again();
         }
         self.settle_file(id);
+    }
+
+    /// The copy that the step which is being stored makes of a session.
+    fn fork_made(&self, id: &SessionId) -> Option<SessionId> {
+        let Some(Slot::Live(live)) = self.sessions.get(id) else { return None };
+        let waiting = live.steps.iter().flat_map(|step| &step.writes);
+        live.writing.iter().chain(waiting).find_map(|write| match write {
+            Write::Fork { to } => Some(to.clone()),
+            _ => None,
+        })
     }
 
     /// Session and file went different ways: the session goes on as it is, and what the file said becomes another one.
@@ -324,43 +401,6 @@ impl MainLoop {
         let opens = Opens { command, folder, new, settings: None, follow: false };
         self.hand(&other, Queued::Open(NOBODY, Box::new(opens)));
         self.hand(&other, Queued::Close(NOBODY));
-    }
-}
-
-/// Who has the newer state.
-#[derive(Debug, PartialEq, Eq)]
-enum Whose {
-    /// The session: the file says nothing that it does not.
-    Ours,
-    /// The file; so many messages of the session were in it once, and what is more came later.
-    Theirs(u32),
-    /// Each has something that the other has not, and the session is the newer.
-    Both,
-}
-
-/// Compares a session with a file. `known` says how many of its messages this process last knew to be there.
-fn whose(session: &Session, theirs: &Trajectory, known: Option<u32>) -> Whose {
-    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    if let Some(known) = known {
-        return Whose::Theirs(known);
-    }
-    if !theirs.is_as_written {
-        return Whose::Theirs(theirs.saved.unwrap_or(u32::MAX));
-    }
-    // A sidecar wrote it, and nobody changed it since: it is older, or from a process with another store.
-    let ours: Vec<&Message> =
-        session.transcript().messages().iter().map(|m| &**m).filter(|m| !m.is_source_keys()).collect();
-    let same = theirs.messages.iter().zip(&ours).take_while(|(theirs, ours)| {
-        theirs.message.body.hash() == ours.hash && theirs.message.visible_to_model == ours.visible_to_model
-    });
-    let same = same.count();
-    if same == theirs.messages.len() {
-        return Whose::Ours;
-    }
-    let is_newer = theirs.updated_at.as_deref() > Some(iso(session.head().updated_at).as_str());
-    match same == ours.len() || is_newer {
-        true => Whose::Theirs(count(theirs.messages.len())),
-        false => Whose::Both,
     }
 }
 

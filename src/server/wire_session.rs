@@ -9,7 +9,6 @@ use crate::engine::compact::metadata::SummaryMetadata;
 use crate::engine::compact::record::Compaction;
 use crate::engine::compact::restore::Verdict;
 use crate::engine::id::{CallId, SessionId};
-use crate::engine::message::Message;
 use crate::engine::prompt::pins::Pin;
 use crate::engine::session::Session;
 use crate::engine::session::effect::{Answer, Diagnostic, Reason, Refusal, Rendered};
@@ -34,17 +33,17 @@ use crate::protocol::prompt::PromptRenderResult;
 use crate::protocol::recall::ContextRecallResult;
 use crate::protocol::restore::{self, RestoreEntry, RestoreReport, RestoreSource};
 use crate::protocol::session::{
-    self, Compression, Pause, RoundView, SessionConfigureResult, SessionDeleteResult, SessionListResult,
-    SessionMessagesResult, SessionOpenResult, SessionSubscribeResult, TurnView,
+    SessionConfigureResult, SessionDeleteResult, SessionListResult, SessionMessagesResult, SessionOpenResult,
+    SessionSubscribeResult,
 };
+use crate::protocol::snapshot::{self, Compression, Pause, RoundView, TurnView};
 use crate::protocol::task::TaskStartResult;
 use crate::protocol::tool::{Decision, PauseReason, PendingCall, ToolDecideResult, Verdict as Decided};
 use crate::protocol::transfer::SessionImportResult;
 use crate::protocol::turn::{RoundAppendResult, TurnCancelResult, TurnEndResult, TurnStartResult};
-use crate::store::Deleted;
 use crate::store::list::Page;
+use crate::store::{Deleted, MessagePage};
 use serde_json::Value;
-use std::sync::Arc;
 
 /// What was asked for, where one answer has several forms.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -186,7 +185,7 @@ fn accepted_as(of: &Session, asked: Asked, accepted: Accepted) -> Result<Value, 
 }
 
 /// Commands that wait, or do not any more.
-pub(super) fn queue(items: &[QueueItem]) -> Vec<session::QueueItem> {
+pub(super) fn queue(items: &[QueueItem]) -> Vec<snapshot::QueueItem> {
     items.iter().map(convert::queue_item).collect()
 }
 
@@ -230,11 +229,11 @@ pub(super) fn decisions(decisions: &[Decision]) -> Result<Vec<input::Decision>, 
 }
 
 /// A session as a whole.
-pub(super) fn whole(session: &Session, snapshot: Snapshot) -> session::Snapshot {
+pub(super) fn whole(session: &Session, snapshot: Snapshot) -> snapshot::Snapshot {
     let transcript = session.transcript();
     let in_force = transcript.in_force();
     let turn_id = transcript.turns().last().map(|turn| turn.id.as_str().to_owned()).unwrap_or_default();
-    session::Snapshot {
+    snapshot::Snapshot {
         session_id: snapshot.head.id.as_str().to_owned(),
         stream: snapshot.stream,
         seq: snapshot.seq,
@@ -274,14 +273,15 @@ pub(super) fn whole(session: &Session, snapshot: Snapshot) -> session::Snapshot 
 }
 
 /// A page of what was said.
-pub(super) fn messages(id: &SessionId, page: Option<Vec<Arc<Message>>>) -> Result<Value, ProtocolError> {
+pub(super) fn messages(id: &SessionId, page: Option<MessagePage>) -> Result<Value, ProtocolError> {
     let Some(page) = page else {
         let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
         return Err(ProtocolError::new(data, format!("no session {id} is stored here")));
     };
     wire(&SessionMessagesResult {
-        before: page.first().map_or(0, |message| message.ord.0),
-        messages: page.iter().filter(|message| !message.is_removed()).map(|m| convert::message(m)).collect(),
+        before: page.messages.first().map_or(0, |message| message.ord.0),
+        messages: page.messages.iter().filter(|m| !m.is_removed()).map(|m| convert::message(m)).collect(),
+        unreadable: page.unreadable,
     })
 }
 

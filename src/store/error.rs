@@ -67,13 +67,21 @@ pub enum StoreError {
     },
     /// The file is no database, is not ours, or is damaged.
     #[error(
-        "{path} cannot be read as a store: {reason}. The file was left as it is. Move it away to start with an empty store; the editor's history restores its chats"
+        "{path} cannot be read as a store: {reason}. The file was left as it is. Run threadhold doctor with --storage and its folder to see what can be repaired, or move it away to start with an empty store; the editor's history restores its chats"
     )]
     Corrupt {
         /// The file.
         path: PathBuf,
         /// What was found.
         reason: String,
+    },
+    /// The file was moved away, removed or replaced while it was open.
+    #[error(
+        "{path} was moved away or replaced while it was open. This write was not made. Put the file back, or start the server again to go on with what is there now"
+    )]
+    Moved {
+        /// The file.
+        path: PathBuf,
     },
     /// The folder or the file cannot be written.
     #[error(

@@ -322,6 +322,7 @@ impl Store for MemoryStore {
         self.own_changes += 1;
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         Ok(Some(Deleted {
+            workspace: kept.head.workspace.clone(),
             messages: count(kept.messages.len()),
             turns: count(kept.turns.len()),
             compactions: count(kept.compactions.len()),

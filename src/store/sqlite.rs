@@ -26,10 +26,9 @@ use super::list::{ListQuery, Page};
 use super::place::{Options, Synchronous};
 use super::schema;
 use super::task::{Task, Waiting};
-use super::{Deleted, Fence, Store, StoreDiagnostics};
+use super::{Deleted, Fence, MessagePage, Store, StoreDiagnostics};
 use crate::engine::id::{Ordinal, SessionId, Time};
 use crate::engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
-use crate::engine::message::Message;
 use crate::engine::scope::{Scope, ScopePatch};
 use crate::engine::search::{Found, Query};
 use crate::engine::session::part::Claims;
@@ -57,6 +56,10 @@ pub struct SqliteStore {
     synchronous: Synchronous,
     /// Commits since the log was moved into the file last.
     unmoved: u32,
+    /// Whether what deletions left behind is still to be overwritten.
+    needs_scrub: bool,
+    /// The file that was opened; another one at its place is not written.
+    file: Option<(u64, u64)>,
     /// Shared with the opener, so that a store that is opened again after a breakdown still holds its sessions.
     holder: Arc<HolderFile>,
 }
@@ -95,6 +98,8 @@ impl Opener {
             folder: options.folder.clone(),
             synchronous: options.synchronous,
             unmoved: 0,
+            needs_scrub: false,
+            file: identity(&options.folder.join(schema::FILE)),
             holder,
         };
         match store.forget_the_dead() {
@@ -105,7 +110,27 @@ impl Opener {
     }
 }
 
+/// Bytes of a file that is written anew within a deletion.
+const SCRUBBED_AT_ONCE: u64 = 32 * 1024 * 1024;
+
 impl SqliteStore {
+    /// The file with its log.
+    fn bytes(&self) -> u64 {
+        bytes_of(&self.path) + bytes_of(&schema::beside(&self.path, "-wal"))
+    }
+
+    /// Overwrites what deletions left behind: entries of the index that are only marked as gone, rows that were moved
+    /// between pages, the log, copies of the file. False where some of it is still there; it is tried again.
+    fn scrub(&mut self) -> bool {
+        let copies_gone = schema::remove_copies(&self.path);
+        let is_purged = self.write(|tx| Ok(search::purge(tx)?)).is_ok();
+        let is_rewritten = self.connection.as_ref().is_some_and(|connection| {
+            copies_gone && is_purged && connection.execute_batch("VACUUM").is_ok() && truncate_log(connection)
+        });
+        self.needs_scrub = !is_rewritten;
+        is_rewritten
+    }
+
     /// A store in the options' folder.
     ///
     /// # Errors
@@ -116,7 +141,15 @@ impl SqliteStore {
 
     /// Does the work in one transaction of its own: all of it, or nothing where it fails.
     fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>) -> Result<T, StoreError> {
+        if identity(&self.path) != self.file {
+            return Err(StoreError::Moved { path: self.path.clone() });
+        }
+        let path = self.path.clone();
         self.transact(TransactionBehavior::Immediate, |transaction| {
+            let (found, known) = (schema::version(&transaction)?, schema::newest());
+            if found > known {
+                return Err(StoreError::NewerSchema { path, found, known }.into());
+            }
             let done = work(&transaction)?;
             transaction.commit()?;
             Ok(done)
@@ -209,11 +242,14 @@ impl Store for SqliteStore {
         session: &SessionId,
         before: Option<Ordinal>,
         limit: u32,
-    ) -> Result<Option<Vec<Arc<Message>>>, StoreError> {
+    ) -> Result<Option<MessagePage>, StoreError> {
         self.read(|tx| part::page(tx, session, before, limit))
     }
 
     fn tidy(&mut self, is_late: bool) -> Result<(), StoreError> {
+        if self.needs_scrub && !is_late && self.scrub() {
+            return Ok(());
+        }
         let log = bytes_of(&self.folder.join(format!("{}-wal", schema::FILE)));
         let is_due = match is_late {
             true => self.unmoved >= MOST_UNMOVED || log >= LONGEST_LOG,
@@ -315,15 +351,9 @@ impl Store for SqliteStore {
             write::delete(tx, session)
         })?;
         let Some(deleted) = deleted else { return Ok(None) };
-        // Deleted entries of the index are only marked as such, until it is written anew.
-        let is_purged = self.write(|tx| Ok(search::purge(tx)?)).is_ok();
-        let connection = self.connection.as_ref().ok_or(StoreError::Closed)?;
-        // Rows that were moved between pages have left bytes behind which no deletion overwrites.
-        let copies_gone = schema::remove_copies(&self.path);
-        let scrubbed = copies_gone
-            && is_purged
-            && connection.execute_batch("VACUUM").is_ok()
-            && truncate_log(connection);
+        self.needs_scrub = true;
+        // A large file is written anew once for all that goes, when nobody waits.
+        let scrubbed = self.bytes() <= SCRUBBED_AT_ONCE && self.scrub();
         Ok(Some(Deleted { scrubbed, ..deleted }))
     }
 
@@ -394,15 +424,32 @@ impl Store for SqliteStore {
     }
 
     fn close(&mut self) -> Result<(), StoreError> {
+        if self.connection.is_none() {
+            return Ok(());
+        }
+        let scrubbed = !self.needs_scrub || self.scrub();
         let Some(connection) = self.connection.take() else { return Ok(()) };
-        let put_in_order = || -> rusqlite::Result<()> {
-            leases::let_go(&connection, self.holder.id())?;
-            connection.execute_batch("PRAGMA optimize")
-        };
-        let done = put_in_order();
+        if !scrubbed {
+            tracing::info!("what was deleted is overwritten when this store is next at rest");
+        }
+        let done = leases::let_go(&connection, self.holder.id());
         truncate_log(&connection);
         let closed = connection.close().map_err(|(_, error)| error);
         done.and(closed).map_err(|error| from_sqlite(&error, &self.path))
+    }
+}
+
+/// What tells a file from another one at the same place, where the system says it.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let about = std::fs::metadata(path).ok()?;
+        Some((about.dev(), about.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        path.exists().then_some((0, 0))
     }
 }
 

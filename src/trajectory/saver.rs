@@ -27,9 +27,14 @@ impl Saver {
         self.dirty
     }
 
+    /// Whether a write would begin now.
+    pub const fn is_due(&self) -> bool {
+        self.in_flight.is_none() && self.queued
+    }
+
     /// Whether a write is to begin now, of the session as it is. It is under way from then on.
     pub const fn begins(&mut self) -> bool {
-        if self.in_flight.is_some() || !self.queued {
+        if !self.is_due() {
             return false;
         }
         self.queued = false;

@@ -70,6 +70,8 @@ pub struct Trajectory {
     pub others: Others,
     /// What could not be read: where, and why.
     pub skipped: Vec<Skipped>,
+    /// Before which of `messages` one stands that could not be read at all, in order.
+    pub gaps: Vec<usize>,
     /// Messages that a sidecar wrote into it; nothing where none wrote it.
     pub saved: Option<u32>,
     /// Whether nobody changed what was said since a sidecar wrote it.
@@ -89,7 +91,9 @@ pub struct Kept {
     pub others: Object,
 }
 
-/// What a file holds that is not known here. It goes back into the file.
+/// What a file holds that is not known here. It goes back into the file as it was, but for one known limit: a whole number
+/// of more than 64 bits becomes the nearest one that a 64-bit float can hold, because values are read as `serde_json` has
+/// them. Programs that need such numbers exactly write them as text.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Others {
     /// Beside the messages.
@@ -142,9 +146,9 @@ pub fn read(bytes: &[u8]) -> Result<Trajectory, ImportError> {
     let title = owned(root, "title");
     let digest = digest(title.as_deref(), &said);
     let mut others = Others { unreadable: list(root, "unreadable").to_vec(), ..Others::default() };
-    let mut messages = Vec::new();
+    let (mut messages, mut gaps) = (Vec::new(), Vec::new());
     for (index, value) in said.into_iter().enumerate() {
-        let before = import.skipped.len();
+        let (before, at) = (import.skipped.len(), messages.len());
         let place = format!("messages[{index}]");
         let read = value.as_object().ok_or_else(|| "is no object".to_owned());
         match read.and_then(|record| message(&id, record, &place, &mut import)) {
@@ -154,6 +158,7 @@ pub fn read(bytes: &[u8]) -> Result<Trajectory, ImportError> {
         if import.skipped.len() > before {
             // What could be read of it is written again without the rest.
             others.unreadable.push(value);
+            gaps.extend((messages.len() == at).then_some(at));
         }
     }
     let summaries = list(root, "summaries").iter().filter_map(Value::as_object).filter_map(summary).collect();
@@ -171,6 +176,7 @@ pub fn read(bytes: &[u8]) -> Result<Trajectory, ImportError> {
         summaries,
         others,
         skipped: import.skipped,
+        gaps,
     })
 }
 
@@ -334,7 +340,7 @@ pub fn write(content: &Content, now: Option<&Trajectory>) -> String {
                     .as_deref()
                     .is_some_and(|id| message.id.as_str() == id || message.external_id.as_deref() == Some(id))
             };
-            let same = said.get(at).filter(|message| message.hash == kept.message.body.hash());
+            let same = said.get(at).filter(|message| message.body.hash() == kept.message.body.hash());
             if let Some(message) = said.iter().find(is_it).or(same) {
                 keys.entry(message.id.as_str().to_owned()).or_default().extend(kept.others.clone());
             }
@@ -376,13 +382,7 @@ fn some(values: Vec<Value>) -> Option<Value> {
 }
 
 fn message_value(message: &Message) -> Value {
-    let new = NewMessage {
-        body: message.body.clone(),
-        external_id: message.external_id.clone(),
-        visible_to_model: message.visible_to_model,
-        created_at: message.created_at.clone(),
-        shown: message.shown,
-    };
+    let new = NewMessage::from(message);
     let mut line = Map::new();
     line.insert("id".to_owned(), message.id.as_str().into());
     line.insert("turnId".to_owned(), message.turn.as_str().into());

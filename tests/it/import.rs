@@ -155,7 +155,7 @@ fn an_error_says_what_happened_and_where_and_what_to_do() {
         (
             message(b"hello", None),
             "The format was not recognised. Name the right one with --format; known are: claude-code, pi, \
-             vscode-chat, chatreplay, swe-agent, jsonl.",
+             vscode-chat, chatreplay, swe-agent, jsonl, trajectory.",
         ),
         (
             message(b"{\"requests\": [\n  {\"message\": }", None),

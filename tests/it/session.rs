@@ -44,14 +44,6 @@ use threadhold::engine::session::stored::{Driver, TurnStatus};
 
 /// Words of what was seen in all sequences together.
 const SEEN: &[&str] = &[
-    // What a session does of which only the newest part is here.
-    "part turn asks",
-    "part look turn asks",
-    "part turn",
-    "part render",
-    "part request",
-    "part look request",
-    "part look render",
     // Commands of both drivers, taken at once and after a wait, and refused in each way.
     "UserMessage done",
     "UserMessage queued",

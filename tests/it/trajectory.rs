@@ -130,6 +130,7 @@ fn a_message_that_cannot_be_read_costs_no_other_and_stays_in_the_file() {
     assert_eq!(said, ["Whole.", "Half.", "Yes."]);
     let places: Vec<&str> = found.skipped.iter().map(|skipped| &*skipped.place).collect();
     assert_eq!(places, ["messages[0]", "messages[2]", "messages[3], content[1]"]);
+    assert_eq!(found.gaps, [0, 1]);
     assert!(!found.is_as_written);
     let written = write(&content(&restored(&found)), Some(&found));
     let written: Value = serde_json::from_str(&written).expect("JSON");
@@ -190,22 +191,60 @@ fn a_file_is_written_whole_under_its_sessions_name_and_under_no_other() {
     }
     // What a killed process left is cleared away with the next write.
     folder.write("s", b"{}").expect("it is written");
-    let left = folder.path().join(".s.1.tmp");
+    // No process has such a number.
+    let left = folder.path().join(".s.999999999.tmp");
+    let begun = std::process::Command::new(env!("CARGO_BIN_EXE_threadhold"))
+        .arg("serve")
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn();
+    let mut other = begun.expect("a process");
+    let lives = folder.path().join(format!(".s.{}.tmp", other.id()));
     fs::write(&left, "half").expect("a file");
+    fs::write(&lives, "half").expect("a file");
     folder.write("s", br#"{"id":"s","messages":[]}"#).expect("it is written");
     assert!(!left.exists());
+    assert!(lives.exists(), "another process writes there");
+    drop(other.kill());
+    drop(other.wait());
     assert_eq!(folder.ids(), Ok(vec!["s".to_owned()]));
     let held = folder.read("s").expect("it is read").expect("it is there");
     assert_eq!(held.trajectory("s").map(|found| found.messages.len()), Ok(0));
     let other = FileError::OtherId { name: "t".into(), found: "s".into() };
     assert_eq!(held.trajectory("t"), Err(other.clone()));
+    assert!(other.to_string().contains("rename it to \"s\".json"), "{other}");
     // Another session's file is not removed with this one.
     fs::write(folder.path().join("t.json"), &held.bytes).expect("a file");
     assert_eq!(folder.remove("t"), Err(other));
     assert_eq!(folder.remove("s"), Ok(true));
+    assert!(!lives.exists(), "nothing is left of a session that goes");
     assert_eq!(folder.remove("s"), Ok(false));
     assert_eq!(folder.ids(), Ok(vec!["t".to_owned()]));
     assert_eq!(Held::of(held.bytes.clone()), held);
+}
+
+/// What was said is its user's: others on the machine cannot read it, and git does not see it.
+///
+/// rows: R45
+#[cfg(unix)]
+#[test]
+fn what_is_written_is_for_its_user_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    let ground = Ground::new("modes");
+    let folder = ground.folder();
+    folder.write("s", b"{}").expect("it is written");
+    assert_eq!(mode(&folder.path().join("s.json")), 0o600);
+    assert_eq!((mode(&folder.path()), mode(&ground.0.join(".threadhold"))), (0o700, 0o700));
+    let ignored = ground.0.join(".threadhold/.gitignore");
+    assert_eq!(fs::read_to_string(&ignored).expect("it is there"), "/.gitignore\n/trajectories/\n");
+
+    // A folder that somebody made is theirs.
+    let ground = Ground::new("modes-theirs");
+    fs::create_dir(ground.0.join(".threadhold")).expect("a folder");
+    ground.folder().write("s", b"{}").expect("it is written");
+    assert!(!ground.0.join(".threadhold/.gitignore").exists());
 }
 
 /// rows: R48

@@ -39,4 +39,5 @@ mod summaries;
 mod taken_over;
 mod trajectories;
 mod trajectories_from_outside;
+mod trajectories_kept;
 mod waiting;

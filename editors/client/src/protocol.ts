@@ -2613,8 +2613,9 @@ export interface SessionDeleteResult {
   /** Their size in bytes. */
   deletedBlobBytes: number;
   /**
-   * Whether no trace of them is left in the file. Not so while another process reads it: the rows are gone
-   * then, and their bytes may last until the next deletion.
+   * Whether no trace of them is left in the store's file, nor in the session's own in its workspace. Not so
+   * while another process reads the store: the rows are gone then, and their bytes may last until the next
+   * deletion. Nor where the session's own file could not be removed, which the log says.
    */
   scrubbed: boolean;
 }
@@ -2907,6 +2908,11 @@ export interface SessionListResult {
 export interface SessionMessagesParams {
   /** The session. */
   sessionId: string;
+  /**
+   * The folder that it is listed in; where it is missing, the session is looked for where it is open, else
+   * in the client's first folder.
+   */
+  workspaceFolder?: string;
   /** Only messages whose `ord` is below this. Default: the newest. */
   before?: number;
   /** The most that the page holds. Default: 50. */
@@ -2919,6 +2925,11 @@ export interface SessionMessagesResult {
   messages: Message[];
   /** How many stand before them; it asks for the page before this one. 0 at the beginning. */
   before: number;
+  /**
+   * What of this page could not be read: which message, and why. It is left out, and stays as it is in the
+   * store.
+   */
+  unreadable: string[];
 }
 
 /** Parameters of `session/open`. */
@@ -3305,7 +3316,11 @@ export interface Settings {
    * what the change takes away is kept in a fork. Default: `off`.
    */
   trajectory?: Trajectory;
-  /** What of a turn is kept when it is over, in sessions whose loop the sidecar runs. Default: `full`. */
+  /**
+   * What of a turn is kept when it is over, in sessions whose loop the sidecar runs. With the driver
+   * `editor` all of it is kept whatever is set here: the editor brings the messages itself, and would bring
+   * them again. Default: `full`.
+   */
   transcript?: TranscriptKept;
   /** When the store lets a write count as done. Default: `full`. */
   synchronous?: Synchronous;
@@ -3902,8 +3917,10 @@ export type TranscriptKept =
   /** All of it. */
   | "full"
   /**
-   * What its user said and the answer that it came to. Calls of tools, their results and answers that were
-   * broken off go when the turn ends, from prompts too, and `context/recall` says that they are gone.
+   * What its user said and the answer that it came to; a call that ended the turn belongs to that, such as
+   * a question to the user. Other calls of tools, their results and answers that were broken off go when
+   * the turn ends, from prompts too, and `context/recall` says that they are gone. In sessions whose loop
+   * the editor runs nothing goes.
    */
   | "finalOnly";
 

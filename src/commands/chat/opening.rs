@@ -5,9 +5,10 @@ use super::tools;
 use crate::protocol::VERSION;
 use crate::protocol::methods::{SessionConfigure, SessionList, SessionOpen, TaskList};
 use crate::protocol::session::{
-    Driver, Origin, SessionConfigureParams, SessionListParams, SessionOpenParams, Snapshot,
+    Driver, Origin, SessionConfigureParams, SessionListParams, SessionOpenParams,
 };
 use crate::protocol::settings::{GivenSettings, Settings};
+use crate::protocol::snapshot::Snapshot;
 use crate::protocol::task::TaskListParams;
 use serde_json::json;
 use std::path::PathBuf;

@@ -13,8 +13,9 @@ use crate::protocol::event::{CompactionPhase, Event, EventError, Retrying};
 use crate::protocol::message::{Content, Message, Part, Role};
 use crate::protocol::methods::{ToolDecide, ToolResult, TurnCancel, TurnStart};
 use crate::protocol::model::DeltaOp;
-use crate::protocol::session::{Snapshot, State};
+use crate::protocol::session::State;
 use crate::protocol::settings::GivenSettings;
+use crate::protocol::snapshot::Snapshot;
 use crate::protocol::tool::{
     PauseReason, RequestPermissionResult, ToolDecideParams, ToolInvokeResult, ToolResultParams,
 };

@@ -3,8 +3,8 @@
 
 use super::acceptance::{self, Takes};
 use super::effect::{Answer, Effect, Refusal};
-use super::event::EventBody;
-use super::input::{At, Command, Configure, GivenPrefix, Open, ReplyTo};
+use super::event::{EventBody, TurnEnd};
+use super::input::{At, Command, Configure, GivenPrefix, NotWritten, Open, ReplyTo};
 use super::queue::{NewWork, Work};
 use super::reconcile::Report;
 use super::settings::Settings;
@@ -149,7 +149,7 @@ impl Step<'_> {
             let last = self.session.turns.len() - 1;
             self.set_turn(last, TurnStatus::Failed);
             self.let_go(TurnStatus::Failed);
-            let why = "the process that ran this turn was ended; what was said is kept";
+            let why = "this turn was cut off: its process ended, or the session was taken over; what was said is kept";
             self.session.state = State::Resting(Rest::Failed(why.to_owned()));
         }
     }
@@ -242,7 +242,8 @@ impl Step<'_> {
 
     /// What was written could not be stored: nothing goes on that nobody could find again. It is still here, and is
     /// stored with what comes next.
-    pub(super) fn not_written(&mut self, why: String) {
+    pub(super) fn not_written(&mut self, failed: NotWritten) {
+        let why = Refusal::NotStored { cause: failed.cause, why: failed.why };
         let ran = self.runs_turn();
         self.session.queue.is_held = true;
         // Who was to be asked beside the turn may never have been.
@@ -254,6 +255,14 @@ impl Step<'_> {
         if ran {
             return self.fail(why);
         }
-        self.enter(State::Resting(Rest::Failed(why)));
+        self.session.state = State::Resting(Rest::Failed(why.to_string()));
+        if failed.ended_turn {
+            // Its end was told, and is taken back: what it said is kept.
+            self.set_turn(self.session.turns.len().saturating_sub(1), TurnStatus::Failed);
+        }
+        let error =
+            TurnEnd { status: TurnStatus::Failed, error: Some(why), ended_by: None, summaries: Vec::new() };
+        let (state, turn) = (self.session.state.name(), self.turn_id());
+        self.emit(EventBody::RuntimeUpdated { state, turn, ended: failed.ended_turn.then_some(error) });
     }
 }

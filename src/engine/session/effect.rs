@@ -353,6 +353,14 @@ pub enum Refusal {
     /// It was cancelled.
     #[error("cancelled; what was said is kept")]
     Cancelled,
+    /// What happened could not be stored.
+    #[error("{why}")]
+    NotStored {
+        /// For programs.
+        cause: &'static str,
+        /// For people.
+        why: String,
+    },
     /// The model, or the client that asks it for us, failed.
     #[error("{why}")]
     Provider {

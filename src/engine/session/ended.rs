@@ -7,6 +7,7 @@ use super::event::{EventBody, TurnEnd};
 use super::settings::TranscriptKept;
 use super::state::{Rest, State};
 use super::stored::{Driver, TurnStatus, Write};
+use crate::engine::transcript::CameTo;
 
 impl Step<'_> {
     /// The turn cannot go on.
@@ -44,8 +45,13 @@ impl Step<'_> {
             return;
         }
         let Some(last) = self.session.transcript.turns().len().checked_sub(1) else { return };
-        let came_to_answer = status == TurnStatus::Completed;
-        let messages = self.session.transcript.let_go(last, came_to_answer, self.around.counter);
+        let ended_by = self.session.ending_call().map(|(_, call)| call.id);
+        let came_to = match &ended_by {
+            _ if status != TurnStatus::Completed => CameTo::Nothing,
+            Some(call) => CameTo::Call(call),
+            None => CameTo::Answer,
+        };
+        let messages = self.session.transcript.let_go(last, came_to, self.around.counter);
         if messages.is_empty() {
             return;
         }

@@ -69,8 +69,19 @@ pub enum Input {
     Memories(Arc<[Memory]>),
     /// The process is about to end. What waits for a user or an editor goes on waiting when it is opened again.
     Ending,
-    /// What the last step wrote could not be stored; why.
-    NotWritten(String),
+    /// What a step wrote could not be stored.
+    NotWritten(NotWritten),
+}
+
+/// A step that could not be stored. What it wrote is stored with what comes next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotWritten {
+    /// For programs: a word.
+    pub cause: &'static str,
+    /// For people.
+    pub why: String,
+    /// Whether it told that a turn ended well.
+    pub ended_turn: bool,
 }
 
 /// A call of a model that is made again. Nothing of an answer was there before.

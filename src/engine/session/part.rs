@@ -117,12 +117,16 @@ impl Session {
         let carried = &self.head.carried;
         let is_begun_here = self.transcript.turns().last().is_some_and(|turn| turn.first >= from);
         // How far the newest compaction lies back is counted from the one before it, where it is one by hand.
-        let is_made = self.transcript.in_force().is_some_and(|record| record.mode != Mode::Excluded);
+        let in_force = self.transcript.in_force();
+        let is_made = in_force.is_some_and(|record| record.mode != Mode::Excluded);
+        // A render reports each message that is left out without a summary, and how large it is.
+        let reports_front =
+            in_force.is_some_and(|record| record.dropped.is_some() || !record.reported_users.is_empty());
         let counts_here = carried.held.is_none_or(|held| held >= from);
         let is_known = match input {
             Input::Command(_, Command::Open(open)) => is_look(open),
             Input::Command(_, Command::Render(render)) => {
-                is_of_part(render) && (render.current.is_none() || is_begun_here)
+                is_of_part(render) && !reports_front && (render.current.is_none() || is_begun_here)
             }
             Input::Command(_, Command::StartTurn(_)) => {
                 // Memories of what older compactions in force say are left out.
@@ -171,6 +175,16 @@ impl Session {
     }
 }
 
+/// Places at which no message is, though a later one is there.
+pub(super) fn gaps(messages: &[(u32, Arc<Message>)]) -> Vec<String> {
+    let places = messages.iter().map(|(_, message)| message.ord.0);
+    let expected = std::iter::once(0).chain(places.clone().map(|ord| ord.saturating_add(1)));
+    let missing = expected.zip(places).filter(|(expected, found)| expected < found);
+    missing
+        .map(|(from, until)| format!("messages from {from} to before {until}: they are not there"))
+        .collect()
+}
+
 /// Puts what a store gave into a transcript; its turns. Where it is a part, places are taken for what it left out.
 pub(super) fn put_back(
     transcript: &mut Transcript,
@@ -211,7 +225,7 @@ fn is_plain(effect: &Effect, from: Ordinal) -> bool {
             _ => false,
         },
         Effect::AskModel(ask) => ask.purpose == Purpose::Turn,
-        Effect::Start(..) | Effect::Stop(_) => true,
+        Effect::Start(..) | Effect::Stop(_) | Effect::Trace(_) => true,
         _ => false,
     }
 }

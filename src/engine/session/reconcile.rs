@@ -116,14 +116,7 @@ fn enriched(transcript: &Transcript, theirs: &HistoryTurn) -> Vec<NewMessage> {
     else {
         return theirs.messages.clone();
     };
-    let again = |message: &std::sync::Arc<Message>| NewMessage {
-        body: message.body.clone(),
-        external_id: message.external_id.clone(),
-        visible_to_model: message.visible_to_model,
-        created_at: message.created_at.clone(),
-        shown: message.shown,
-    };
-    transcript.range(turn.first, last).iter().map(again).collect()
+    transcript.range(turn.first, last).iter().map(|message| NewMessage::from(&**message)).collect()
 }
 
 fn part(transcript: &Transcript, theirs: &[HistoryTurn], reach: Reach, ended: Option<&[bool]>) -> Parting {

@@ -10,7 +10,7 @@ use super::{Session, Step};
 use crate::engine::approval::{self, Approval};
 use crate::engine::id::CallId;
 use crate::engine::message::{
-    Body, Content, NewMessage, QUESTION, ROUND_LIMIT, Text, ToolResult, Verdict, argument_values,
+    Body, Content, NewMessage, QUESTION, ROUND_LIMIT, ToolCall, ToolResult, Verdict, argument_values,
 };
 use crate::engine::prompt::item::{EndsTurn, Tool, ToolKind};
 use serde_json::Value;
@@ -77,17 +77,18 @@ impl Session {
 impl Session {
     /// The end of the turn, where a tool of the newest round that did not fail says so; and what it asks the user.
     pub(super) fn ends_turn(&self) -> Option<(Rest, Option<String>)> {
-        let (ends, _, arguments) = self.ending_call()?;
+        let (ends, call) = self.ending_call()?;
         Some(match ends {
             EndsTurn::Completed => (Rest::Completed, None),
-            EndsTurn::WaitingUserInput => (Rest::WaitingUserInput, question(&arguments)),
+            EndsTurn::WaitingUserInput => (Rest::WaitingUserInput, question(&call.arguments)),
         })
     }
 
-    /// How the newest round ends its turn, where it does: the tool's name and the call's arguments.
-    fn ending_call(&self) -> Option<(EndsTurn, String, Text)> {
+    /// How the newest round of the newest turn ends it, where it does: by this call.
+    pub(super) fn ending_call(&self) -> Option<(EndsTurn, ToolCall)> {
         let transcript = &self.transcript;
-        let round = transcript.rounds().last()?;
+        // What an earlier turn ended with says nothing of one that has no round.
+        let round = transcript.rounds_of(transcript.turns().len().checked_sub(1)?).last()?;
         let Body::Assistant { calls, .. } = &transcript.message(round.assistant)?.body else { return None };
         let answered = calls.iter().zip(&round.results).filter(|(_, result)| {
             let result = result.and_then(|ord| transcript.message(ord)).map(|message| &message.body);
@@ -96,7 +97,7 @@ impl Session {
         let tool = |name: &str| self.fixed.tools.iter().find(|tool| tool.name == name);
         let ends = answered.filter_map(|(call, _)| Some((tool(&call.name)?.ends_turn?, call)));
         let (ends, call) = ends.max_by_key(|(ends, _)| *ends)?;
-        Some((ends, call.name.to_string(), call.arguments.clone()))
+        Some((ends, call.clone()))
     }
 }
 
@@ -110,8 +111,8 @@ impl Session {
 
     /// The tool by which the newest round ended its turn, where one did.
     pub fn ended_by(&self) -> Option<String> {
-        let (_, name, _) = self.ending_call()?;
-        Some(name)
+        let (_, call) = self.ending_call()?;
+        Some(call.name.to_string())
     }
 }
 

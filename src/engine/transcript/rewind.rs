@@ -3,11 +3,22 @@
 
 use super::{REMOVED_ROUND, Transcript};
 use crate::engine::compact::record::{Compaction, Status};
-use crate::engine::id::{CompactionId, Generation, Ordinal};
+use crate::engine::id::{CallId, CompactionId, Generation, Ordinal};
 use crate::engine::message::cut;
 use crate::engine::message::{AssistantPart, Body, Message, NOT_KEPT, REMOVED};
 use crate::engine::tokens::TokenCount;
 use std::sync::Arc;
+
+/// What a turn that is over came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CameTo<'a> {
+    /// It was cancelled, or failed.
+    Nothing,
+    /// Its last words are its answer.
+    Answer,
+    /// This call ended it.
+    Call(&'a CallId),
+}
 
 impl Transcript {
     /// Takes everything from `from` on out of the session. Records that speak of what goes are void from now on; their
@@ -65,22 +76,33 @@ impl Transcript {
     }
 
     /// Of a turn that is over only what its user said stays, what is noted there, and the words of its last answer where it
-    /// came to one. The others' places stay, with their hashes: what a compaction says of them holds. Gives what stands
-    /// there now.
+    /// came to one. A call that ended the turn is a part of that answer and stays with its result: it asks the user, or
+    /// says what was done. The others' places stay, with their hashes: what a compaction says of them holds. Gives what
+    /// stands there now.
     pub fn let_go(
         &mut self,
         turn: usize,
-        came_to_answer: bool,
+        came_to: CameTo<'_>,
         counter: &dyn TokenCount,
     ) -> Vec<Arc<Message>> {
         let Some(first) = self.turns.get(turn).map(|turn| turn.first) else { return Vec::new() };
         let last = self.last_of_turn(turn).unwrap_or(first);
         let is_answer = |message: &&Arc<Message>| matches!(message.body, Body::Assistant { .. });
         let answer = self.range(first, last).iter().rfind(is_answer).map(|message| message.ord);
-        let answer = answer.filter(|_| came_to_answer);
+        let answer = answer.filter(|_| came_to != CameTo::Nothing);
+        let ended_by = match came_to {
+            CameTo::Call(call) => Some(call),
+            CameTo::Nothing | CameTo::Answer => None,
+        };
+        let result = ended_by.and_then(|call| self.result_of(answer?, call));
         let mut changed: Vec<Arc<Message>> = Vec::new();
         for message in self.range(first, last) {
-            let Some(body) = self.what_stays(message, answer == Some(message.ord)) else { continue };
+            if result == Some(message.ord) {
+                continue;
+            }
+            let Some(body) = self.what_stays(message, answer == Some(message.ord), ended_by) else {
+                continue;
+            };
             let is_gone = matches!(body, Body::Event { .. });
             changed.push(Arc::new(Message {
                 rev: self.cuts + 1,
@@ -108,16 +130,30 @@ impl Transcript {
         changed
     }
 
+    /// The result of a call of this answer.
+    fn result_of(&self, answer: Ordinal, call: &CallId) -> Option<Ordinal> {
+        let round = self.rounds.iter().rfind(|round| round.assistant == answer)?;
+        let Body::Assistant { calls, .. } = &self.message(answer)?.body else { return None };
+        let at = calls.iter().position(|known| known.id == *call)?;
+        round.results.get(at).copied().flatten()
+    }
+
     /// What takes a message's place when its turn is over; nothing where it stays as it is. The place of a result is known
     /// by its call, that of an answer by what it opened.
-    fn what_stays(&self, message: &Message, is_answer: bool) -> Option<Body> {
+    fn what_stays(&self, message: &Message, is_answer: bool, ended_by: Option<&CallId>) -> Option<Body> {
         let gone = |text: &str| Body::Event { kind: NOT_KEPT.to_owned(), text: text.into() };
         match &message.body {
             Body::User(_) | Body::Event { .. } => None,
             Body::Tool(result) => Some(gone(&result.call)),
             Body::Assistant { parts, calls, beside } => {
-                if is_answer && calls.is_empty() {
+                let ending: Vec<_> =
+                    calls.iter().filter(|call| ended_by == Some(&call.id)).cloned().collect();
+                if is_answer && ending.len() == calls.len() {
                     return None;
+                }
+                if is_answer && !ending.is_empty() {
+                    let (parts, beside) = (parts.clone(), beside.clone());
+                    return Some(Body::Assistant { parts, calls: ending, beside });
                 }
                 let is_text = |part: &&AssistantPart| matches!(part, AssistantPart::Text(_));
                 let words: Vec<_> = parts.iter().filter(is_text).cloned().collect();

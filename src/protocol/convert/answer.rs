@@ -10,7 +10,7 @@ use crate::engine::prompt::request::{Answer, Request, StopReason};
 use crate::protocol::model::{
     DeltaOp, ModelCompleteParams, ModelCompleteResult, ModelOptions, ModelPurpose, ToolCall as WireCall,
 };
-use crate::protocol::session::Streaming;
+use crate::protocol::snapshot::Streaming;
 
 impl Reading {
     /// The answer to `model/complete`. Words and calls that it does not state are the deltas'.

@@ -9,7 +9,7 @@ use crate::engine::session::acceptance::{self, CommandName};
 use crate::engine::session::queue;
 use crate::engine::session::stored::Always;
 use crate::protocol::scope::{Approved, Artifact, Pin, Scope, ScopePutParams, Todo};
-use crate::protocol::session::QueueItem;
+use crate::protocol::snapshot::QueueItem;
 use crate::protocol::tool::ToolRule;
 
 /// A command that waits.

@@ -19,7 +19,8 @@ pub enum Trajectory {
 pub enum TranscriptKept {
     /// All of it.
     Full,
-    /// What its user said and the answer that it came to. Calls of tools, their results and answers that were broken off
-    /// go when the turn ends, from prompts too, and `context/recall` says that they are gone.
+    /// What its user said and the answer that it came to; a call that ended the turn belongs to that, such as a question to
+    /// the user. Other calls of tools, their results and answers that were broken off go when the turn ends, from prompts
+    /// too, and `context/recall` says that they are gone. In sessions whose loop the editor runs nothing goes.
     FinalOnly,
 }

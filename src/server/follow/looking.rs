@@ -17,6 +17,8 @@ use std::time::Duration;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(250);
 /// Every so many looks it is also looked whether the writers live, which no commit tells, and at lists.
 const SLOW: u64 = 4;
+/// Every so many slow looks it is tried again to store what could not be stored.
+const BETWEEN_TRIES: u64 = 5;
 
 /// A store that is looked at.
 #[derive(Default)]
@@ -131,6 +133,9 @@ impl MainLoop {
         if is_slow {
             self.look_at_leases();
             self.rest_if_done();
+        }
+        if self.follows.looks.is_multiple_of(SLOW * BETWEEN_TRIES) {
+            self.store_what_is_left();
         }
         let names: Vec<String> = self.follows.watched.keys().cloned().collect();
         for name in names {

@@ -3,6 +3,7 @@
 
 use crate::engine::id::SessionId;
 use crate::engine::session::input::{Command, Open, ReplyTo};
+use crate::engine::session::stored::Write;
 use crate::protocol::event::{Event as Happening, SessionEvent};
 use crate::protocol::methods::{self, Named};
 use crate::server::inbox::Event;
@@ -133,10 +134,16 @@ impl MainLoop {
             event: Happening::SessionTakenOver {},
         };
         live.cannot_write(refusal.clone());
+        let left = live.unwritten.iter().filter(|write| matches!(write, Write::Message { .. })).count();
         // What is here is no longer the session: its file is the new writer's.
         live.file = Filed::default();
         if !self.delivery.keeps_back(id, &self.outgoing, &self.inbox) {
             self.outgoing.notification(methods::SessionEventSent::NAME, &taken);
+        }
+        if left > 0 {
+            self.log(format!(
+                "session {id} was taken over before {left} of its messages could be stored: they are shown here no longer"
+            ));
         }
         self.stage_broke(id);
         self.give_up(id, &refusal);

@@ -8,7 +8,7 @@ use crate::transcript_io::trajectory::{Content, Trajectory, write};
 use notify::{EventKind, RecommendedWatcher};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::SystemTime;
 
@@ -19,6 +19,8 @@ pub(in crate::server) enum Done {
     Written(String, Result<u32, Refused>),
     /// A file is another one than this process knows.
     News(News),
+    /// A session's file was to be looked at, and there is none.
+    Missing(Folder, String),
 }
 
 /// Why a session was not written. Its file is as it was.
@@ -77,8 +79,8 @@ enum Job {
     Look(Folder, String),
     /// What the file of this hash says is in the session: it may be written over.
     Accept(Folder, String, String),
-    /// A session's file goes with it.
-    Remove(Folder, String),
+    /// A session's file goes with it; who is told.
+    Remove(Folder, String, Box<dyn FnOnce(Result<(), FileError>) + Send>),
     /// Something else that waits for the disk.
     Run(Call),
     /// Something happened at these places; anywhere, where there is none.
@@ -135,8 +137,14 @@ impl Worker {
         drop(self.jobs.send(Job::Accept(folder, id.to_owned(), hash)));
     }
 
-    pub fn remove(&self, folder: Folder, id: &str) {
-        drop(self.jobs.send(Job::Remove(folder, id.to_owned())));
+    /// Removes a session's file with all that was left of its writing. Who tells of it is called on the thread.
+    pub fn remove(
+        &self,
+        folder: Folder,
+        id: &str,
+        tell: impl FnOnce(Result<(), FileError>) + Send + 'static,
+    ) {
+        drop(self.jobs.send(Job::Remove(folder, id.to_owned(), Box::new(tell))));
     }
 
     /// Does something that waits for the disk, after all that was asked before.
@@ -196,11 +204,16 @@ impl<T: Fn(Done)> Files<T> {
                 }
                 Ok(Job::Follow(folder)) => self.follow(folder),
                 Ok(Job::Write(folder, content)) => self.write(&folder, &content),
-                Ok(Job::Look(folder, id)) => self.look_again(&folder, &id),
+                Ok(Job::Look(folder, id)) => {
+                    self.look_again(&folder, &id);
+                    if folder.file(&id).is_ok_and(|file| stamp(&file).is_none()) {
+                        (self.tell)(Done::Missing(folder, id));
+                    }
+                }
                 Ok(Job::Accept(folder, id, hash)) => {
                     self.ours.extend(folder.file(&id).ok().map(|file| (file, hash)));
                 }
-                Ok(Job::Remove(folder, id)) => self.remove(&folder, &id),
+                Ok(Job::Remove(folder, id, tell)) => tell(self.remove(&folder, &id)),
                 Ok(Job::Run(job)) => job(),
                 Ok(Job::End(done)) => return done(),
                 Err(RecvTimeoutError::Timeout) => self.look(&stirred.take().unwrap_or_default()),
@@ -241,15 +254,19 @@ impl<T: Fn(Done)> Files<T> {
         self.ours.insert(file.clone(), new.hash.clone());
         let seen = stamp(&file).map(|seen| Seen { hash: Some(new.hash), ..seen });
         self.seen.extend(seen.map(|seen| (file, seen)));
-        Ok(u32::try_from(content.messages.len()).unwrap_or(u32::MAX))
+        let said = content.messages.iter().filter(|message| !message.is_source_keys()).count();
+        Ok(u32::try_from(said).unwrap_or(u32::MAX))
     }
 
-    fn remove(&mut self, folder: &Folder, id: &str) {
-        let Ok(file) = folder.file(id) else { return };
+    fn remove(&mut self, folder: &Folder, id: &str) -> Result<(), FileError> {
+        // Where no file can be named after it there is none.
+        let Ok(file) = folder.file(id) else { return Ok(()) };
         self.seen.remove(&file);
         self.ours.remove(&file);
-        if let Err(error) = folder.remove(id) {
-            tracing::warn!(%error, "the file of a session that was deleted is still there");
+        match folder.remove(id) {
+            // What lies there is not this session's.
+            Ok(_) | Err(FileError::OtherId { .. }) => Ok(()),
+            Err(error) => Err(error),
         }
     }
 
@@ -285,7 +302,7 @@ impl<T: Fn(Done)> Files<T> {
     }
 
     /// The file that a place is.
-    fn named(&self, place: &PathBuf) -> Option<(Folder, String)> {
+    fn named(&self, place: &Path) -> Option<(Folder, String)> {
         self.followed.iter().find_map(|folder| Some((folder.clone(), folder.id_of(place)?)))
     }
 

@@ -139,17 +139,12 @@ fn file_of(options: &Options) -> Result<PathBuf, StoreError> {
 
 /// The file and its log, byte for byte: in a damaged file nothing else is sure.
 fn copy_bytes(path: &Path, copy: &Path) -> Result<(), StoreError> {
-    let beside = |path: &Path| {
-        let mut name = path.as_os_str().to_owned();
-        name.push("-wal");
-        PathBuf::from(name)
-    };
     let put = |from: &Path, to: &Path| -> Result<(), StoreError> {
         schema::make_file(to)?;
         fs::copy(from, to).and_then(|_| fs::File::open(to)?.sync_all()).map_err(|error| from_io(&error, to))
     };
     put(path, copy)?;
-    let (log, log_copy) = (beside(path), beside(copy));
+    let (log, log_copy) = (schema::beside(path, "-wal"), schema::beside(copy, "-wal"));
     if log.is_file() {
         return put(&log, &log_copy);
     }
@@ -171,6 +166,7 @@ fn look(tx: &Transaction<'_>, path: &Path) -> Result<Checked, Fault> {
     around(tx, faults, contents)?;
     checked.messages = around(tx, faults, rows)?;
     checked.sessions = around(tx, faults, sessions)?;
+    around(tx, faults, gaps)?;
     around(tx, faults, figures)?;
     Ok(checked)
 }
@@ -199,8 +195,12 @@ impl Damage {
 /// What SQLite says of its pages and indexes.
 fn pages(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault> {
     let mut statement = tx.prepare(&format!("PRAGMA integrity_check({MOST_FAULTS})"))?;
-    let lines: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    for line in lines.into_iter().filter(|line| line != "ok") {
+    // One by one: what was said before a damaged part ended the look counts too.
+    for line in statement.query_map([], |row| row.get::<_, String>(0))? {
+        let line = line?;
+        if line == "ok" {
+            break;
+        }
         let of_search = line.contains("search_messages");
         let of_index = line.contains(" missing from index ") || line.contains("wrong # of entries in index");
         let repair = if of_search { Some(Repair::EmptySearch) } else { of_index.then_some(Repair::Reindex) };
@@ -215,12 +215,33 @@ fn references(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Faul
         "SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2 ORDER BY 1, 2",
     )?;
     let mut rows = statement.query([])?;
-    let mut none = Vec::new();
+    let (mut none, mut found) = (Vec::new(), Vec::new());
     while let Some(row) = read::next(&mut rows, "references", &mut none)? {
-        let (table, parent, count): (String, String, u64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let is_orphan = parent == "chat_sessions" && OF_A_SESSION.contains(&table.as_str());
+        found.push((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, u64>(2)?));
+    }
+    // Words of a session whose own row is lost are words all the same.
+    let has_words =
+        found.iter().any(|(table, parent, _)| table == "chat_messages" && parent == "chat_sessions");
+    for (table, parent, count) in found {
+        let is_orphan = parent == "chat_sessions" && OF_A_SESSION.contains(&table.as_str()) && !has_words;
         let what = format!("{count} rows of {table} name rows of {parent} that are not there");
         faults.push(Damage::new(what, is_orphan.then_some(Repair::DropOrphans)));
+    }
+    Ok(())
+}
+
+const GAPS: &str = "SELECT session, max(ord) + 1 - count(DISTINCT ord) FROM chat_messages
+     GROUP BY session HAVING max(ord) + 1 > count(DISTINCT ord) ORDER BY session";
+
+/// Messages that are gone from between others.
+fn gaps(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault> {
+    let mut statement = tx.prepare(GAPS)?;
+    let mut rows = statement.query([])?;
+    let mut lost = Vec::new();
+    while let Some(row) = read::next(&mut rows, "messages", &mut lost)? {
+        let session = text(row, 0).unwrap_or("of an unknown id");
+        let what = format!("session {session}: {} of its messages are not there", row.get::<_, i64>(1)?);
+        faults.push(Damage::new(what, None));
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use crate::engine::message::{Body, Message};
 use crate::engine::prompt::pins::{Pin, Pinned};
 use crate::engine::session::part::{Claims, WIDEST_ROUND};
 use crate::engine::session::stored::{Part, Rest, Stored};
+use crate::store::MessagePage;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -151,7 +152,7 @@ pub(super) fn page(
     session: &SessionId,
     before: Option<Ordinal>,
     limit: u32,
-) -> Result<Option<Vec<Arc<Message>>>, Fault> {
+) -> Result<Option<MessagePage>, Fault> {
     if !tx.prepare_cached("SELECT 1 FROM chat_sessions WHERE id = ?1")?.exists([session.as_str()])? {
         return Ok(None);
     }
@@ -159,8 +160,10 @@ pub(super) fn page(
     let end = last.map_or(Ordinal(0), |last| Ordinal(last).next());
     let end = before.map_or(end, |before| before.min(end));
     let range = Ordinal(end.0.saturating_sub(limit))..end;
-    let found = read::messages_between(tx, session, range, &mut Vec::new())?;
-    Ok(Some(found.into_iter().map(|(_, message)| message).collect()))
+    let mut page = MessagePage::default();
+    let found = read::messages_between(tx, session, range, &mut page.unreadable)?;
+    page.messages = found.into_iter().map(|(_, message)| message).collect();
+    Ok(Some(page))
 }
 
 /// See [`crate::store::Store::is_known`].

@@ -50,13 +50,27 @@ pub(super) fn load(
     let mut unreadable = Vec::new();
     let Some(head) = head_of(tx, session, &mut unreadable)? else { return Ok(None) };
     let turns = turns(tx, session, 0, &mut unreadable)?;
+    let told = unreadable.len();
     let messages = messages(tx, session, from, &mut unreadable)?;
+    // A damaged page can end a table early, and nothing in the rows that are left says so.
+    let counted: Option<u32> =
+        tx.prepare_cached(COUNTED)?.query_row([session.as_str()], |row| row.get(0)).optional()?;
+    let here = u32::try_from(messages.len()).unwrap_or(u32::MAX).saturating_add(from.0);
+    if let Some(missing) =
+        counted.and_then(|counted| counted.checked_sub(here)).filter(|missing| *missing > 0)
+        && unreadable.len() == told
+    {
+        unreadable.push(format!("{missing} messages: they are not there"));
+    }
     let compactions = compactions(tx, session, &mut unreadable)?;
     let queue = waiting::queue(tx, session, &mut unreadable)?;
     let keys = waiting::keys(tx, session, &mut unreadable)?;
     let draft = waiting::draft(tx, session, &mut unreadable)?;
     Ok(Some(Stored { head, turns, messages, compactions, queue, keys, draft, unreadable }))
 }
+
+/// How many messages a session has, by the figures that are kept of it.
+pub(super) const COUNTED: &str = "SELECT messages FROM chat_activity WHERE session = ?1";
 
 /// The session's own row.
 pub(super) fn head_of(

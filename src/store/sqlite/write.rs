@@ -491,5 +491,5 @@ pub(super) fn delete(tx: &Transaction<'_>, session: &SessionId) -> Done<Option<D
         deleted.blob_bytes += bytes;
     }
     tx.execute("DELETE FROM leases WHERE session = ?1", id)?;
-    Ok(Some(deleted))
+    Ok(Some(Deleted { workspace, ..deleted }))
 }

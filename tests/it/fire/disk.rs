@@ -77,6 +77,13 @@ fn requests(snapshot: &Value) -> Vec<String> {
     of_user.map(|message| message["parts"][0]["text"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
+/// All that was said, by whom, in order. A note that stands where a message was lost is not what was said.
+fn said(snapshot: &Value) -> Vec<(String, String)> {
+    let messages = snapshot["messages"].as_array().expect("messages").iter();
+    let messages = messages.filter(|message| message["role"] != "event");
+    messages.map(|message| (message["role"].to_string(), message["parts"].to_string())).collect()
+}
+
 fn cause(error: &Value) -> &str {
     error["data"]["cause"].as_str().unwrap_or_else(|| panic!("no cause: {error}"))
 }
@@ -146,7 +153,7 @@ fn a_full_disk_stops_the_turn_keeps_what_was_said_and_is_tried_again() {
 }
 
 #[test]
-fn a_file_that_takes_no_writes_is_told_so_and_can_be_read() {
+fn a_file_that_takes_no_writes_is_told_so_and_is_read_when_it_takes_them() {
     let folder = Folder::new("fire-readonly");
     let mut client = Client::start(&folder);
     client.open().expect("it opens");
@@ -188,6 +195,58 @@ fn a_locked_file_is_told_so_and_the_turn_goes_on_when_it_is_free() {
     );
 }
 
+/// An answer that could not be stored is told as such, and is stored as soon as it can be, whether somebody asks for
+/// anything or not.
+#[test]
+fn an_answer_that_could_not_be_stored_is_told_so_and_stored_later() {
+    let folder = Folder::new("fire-answer");
+    let mut client = Client::start(&folder);
+    client.open().expect("it opens");
+    let started =
+        client.life.call("turn/start", json!({ "sessionId": "s", "content": "What is it?" }), |_, frame| {
+            client.log.push(frame.clone())
+        });
+    let started = started.expect("the process lives").expect("it is taken");
+    let asked = loop {
+        let known = client.log.iter().find(|frame| frame["method"] == "model/complete").cloned();
+        match known {
+            Some(asked) => break asked,
+            None => client.log.push(client.life.next().expect("the process lives")),
+        }
+    };
+    let other = Connection::open(folder.path().join("threadhold.db")).expect("the file");
+    other.execute_batch("BEGIN IMMEDIATE").expect("it is locked");
+    client.life.says(&asked, "A precious answer.", &json!([]));
+    let ended = loop {
+        let frame = client.life.next().expect("the process lives");
+        let params = &frame["params"];
+        if params["turnId"] == started["turnId"] && params["error"].is_object() {
+            break params.clone();
+        }
+    };
+    assert_eq!((&ended["state"], &ended["status"]), (&json!("error"), &json!("failed")));
+    assert_eq!(ended["error"]["data"]["kind"], "StorageError", "{ended}");
+    assert_eq!(cause(&ended["error"]), "locked", "{ended}");
+    other.execute_batch("ROLLBACK").expect("it is free");
+    // Nothing is asked of the session: it is looked at from outside until the answer is there.
+    let kept = || {
+        let count =
+            "SELECT count(*) FROM chat_messages WHERE session = 's' AND body LIKE '%A precious answer.%'";
+        other.query_row(count, [], |row| row.get::<_, u32>(0)).expect("a count")
+    };
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(120);
+    while kept() == 0 {
+        assert!(std::time::Instant::now() < deadline, "the answer was never stored");
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    drop(client);
+    let mut client = Client::start(&folder);
+    let snapshot = client.open().expect("it opens");
+    // As it was told.
+    assert_eq!(snapshot["state"], "error", "{snapshot}");
+    assert!(said(&snapshot).iter().any(|(_, words)| words.contains("A precious answer.")), "{snapshot}");
+}
+
 /// What became of a session whose file was damaged.
 #[derive(Debug, Default)]
 struct Damaged {
@@ -198,21 +257,22 @@ struct Damaged {
 
 impl Damaged {
     /// Opens the session over a damaged file: all of it is there, or a part with a report, or the file is refused by name.
-    fn look(&mut self, folder: &Folder, whole: &[String]) {
+    fn look(&mut self, folder: &Folder, whole: &[(String, String)]) {
         let mut client = Client::start(folder);
         let params = json!({ "workspaceFolder": "/code/parser", "sessionId": "s" });
         match client.call("session/open", params) {
             Ok(opened) => {
-                let said = requests(&opened["snapshot"]);
+                let said = said(&opened["snapshot"]);
                 if said == whole {
                     self.whole += 1;
                 } else {
-                    assert!(
-                        said.iter().all(|words| whole.contains(words)),
-                        "words that nobody said: {said:?}"
-                    );
-                    let is_told = opened["restore"].to_string().len() > 2 && !opened["restore"].is_null();
-                    assert!(is_told, "a part is gone and nobody is told: {opened}");
+                    let others: Vec<_> = said.iter().filter(|words| !whole.contains(words)).collect();
+                    assert!(others.is_empty(), "what nobody said: {others:?}");
+                    let unreadable = opened["restore"]["unreadable"].as_array();
+                    let is_told = unreadable.is_some_and(|told| !told.is_empty());
+                    let gone: Vec<_> = whole.iter().filter(|words| !said.contains(words)).collect();
+                    let (left, were) = (said.len(), whole.len());
+                    assert!(is_told, "{left} of {were} are left and nobody is told: {gone:?} is gone");
                     self.in_part += 1;
                 }
             }
@@ -225,14 +285,16 @@ impl Damaged {
     }
 }
 
-/// A session of eighty turns in a file that was closed: its words, and its bytes.
-fn filled(folder: &Folder) -> (Vec<String>, Vec<u8>) {
+/// A session of eighty turns in a file that was closed: what it says, and the file's bytes.
+fn filled(folder: &Folder) -> (Vec<(String, String)>, Vec<u8>) {
     let mut client = Client::start(folder);
     client.open().expect("it opens");
-    let words: Vec<String> = (0..80).map(|n| format!("Number {n}. {}", "some words ".repeat(40))).collect();
-    for words in &words {
-        client.is_kept(words).expect("it is kept");
+    for n in 0..80 {
+        client.is_kept(&format!("Number {n}. {}", "some words ".repeat(40))).expect("it is kept");
     }
+    let subscribed = client.call("session/subscribe", json!({ "sessionId": "s" })).expect("a snapshot");
+    let words = said(&subscribed["snapshot"]);
+    assert_eq!(words.len(), 160);
     client.call("shutdown", Value::Null).expect("it shuts down");
     client.life.notify("exit", Value::Null);
     while client.life.next().is_some() {}

@@ -14,10 +14,10 @@ use threadhold::engine::search;
 use threadhold::engine::session::effect::{Answer, Effect, Purpose, Refusal};
 use threadhold::engine::session::event::EventBody;
 use threadhold::engine::session::input::{
-    Command, GivenPrefix, Input, ModelCallId, Open, ReplyTo, StartTurn, Timer, ToolOutcome,
+    Command, GivenPrefix, Input, ModelCallId, NotWritten, Open, ReplyTo, StartTurn, Timer, ToolOutcome,
 };
 use threadhold::engine::session::settings::{Client, ModelFacts, Settings};
-use threadhold::engine::session::stored::{Always, Driver, Head, Prefix, Stored, Write};
+use threadhold::engine::session::stored::{Always, Driver, Head, Prefix, Stored, TurnStatus, Write};
 use threadhold::engine::session::{Around, Opening, Session};
 use threadhold::engine::tokens::QuarterOfChars;
 use threadhold::store::memory::{MemoryStore, World};
@@ -196,10 +196,16 @@ impl Bench {
                 self.answered(*to, Err(failure));
             }
         }
+        let ends = |effect: &Effect| matches!(effect, Effect::Emit(event) if matches!(&event.body, EventBody::RuntimeUpdated { ended: Some(end), .. } if end.status == TurnStatus::Completed));
+        let ended_turn = effects.iter().any(ends);
         self.effects.extend(effects);
         if !is_stored {
             self.is_stored = false;
-            self.take(Input::NotWritten("the disk is full".into()));
+            self.take(Input::NotWritten(NotWritten {
+                cause: "full",
+                why: "the disk is full".into(),
+                ended_turn,
+            }));
         }
     }
 

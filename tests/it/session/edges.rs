@@ -32,6 +32,11 @@ const BESIDE: &[(&[StateName], StateName, &str)] = &[
         WaitingUserInput,
         "all calls are answered: a tool asked the user, or the turn ran as many rounds as it may",
     ),
+    (
+        &[Idle, Completed, Error],
+        WaitingUserInput,
+        "a copy that somebody changed was taken in, and it ends with a question",
+    ),
     (&[Paused, WaitingIde], Completed, "all calls are answered, and a tool ended the turn"),
     (
         &[Idle, WaitingUserInput, Error],

@@ -4,10 +4,10 @@
 use super::bench::{Bench, settings, text, tool};
 use threadhold::engine::delta::Delta;
 use threadhold::engine::message::Body;
-use threadhold::engine::prompt::item::{Approval, Item};
+use threadhold::engine::prompt::item::{Approval, EndsTurn, Item, Tool};
 use threadhold::engine::session::effect::{Answer, Purpose, Refusal};
 use threadhold::engine::session::event::EventBody;
-use threadhold::engine::session::input::{Command, Input, Open};
+use threadhold::engine::session::input::{Command, Input};
 use threadhold::engine::session::recall::Recall;
 use threadhold::engine::session::settings::{ModelFacts, Settings, TranscriptKept};
 use threadhold::engine::session::stored::Driver;
@@ -107,7 +107,7 @@ fn what_led_to_an_answer_goes_with_its_turn() {
     other.asks("and now?");
     other.says("well", &[]);
     other.another_process();
-    other.command(Command::Open(Box::new(Open::default())));
+    other.command(Command::Open(Box::default()));
     other.asks("go on");
     let said = |items: &[Item]| format!("{:?}", items.iter().map(|item| &item.parts).collect::<Vec<_>>());
     assert_eq!(said(&here), said(&asked(&other)));
@@ -136,7 +136,7 @@ fn of_a_turn_that_came_to_nothing_its_request_stays() {
             _ => {
                 bench.another_process();
                 if ends == "gone" {
-                    bench.command(Command::Open(Box::new(Open::default())));
+                    bench.command(Command::Open(Box::default()));
                 }
                 bench.asks("again");
                 assert!(asked(&bench).iter().all(|item| item.calls.is_empty()), "{ends}");
@@ -158,18 +158,22 @@ fn of_a_turn_that_came_to_nothing_its_request_stays() {
 fn a_summary_of_what_is_gone_holds() {
     let mut bench = bench(TranscriptKept::FinalOnly, 4000);
     bench.asks("look at all of it");
+    let summed_up = |bench: &Bench| {
+        bench.session.transcript().in_force().is_some_and(|record| record.narrative.is_some())
+    };
     for round in 0..40 {
-        if bench.session.transcript().in_force().is_some() && bench.asked[0].1 == Purpose::Turn {
+        if summed_up(&bench) && bench.asked[0].1 == Purpose::Turn {
             break;
         }
         if bench.asked.last().is_some_and(|asked| asked.1 == Purpose::Turn) {
             bench.says(&format!("round {round}"), &["read"]);
-            bench.tool_answers(&text(900));
+            bench.tool_answers(&format!("{round} {}", text(900)));
         } else {
             bench.says("", &[]);
         }
     }
     let record = bench.session.transcript().in_force().expect("a summary").clone();
+    assert!(record.narrative.is_some(), "{record:?}");
     bench.says("it is fine", &[]);
     assert_eq!(kept(&mut bench), [owned("user", "look at all of it"), owned("answer", "it is fine")]);
     let stored = bench.reopened();
@@ -186,4 +190,38 @@ fn a_summary_of_what_is_gone_holds() {
     bench.asks("and now?");
     let shown = format!("{:?}", asked(&bench));
     assert!(shown.contains("conversation-summary") && shown.contains("it is fine"), "{shown}");
+}
+
+/// A call that ended the turn is what the turn came to: the next prompt has it with its result, and nothing else of its
+/// round.
+///
+/// rows: M5
+#[test]
+fn what_the_user_was_asked_stays_with_the_answer_to_it() {
+    let model = ModelFacts { window: 40_000, ..settings().model };
+    let settings = Settings { transcript: TranscriptKept::FinalOnly, model, ..settings() };
+    let ask = Tool { ends_turn: Some(EndsTurn::WaitingUserInput), ..tool("ask", Approval::Allow) };
+    let mut bench = Bench::with(Driver::Sidecar, settings, vec![tool("read", Approval::Allow), ask]);
+    bench.asks("paint it");
+    bench.says("let me look", &["read"]);
+    bench.tool_answers("the secret");
+    bench.says("one thing", &["read", "ask"]);
+    bench.tool_answers("the other secret");
+    bench.tool_answers("which color?");
+    let expected = [owned("user", "paint it"), ("calls", String::new()), owned("tool", "which color?")];
+    let is_like = |kept: &[(&'static str, String)]| {
+        let who = |all: &[(&'static str, String)]| all.iter().map(|(who, _)| *who).collect::<Vec<_>>();
+        who(kept) == who(&expected)
+    };
+    let now = kept(&mut bench);
+    assert!(is_like(&now), "{now:?}");
+    bench.another_process();
+    bench.command(Command::Open(Box::default()));
+    bench.asks("blue");
+    let prompt = asked(&bench);
+    let calls: Vec<&str> = prompt.iter().flat_map(|item| &item.calls).map(|call| &*call.name).collect();
+    assert_eq!(calls, ["ask"]);
+    let shown = format!("{prompt:?}");
+    assert!(shown.contains("one thing") && shown.contains("which color?"), "{shown}");
+    assert!(!shown.contains("secret"), "{shown}");
 }

@@ -8,7 +8,7 @@ use super::mirror::{Heard, Mirror, View};
 use super::shown::Shown;
 use std::collections::{BTreeMap, BTreeSet};
 use threadhold::engine::compact::record::Status;
-use threadhold::engine::id::{CompactionId, ItemId, MessageId, Ordinal};
+use threadhold::engine::id::{CallId, CompactionId, ItemId, MessageId, Ordinal};
 use threadhold::engine::message::Body;
 use threadhold::engine::prompt::item::Item;
 use threadhold::engine::prompt::request::Request;
@@ -37,9 +37,11 @@ pub struct Model {
     keys: BTreeMap<String, Accepted>,
     /// Commands that waited and do not any more.
     left: BTreeSet<ItemId>,
+    /// Calls that a conversation from elsewhere left open.
+    elsewhere: BTreeSet<CallId>,
     /// Where each message stands that ever was.
     ids: BTreeMap<MessageId, Ordinal>,
-    /// What each compaction in force was made from.
+    /// What compactions in force were made from.
     sources: BTreeMap<CompactionId, Vec<(Ordinal, String)>>,
     /// What the prompt shows of the conversation.
     shown: Shown,
@@ -62,6 +64,7 @@ impl Model {
             is_lagging: false,
             keys: BTreeMap::new(),
             left: BTreeSet::new(),
+            elsewhere: BTreeSet::new(),
             ids: BTreeMap::new(),
             sources: BTreeMap::new(),
             shown: Shown::default(),
@@ -83,6 +86,7 @@ impl Model {
         let is_open = matches!(command, Command::Open(_));
         let first = key_of(&command).and_then(|key| self.keys.get(key).cloned());
         self.seen.extend(super::parts::compare(&mut self.bench, &command));
+        self.elsewhere.extend(super::outside::unanswered(&command));
         let to = self.bench.command(command.clone());
         let answer = self.bench.reply(to).cloned();
         let how = match &answer {
@@ -348,8 +352,8 @@ impl Model {
 
     /// Where a command waits that came in the last step.
     fn promised_place(&self, item: &ItemId) -> Option<usize> {
-        let mut all = self.answered().filter_map(accepted);
-        let accepted = all.find(|accepted| accepted.item.as_ref() == Some(item))?;
+        let accepted =
+            self.answered().filter_map(accepted).find(|accepted| accepted.item.as_ref() == Some(item))?;
         accepted.position.map(|position| position as usize - 1)
     }
 
@@ -409,9 +413,8 @@ impl Model {
         let is_answered = session.transcript().rounds().last().is_none_or(|round| {
             let asked = session.transcript().message(round.assistant).map(|message| &message.body);
             let Some(Body::Assistant { calls, .. }) = asked else { return true };
-            // What was called elsewhere, in a conversation that was taken in, is not called here.
             let mut calls = calls.iter().zip(&round.results);
-            calls.all(|(call, result)| result.is_some() || call.id.as_str().starts_with("elsewhere"))
+            calls.all(|(call, result)| result.is_some() || super::outside::is_of(call, &self.elsewhere))
         });
         let must = match session.state() {
             State::Streaming(_) => true,

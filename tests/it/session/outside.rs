@@ -4,7 +4,9 @@
 use super::bench::text;
 use super::drive;
 use super::model::Model;
-use threadhold::engine::message::{AssistantPart, Body, Content, NewMessage};
+use std::collections::BTreeSet;
+use threadhold::engine::id::CallId;
+use threadhold::engine::message::{AssistantPart, Body, Content, NewMessage, ToolCall};
 use threadhold::engine::session::effect::{Answer, Effect};
 use threadhold::engine::session::input::{Command, Restore, TakeIn, Taken};
 use threadhold::engine::session::stored::{Driver, Write};
@@ -17,13 +19,7 @@ pub fn copy(transcript: &Transcript) -> Vec<Taken> {
     said.map(|message| Taken {
         id: Some(message.id.as_str().to_owned()),
         begins: Some(turn.replace(message.turn.clone()).as_ref() != Some(&message.turn)),
-        message: NewMessage {
-            body: message.body.clone(),
-            external_id: message.external_id.clone(),
-            visible_to_model: message.visible_to_model,
-            created_at: message.created_at.clone(),
-            shown: message.shown,
-        },
+        message: NewMessage::from(&**message),
     })
     .collect()
 }
@@ -44,6 +40,29 @@ pub fn changed_copy(transcript: &Transcript, nth: u8, how: u8) -> Command {
         _ => messages.get_mut(at).into_iter().for_each(|taken| other_words(&mut taken.message.body)),
     }
     Command::TakeIn(Box::new(TakeIn { title: None, messages, known }))
+}
+
+/// Calls that have no result in what is taken in.
+pub fn unanswered(command: &Command) -> BTreeSet<CallId> {
+    let messages = match command {
+        Command::Restore(given) => &given.messages,
+        Command::TakeIn(given) => &given.messages,
+        _ => return BTreeSet::new(),
+    };
+    let mut open = BTreeSet::new();
+    for taken in messages {
+        match &taken.message.body {
+            Body::Assistant { calls, .. } => open.extend(calls.iter().map(|call| call.id.clone())),
+            Body::Tool(result) => open.retain(|call| call.as_str() != result.call),
+            Body::User(_) | Body::Event { .. } => {}
+        }
+    }
+    open
+}
+
+/// Whether the call is one of these, under the id that it has here.
+pub fn is_of(call: &ToolCall, ids: &BTreeSet<CallId>) -> bool {
+    ids.contains(&call.source_id.clone().map_or(call.id.clone(), CallId::new))
 }
 
 fn other_words(body: &mut Body) {

@@ -1,11 +1,16 @@
 //! A session that is opened with its newest part does what the whole one does, or says that it cannot: replies, events,
 //! writes and prompts are the same, and so is all that it is when the rest has come.
 
-use super::bench::{Bench, id};
+use super::bench::{Bench, id, text};
+use super::drive;
+use std::collections::BTreeSet;
 use threadhold::engine::id::Time;
+use threadhold::engine::message::{Body, NewMessage};
 use threadhold::engine::session::effect::Effect;
-use threadhold::engine::session::input::{Command, Input, Open, Render, ReplyTo};
+use threadhold::engine::session::history_turn::HistoryTurn;
+use threadhold::engine::session::input::{Command, Compact, Input, Open, Render, ReplyTo};
 use threadhold::engine::session::part::{Claims, newest_for};
+use threadhold::engine::session::stored::{Driver, TurnStatus};
 use threadhold::engine::session::{Around, Session};
 use threadhold::engine::tokens::QuarterOfChars;
 use threadhold::store::Store;
@@ -70,4 +75,49 @@ fn word(command: &Command) -> &'static str {
         Command::Render(_) => "render",
         _ => "else",
     }
+}
+
+/// Where a summary stands for what lies before, the newest part is enough for what an editor asks first.
+#[test]
+fn p11_a_part_is_enough_for_the_first_prompt() {
+    let mut served = BTreeSet::new();
+    for driver in [Driver::Sidecar, Driver::Editor] {
+        let mut model = drive::model(driver);
+        let is_summed_up = |model: &super::model::Model| {
+            let in_force = model.bench.session.transcript().in_force();
+            in_force.is_some_and(|record| record.narrative.is_some())
+        };
+        for n in 0..20 {
+            if is_summed_up(&model) {
+                break;
+            }
+            // What the editor is shown tells each request that did not fit, so it has none.
+            let request = if driver == Driver::Editor { String::new() } else { text(1500) };
+            model.asks(&format!("{n} {request}"));
+            if driver == Driver::Editor {
+                let said = NewMessage::new(Body::assistant(&text(1500), Vec::new()));
+                model.command(Command::AppendRound(vec![said]));
+                model.command(Command::EndTurn(TurnStatus::Completed));
+                model.command(Command::Compact(Compact::default()));
+            }
+            model.comes_to_rest();
+        }
+        assert!(is_summed_up(&model));
+        model.seen.clear();
+        let request = HistoryTurn { messages: vec![NewMessage::user("go on")], ..HistoryTurn::default() };
+        model.command(Command::Render(Box::new(Render { current: Some(request), ..Render::default() })));
+        model.asks("go on");
+        served.extend(model.seen.into_iter().filter(|word| word.starts_with("part")));
+    }
+    let expected = [
+        "part look render",
+        "part look request",
+        "part look turn",
+        "part look turn asks",
+        "part render",
+        "part request",
+        "part turn",
+        "part turn asks",
+    ];
+    assert_eq!(served, expected.map(str::to_owned).into());
 }

@@ -103,6 +103,32 @@ fn what_follows_from_the_rest_is_put_right() {
     }
 }
 
+/// A message that is gone is named, also after the figures were put right; one whose session's row is gone stays.
+#[test]
+fn a_message_that_is_gone_is_missed_and_no_repair_takes_one_away() {
+    for (sql, says) in [
+        (
+            "DELETE FROM chat_messages WHERE session = 's' AND ord = 3",
+            "session s: 1 of its messages are not there",
+        ),
+        ("DELETE FROM chat_sessions WHERE id = 's'", "rows of chat_messages name rows of chat_sessions"),
+    ] {
+        let folder = filled();
+        let other = Connection::open(folder.file()).unwrap();
+        other.pragma_update(None, "foreign_keys", false).unwrap();
+        other.execute_batch(sql).unwrap();
+        let rows = || -> u32 {
+            other.query_row("SELECT count(*) FROM chat_messages", [], |row| row.get(0)).unwrap()
+        };
+        let before = rows();
+        for repair in [false, true, false] {
+            let (code, said) = doctor(&folder, repair);
+            assert!(code == Some(1) && said.contains(says), "{sql}: {said}");
+        }
+        assert_eq!(rows(), before, "{sql}");
+    }
+}
+
 /// What was said and cannot be read is named, stays where it is, and is told again after a repair.
 #[test]
 fn what_cannot_be_read_is_named_and_stays() {

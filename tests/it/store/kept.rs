@@ -33,7 +33,7 @@ fn what_is_let_go_leaves_its_place_and_nothing_else() {
     on_each(|bench| {
         let large = "a planted needle ".repeat(10_000);
         let (said, gone) = result(2, &large);
-        let early = vec![step("s", 0, 2), vec![said]].concat();
+        let early = [step("s", 0, 2), vec![said]].concat();
         bench.write("s", &early);
         assert_eq!(found(bench, "planted needle"), 1);
         let before = bench.load("s").unwrap();

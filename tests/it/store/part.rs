@@ -1,6 +1,8 @@
 //! The rows that a session's next prompt is made of: as many however long it is, and with the rest all of it. Counts of
 //! rows and bytes, never times.
 
+#![allow(clippy::print_stdout, reason = "what was measured is told")]
+
 use super::cases::{Backend, Bench, Folder, compaction, head, on_each, session};
 use std::fs;
 use std::sync::Arc;
@@ -51,7 +53,7 @@ pub fn long_with(rounds: u32, head: threadhold::engine::session::stored::Head) -
     let shown = transcript.rounds().len().saturating_sub(ROUNDS as usize + 2);
     if let Some(last) = shown.checked_sub(1).and_then(|at| transcript.rounds().get(at)) {
         let users: Vec<Ordinal> = transcript.turns().iter().flat_map(|turn| turn.requests.clone()).collect();
-        let open = users.iter().copied().filter(|ord| *ord <= last.last).next_back();
+        let open = users.iter().copied().rfind(|ord| *ord <= last.last);
         let kept = users.iter().copied().filter(|ord| *ord < last.last && Some(*ord) != open);
         writes.push(Write::Compaction(Box::new(Compaction {
             covers: Some(Span { from: Ordinal(0), to: last.last }),
@@ -140,7 +142,8 @@ fn what_was_said_is_given_page_by_page_from_the_end() {
         let mut before = None;
         while before != Some(Ordinal(0)) {
             let page = bench.store().messages(&session("s"), before, 40).unwrap().unwrap();
-            assert!(page.len() <= 40);
+            assert!(page.messages.len() <= 40 && page.unreadable.is_empty());
+            let page = page.messages;
             before = page.first().map(|message| message.ord);
             ords.splice(0..0, page.iter().map(|message| message.ord.0));
         }

@@ -215,6 +215,7 @@ fn a_large_content_is_stored_once_and_goes_with_its_last_mention() {
     store.commit(&session("s"), fence, &[Write::Truncate { from: Ordinal(0), turns: 0 }]).unwrap();
     assert_eq!(blobs(&folder).0, 2);
     let deleted = store.delete(&session("f")).unwrap().unwrap();
+    assert_eq!(deleted.workspace, "w");
     assert_eq!((deleted.blobs, deleted.blob_bytes), (1, large.len() as u64));
     assert_eq!(blobs(&folder).0, 1);
     let deleted = store.delete(&session("s")).unwrap().unwrap();

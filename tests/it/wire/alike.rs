@@ -22,6 +22,7 @@ pub struct Names {
     streams: BTreeMap<String, usize>,
     ids: BTreeMap<String, usize>,
     id: regex::Regex,
+    time: regex::Regex,
 }
 
 impl Default for Names {
@@ -29,8 +30,9 @@ impl Default for Names {
         // A UUID, or what a fork's id has behind the id of its session.
         let id =
             r"\b[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\b|~[0-9]+\.[0-9a-f]{8,}\b";
-        let id = regex::Regex::new(id).expect("a pattern");
-        Self { storage: None, streams: BTreeMap::new(), ids: BTreeMap::new(), id }
+        let time = r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{3}Z";
+        let [id, time] = [id, time].map(|pattern| regex::Regex::new(pattern).expect("a pattern"));
+        Self { storage: None, streams: BTreeMap::new(), ids: BTreeMap::new(), id, time }
     }
 }
 
@@ -78,6 +80,7 @@ impl Names {
             Some(storage) => text.replace(storage.as_str(), "${storage}"),
             None => text.to_owned(),
         };
+        let text = self.time.replace_all(&text, "<time>");
         let ids = &mut self.ids;
         let named = self.id.replace_all(&text, |found: &regex::Captures<'_>| {
             let next = ids.len() + 1;

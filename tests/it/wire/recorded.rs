@@ -13,7 +13,7 @@ use threadhold::protocol::schema::schema;
 /// What no conversation of this version can hold, and why. One that holds it nevertheless makes its entry a lie.
 const CANNOT_OCCUR: &[(&str, &str)] = &[
     ("model/countTokens", "the sidecar counts by itself in this version"),
-    ("sessionTakenOver", "no other process can take a session over in this version"),
+    ("sessionTakenOver", "two processes take part in it, and a conversation here has one at a time"),
 ];
 
 /// Together they hold each method, event, state and operation of a delta, but those that cannot occur yet; each request

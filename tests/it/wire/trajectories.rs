@@ -229,7 +229,13 @@ fn a_trajectory_opens_as_a_session_with_the_same_prompt() {
         of["turns"].as_array().into_iter().flatten().map(|turn| turn["rounds"].clone()).collect()
     };
     assert_eq!(turns(&restored), turns(&snapshot));
-    let by_id = goes_on(&mut by_id);
+    let by_id = {
+        let said = goes_on(&mut by_id);
+        // It writes the file until it is closed.
+        by_id.call("session/close", json!({ "sessionId": "s" }));
+        drop(by_id);
+        said
+    };
     ground.write("s", &file);
 
     // By the file, under its name in the folder.

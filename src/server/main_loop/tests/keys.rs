@@ -34,7 +34,7 @@ impl<'a> MakeWriter<'a> for Logged {
 
 impl Logged {
     /// All that this thread logs from now on, its panics as the server logs them.
-    fn start(&self) -> tracing::subscriber::DefaultGuard {
+    fn start(&self) -> (tracing::subscriber::DefaultGuard, tracing::Dispatch) {
         let subscriber = tracing_subscriber::fmt()
             .with_max_level(tracing::Level::TRACE)
             .with_ansi(false)
@@ -48,7 +48,9 @@ impl Logged {
             // Who runs the tests sees why one failed.
             usual(panic);
         }));
-        tracing::subscriber::set_default(subscriber)
+        // With one subscriber alone, a line that another test's thread logs first is taken for one that nobody reads.
+        let second = tracing::Dispatch::new(tracing::subscriber::NoSubscriber::new());
+        (tracing::subscriber::set_default(subscriber), second)
     }
 
     fn text(&self) -> String {
