@@ -9,7 +9,7 @@ import { inFolder } from "./tools/own.ts";
 import type { Panel } from "./panel.ts";
 import type { Sessions } from "./session-list.ts";
 import * as steering from "./steering.ts";
-import type { Action } from "./view.ts";
+import type { Action, Button } from "./view.ts";
 
 /** What actions are carried out with. */
 export interface Desk {
@@ -37,7 +37,7 @@ export async function act(desk: Desk, action: Action): Promise<void> {
     desk.log.error(`${action.type}: ${text}`);
     // Why there is no sidecar is said by its standing already.
     if (desk.backend.standing.state === "none") return;
-    if (isProtocolError(error, "CannotUndo")) desk.panel.say({ level: "warning", ...cannotUndo(error.data), actions: [DISMISS] });
+    if (isProtocolError(error, "CannotUndo")) desk.panel.say({ level: "warning", ...cannotUndo(error.data) });
     else desk.panel.say({ level: "error", text: sentence(text), actions: [DISMISS] });
   }
 }
@@ -244,7 +244,11 @@ function sentence(text: string): string {
 }
 
 /** Why a compaction cannot be undone, and what can be done, without the ids that a person does not know. */
-function cannotUndo({ needed, limit, ways }: Extract<ErrorData, { kind: "CannotUndo" }>): { text: string; detail: string } {
+function cannotUndo({ needed, limit, ways }: Extract<ErrorData, { kind: "CannotUndo" }>): {
+  text: string;
+  detail: string;
+  actions: Button[];
+} {
   const figure = (count: number): string => count.toLocaleString("en-US");
   const why = needed > 0 ? `: the prompt would weigh ${figure(needed)} tokens, and ${figure(limit)} fit` : "";
   const words = ways.map((way) => {
@@ -261,5 +265,10 @@ function cannotUndo({ needed, limit, ways }: Extract<ErrorData, { kind: "CannotU
         return "";
     }
   });
-  return { text: `This compaction cannot be undone as things are${why}. Nothing changed.`, detail: words.filter((word) => word !== "").join("\n") };
+  const larger: Button[] = ways.some(({ way }) => way === "window") ? [{ label: "Choose another model…", action: { type: "selectModel" } }] : [];
+  return {
+    text: `This compaction cannot be undone as things are${why}. Nothing changed.`,
+    detail: words.filter((word) => word !== "").join("\n"),
+    actions: [...larger, DISMISS],
+  };
 }
