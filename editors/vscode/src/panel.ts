@@ -12,7 +12,7 @@ import { WHY } from "./compaction-row.ts";
 import type { Models } from "./models.ts";
 import type { Sessions } from "./session-list.ts";
 import { ownTool } from "./tools/toolbox.ts";
-import type { Action, AnswerRow, Frame, NoticeRow, Row, ToPanel } from "./view.ts";
+import type { Action, AnswerRow, Button, Frame, NoticeRow, Row, ToPanel } from "./view.ts";
 
 export class Panel implements vscode.WebviewViewProvider {
   readonly #extension: vscode.Uri;
@@ -33,6 +33,8 @@ export class Panel implements vscode.WebviewViewProvider {
   #notice: NoticeRow | undefined;
   /** Whether the webview hears. */
   #isThere = false;
+  /** A message that is to be shown. */
+  #revealed: string | undefined;
   #wantsFocus = false;
 
   constructor(extension: vscode.Uri, backend: Backend, chat: Chat, models: Models, act: (action: Action) => void) {
@@ -105,6 +107,12 @@ export class Panel implements vscode.WebviewViewProvider {
     this.update({ session: false, streamingOnly: false });
   }
 
+  /** Shows a message, as soon as it is drawn. */
+  reveal(messageId: string): void {
+    this.#revealed = messageId;
+    this.update({ session: false, streamingOnly: false });
+  }
+
   /** Sends something that belongs to no row. */
   post(message: ToPanel): void {
     void this.#view?.webview.postMessage(message);
@@ -125,7 +133,9 @@ export class Panel implements vscode.WebviewViewProvider {
     if (this.#view === undefined) return;
     const onlyStreaming = this.#behind === "streaming";
     this.#behind = "nothing";
-    const told = [...(onlyStreaming ? (this.#grown() ?? this.#changedRows()) : this.#changedRows()), ...this.#changedFrame()];
+    const told: ToPanel[] = [...(onlyStreaming ? (this.#grown() ?? this.#changedRows()) : this.#changedRows()), ...this.#changedFrame()];
+    if (this.#revealed !== undefined) told.push({ type: "reveal", messageId: this.#revealed });
+    this.#revealed = undefined;
     if (told.length === 0) return;
     this.#drawing = true;
     for (const message of told) this.post(message);
@@ -170,6 +180,8 @@ export class Panel implements vscode.WebviewViewProvider {
       durations: this.#chat.durations,
       hasDiff: (name) => ownTool(name)?.preview !== undefined,
       cuts: this.#chat.inspected?.cuts ?? [],
+      compactions: this.#chat.inspected?.compactions ?? [],
+      ...(view.lastEnd !== undefined && { lastEnd: view.lastEnd }),
       notices: this.#endNotices(),
     };
     if (review !== undefined) beside.compacting = review;
@@ -197,10 +209,12 @@ export class Panel implements vscode.WebviewViewProvider {
     }
     if (view.snapshot.state !== "error") return [];
     const text = view.lastEnd?.error?.message ?? "The last turn ended with an error.";
-    const actions = [
-      { label: "Try again", action: { type: "regenerate" } as const },
-      { label: "Choose another model…", action: { type: "selectModel" } as const },
+    const actions: Button[] = [
+      { label: "Try again", action: { type: "regenerate" } },
+      { label: "Choose another model…", action: { type: "selectModel" } },
     ];
+    const { data } = view.lastEnd?.error ?? {};
+    if (data?.kind === "ProviderError" && data.cause === "auth") actions.splice(1, 0, { label: "Set its key…", action: { type: "command", command: "setKey" } });
     return [{ ...notice, level: "error", text, actions }];
   }
 
