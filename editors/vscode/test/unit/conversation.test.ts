@@ -70,6 +70,31 @@ test("a compaction stands where it happened, and marks what it covers", () => {
   assert.deepEqual(shown, ["whole", "covered", ["## Goal\nRead.", "# Files\n- a.rs"], "whole"]);
 });
 
+test("of a session that is shown in part, what is not there yet has a row, and cards come with what is around them", () => {
+  const card = (id: string, at: number, of: Partial<CompactionView>): CompactionView => ({
+    id, status: "inForce", mode: "full", modeRequested: "auto", trigger: "manual", anchorRoundId: "r", coversFromOrd: 0, coversToOrd: at - 1,
+    placement: "userAtBoundary", block: "", tokensBefore: 10, tokensAfter: 5, estimator: "o200k_base", numRounds: 1, fallbacks: [],
+    strength: "absent", createdAt: new Date(at * 1000 - 500).toISOString(), metadata: {}, ...of,
+  });
+  const messages = [10, 11, 12].map((ord) => message(ord, { parts: [{ type: "text", text: `Said ${ord}.` }] }));
+  const newest = card("c3", 12, {});
+  const compactions = [card("c1", 4, { status: "undone" }), card("c2", 11, { status: "undone" }), { ...newest, status: "undone" as const }];
+  const part = snapshot({ messages, earlierMessages: 10, compactions: [newest] });
+  const rows = new Conversation().rows(part, { ...BESIDE, compactions });
+  const drawn = rows.map((row) => (row.kind === "compaction" ? `${row.compactionId} ${row.phase} ${row.messages ?? "?"}` : row.id));
+  assert.deepEqual(drawn, ["earlier", "answer m10", "c2 undone ?", "answer m11", "c3 inForce ?", "answer m12"]);
+  const whole = new Conversation().rows({ ...part, earlierMessages: 0 }, { ...BESIDE, compactions });
+  assert.ok(whole.every(({ kind }) => kind !== "earlier"), "nothing stands before the first message");
+  assert.deepEqual(whole.filter(({ kind }) => kind === "compaction").map((row) => "messages" in row && row.messages), [0, 1, 2]);
+});
+
+test("a stopped answer says so, also where the turns are not known", () => {
+  const messages = [message(0, { role: "user", parts: [{ type: "text", text: "Say it." }] }), message(1, { parts: [{ type: "text", text: "I beg" }] })];
+  const beside: Beside = { ...BESIDE, lastEnd: { turnId: "t0", status: "cancelled" } };
+  const [, , answer] = new Conversation().rows(snapshot({ messages, earlierMessages: 4 }), beside);
+  assert.ok(answer?.kind === "answer" && answer.stopped === "cancelled");
+});
+
 test("a compaction is warned of once, and again only after the prompt was well below", () => {
   const meter = (untilCompaction: number): Meter => ({
     tokens: 0, limit: 1000, untilCompaction, estimator: "", sections: [], pins: [], excluded: 0, detailed: false, triggers: [],
