@@ -64,6 +64,7 @@ export class Chat implements vscode.Disposable {
   #isStale = false;
   #isAskedLast = false;
   #isReading = false;
+  #isOver = false;
   #ends: { dispose(): void }[] = [];
 
   constructor(backend: Backend, models: Models, attachments: Attachments, state: vscode.Memento) {
@@ -75,7 +76,8 @@ export class Chat implements vscode.Disposable {
 
   dispose(): void {
     for (const end of this.#ends) end.dispose();
-    // What runs for the agent ends with the window.
+    // What runs for the agent ends with the window. No result is told of it: the call stays open, for the user to decide about.
+    this.#isOver = true;
     for (const { stop } of this.running.values()) stop.abort();
     this.#changed.dispose();
   }
@@ -309,6 +311,7 @@ export class Chat implements vscode.Disposable {
     this.changed();
     try {
       const result = await run(call, folder.uri, AbortSignal.any([signal, stop.signal]));
+      if (this.#isOver) return await new Promise<never>(() => undefined);
       // Whoever asked for it is gone; the call waits for its result in the one that came after.
       if (stream !== this.#streamOf(call.sessionId)) await this.bring(toolCallId, result);
       return result;
