@@ -5,6 +5,7 @@
 import type { CompactionView, Cut, CutReason, LastEnd, Message, Part, PauseReason, Pin2, Snapshot } from "@threadhold/client";
 import type { AnswerRow, CallRow, CallResult, CallState, CompactionRow, NoticeRow, Picture, Row, Shown, UserRow } from "./view.ts";
 import { compactionRow } from "./compaction-row.ts";
+import { sentence } from "./words.ts";
 
 /** What is known beside the session. */
 export interface Beside {
@@ -242,7 +243,7 @@ function callRow(call: Extract<Part, { type: "toolCall" }>, messageId: string, f
     state: writing ? "writing" : stateOf(call.id, part, facts),
     hasDiff: beside.hasDiff(call.name),
     shown: answered === undefined ? "whole" : shownOf(answered, facts),
-    ...(reason !== undefined && { reason }),
+    ...(reason !== undefined && { reason: sentence(reason) }),
     ...(result !== undefined && { result }),
     ...(durationMs !== undefined && { durationMs }),
   };

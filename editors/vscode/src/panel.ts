@@ -7,12 +7,12 @@ import type { Backend } from "./backend.ts";
 import type { Changed, Chat } from "./chat.ts";
 import { type Beside, Conversation, saidIn } from "./conversation.ts";
 import { configuration } from "./configuration.ts";
-import { activityOf, EMPTY, isBusy, meterOf, Warning, waitingOf } from "./frame.ts";
+import { activityOf, EMPTY, endNoticesOf, isBusy, meterOf, Warning, waitingOf } from "./frame.ts";
 import { WHY } from "./compaction-row.ts";
 import type { Models } from "./models.ts";
 import type { Sessions } from "./session-list.ts";
 import { ownTool } from "./tools/toolbox.ts";
-import type { Action, AnswerRow, Button, Frame, NoticeRow, Row, ToPanel } from "./view.ts";
+import type { Action, AnswerRow, Frame, NoticeRow, Row, ToPanel } from "./view.ts";
 
 export class Panel implements vscode.WebviewViewProvider {
   readonly #extension: vscode.Uri;
@@ -182,7 +182,7 @@ export class Panel implements vscode.WebviewViewProvider {
       cuts: this.#chat.inspected?.cuts ?? [],
       compactions: this.#chat.inspected?.compactions ?? [],
       ...(view.lastEnd !== undefined && { lastEnd: view.lastEnd }),
-      notices: this.#endNotices(),
+      notices: endNoticesOf(view, this.#chat.isInterrupted),
     };
     if (review !== undefined) beside.compacting = review;
     else if (compacting !== undefined || snapshot.compression.running) {
@@ -196,26 +196,6 @@ export class Panel implements vscode.WebviewViewProvider {
       };
     }
     return this.#conversation.rows(snapshot, beside);
-  }
-
-  /** What stands behind the conversation: how the last turn failed, and what to do. */
-  #endNotices(): NoticeRow[] {
-    const view = this.#chat.session?.view;
-    if (view === undefined) return [];
-    const notice = { kind: "notice", id: "notice end", rev: 0 } as const;
-    if (this.#chat.isInterrupted) {
-      const text = "The sidecar ended while this was answered, and was started again. All that was said before is kept.";
-      return [{ ...notice, level: "warning", text, actions: [{ label: "Ask again", action: { type: "regenerate" } }] }];
-    }
-    if (view.snapshot.state !== "error") return [];
-    const text = view.lastEnd?.error?.message ?? "The last turn ended with an error.";
-    const actions: Button[] = [
-      { label: "Try again", action: { type: "regenerate" } },
-      { label: "Choose another model…", action: { type: "selectModel" } },
-    ];
-    const { data } = view.lastEnd?.error ?? {};
-    if (data?.kind === "ProviderError" && data.cause === "auth") actions.splice(1, 0, { label: "Set its key…", action: { type: "command", command: "setKey" } });
-    return [{ ...notice, level: "error", text, actions }];
   }
 
   #changedFrame(): ToPanel[] {

@@ -85,6 +85,7 @@ test("ask, overflow, compact, undo with a larger model, restart, go on", async (
   await panel.button("Model: Scripted, large. Choose another…").waitFor();
   await card.getByRole("button", { name: "Undo" }).click();
   await panel.cards.filter({ hasText: "Compaction undone" }).waitFor();
+  await until(async () => (await panel.frame.getByText("The model sees part of this").count()) === 0, "the model sees all of it");
   await editor.shoot("journey-6-undone");
   await panel.ask("What do you still see?");
   await panel.answer("I still see all of it").waitFor();

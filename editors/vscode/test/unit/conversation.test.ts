@@ -3,9 +3,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CompactionView, Message, Snapshot } from "@threadhold/client";
+import type { CompactionView, Message, SessionView, Snapshot } from "@threadhold/client";
 import { type Beside, Conversation } from "../../src/conversation.ts";
-import { Warning } from "../../src/frame.ts";
+import { endNoticesOf, Warning } from "../../src/frame.ts";
 import type { CallRow, Meter, Row } from "../../src/view.ts";
 
 const BESIDE: Beside = { running: new Set(), durations: new Map(), hasDiff: () => false, cuts: [], notices: [] };
@@ -93,6 +93,19 @@ test("a stopped answer says so, also where the turns are not known", () => {
   const beside: Beside = { ...BESIDE, lastEnd: { turnId: "t0", status: "cancelled" } };
   const [, , answer] = new Conversation().rows(snapshot({ messages, earlierMessages: 4 }), beside);
   assert.ok(answer?.kind === "answer" && answer.stopped === "cancelled");
+});
+
+test("a request that has no answer says so where nothing runs, and how it can have one", () => {
+  const messages = [message(0, { role: "user", parts: [{ type: "text", text: "Say it." }] })];
+  const told = (of: Partial<Snapshot>, more: Partial<SessionView> = {}) =>
+    endNoticesOf({ snapshot: snapshot({ messages, ...of }), lastEnd: undefined, ...more }, false).map(({ level, actions }) => [level, ...actions.map(({ label }) => label)]);
+  assert.deepEqual(told({}), [["info", "Ask again"]]);
+  assert.deepEqual(told({ state: "generating" }), []);
+  assert.deepEqual(told({ heldBy: { pid: 1, since: "" } }), [], "whoever writes it answers");
+  assert.deepEqual(told({ messages: [...messages, message(1, { parts: [{ type: "text", text: "Said." }] })] }), []);
+  const data = { kind: "ProviderError", provider: "openai-chat", cause: "auth" } as const;
+  const lastEnd = { status: "failed" as const, error: { code: -33008, message: "the key was not accepted", data } };
+  assert.deepEqual(told({ state: "error" }, { lastEnd }), [["error", "Try again", "Set its key…", "Choose another model…"]]);
 });
 
 test("a compaction is warned of once, and again only after the prompt was well below", () => {

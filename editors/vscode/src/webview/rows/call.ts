@@ -69,7 +69,7 @@ function resultOf(desk: Desk, { callId, id, result }: CallRow): HTMLElement | un
 
 function decision(desk: Desk, { id, callId, reason, name, hasDiff }: CallRow): HTMLElement {
   const frame = el("div", { class: "decision", role: "group", aria: { label: `Decide about ${name}` } });
-  if (reason !== undefined) frame.append(el("div", { class: "reason" }, `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`));
+  if (reason !== undefined) frame.append(el("div", { class: "reason" }, reason));
   if (isTyping(desk, id, "reject")) {
     frame.append(
       form(desk, {
