@@ -8,7 +8,7 @@ import { saidIn } from "./conversation.ts";
 export function activityOf(view: SessionView): string {
   const { state, compression, streaming, pendingCalls } = view.snapshot;
   if (view.retrying !== undefined) return `Trying again: ${view.retrying.reason}`;
-  if (compression.running) return compression.phase === "reviewing" ? "Asks about a compaction" : "Compacting";
+  if (compression.running) return compression.phase === "reviewing" ? "Asks you" : "Compacting";
   switch (state) {
     case "generating":
       return streaming === undefined ? "Thinking" : "Answering";
@@ -16,7 +16,7 @@ export function activityOf(view: SessionView): string {
     case "waitingIde":
       return pendingCalls.length === 0 ? "Running tools" : `Running ${pendingCalls.map(({ name }) => name).join(", ")}`;
     case "paused":
-      return "Waits for your decision";
+      return "Waits for you";
     case "waitingUserInput":
       return "Asks you";
     default:
