@@ -45,7 +45,7 @@ function titleOf({ mode, numRounds, excludedIds = [] }: CompactionView): string 
   }
 }
 
-function counted(count: number, what: string): string {
+export function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
