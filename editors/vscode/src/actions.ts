@@ -258,11 +258,11 @@ function cannotUndo({ needed, limit, ways }: Extract<ErrorData, { kind: "CannotU
         return "";
     }
   });
-  const isModel = ways.some(({ way }) => way === "window");
+  const larger = ways.some(({ way }) => way === "window") ? [{ ...CHOOSE, label: "Choose another model…" }] : [];
   return {
     level: "warning",
     text: `This compaction cannot be undone as things are${why}. Nothing changed.`,
     detail: words.filter((word) => word !== "").join("\n"),
-    actions: [...(isModel ? [CHOOSE] : []), DISMISS],
+    actions: [...larger, DISMISS],
   };
 }

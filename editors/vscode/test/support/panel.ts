@@ -53,6 +53,16 @@ export class Panel {
     return this.frame.locator(".meter summary");
   }
 
+  /** Compacts by the button in the panel's title, with a focus. */
+  async compactNow(editor: Editor, focus: string): Promise<void> {
+    await editor.page.locator(".part.sidebar .pane-header, .part.sidebar .composite.title").first().hover();
+    await editor.page.getByRole("button", { name: "Compact Now…" }).first().click();
+    const input = editor.page.locator(".quick-input-widget input");
+    await editor.page.locator(".quick-input-widget").getByText("Compact now").waitFor();
+    await input.fill(focus);
+    await editor.page.keyboard.press("Enter");
+  }
+
   /** Presses a button of a row that opens a place to type, waits until that has the focus, and writes there. */
   async write(button: Locator, words: string): Promise<void> {
     await button.click();
