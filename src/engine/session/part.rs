@@ -122,7 +122,7 @@ impl Session {
         // A render reports each message that is left out without a summary, and how large it is.
         let reports_front =
             in_force.is_some_and(|record| record.dropped.is_some() || !record.reported_users.is_empty());
-        let counts_here = carried.held.is_none_or(|held| held >= from);
+        let counts_here = carried.held.max(carried.undone).is_none_or(|held| held >= from);
         let is_known = match input {
             Input::Command(_, Command::Open(open)) => is_look(open),
             Input::Command(_, Command::Render(render)) => {

@@ -269,7 +269,7 @@ impl Session {
         let drafted = prompt::draft(source, in_force);
         let coverage = coverage(&self.transcript, in_force, &drafted);
         let raw = drafted.tokens;
-        let until_compaction = trigger::tokens_until(source, &self.settings.policy, raw);
+        let until_compaction = self.tokens_until(source, raw);
         let drafted = read_prompt(drafted, scale);
         let sections = drafted.plan.sections.iter();
         Some(Inspection {

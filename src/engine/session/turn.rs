@@ -200,7 +200,7 @@ impl Step<'_> {
         let until_compaction = self.session.budget().map_or(0, |budget| {
             let budget = Budget { limit: scale.raw_limit(prompt.limit), ..budget };
             let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
-            scale.read_part(trigger::tokens_until(source, &self.session.settings.policy, raw))
+            scale.read_part(self.session.tokens_until(source, raw))
         });
         let sections = prompt.plan.sections.iter().map(|section| {
             (section.channel, SectionSize { name: section.name.clone(), tokens: section.tokens })
