@@ -357,6 +357,7 @@ impl Step<'_> {
             self.set_turn(last, TurnStatus::Cancelled);
         }
         self.enter(State::Resting(Rest::Idle));
+        self.tell_next_context();
     }
 
     /// A new chat under the same id. What runs is stopped first, and all of it stays in the fork.
@@ -406,6 +407,7 @@ impl Step<'_> {
         }
         self.emit_thread();
         self.enter(State::Resting(Rest::Idle));
+        self.tell_next_context();
         let accepted = Accepted { session: fork, ..Accepted::default() };
         self.remember_key(key, &accepted);
         self.reply(reply, Ok(Answer::Reset(accepted, gone)));

@@ -18,7 +18,7 @@ use crate::engine::id::{MessageId, Ordinal, TurnId};
 use crate::engine::message::{Body, NewMessage};
 use crate::engine::prompt::item::SectionSize;
 use crate::engine::prompt::request::{Request, StopReason, ToolChoice};
-use crate::engine::prompt::{Prompt, Source};
+use crate::engine::prompt::{self, Prompt, Source};
 use crate::engine::settings::Budget;
 use serde_json::Value;
 
@@ -214,6 +214,15 @@ impl Step<'_> {
             sections,
             estimator,
         });
+    }
+
+    /// Says what the next prompt weighs, where the context changed and no prompt is made now.
+    pub(super) fn tell_next_context(&mut self) {
+        let Ok(budget) = self.session.budget() else { return };
+        let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
+        let drafted = prompt::draft(source, self.session.transcript.in_force());
+        let raw = drafted.tokens;
+        self.tell_context(&read_prompt(drafted, self.session.scale(&self.session.settings.model)), raw);
     }
 
     /// Somebody stops a turn (source: 001). What the user saw is kept, open calls are answered. One that waits is taken

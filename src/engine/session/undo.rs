@@ -293,6 +293,7 @@ impl Step<'_> {
                     true => self.write_head(),
                     false => self.write_head_as_it_was_used(),
                 }
+                self.tell_next_context();
                 let records = self.session.transcript.compactions();
                 let turn =
                     records.iter().find(|record| record.id == id).and_then(|record| record.turn.clone());
@@ -426,6 +427,7 @@ impl Step<'_> {
             Ok(record) => {
                 self.announce(cause);
                 let record = self.commit(record, None);
+                self.tell_next_context();
                 let metadata = metadata(&self.session.transcript, &record);
                 self.reply(reply, Ok(Answer::Compacted(Ok(Box::new((record, metadata))))));
             }
