@@ -65,10 +65,10 @@ struct Follower {
 
 /// What a client asks of a session that is followed.
 pub(super) enum Wanted {
-    /// `session/open`.
-    Open,
-    /// `session/subscribe`, with the last event that is known.
-    Subscribe(Option<(String, u64)>),
+    /// `session/open`, and how many of the newest messages.
+    Open(Option<u32>),
+    /// `session/subscribe`, with the last event that is known, and how many of the newest messages.
+    Subscribe(Option<(String, u64)>, Option<u32>),
 }
 
 /// A session as it was read.
@@ -90,29 +90,32 @@ impl Drop for Follows {
 }
 
 impl Seen {
-    fn snapshot(&self) -> Snapshot {
+    fn snapshot(&self, newest: Option<u32>) -> Snapshot {
         let held_by =
             self.shown.holder.map(|holder| HeldBy { pid: holder.pid, since: convert::iso(holder.since) });
         Snapshot {
             seq: self.seq,
             state: self.shown.state.into(),
             held_by,
-            ..wire_session::whole(&self.session, self.session.snapshot())
+            ..wire_session::whole(&self.session, self.session.shown(newest))
         }
     }
 
     fn answer(&self, wanted: Wanted) -> Result<Value, ProtocolError> {
         match wanted {
-            Wanted::Open => {
+            Wanted::Open(newest) => {
                 let report = Report { unreadable: self.stored.unreadable.clone(), ..Report::default() };
                 let restore = wire_session::restored(&self.session, &report);
-                wire(&SessionOpenResult { snapshot: self.snapshot(), restore })
+                wire(&SessionOpenResult { snapshot: self.snapshot(newest), restore })
             }
-            Wanted::Subscribe(Some((stream, seq))) if stream == self.session.stream() && seq == self.seq => {
+            Wanted::Subscribe(Some((stream, seq)), _)
+                if stream == self.session.stream() && seq == self.seq =>
+            {
                 wire(&SessionSubscribeResult { events: Some(Vec::new()), snapshot: None })
             }
-            Wanted::Subscribe(_) => {
-                wire(&SessionSubscribeResult { events: None, snapshot: Some(Box::new(self.snapshot())) })
+            Wanted::Subscribe(_, newest) => {
+                let snapshot = Some(Box::new(self.snapshot(newest)));
+                wire(&SessionSubscribeResult { events: None, snapshot })
             }
         }
     }
@@ -128,7 +131,7 @@ impl MainLoop {
     pub fn hand_followed(&mut self, id: &SessionId, item: Queued) {
         match item {
             Queued::Command(to, command) => match *command {
-                Command::Subscribe { since } => self.show(id, to, Wanted::Subscribe(since)),
+                Command::Subscribe { since, newest } => self.show(id, to, Wanted::Subscribe(since, newest)),
                 command => self.open_slot(id, Opening::of(Queued::Command(to, Box::new(command)))),
             },
             Queued::Close(to) => {
@@ -159,13 +162,14 @@ impl MainLoop {
                     tracing::info!(session = %id, "held elsewhere; nothing was told")
                 }
                 Queued::Command(to, command) => match *command {
-                    Command::Subscribe { since } => {
-                        self.follow(id, &name, (to, Wanted::Subscribe(since), refusal.clone()));
+                    Command::Subscribe { since, newest } => {
+                        let wanted = Wanted::Subscribe(since, newest);
+                        self.follow(id, &name, (to, wanted, refusal.clone()));
                     }
                     _ => self.answer(to, Err(refusal.clone())),
                 },
                 Queued::Open(to, opens) if opens.follow => {
-                    self.follow(id, &name, (to, Wanted::Open, refusal.clone()));
+                    self.follow(id, &name, (to, Wanted::Open(opens.newest()), refusal.clone()));
                 }
                 Queued::Close(to) if self.is_followed(id) => {
                     self.hand_followed(id, Queued::Close(to));
@@ -216,7 +220,7 @@ impl MainLoop {
 
     /// A session that is followed as it stands.
     pub fn followed_snapshot(&self, id: &SessionId) -> Option<Snapshot> {
-        Some(self.follows.followers.get(id)?.seen.as_ref()?.snapshot())
+        Some(self.follows.followers.get(id)?.seen.as_ref()?.snapshot(None))
     }
 
     /// A session that was followed is written here from now on: what its last process left open is ended, and the client

@@ -189,8 +189,12 @@ impl Session {
         }
     }
 
-    /// The end of the session as it is, with this many messages at most.
-    pub(super) fn end(&self, newest: u32) -> Snapshot {
+    /// The session as it is, with this many of its newest messages at most, where that is said.
+    pub fn shown(&self, newest: Option<u32>) -> Snapshot {
+        newest.map_or_else(|| self.snapshot(), |newest| self.end(newest))
+    }
+
+    fn end(&self, newest: u32) -> Snapshot {
         let newest = usize::try_from(newest).unwrap_or(usize::MAX);
         let earlier = self.transcript.messages().len().saturating_sub(newest);
         let messages = self.transcript.messages().iter().skip(earlier);
