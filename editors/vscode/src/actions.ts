@@ -5,12 +5,12 @@ import * as vscode from "vscode";
 import { type ErrorData, isProtocolError } from "@threadhold/client";
 import type { Backend } from "./backend.ts";
 import type { Chat } from "./chat.ts";
+import { sentence } from "./conversation.ts";
 import { inFolder } from "./tools/own.ts";
 import type { Panel } from "./panel.ts";
 import type { Sessions } from "./session-list.ts";
 import * as steering from "./steering.ts";
-import type { Action, Button } from "./view.ts";
-import { sentence } from "./words.ts";
+import type { Action } from "./view.ts";
 
 /** What actions are carried out with. */
 export interface Desk {
@@ -38,11 +38,12 @@ export async function act(desk: Desk, action: Action): Promise<void> {
     desk.log.error(`${action.type}: ${text}`);
     // Why there is no sidecar is said by its standing already.
     if (desk.backend.standing.state === "none") return;
-    if (isProtocolError(error, "CannotUndo")) desk.panel.say({ level: "warning", ...cannotUndo(error.data) });
+    if (isProtocolError(error, "CannotUndo")) desk.panel.say(cannotUndo(error.data));
     else desk.panel.say({ level: "error", text: sentence(text), actions: [DISMISS] });
   }
 }
 
+const CHOOSE = { label: "Choose a model…", action: { type: "selectModel" } } as const;
 const DISMISS = { label: "Understood", action: { type: "dismissNotice" } } as const;
 
 async function carryOut(desk: Desk, action: Action): Promise<void> {
@@ -183,12 +184,11 @@ async function send({ chat, panel }: Desk, text: string, urgent: boolean): Promi
   try {
     panel.say(undefined);
     if (await chat.ask(text, urgent)) return;
-    const actions = [{ label: "Choose a model…", action: { type: "selectModel" } as const }];
-    panel.say({ level: "warning", text: "There is no model to ask. Choose one, then send again.", actions });
-    panel.tellDraft(text);
+    panel.say({ level: "warning", text: "There is no model to ask. Choose one, then send again.", actions: [CHOOSE] });
+    panel.post({ type: "unsent", text });
   } catch (error) {
     // What the user typed is theirs.
-    panel.tellDraft(text);
+    panel.post({ type: "unsent", text });
     throw error;
   }
 }
@@ -221,7 +221,7 @@ export async function deleteSession({ backend, chat, sessions }: Desk, sessionId
   const isShown = chat.session?.id === sessionId;
   const title = sessions.shown?.items.find((item) => item.sessionId === sessionId)?.title ?? chat.session?.view.snapshot.title ?? "this session";
   const detail = "All that was said in it is gone for good. Its branches stay.";
-  const answer = await vscode.window.showWarningMessage(`Delete ${title}?`, { modal: true, detail }, "Delete");
+  const answer = await vscode.window.showWarningMessage(`Delete “${title}”?`, { modal: true, detail }, "Delete");
   if (answer !== "Delete") return;
   const client = await backend.client();
   await client.request("session/delete", { sessionId });
@@ -244,11 +244,7 @@ async function open({ chat }: Desk, href: string): Promise<void> {
 }
 
 /** Why a compaction cannot be undone, and what can be done, without the ids that a person does not know. */
-function cannotUndo({ needed, limit, ways }: Extract<ErrorData, { kind: "CannotUndo" }>): {
-  text: string;
-  detail: string;
-  actions: Button[];
-} {
+function cannotUndo({ needed, limit, ways }: Extract<ErrorData, { kind: "CannotUndo" }>): Parameters<Panel["say"]>[0] {
   const figure = (count: number): string => count.toLocaleString("en-US");
   const why = needed > 0 ? `: the prompt would weigh ${figure(needed)} tokens, and ${figure(limit)} fit` : "";
   const words = ways.map((way) => {
@@ -265,8 +261,9 @@ function cannotUndo({ needed, limit, ways }: Extract<ErrorData, { kind: "CannotU
         return "";
     }
   });
-  const larger: Button[] = ways.some(({ way }) => way === "window") ? [{ label: "Choose another model…", action: { type: "selectModel" } }] : [];
+  const larger = ways.some(({ way }) => way === "window") ? [{ ...CHOOSE, label: "Choose another model…" }] : [];
   return {
+    level: "warning",
     text: `This compaction cannot be undone as things are${why}. Nothing changed.`,
     detail: words.filter((word) => word !== "").join("\n"),
     actions: [...larger, DISMISS],

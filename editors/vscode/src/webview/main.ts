@@ -178,7 +178,10 @@ function take(message: ToPanel): void {
       break;
     }
     case "draft":
-      composer.say(message.text, message.sessionId);
+      composer.show(message.text, message.sessionId);
+      break;
+    case "unsent":
+      composer.takeBack(message.text);
       break;
     case "covered": {
       const { compactionId, originals, before } = message;

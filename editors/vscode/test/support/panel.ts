@@ -63,10 +63,11 @@ export class Panel {
     await editor.page.keyboard.press("Enter");
   }
 
-  /** Presses a button of a row that opens a place to type, and waits until that has the focus. */
-  async openForm(button: Locator): Promise<void> {
+  /** Presses a button of a row that opens a place to type, waits until that has the focus, and writes there. */
+  async write(button: Locator, words: string): Promise<void> {
     await button.click();
-    await this.frame.locator(".form textarea:focus").waitFor();
+    // In one go: what is chosen with the keyboard is chosen by the editor, later than the next keys come.
+    await this.frame.locator(".form textarea:focus").fill(words);
   }
 
   button(name: string | RegExp): Locator {

@@ -65,7 +65,7 @@ function covered(desk: Desk, row: CompactionRow): HTMLElement {
   const known = desk.originals.get(compactionId);
   const chosen = desk.chosen.get(compactionId) ?? new Set<string>();
   const key = `${id}/covered`;
-  const label = row.messages === undefined ? "What it covers" : `What it covers: ${row.messages} ${row.messages === 1 ? "message" : "messages"}`;
+  const label = row.messages === undefined ? "What it covers" : `What it covers: ${row.messages} message${row.messages === 1 ? "" : "s"}`;
   const details = foldable(desk.open, key, label, () => {
     if (known === undefined) {
       desk.post({ type: "covered", compactionId });
