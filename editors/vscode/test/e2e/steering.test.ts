@@ -122,7 +122,7 @@ test("compacted from the palette, messages brought back, undone from the palette
   await card.getByRole("checkbox", { name: /Bring back: Result: \/\/ two/ }).check();
   await editor.shoot("steering-8-chosen");
   await card.getByRole("button", { name: "Bring 1 back" }).click();
-  await panel.cards.filter({ hasText: "Compaction undone" }).or(panel.cards.filter({ hasText: "no longer in force" })).first().waitFor();
+  await panel.cards.filter({ hasText: "A newer one is in force." }).waitFor();
   await until(() => probe.asked.filter(({ summary }) => summary).length === 2, "it is summed up again");
   const again = panel.cards.last();
   await again.getByRole("button", { name: "Undo" }).waitFor();
