@@ -46,7 +46,7 @@ function titleOf({ mode, numRounds, excludedIds = [] }: CompactionView): string 
 }
 
 export function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
+  return `${count.toLocaleString("en-US")} ${what}${count === 1 ? "" : "s"}`;
 }
 
 /** The card of a compaction of the session. */

@@ -236,7 +236,7 @@ export class Panel implements vscode.WebviewViewProvider {
       asked: (snapshot.pause?.reasons ?? []).map(({ toolCallId }) => toolCallId),
       ...(snapshot.heldBy !== undefined && { heldBy: { pid: snapshot.heldBy.pid } }),
       ...(meter !== undefined && { meter }),
-      ...(this.#warning.text !== undefined && { warning: this.#warning.text }),
+      ...(this.#warning.text !== undefined && !snapshot.compression.running && { warning: this.#warning.text }),
     };
   }
 }

@@ -69,13 +69,13 @@ test("5,000 rounds, and 2,000 pieces a second", async () => {
 
   // What was said long ago is found and shown, with the rows around it.
   await editor.command("threadhold: Find in Session");
-  await editor.page.locator(".quick-input-widget input").fill("fn f3210()");
+  await editor.page.locator(".quick-input-widget input").fill("fn f1210()");
   const found = editor.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: "a summary stands for it" });
   await found.waitFor();
   await editor.shoot("long-4-find");
   await editor.page.keyboard.press("Enter");
-  await panel.call("file-3210.rs").waitFor();
-  await until(async () => panel.call("file-3210.rs").evaluate((row) => row.contains(document.activeElement)), "it has the focus");
+  await panel.call("file-1210.rs").waitFor();
+  await until(async () => panel.call("file-1210.rs").evaluate((row) => row.contains(document.activeElement)), "it has the focus");
   assert.ok((await drawn()) <= MOST_DRAWN);
   await editor.shoot("long-5-found");
 
