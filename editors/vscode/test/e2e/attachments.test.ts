@@ -51,7 +51,7 @@ test("files and pictures are sent along, and a compaction is warned of once", as
   await editor.page.keyboard.press("Control+A");
   await editor.command("threadhold: Pin Selection to the Agent's Prompt");
   await panel.meter.click();
-  await panel.frame.locator(".pins").getByText("unsaved words saved words").waitFor();
+  await panel.frame.locator(".pins").getByText(/notes\.txt:1.*unsaved words/s).waitFor();
   await panel.meter.click();
   await editor.shoot("attachments-1-attached");
   // Files that are dropped: what can go along is taken, and of each other one it is said why not.
