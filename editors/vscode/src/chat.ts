@@ -189,9 +189,9 @@ export class Chat implements vscode.Disposable {
   /** Has a message among those that are shown, however long ago it was said. */
   async reach(ord: number): Promise<void> {
     const session = this.#session;
-    if (session !== undefined && ord < (session.view.snapshot.earlierMessages ?? 0)) {
-      await session.loadEarlier((session.view.snapshot.earlierMessages ?? 0) - ord + PAGE);
-    }
+    const earlier = (): number => session?.view.snapshot.earlierMessages ?? 0;
+    // A page holds only so much, however much is asked for.
+    while (ord < earlier() && (await session?.loadEarlier(earlier() - ord + PAGE)) === true);
   }
 
   async #take(session: Session): Promise<void> {

@@ -40,10 +40,12 @@ export async function preview(session: Session): Promise<string> {
   const { preview, reason } = await session.request("context/compact", { preview: true });
   if (preview === undefined) return reason ?? "Nothing would be gained.";
   const { tokensBefore, tokensAfter, numRounds, keptUserIds, asksModel } = preview;
+  // The current request stays in any case.
+  const kept = keptUserIds.length === 0 ? "" : `${counted(keptUserIds.length, "earlier message")} of yours ${keptUserIds.length === 1 ? "stays as it is" : "stay as they are"}.`;
   const by = asksModel ? "A model would sum up" : "Without a model,";
   return (
     `${by} ${counted(numRounds, "round")}${asksModel ? "" : " would be named"}: from ${tokensBefore.toLocaleString("en-US")} to about ` +
-    `${tokensAfter.toLocaleString("en-US")} tokens. ${keptUserIds.length} of your messages stay as they are.`
+    `${tokensAfter.toLocaleString("en-US")} tokens. ${kept}`
   );
 }
 
