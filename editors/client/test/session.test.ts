@@ -270,7 +270,7 @@ test("only the end of a long session is shown, and what is before it on demand",
   await shows(session, "it live", () => session.freshness === "live");
   ok(session.view.snapshot.messages.length < 13, "as many as there were");
   equal(sent.filter(({ method }) => method === "session/open").length, 1);
-  ok(sent.some(({ method, params }) => method === "session/subscribe" && params?.["snapshotMessages"] === 10));
+  ok(sent.some(({ method, params }) => method === "session/subscribe" && Number(params?.["snapshotMessages"]) >= 10));
   drop = false;
   while (await session.loadEarlier(3));
   deepEqual(session.view.snapshot.messages.slice(0, 20), all);
