@@ -53,7 +53,8 @@ impl View {
             streaming: snapshot.streaming.clone(),
             compactions: snapshot.compactions.iter().map(|(record, _)| record.clone()).collect(),
             kept: {
-                let in_force = snapshot.compactions.iter().filter(|(record, _)| record.status == Status::InForce);
+                let in_force =
+                    snapshot.compactions.iter().filter(|(record, _)| record.status == Status::InForce);
                 in_force.map(|(record, metadata)| (record.id.clone(), metadata.clone())).collect()
             },
             compacting: snapshot.compacting.as_ref().map(|(mode, _)| *mode),
