@@ -158,6 +158,14 @@ export class Session {
     return true;
   }
 
+  /** Shows all of a session that was opened with `snapshotMessages`, with its turns and all its compactions. */
+  async loadAll(): Promise<void> {
+    if (this.view.snapshot.earlierMessages === undefined) return;
+    const { snapshotMessages: _, ...asked } = this.#asked;
+    this.#asked = asked;
+    this.#took(await this.request("session/subscribe", {}));
+  }
+
   /** Closes the session in the sidecar; it stays on disk. */
   async close(): Promise<void> {
     await this.request("session/close", {});

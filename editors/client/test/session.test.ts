@@ -275,6 +275,12 @@ test("only the end of a long session is shown, and what is before it on demand",
   while (await session.loadEarlier(3));
   deepEqual(session.view.snapshot.messages.slice(0, 20), all);
   equal(await session.loadEarlier(), false);
+  // Turns are told of a whole session only.
+  equal(session.view.snapshot.turns.length, 0);
+  await session.loadAll();
+  equal(session.view.snapshot.earlierMessages, undefined);
+  deepEqual(session.view.snapshot.messages.slice(0, 20), all);
+  equal(session.view.snapshot.turns.at(-1)?.status, "completed");
 });
 
 test("two windows on one session: the second follows, takes over, and the first follows", async () => {
