@@ -50,6 +50,8 @@ export class Chat implements vscode.Disposable {
   readonly onChange = this.#changed.event;
   /** Calls that run in this window, by their ids. */
   readonly running = new Map<string, Running>();
+  /** What calls came to whose result may still be on its way. */
+  readonly #finished = new Map<string, { stream: string | undefined; result: ToolInvokeResult }>();
   /** How long calls took that ran here. */
   readonly durations = new Map<string, number>();
   readonly #reviews = new Map<string, { row: CompactionRow; answer: (result: CompactionReviewResult | null) => void }>();
@@ -201,7 +203,7 @@ export class Chat implements vscode.Disposable {
     this.#ends = [
       session.onChange(({ whole, fields }) => {
         if (session.freshness === "live" && isBusy(session.view.snapshot)) this.#isInterrupted = false;
-        if (session.freshness === "live") this.#stopForgotten(session.view.snapshot);
+        this.#settleCalls();
         this.#changed.fire({ session: false, streamingOnly: !whole && fields.size === 1 && fields.has("streaming") });
         if (fields.has("context")) this.#isAskedLast = false;
         // What the prompt shows of each message changes with these; its size is told by itself.
@@ -312,8 +314,8 @@ export class Chat implements vscode.Disposable {
     try {
       const result = await run(call, folder.uri, AbortSignal.any([signal, stop.signal]));
       if (this.#isOver) return await new Promise<never>(() => undefined);
-      // Whoever asked for it is gone; the call waits for its result in the one that came after.
-      if (stream !== this.#streamOf(call.sessionId)) await this.bring(toolCallId, result);
+      this.#finished.set(toolCallId, { stream, result });
+      this.#settleCalls();
       return result;
     } finally {
       this.running.delete(toolCallId);
@@ -333,10 +335,21 @@ export class Chat implements vscode.Disposable {
     return this.#session?.id === sessionId ? this.#session.view.snapshot.stream : undefined;
   }
 
-  /** Stops calls that nobody waits for any more: the sidecar that asked for them is gone, and the turn went on without them. */
-  #stopForgotten({ stream, pendingCalls }: Session["view"]["snapshot"]): void {
-    for (const [id, running] of this.running) {
-      if (running.stream !== stream && pendingCalls.every(({ toolCallId }) => toolCallId !== id)) running.stop.abort();
+  /**
+   * What a sidecar asked for that is gone: a result that it may not have heard is brought to the one that came after it,
+   * where the call still waits; a call that waits no more is stopped.
+   */
+  #settleCalls(): void {
+    const session = this.#session;
+    if (session?.freshness !== "live") return;
+    const { stream: now, pendingCalls } = session.view.snapshot;
+    const waiting = new Set(pendingCalls.map(({ toolCallId }) => toolCallId));
+    for (const [id, { stream, stop }] of this.running) if (stream !== now && !waiting.has(id)) stop.abort();
+    for (const [id, { stream, result }] of this.#finished) {
+      if (stream === now && waiting.has(id)) continue;
+      this.#finished.delete(id);
+      // Where it cannot be brought, the call stays open and is decided about by the user.
+      if (waiting.has(id)) void this.bring(id, result).catch(() => undefined);
     }
   }
 

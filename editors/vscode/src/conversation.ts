@@ -162,7 +162,8 @@ function stoppedIn({ turns, messages }: Snapshot, lastEnd: LastEnd | undefined):
 
 /** Whether a compaction happened before a message was said. */
 function comesBefore({ createdAt, coversToOrd }: CompactionView, message: Message): boolean {
-  if (createdAt !== undefined && message.createdAt !== undefined) return createdAt < message.createdAt;
+  // What has no date was imported, and said before anything that has one.
+  if (createdAt !== undefined) return message.createdAt !== undefined && createdAt < message.createdAt;
   return coversToOrd !== undefined && message.ord > coversToOrd;
 }
 

@@ -52,7 +52,6 @@ export class Probe {
   }
 
   [Symbol.dispose](): void {
-    if (process.env["KEEP"]) writeFileSync(process.env["KEEP"], readFileSync(join(this.folder, "requests.jsonl")));
     rmSync(this.folder, { recursive: true, force: true });
   }
 }

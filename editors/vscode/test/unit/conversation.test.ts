@@ -52,29 +52,37 @@ test("a call says how it stands", () => {
   assert.equal(calls(conversation.rows(snapshot({ messages, pendingCalls: pending, state: "waitingIde" }), running))[0]?.state, "running");
 });
 
+const CARD: CompactionView = {
+  id: "c", status: "inForce", mode: "full", modeRequested: "auto", trigger: "manual", anchorRoundId: "r", coversFromOrd: 0, coversToOrd: 1,
+  placement: "userAtBoundary", block: "<conversation-summary>\nBackground.\n\n## Goal\nRead.\n\n# Files\n- a.rs\n</conversation-summary>",
+  tokensBefore: 10, tokensAfter: 5, estimator: "o200k_base", numRounds: 1, fallbacks: [], strength: "absent",
+  createdAt: new Date(2500).toISOString(), metadata: {},
+};
+
 test("a compaction stands where it happened, and marks what it covers", () => {
-  const card: CompactionView = {
-    id: "c", status: "inForce", mode: "full", modeRequested: "auto", trigger: "manual", anchorRoundId: "r", coversFromOrd: 0, coversToOrd: 1,
-    placement: "userAtBoundary", block: "<conversation-summary>\nBackground.\n\n## Goal\nRead.\n\n# Files\n- a.rs\n</conversation-summary>",
-    tokensBefore: 10, tokensAfter: 5, estimator: "o200k_base", numRounds: 1, fallbacks: [], strength: "absent",
-    createdAt: new Date(2500).toISOString(), metadata: {},
-  };
   const messages = [
     message(0, { role: "user", parts: [{ type: "text", text: "Read it." }] }),
     message(1, { parts: [{ type: "text", text: "I did." }] }),
     message(3, { role: "user", parts: [{ type: "text", text: "And now?" }] }),
   ];
-  const rows = new Conversation().rows(snapshot({ messages, compactions: [card] }), BESIDE);
+  const rows = new Conversation().rows(snapshot({ messages, compactions: [CARD] }), BESIDE);
   assert.deepEqual(rows.map(({ kind }) => kind), ["user", "answer", "compaction", "user"]);
   const shown = rows.map((row) => ("shown" in row ? row.shown : row.kind === "compaction" ? [row.narrative, row.ledger] : ""));
   assert.deepEqual(shown, ["whole", "covered", ["## Goal\nRead.", "# Files\n- a.rs"], "whole"]);
 });
 
+test("a compaction of an imported session stands behind what was imported, which has no date", () => {
+  const messages = [0, 1].map((ord) => {
+    const { createdAt: _, ...undated } = message(ord, { parts: [{ type: "text", text: "Said." }] });
+    return undated;
+  });
+  const rows = new Conversation().rows(snapshot({ messages, compactions: [{ ...CARD, coversToOrd: 0 }] }), BESIDE);
+  assert.deepEqual(rows.map(({ kind }) => kind), ["answer", "answer", "compaction"]);
+});
+
 test("of a session that is shown in part, what is not there yet has a row, and cards come with what is around them", () => {
   const card = (id: string, at: number, of: Partial<CompactionView>): CompactionView => ({
-    id, status: "inForce", mode: "full", modeRequested: "auto", trigger: "manual", anchorRoundId: "r", coversFromOrd: 0, coversToOrd: at - 1,
-    placement: "userAtBoundary", block: "", tokensBefore: 10, tokensAfter: 5, estimator: "o200k_base", numRounds: 1, fallbacks: [],
-    strength: "absent", createdAt: new Date(at * 1000 - 500).toISOString(), metadata: {}, ...of,
+    ...CARD, id, coversToOrd: at - 1, createdAt: new Date(at * 1000 - 500).toISOString(), ...of,
   });
   const messages = [10, 11, 12].map((ord) => message(ord, { parts: [{ type: "text", text: `Said ${ord}.` }] }));
   const newest = card("c3", 12, {});

@@ -21,7 +21,7 @@ const STATES: Record<CallState, string> = {
 
 export function drawCall(desk: Desk, row: CallRow): HTMLElement {
   const { name, about, state, result, durationMs } = row;
-  const took = durationMs === undefined ? "" : ` in ${duration(durationMs)}`;
+  const took = durationMs === undefined || state === "open" ? "" : ` in ${duration(durationMs)}`;
   const ended = state === "failed" && result?.exitCode !== undefined ? `exit ${result.exitCode}` : STATES[state];
   const stands = `${ended}${took}`;
   const element = el("div", { class: `row call ${state}`, aria: { label: `Tool ${name} ${about}: ${stands}` } });
@@ -105,7 +105,7 @@ function unfinished(desk: Desk, { callId, name }: CallRow): HTMLElement {
   return el(
     "div",
     { class: "decision", role: "group", aria: { label: `Decide about ${name}` } },
-    el("div", { class: "reason" }, "The editor ended before this call had a result. It is not run again by itself."),
+    el("div", { class: "reason" }, "This was broken off before it had a result. It is not run again by itself."),
     el(
       "div",
       { class: "buttons" },
