@@ -18,6 +18,8 @@ import { reviewRow } from "./compaction-row.ts";
 import { configuration } from "./configuration.ts";
 import { isBusy } from "./frame.ts";
 import type { Models } from "./models.ts";
+import type { BeforeImages } from "./rewind/before-images.ts";
+import type { Change } from "./tools/own.ts";
 import { offered, run } from "./tools/toolbox.ts";
 import type { CompactionRow } from "./view.ts";
 
@@ -43,6 +45,8 @@ export class Chat implements vscode.Disposable {
   /** How long calls took that ran here. */
   readonly durations = new Map<string, number>();
   readonly #reviews = new Map<string, { row: CompactionRow; answer: (result: CompactionReviewResult | null) => void }>();
+  readonly #images: BeforeImages | undefined;
+  readonly #warn: (text: string) => void;
   #session: Session | undefined;
   #opening: Promise<Session> | undefined;
   #starting: Promise<Session> | undefined;
@@ -55,11 +59,20 @@ export class Chat implements vscode.Disposable {
   #isAskedLast = false;
   #ends: { dispose(): void }[] = [];
 
-  constructor(backend: Backend, models: Models, attachments: Attachments, state: vscode.Memento) {
+  constructor(
+    backend: Backend,
+    models: Models,
+    attachments: Attachments,
+    state: vscode.Memento,
+    images: BeforeImages | undefined,
+    warn: (text: string) => void,
+  ) {
     this.#backend = backend;
     this.#models = models;
     this.attachments = attachments;
     this.#state = state;
+    this.#images = images;
+    this.#warn = warn;
   }
 
   dispose(): void {
@@ -251,12 +264,21 @@ export class Chat implements vscode.Disposable {
     this.running.add(call.toolCallId);
     this.changed();
     try {
-      return await run(call, folder.uri, signal);
+      return await run(call, folder.uri, signal, (change) => this.#keep(call, change));
     } finally {
       this.running.delete(call.toolCallId);
       this.durations.set(call.toolCallId, performance.now() - since);
       this.changed();
     }
+  }
+
+  /** Keeps what a file says before a call changes it. Where that cannot be, the change is made all the same: a rewind says so. */
+  async #keep(call: ToolInvokeParams, change: Change): Promise<(sha256: string) => Promise<void>> {
+    const guarded = async (kept: Promise<void> | undefined): Promise<void> => {
+      await kept?.catch((error: unknown) => this.#warn(`${change.path} cannot be restored by a rewind: ${String(error)}`));
+    };
+    await guarded(this.#images?.keep(call, change));
+    return (sha256) => guarded(this.#images?.changed(call, change.path, sha256));
   }
 
   /** Asks the user about a compaction, in its place in the conversation. */

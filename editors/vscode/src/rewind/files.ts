@@ -1,0 +1,86 @@
+// Files of the folder as a rewind meets them: how they stand now, putting texts back by an edit of the workspace, and
+// which of them changed since some time. Which are put back is plan.ts's and the user's.
+
+import { readFile, stat } from "node:fs/promises";
+import { isAbsolute, join, relative } from "node:path";
+import * as vscode from "vscode";
+import { hashOf } from "./before-images.ts";
+import type { FileNow } from "./plan.ts";
+
+/** A file and what it is to say; gone without a text. */
+export interface Wanted {
+  path: string;
+  text: string | undefined;
+}
+
+/** Files that are looked at for changes. */
+const MOST_FILES = 5_000;
+/** What programs make and nobody misses, where the settings do not hide it anyway. */
+const MADE = ["**/.git/**", "**/node_modules/**", "**/target/**", "**/dist/**", "**/build/**", "**/out/**", "**/__pycache__/**"];
+
+export function uriOf(path: string, folder: vscode.Uri): vscode.Uri {
+  return vscode.Uri.file(isAbsolute(path) ? path : join(folder.fsPath, path));
+}
+
+/** How a file stands, beside what it said before. */
+export async function standingOf(path: string, folder: vscode.Uri, before: string | undefined): Promise<FileNow> {
+  const uri = uriOf(path, folder);
+  const bytes = await readFile(uri.fsPath).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT" || error.code === "EISDIR") return undefined;
+    throw error;
+  });
+  if (bytes === undefined) return { isThere: false, isUnsaved: false, isAsBefore: false };
+  const open = openDocument(uri);
+  const isUnsaved = open?.isDirty ?? false;
+  const said = open?.getText() ?? bytes.toString("utf8");
+  return { isThere: true, sha256: hashOf(bytes), isUnsaved, isAsBefore: said === before };
+}
+
+/** What a file says now, with what is not saved; undefined where there is none. */
+export async function textNow(path: string, folder: vscode.Uri): Promise<string | undefined> {
+  const uri = uriOf(path, folder);
+  const isThere = await stat(uri.fsPath).then((found) => found.isFile(), () => false);
+  return isThere ? (await vscode.workspace.openTextDocument(uri)).getText() : undefined;
+}
+
+/** Puts texts into their files, all by one edit of the workspace, and saves them. */
+export async function write(files: readonly Wanted[], folder: vscode.Uri): Promise<void> {
+  const edit = new vscode.WorkspaceEdit();
+  for (const { path, text } of files) {
+    const uri = uriOf(path, folder);
+    const isThere = await stat(uri.fsPath).then(() => true, () => false);
+    if (text === undefined) edit.deleteFile(uri, { ignoreIfNotExists: true });
+    else if (!isThere) edit.createFile(uri, { contents: Buffer.from(text, "utf8") });
+    else {
+      const document = await vscode.workspace.openTextDocument(uri);
+      edit.replace(uri, new vscode.Range(document.positionAt(0), document.positionAt(document.getText().length)), text);
+    }
+  }
+  if (!(await vscode.workspace.applyEdit(edit))) throw new Error("The editor did not put the files back; they are as they were.");
+  const unsaved: string[] = [];
+  for (const { path, text } of files) {
+    const document = text === undefined ? undefined : openDocument(uriOf(path, folder));
+    if (document?.isDirty === true && !(await document.save())) unsaved.push(path);
+  }
+  if (unsaved.length > 0) throw new Error(`Put back, and not saved: ${unsaved.join(", ")}. Look at them in the editor, and save them there.`);
+}
+
+/** Files of the folder that were written since a time, except those that programs make. */
+export async function writtenSince(since: number, folder: vscode.Uri): Promise<string[]> {
+  const hidden = ["files.exclude", "search.exclude"].flatMap((name) => {
+    const patterns = vscode.workspace.getConfiguration().get<{ [pattern: string]: unknown }>(name, {});
+    return Object.entries(patterns).flatMap(([pattern, is]) => (is === true ? [pattern] : []));
+  });
+  const found = await vscode.workspace.findFiles(new vscode.RelativePattern(folder, "**/*"), `{${[...MADE, ...hidden].join(",")}}`, MOST_FILES);
+  const written = await Promise.all(found.map(async ({ fsPath }) => ((await timeOf(fsPath)) ?? 0) >= since ? [relative(folder.fsPath, fsPath)] : []));
+  return written.flat().sort();
+}
+
+/** When a file was written last; undefined where there is none. */
+export async function timeOf(fsPath: string): Promise<number | undefined> {
+  return stat(fsPath).then((found) => (found.isFile() ? found.mtimeMs : undefined), () => undefined);
+}
+
+function openDocument(uri: vscode.Uri): vscode.TextDocument | undefined {
+  return vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
+}
