@@ -13,8 +13,8 @@ const TITLES: Record<RewindGoal, string> = {
 
 const DO: Record<RewindGoal, string> = { rewind: "rewind", askAgain: "ask again", answerAgain: "answer again" };
 
-const HOW: Record<RewindFile["how"], string> = {
-  restore: "what the agent changed is taken back",
+const HOW: Record<RewindFile["how"], string | undefined> = {
+  restore: undefined,
   create: "is gone by now; it is written again",
   delete: "the agent made it; it is deleted",
 };
@@ -57,7 +57,7 @@ function drawFile(desk: Desk, row: RewindRow, { path, how, others }: RewindFile,
     desk.redraw(row.id);
   });
   const show = button("Show", () => desk.post({ type: "rewindDiff", path }), { name: `Show what changes in ${path}`, key: `${row.id}/${path}/diff` });
-  const words = el("div", { class: "about" }, el("span", { class: "name" }, path), el("span", { class: "note" }, HOW[how]));
+  const words = el("div", { class: "about" }, el("span", { class: "name" }, path), HOW[how] !== undefined && el("span", { class: "note" }, HOW[how]));
   if (others !== undefined) words.append(el("span", { class: "note warning" }, OTHERS[others]));
   return el("li", {}, box, words, how !== "delete" && show);
 }
