@@ -110,7 +110,7 @@ export interface RewindRow extends Drawn {
 
 export type RewindGoal = "rewind" | "askAgain" | "answerAgain";
 
-/** A file that can be put back to what it was. */
+/** A file that can be restored. */
 export interface RewindFile {
   path: string;
   /** Its earlier text is written, or written into a file that is gone by now, or the file that the agent made is deleted. */
@@ -119,7 +119,7 @@ export interface RewindFile {
   others?: "since" | "between" | "unsaved" | "unknown";
 }
 
-/** Something that cannot be put back, and why. */
+/** Something that cannot be restored, and why. */
 export interface RewindLost {
   what: string;
   why: string;
@@ -269,7 +269,7 @@ export type Action =
   | { type: "edit"; messageId: string; text: string }
   /** Everything from a message on is to be cut off, its words put back into the prompt. */
   | { type: "rewind"; messageId: string }
-  /** The question about files is answered: these are put back. */
+  /** The question about files is answered: these are restored. */
   | { type: "rewindWith"; restore: string[] }
   | { type: "rewindNot" }
   | { type: "rewindDiff"; path: string }

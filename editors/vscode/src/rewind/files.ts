@@ -1,5 +1,5 @@
 // Files of the folder as a rewind meets them: how they stand now, putting texts back by an edit of the workspace, and
-// which of them changed since some time. Which are put back is plan.ts's and the user's.
+// which of them changed since some time. Which are restored is plan.ts's and the user's.
 
 import { readFile, stat } from "node:fs/promises";
 import { isAbsolute, join, relative } from "node:path";
@@ -62,7 +62,7 @@ export async function write(files: readonly Wanted[], folder: vscode.Uri): Promi
     const document = text === undefined ? undefined : openDocument(uriOf(path, folder));
     if (document?.isDirty === true && !(await document.save())) unsaved.push(path);
   }
-  if (unsaved.length > 0) throw new Error(`Put back, and not saved: ${unsaved.join(", ")}. Look at them in the editor, and save them there.`);
+  if (unsaved.length > 0) throw new Error(`Restored, and not saved: ${unsaved.join(", ")}. Look at them in the editor, and save them there.`);
 }
 
 /** Files of the folder that were written since a time, except those that programs make. */

@@ -95,7 +95,7 @@ export class Rewind {
     await asked.go();
     if (wanted.length === 0 && asked.goal !== "rewind") return;
     const detail = wanted.map(({ path, how }) => `${path}: ${how === "delete" ? "deleted" : "restored"}`).join("\n");
-    const putBack = { label: "Put the files back", action: { type: "putBack" } as const };
+    const putBack = { label: "Undo restoring", action: { type: "putBack" } as const };
     say({ level: "info", text: done(wanted.length), ...(detail !== "" && { detail }), actions: [...(wanted.length > 0 ? [putBack] : []), DISMISS] });
   }
 

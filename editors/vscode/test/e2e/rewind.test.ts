@@ -1,5 +1,5 @@
-// The chat goes back and the files with it: those that the agent's edit tools changed are put back, also after a restart
-// of the editor; what somebody else changed is not overwritten without a word, what nobody can put back is named.
+// The chat goes back and the files with it: those that the agent's edit tools changed are restored, also after a restart
+// of the editor; what somebody else changed is not overwritten without a word, what nobody can restore is named.
 
 import assert from "node:assert/strict";
 import { existsSync, unlinkSync } from "node:fs";
@@ -44,17 +44,18 @@ test("a rewind restores what the agent changed and names the rest, and can be ta
   await rewind(panel, "Change the files.");
   await card.waitFor();
   await editor.shoot("rewind-1-asked");
-  const box = (path: string) => card.getByRole("checkbox", { name: `Put ${path} back` });
+  const box = (path: string) => card.getByRole("checkbox", { name: `Restore ${path}` });
   assert.deepEqual([await box("a.txt").isChecked(), await box("new.txt").isChecked(), await box("b.txt").isChecked()], [true, true, false]);
   const said = (await card.textContent()) ?? "";
   assert.match(said, /new\.txt.*the agent made it; it is deleted/);
   assert.match(said, /b\.txt.*Changed since by somebody else: that would be lost/);
-  assert.match(said, /Cannot be put back:out\.txt.*changed by run_command.*c\.txt.*is gone since a command named it.*run_command: echo printed/);
+  assert.match(said, /Cannot be restored:out\.txt.*changed by run_command.*c\.txt.*is gone since a command named it.*run_command: echo printed/);
   assert.doesNotMatch(said, /d\.txt/);
 
   // What restoring would change is shown, and nothing is done by looking.
   await card.getByRole("button", { name: "Show what changes in a.txt" }).click();
   await editor.page.locator(".tab.active").filter({ hasText: "now and restored" }).waitFor();
+  await editor.page.locator(".modified .view-line").filter({ hasText: "one" }).waitFor();
   await editor.shoot("rewind-2-diff");
   await card.getByRole("button", { name: "Cancel" }).click();
   await card.waitFor({ state: "detached" });
@@ -62,7 +63,7 @@ test("a rewind restores what the agent changed and names the rest, and can be ta
   assert.equal(editor.read("a.txt"), "eins\n");
 
   await rewind(panel, "Change the files.");
-  await card.getByRole("button", { name: "Put 2 files back, rewind" }).click();
+  await card.getByRole("button", { name: "Restore 2 files, rewind" }).click();
   const told = panel.frame.locator(".notices .notice").filter({ hasText: "2 files are restored." });
   await told.waitFor();
   await editor.shoot("rewind-3-rewound");
@@ -74,7 +75,7 @@ test("a rewind restores what the agent changed and names the rest, and can be ta
   await until(async () => (await panel.prompt.inputValue()) === "Change the files.", "the words are in the prompt again");
 
   // Taken back.
-  await told.getByRole("button", { name: "Put the files back" }).click();
+  await told.getByRole("button", { name: "Undo restoring" }).click();
   await panel.frame.getByText("as they were before they were restored").waitFor();
   assert.deepEqual([editor.read("a.txt"), editor.read("new.txt")], ["eins\n", "made\n"]);
 
@@ -87,7 +88,7 @@ test("a rewind restores what the agent changed and names the rest, and can be ta
   await card.getByText("is gone by now; it is written again").waitFor();
   await box("b.txt").click();
   await editor.shoot("rewind-4-all");
-  await card.getByRole("button", { name: "Put 3 files back, rewind" }).click();
+  await card.getByRole("button", { name: "Restore 3 files, rewind" }).click();
   await panel.frame.getByText("3 files are restored.").waitFor();
   assert.deepEqual([editor.read("a.txt"), editor.read("b.txt")], ["one\n", "two\n"]);
 });
@@ -119,7 +120,7 @@ test("an edit and a retry ask about the files too; where none changed they do no
   await form.waitFor();
   assert.equal(await form.inputValue(), "Say it in English.");
   await form.press("Control+Enter");
-  await card.getByRole("button", { name: "Put 1 file back, ask again" }).click();
+  await card.getByRole("button", { name: "Restore 1 file, ask again" }).click();
   await panel.answer("It stays as it is.").waitFor();
   assert.equal(editor.read("a.txt"), "one\n");
   assert.equal(await panel.frame.locator(".row.user").first().locator(".words").textContent(), "Say it in English.");

@@ -1,5 +1,5 @@
-// The question before a part of the conversation is taken away: the files that changed in it, which of them are put back,
-// and what nobody can put back.
+// The question before a part of the conversation is taken away: the files that changed in it, which of them are restored,
+// and what nobody can restore.
 
 import type { RewindFile, RewindGoal, RewindRow } from "../../view.ts";
 import { button, el, icon } from "../dom.ts";
@@ -34,11 +34,11 @@ export function drawRewind(desk: Desk, row: RewindRow): HTMLElement {
   desk.chosen.set(row.id, chosen);
   const card = el("div", { class: "card" }, el("div", { class: "head" }, icon("undo"), el("strong", {}, title)));
   if (row.files.length > 0) {
-    card.append(el("div", { class: "label" }, "Changed since by the agent. Put back:"));
+    card.append(el("div", { class: "label" }, "Changed since by the agent. Restore:"));
     card.append(el("ul", { class: "changes" }, ...row.files.map((file) => drawFile(desk, row, file, chosen))));
   }
   if (row.lost.length > 0) {
-    card.append(el("div", { class: "label" }, "Cannot be put back:"));
+    card.append(el("div", { class: "label" }, "Cannot be restored:"));
     const items = row.lost.map(({ what, why }) => el("li", {}, el("span", { class: "name" }, what), el("span", { class: "note" }, why)));
     card.append(el("ul", { class: "changes lost" }, ...items));
   }
@@ -48,7 +48,7 @@ export function drawRewind(desk: Desk, row: RewindRow): HTMLElement {
 }
 
 function drawFile(desk: Desk, row: RewindRow, { path, how, others }: RewindFile, chosen: Set<string>): HTMLElement {
-  const box = el("input", { data: { key: `${row.id}/${path}` }, aria: { label: `Put ${path} back` } });
+  const box = el("input", { data: { key: `${row.id}/${path}` }, aria: { label: `Restore ${path}` } });
   box.type = "checkbox";
   box.checked = chosen.has(path);
   box.addEventListener("change", () => {
@@ -69,7 +69,7 @@ function buttons(desk: Desk, { goal, files }: RewindRow, chosen: Set<string>): H
   const go = (restore: string[]): void => desk.post({ type: "rewindWith", restore });
   const without = files.length === 0 ? capital : `${capital}, leave the files`;
   return [
-    ...(chosen.size > 0 ? [button(`Put ${count} back, ${what}`, () => go([...chosen]), { class: "primary", key: "go" })] : []),
+    ...(chosen.size > 0 ? [button(`Restore ${count}, ${what}`, () => go([...chosen]), { class: "primary", key: "go" })] : []),
     button(without, () => go([]), { key: "leave", ...(chosen.size === 0 && { class: "primary" }) }),
     button("Cancel", () => desk.post({ type: "rewindNot" })),
   ];
