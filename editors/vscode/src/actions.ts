@@ -6,6 +6,7 @@ import { type ErrorData, isProtocolError, type Session } from "@threadhold/clien
 import type { Backend } from "./backend.ts";
 import type { Chat } from "./chat.ts";
 import { saidIn } from "./conversation.ts";
+import type { Demonstration } from "./demonstration.ts";
 import { inFolder } from "./tools/own.ts";
 import type { Panel } from "./panel.ts";
 import type { BeforeImages } from "./rewind/before-images.ts";
@@ -23,6 +24,7 @@ export interface Desk {
   rewind: Rewind;
   /** Missing where no folder is open. */
   images: BeforeImages | undefined;
+  demonstration: Demonstration;
   log: vscode.LogOutputChannel;
   showDiff: (callId: string) => Promise<void>;
 }
@@ -50,9 +52,37 @@ export async function act(desk: Desk, action: Action): Promise<void> {
 
 const DISMISS = { label: "Understood", action: { type: "dismissNotice" } } as const;
 
+/** Actions that a model would have to answer. */
+const ASKS = new Set<Action["type"]>(["send", "edit", "retry", "regenerate"]);
+
+const NOBODY = {
+  level: "info",
+  text: "This session shows a compaction, and no model answers in it. Begin a new one to ask something.",
+  actions: [{ label: "New session", action: { type: "newSession" } }, DISMISS],
+} as const satisfies Parameters<Panel["say"]>[0];
+
+/** Shows a compaction in a session made for it. */
+export async function showCompaction({ demonstration, panel }: Desk): Promise<void> {
+  if (await demonstration.show()) {
+    return panel.say({
+      level: "info",
+      text: "A demonstration: the conversation is recorded and its summary is scripted; the compaction is a real one.",
+      detail: "In the card: What it covers has the original text, Undo takes the compaction back.",
+      actions: [DISMISS],
+    });
+  }
+  const open = "Open a Folder…";
+  const answer = await vscode.window.showInformationMessage("Sessions belong to a folder. Open one, then show the compaction again.", open);
+  if (answer === open) await vscode.commands.executeCommand(COMMANDS.openFolder);
+}
+
 async function carryOut(desk: Desk, action: Action): Promise<void> {
   const { chat, panel, sessions } = desk;
   const session = chat.session;
+  if (ASKS.has(action.type) && desk.demonstration.is(session?.id)) {
+    if ("text" in action) panel.tellDraft(action.text);
+    return panel.say(NOBODY);
+  }
   switch (action.type) {
     case "ready":
       panel.begin();

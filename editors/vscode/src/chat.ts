@@ -9,6 +9,7 @@ import {
   type ContextSize,
   isProtocolError,
   type Session,
+  type SessionOpenParams,
   type ToolInvokeParams,
   type ToolInvokeResult,
 } from "@threadhold/client";
@@ -47,6 +48,8 @@ export class Chat implements vscode.Disposable {
   readonly #reviews = new Map<string, { row: CompactionRow; answer: (result: CompactionReviewResult | null) => void }>();
   readonly #images: BeforeImages | undefined;
   readonly #warn: (text: string) => void;
+  /** What a session is opened with in the place of what is set. */
+  terms: (sessionId: string | undefined) => Partial<SessionOpenParams> | undefined = () => undefined;
   #session: Session | undefined;
   #opening: Promise<Session> | undefined;
   #starting: Promise<Session> | undefined;
@@ -152,6 +155,7 @@ export class Chat implements vscode.Disposable {
       workspaceFolder: folder.uri.fsPath,
       tools: offered(),
       sections: configuration().sections,
+      ...this.terms(sessionId),
       ...(sessionId !== undefined && { sessionId }),
     };
     try {

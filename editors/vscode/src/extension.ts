@@ -9,6 +9,7 @@ import { Backend } from "./backend.ts";
 import { Chat } from "./chat.ts";
 import { registerCommands } from "./commands.ts";
 import { configuration } from "./configuration.ts";
+import { Demonstration } from "./demonstration.ts";
 import { Keys } from "./keys.ts";
 import { Models } from "./models.ts";
 import { Panel } from "./panel.ts";
@@ -42,6 +43,8 @@ export function activate(context: vscode.ExtensionContext): void {
   panel.sessions = sessions;
   const rewind = new Rewind(chat, images, diffs);
   panel.rewind = rewind;
+  const demonstration = new Demonstration(context, backend, chat);
+  chat.terms = (sessionId) => demonstration.terms(sessionId);
   const showDiff = async (callId: string): Promise<void> => {
     const reason = chat.session?.view.snapshot.pause?.reasons.find(({ toolCallId }) => toolCallId === callId);
     const given = reason === undefined ? undefined : argumentsOf(reason);
@@ -50,7 +53,7 @@ export function activate(context: vscode.ExtensionContext): void {
     const change = await ownTool(reason.name)?.preview?.(given, folder.uri);
     if (change !== undefined) await diffs.show(callId, change);
   };
-  const desk: Desk = { backend, chat, panel, sessions, rewind, images, log, showDiff };
+  const desk: Desk = { backend, chat, panel, sessions, rewind, images, demonstration, log, showDiff };
   const status = new Status(backend, chat);
   const asked = new Set<string>();
   const redraw = (): void => {
