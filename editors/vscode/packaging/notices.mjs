@@ -14,6 +14,9 @@ const BESIDE = [
   ["The Rust standard library", "Copyright (c) The Rust Project Contributors. Under the MIT licence or the Apache licence 2.0, at your choice."],
 ];
 
+/** A package that cannot be made, and what to do. */
+export class Refused extends Error {}
+
 /** The whole list as text. `inputs` are the files of the bundles, `repository` holds Cargo.toml, `triple` is the program's platform. */
 export function notices({ inputs, repository, triple }) {
   const packages = [...npmPackages(inputs), ...crates(repository, triple)];
@@ -40,7 +43,7 @@ function crates(repository, triple) {
   const asked = spawnSync("cargo", args, { cwd: repository, encoding: "utf8", maxBuffer: 64_000_000 });
   if (asked.error !== undefined || asked.status !== 0) {
     const why = asked.error?.message ?? asked.stderr.trim();
-    throw new Error(`The licences of the crates are not known: cargo ${args.join(" ")}: ${why}\nInstall Rust and run \`cargo fetch\`, then try again.`);
+    throw new Refused(`The licences of the crates are not known: cargo ${args.join(" ")}: ${why}\nInstall Rust and run \`cargo fetch\`, then try again.`);
   }
   const { packages, resolve } = JSON.parse(asked.stdout);
   // A macro runs in the compiler; it and what it needs are not in the program.

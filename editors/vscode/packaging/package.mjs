@@ -12,14 +12,12 @@ import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, re
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { bundle } from "../build.mjs";
-import { notices } from "./notices.mjs";
+import { notices, Refused } from "./notices.mjs";
 import { glibcOf, host, misfit, TARGETS } from "./targets.mjs";
 
 const root = resolve(import.meta.dirname, "..");
 const repository = resolve(root, "../..");
 const stage = join(root, "dist/stage");
-
-class Refused extends Error {}
 
 async function main() {
   const { target = host(), binary } = parseArgs({ options: { target: { type: "string" }, binary: { type: "string" } } }).values;

@@ -15,15 +15,12 @@ const repository = resolve("../..");
 
 test("installed without Rust and without the repository, the panel answers with the program of the package", async () => {
   const extra = mkdtempSync(join(tmpdir(), "threadhold-path-"));
-  const path = ["/usr/bin", "/bin"];
-  for (const program of ["cargo", "rustc", "threadhold"]) {
-    assert.ok(path.every((folder) => !existsSync(join(folder, program))), `${program} must not be found, or nothing is shown here`);
-  }
   await using editor = await Editor.start({
     extensions: ["dist/threadhold.vsix"],
     files: { "a.txt": "hello\n" },
     settings: { "threadhold.configuredModel": { wire: "scripted" } },
-    environment: { PATH: [...path, extra].join(":") },
+    // The editor takes its environment from the user's shell.
+    before: async ({ root }) => writeFileSync(join(root, ".profile"), `PATH=/usr/bin:/bin:${extra}\n`),
   });
   assert.ok(!editor.folder.startsWith(repository) && !editor.root.startsWith(repository));
   const running = (): string => readlinkSync(`/proc/${editor.sidecars()[0]}/exe`);
@@ -31,6 +28,11 @@ test("installed without Rust and without the repository, the panel answers with 
   await panel.ask("Are you there?");
   await panel.frame.locator(".row.answer").first().waitFor();
   await editor.shoot("package-1-answers");
+  const path = /(?:^|\0)PATH=([^\0]*)/.exec(readFileSync(`/proc/${editor.sidecars()[0]}/environ`, "utf8"))?.[1]?.split(":") ?? [];
+  assert.ok(path.includes(extra));
+  for (const program of ["cargo", "rustc", "threadhold"]) {
+    assert.ok(path.every((folder) => !existsSync(join(folder, program))), `${program} must not be found, or nothing is shown here`);
+  }
   const extensions = join(editor.root, "extensions");
   const installed = join(extensions, readdirSync(extensions).find((name) => name.startsWith("threadhold.threadhold-")) ?? "");
   const bundled = join(installed, "bin/threadhold");
