@@ -7,10 +7,10 @@ import * as vscode from "vscode";
 import { hashOf } from "./before-images.ts";
 import type { FileNow } from "./plan.ts";
 
-/** A file and what it is to say; gone without a text. */
+/** A file and what is to be in it; gone where that is nothing. */
 export interface Wanted {
   path: string;
-  text: string | undefined;
+  content: Uint8Array | undefined;
 }
 
 /** Files that are looked at for changes. */
@@ -36,30 +36,29 @@ export async function standingOf(path: string, folder: vscode.Uri, before: strin
   return { isThere: true, sha256: hashOf(bytes), isUnsaved, isAsBefore: said === before };
 }
 
-/** What a file says now, with what is not saved; undefined where there is none. */
-export async function textNow(path: string, folder: vscode.Uri): Promise<string | undefined> {
+/** What is in a file now, with what is not saved; undefined where there is none. */
+export async function contentOf(path: string, folder: vscode.Uri): Promise<Uint8Array | undefined> {
   const uri = uriOf(path, folder);
-  const isThere = await stat(uri.fsPath).then((found) => found.isFile(), () => false);
-  return isThere ? (await vscode.workspace.openTextDocument(uri)).getText() : undefined;
+  if ((await timeOf(uri.fsPath)) === undefined) return undefined;
+  const open = openDocument(uri);
+  return open === undefined ? readFile(uri.fsPath) : Buffer.from(open.getText(), "utf8");
 }
 
-/** Puts texts into their files, all by one edit of the workspace, and saves them. */
+/** Puts all of this into the files by one edit of the workspace, and saves them. */
 export async function write(files: readonly Wanted[], folder: vscode.Uri): Promise<void> {
   const edit = new vscode.WorkspaceEdit();
-  for (const { path, text } of files) {
+  for (const { path, content } of files) {
     const uri = uriOf(path, folder);
-    const isThere = await stat(uri.fsPath).then(() => true, () => false);
-    if (text === undefined) edit.deleteFile(uri, { ignoreIfNotExists: true });
-    else if (!isThere) edit.createFile(uri, { contents: Buffer.from(text, "utf8") });
-    else {
-      const document = await vscode.workspace.openTextDocument(uri);
-      edit.replace(uri, new vscode.Range(document.positionAt(0), document.positionAt(document.getText().length)), text);
-    }
+    const open = openDocument(uri);
+    if (content === undefined) edit.deleteFile(uri, { ignoreIfNotExists: true });
+    else if (open === undefined || (await timeOf(uri.fsPath)) === undefined) edit.createFile(uri, { contents: content, overwrite: true });
+    // What an editor shows can be undone there too.
+    else edit.replace(uri, new vscode.Range(open.positionAt(0), open.positionAt(open.getText().length)), Buffer.from(content).toString("utf8"));
   }
   if (!(await vscode.workspace.applyEdit(edit))) throw new Error("The editor did not put the files back; they are as they were.");
   const unsaved: string[] = [];
-  for (const { path, text } of files) {
-    const document = text === undefined ? undefined : openDocument(uriOf(path, folder));
+  for (const { path, content } of files) {
+    const document = content === undefined ? undefined : openDocument(uriOf(path, folder));
     if (document?.isDirty === true && !(await document.save())) unsaved.push(path);
   }
   if (unsaved.length > 0) throw new Error(`Restored, and not saved: ${unsaved.join(", ")}. Look at them in the editor, and save them there.`);

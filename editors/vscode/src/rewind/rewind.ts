@@ -9,7 +9,7 @@ import type { Diffs } from "../tools/edit.ts";
 import { isTraced } from "../tools/toolbox.ts";
 import type { NoticeRow, RewindFile, RewindGoal, RewindLost, RewindRow } from "../view.ts";
 import type { BeforeImages } from "./before-images.ts";
-import { textNow, standingOf, timeOf, uriOf, type Wanted, write, writtenSince } from "./files.ts";
+import { contentOf, standingOf, timeOf, uriOf, type Wanted, write, writtenSince } from "./files.ts";
 import { byFile, callsFrom, commandOf, type CutCall, fileOf, namedBy, unknownChanges } from "./plan.ts";
 
 /** Names that a person reads of files that cannot be restored; of the others, how many there are. */
@@ -60,8 +60,9 @@ export class Rewind {
     if (this.#asked !== undefined) await this.leave();
     const { folder } = this.#chat;
     if (folder === undefined) return;
-    const calls = callsFrom(session.view.snapshot, step.messageId, argumentsOf);
-    const { files, lost, earlier } = await this.#changes(session, step.messageId, calls, folder.uri);
+    // Who only reads a session is told so by the sidecar.
+    if (session.view.snapshot.heldBy !== undefined) return void (await step.go());
+    const { files, lost, earlier } = await this.#changes(session, step.messageId, folder.uri);
     if (files.length === 0 && lost.length === 0) {
       await step.go();
       if (step.goal === "rewind") say({ level: "info", text: done(0), actions: [DISMISS] });
@@ -71,12 +72,7 @@ export class Rewind {
       step.leave?.();
       throw new Error("The agent is still at work, and changes files. Stop it with Escape in the prompt, then do this again.");
     }
-    const row: RewindRow = {
-      kind: "rewind", id: `rewind ${(this.#count += 1)}`, rev: 0,
-      messageId: step.messageId, goal: step.goal, files, lost,
-    };
-    this.#asked = { ...step, session, row, earlier };
-    this.#chat.changed();
+    this.#show({ ...step, session, row: this.#row(step, files, lost), earlier });
   }
 
   /** Restores these files, then does with the conversation what was asked for. */
@@ -84,15 +80,24 @@ export class Rewind {
     const asked = this.#asked;
     const { folder } = this.#chat;
     if (asked === undefined || folder === undefined) return;
-    this.#forget();
     const wanted = asked.row.files.filter(({ path }) => restore.includes(path));
-    const before: Wanted[] = [];
-    for (const { path } of wanted) before.push({ path, text: await textNow(path, folder.uri) });
-    if (wanted.length > 0) {
-      await write(wanted.map(({ path }) => ({ path, text: asked.earlier.get(path) })), folder.uri);
-      this.#undo = { folder: folder.uri, files: before };
+    const now = await this.#changes(asked.session, asked.messageId, folder.uri);
+    if (wanted.some((file) => now.files.every((other) => JSON.stringify(other) !== JSON.stringify(file)))) {
+      this.#show({ ...asked, row: this.#row(asked, now.files, now.lost), earlier: now.earlier });
+      throw new Error("Files changed while you decided, and nothing was done. Look again at what would be lost.");
     }
-    await asked.go();
+    this.#forget();
+    const before: Wanted[] = [];
+    for (const { path } of wanted) before.push({ path, content: await contentOf(path, folder.uri) });
+    if (wanted.length > 0) await write(wanted.map(({ path }) => ({ path, content: bytesOf(asked.earlier.get(path)) })), folder.uri);
+    try {
+      await asked.go();
+    } catch (error) {
+      // Both or neither.
+      if (wanted.length > 0) await write(before, folder.uri);
+      throw error;
+    }
+    this.#undo = { folder: folder.uri, files: before };
     if (wanted.length === 0 && asked.goal !== "rewind") return;
     const detail = wanted.map(({ path, how }) => `${path}: ${how === "delete" ? "deleted" : "restored"}`).join("\n");
     const putBack = { label: "Undo restoring", action: { type: "putBack" } as const };
@@ -121,9 +126,19 @@ export class Rewind {
     const { folder } = this.#chat;
     if (this.#asked === undefined || folder === undefined) return;
     const after = this.#asked.earlier.get(path) ?? "";
-    const before = (await textNow(path, folder.uri)) ?? "";
-    const isNew = !(await timeOf(uriOf(path, folder.uri).fsPath));
+    const content = await contentOf(path, folder.uri);
+    const before = Buffer.from(content ?? []).toString("utf8");
+    const isNew = content === undefined;
     await this.#diffs.show(`rewind ${path}`, { uri: uriOf(path, folder.uri), path, before, after, isNew }, `${path} (now and restored)`);
+  }
+
+  #row({ messageId, goal }: Step, files: RewindFile[], lost: RewindLost[]): RewindRow {
+    return { kind: "rewind", id: `rewind ${(this.#count += 1)}`, rev: 0, messageId, goal, files, lost };
+  }
+
+  #show(asked: Asked): void {
+    this.#asked = asked;
+    this.#chat.changed();
   }
 
   #forget(): void {
@@ -134,9 +149,9 @@ export class Rewind {
   async #changes(
     session: Session,
     messageId: string,
-    calls: readonly CutCall[],
     folder: vscode.Uri,
   ): Promise<{ files: RewindFile[]; lost: RewindLost[]; earlier: Map<string, string | undefined> }> {
+    const calls = callsFrom(session.view.snapshot, messageId, argumentsOf);
     const files: RewindFile[] = [];
     const lost: RewindLost[] = [];
     const earlier = new Map<string, string | undefined>();
@@ -166,6 +181,10 @@ export class Rewind {
 }
 
 const DISMISS = { label: "Understood", action: { type: "dismissNotice" } } as const;
+
+function bytesOf(text: string | undefined): Uint8Array | undefined {
+  return text === undefined ? undefined : Buffer.from(text, "utf8");
+}
 
 function done(files: number): string {
   const restored = files === 0 ? "" : files === 1 ? " 1 file is restored." : ` ${files} files are restored.`;

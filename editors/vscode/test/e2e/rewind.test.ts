@@ -2,7 +2,7 @@
 // of the editor; what somebody else changed is not overwritten without a word, what nobody can restore is named.
 
 import assert from "node:assert/strict";
-import { existsSync, unlinkSync } from "node:fs";
+import { chmodSync, existsSync, statSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Editor, until } from "../support/editor.ts";
@@ -38,6 +38,7 @@ test("a rewind restores what the agent changed and names the rest, and can be ta
   await editor.down();
   // Somebody else goes on with one of them while the editor is away.
   editor.write("b.txt", "due\nand a line by hand\n");
+  chmodSync(join(editor.folder, "b.txt"), 0o755);
   await editor.up();
   panel = await Panel.open(editor);
   const card = panel.frame.locator(".row.rewind");
@@ -88,9 +89,19 @@ test("a rewind restores what the agent changed and names the rest, and can be ta
   await card.getByText("is gone by now; it is written again").waitFor();
   await box("b.txt").click();
   await editor.shoot("rewind-4-all");
+  // What changes between the question and the answer is not overwritten either.
+  editor.write("new.txt", "mine now\n");
+  await card.getByRole("button", { name: "Restore 3 files, rewind" }).click();
+  await panel.frame.getByText("Files changed while you decided, and nothing was done.").waitFor();
+  assert.deepEqual([editor.read("b.txt"), editor.read("new.txt")], ["due\nand a line by hand\n", "mine now\n"]);
+  await until(async () => !(await box("new.txt").isChecked()), "it is not chosen any more");
+  await box("new.txt").click();
+  await box("b.txt").click();
   await card.getByRole("button", { name: "Restore 3 files, rewind" }).click();
   await panel.frame.getByText("3 files are restored.").waitFor();
   assert.deepEqual([editor.read("a.txt"), editor.read("b.txt")], ["one\n", "two\n"]);
+  assert.equal(existsSync(join(editor.folder, "new.txt")), false);
+  assert.ok((statSync(join(editor.folder, "b.txt")).mode & 0o111) !== 0, "it may still be run");
 });
 
 test("an edit and a retry ask about the files too; where none changed they do not", async () => {

@@ -20,9 +20,10 @@ test("a compaction is shown without a model: its card, what it covers, its undoi
   let panel = await Panel.open(editor);
   await editor.command("threadhold: Open Walkthrough");
   await editor.page.getByRole("button", { name: /^See a compaction/ }).first().click();
-  await editor.page.getByText("A compaction that hides nothing").or(editor.page.frameLocator("iframe.webview").last().getByText("A compaction that hides nothing")).first().waitFor();
+  const go = editor.page.getByRole("button", { name: "Show a Compaction", exact: true });
+  await go.waitFor();
   await editor.shoot("walkthrough-1-step");
-  await editor.page.getByRole("button", { name: "Show a Compaction" }).or(editor.page.getByText("Show a Compaction", { exact: true })).first().click();
+  await go.click();
   await panel.answer("You asked to keep the format").waitFor();
   const card = panel.cards.first();
   assert.match((await card.textContent()) ?? "", /Compacted \d+ rounds[\d,]+ → [\d,]+ tokens.*near its limit.*A model summed up/);

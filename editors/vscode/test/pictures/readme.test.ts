@@ -15,7 +15,7 @@ import { PACKAGES, SCRIPTED } from "../support/settings.ts";
 const PLACE = "media/readme";
 /** Small enough for a page and a package. */
 const MOST_BYTES = 150_000;
-const SIZE = { width: 1120, height: 760 };
+const SIZE = { width: 1040, height: 700 };
 
 /** What the demonstration's conversation read, by call: the files of the folder here. */
 const read = new Map(
@@ -36,9 +36,12 @@ test("the demonstration: its card, what it covers, what the prompt is made of", 
   await panel.answer("You asked to keep the format").waitFor();
   await panel.button("Understood").click();
   const card = panel.cards.first();
+  await card.getByText("Summary", { exact: true }).click();
+  await card.locator(".markdown").waitFor();
   await card.scrollIntoViewIfNeeded();
   await calm(editor);
   await take(editor, "compaction", sidebar(editor));
+  await card.getByText("Summary", { exact: true }).click();
   await card.getByText(/^What it covers/).click();
   await card.getByText("Result: //! What day and hour").click();
   await card.locator(".originals pre").first().waitFor();
@@ -75,11 +78,11 @@ test("a decision about an edit, and a rewind", async () => {
   });
   await using editor = await Editor.start({
     extensions: PACKAGES, files: FILES, size: SIZE,
-    settings: { ...SCRIPTED, "threadhold.approve.run": "allow" },
+    settings: { ...SCRIPTED, "threadhold.approve.run": "allow", "editor.minimap.enabled": false },
     environment: { PROBE: probe.folder },
   });
   const panel = await Panel.open(editor);
-  await widen(editor, 400);
+  await widen(editor, 390);
   await panel.ask("After midnight the tide table shows yesterday's date in Auckland. Mend it.");
   await panel.button("Allow").waitFor();
   await editor.page.locator(".modified .view-line").filter({ hasText: "offset_minutes" }).first().waitFor();
