@@ -120,8 +120,6 @@ pub struct Session {
     queue: Queue,
     /// What the user typed and did not send.
     draft: Option<Text>,
-    /// Where the next message stood when a compaction was undone last; after a restart, where it stands.
-    undone_at: Option<Ordinal>,
     /// What it shares with other sessions.
     scope: Arc<Scope>,
     /// What was approved once and for all in its workspace.
@@ -236,7 +234,6 @@ impl Session {
             asked: 0,
             queue,
             draft,
-            undone_at: None,
             scope: Arc::new(scope),
             approvals: approvals.into(),
             background: None,
@@ -254,7 +251,6 @@ impl Session {
             part,
         };
         session.freeze(counter);
-        session.undone_at = session.is_last_undone().then(|| session.next_ord());
         session.state = session.state_found();
         session
     }

@@ -259,6 +259,9 @@ pub struct SessionSubscribeParams {
     /// The number of that event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since_seq: Option<u64>,
+    /// How many of the newest messages a snapshot holds, as in `session/open`. Default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot_messages: Option<u32>,
 }
 
 /// Result of `session/subscribe`: either the events since then, or a snapshot where they are no longer kept.

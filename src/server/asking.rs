@@ -51,7 +51,8 @@ fn session(main: &mut MainLoop, to: ReplyTo, ask: Session) -> Result<(), Protoco
         Session::Messages(params) => messages(main, to, &params),
         Session::Subscribe(params) => {
             let since = params.stream.zip(params.since_seq);
-            command(main, to, &params.session_id, Command::Subscribe { since })
+            let newest = params.snapshot_messages;
+            command(main, to, &params.session_id, Command::Subscribe { since, newest })
         }
         Session::TakeOver(params) => {
             let folder = params.workspace_folder.as_deref().map(spelled);

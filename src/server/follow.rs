@@ -14,20 +14,24 @@ pub(super) use taken::{Confirmed, Looked};
 use looking::Watched;
 use taken::Leases;
 
-use super::main_loop::{MainLoop, NOBODY, wire};
+use super::main_loop::{MainLoop, NOBODY, now, wire};
 use super::opening::{Opening, own_settings};
 use super::queued::Queued;
+use super::settings::Layers;
+use super::wire_session::Asked;
 use super::{stores, wire_event, wire_session};
 use crate::engine::id::SessionId;
 use crate::engine::scope::Scope;
+use crate::engine::session::effect::Effect;
 use crate::engine::session::event;
 use crate::engine::session::input::{Command, Input, Open, ReplyTo};
 use crate::engine::session::reconcile::Report;
+use crate::engine::session::settings::Settings;
 use crate::engine::session::stored::Stored;
-use crate::engine::session::{Opening as Begin, Session};
-use crate::engine::tokens::QuarterOfChars;
+use crate::engine::session::{Around, Opening as Begin, Session};
+use crate::engine::tokens::{QuarterOfChars, TokenCount};
 use crate::protocol::convert;
-use crate::protocol::error::ProtocolError;
+use crate::protocol::error::{ErrorData, ProtocolError};
 use crate::protocol::event::SessionsChangedParams;
 use crate::protocol::methods::{self, Named};
 use crate::protocol::session::{SessionCloseResult, SessionOpenResult, SessionSubscribeResult};
@@ -65,10 +69,18 @@ struct Follower {
 
 /// What a client asks of a session that is followed.
 pub(super) enum Wanted {
-    /// `session/open`.
-    Open,
-    /// `session/subscribe`, with the last event that is known.
-    Subscribe(Option<(String, u64)>),
+    /// `session/open`, and how many of the newest messages.
+    Open(Option<u32>),
+    /// `session/subscribe`, with the last event that is known, and how many of the newest messages.
+    Subscribe(Option<(String, u64)>, Option<u32>),
+    /// What only reads.
+    Read(Box<Command>),
+}
+
+/// What is needed to answer it.
+struct With<'a> {
+    layers: &'a Layers,
+    counter: &'a dyn TokenCount,
 }
 
 /// A session as it was read.
@@ -90,31 +102,73 @@ impl Drop for Follows {
 }
 
 impl Seen {
-    fn snapshot(&self) -> Snapshot {
+    fn snapshot(&self, newest: Option<u32>) -> Snapshot {
         let held_by =
             self.shown.holder.map(|holder| HeldBy { pid: holder.pid, since: convert::iso(holder.since) });
         Snapshot {
             seq: self.seq,
             state: self.shown.state.into(),
             held_by,
-            ..wire_session::whole(&self.session, self.session.snapshot())
+            ..wire_session::whole(&self.session, self.session.shown(newest))
         }
     }
 
-    fn answer(&self, wanted: Wanted) -> Result<Value, ProtocolError> {
+    fn answer(&self, wanted: Wanted, with: &With<'_>) -> Result<Value, ProtocolError> {
         match wanted {
-            Wanted::Open => {
+            Wanted::Open(newest) => {
                 let report = Report { unreadable: self.stored.unreadable.clone(), ..Report::default() };
                 let restore = wire_session::restored(&self.session, &report);
-                wire(&SessionOpenResult { snapshot: self.snapshot(), restore })
+                wire(&SessionOpenResult { snapshot: self.snapshot(newest), restore })
             }
-            Wanted::Subscribe(Some((stream, seq))) if stream == self.session.stream() && seq == self.seq => {
+            Wanted::Subscribe(Some((stream, seq)), _)
+                if stream == self.session.stream() && seq == self.seq =>
+            {
                 wire(&SessionSubscribeResult { events: Some(Vec::new()), snapshot: None })
             }
-            Wanted::Subscribe(_) => {
-                wire(&SessionSubscribeResult { events: None, snapshot: Some(Box::new(self.snapshot())) })
+            Wanted::Subscribe(_, newest) => {
+                let snapshot = Some(Box::new(self.snapshot(newest)));
+                wire(&SessionSubscribeResult { events: None, snapshot })
             }
+            Wanted::Read(command) => self.read(*command, with),
         }
+    }
+
+    /// Answers from what was read, as whoever writes it would, with counts as exact as there.
+    fn read(&self, command: Command, With { layers, counter }: &With<'_>) -> Result<Value, ProtocolError> {
+        let settings = self.session.settings().clone();
+        let mut session =
+            Session::new(opening(self.stored.clone(), settings, self.session.stream().to_owned()), *counter);
+        let now = now();
+        let around = Around { now, stamp: &convert::iso(now), counter: *counter };
+        let effects = session.step(Input::Command(NOBODY, command), around);
+        let said = effects.into_iter().find_map(|effect| match effect {
+            Effect::Reply(_, answer) => Some(*answer),
+            _ => None,
+        });
+        let unanswered = || {
+            let message = "this cannot be said of a session that another process writes; nothing was changed";
+            ProtocolError::new(ErrorData::InternalError {}, message)
+        };
+        wire_session::answer(&session, layers, true, Asked::default(), said.ok_or_else(unanswered)?)
+    }
+}
+
+/// Whether a session that is followed can answer this: what was said in it and what a prompt of it is made of.
+const fn only_reads(command: &Command) -> bool {
+    matches!(command, Command::Inspect | Command::Recall(_) | Command::Ledger(_))
+}
+
+/// A session that was read from its store.
+fn opening(stored: Stored, settings: Settings, stream: String) -> Begin {
+    Begin {
+        head: stored.head.clone(),
+        settings,
+        stored: Some(stored),
+        stream,
+        // What sessions share is theirs who write them.
+        scope: Scope::default(),
+        approvals: Vec::new(),
+        memories: Vec::new(),
     }
 }
 
@@ -128,7 +182,8 @@ impl MainLoop {
     pub fn hand_followed(&mut self, id: &SessionId, item: Queued) {
         match item {
             Queued::Command(to, command) => match *command {
-                Command::Subscribe { since } => self.show(id, to, Wanted::Subscribe(since)),
+                Command::Subscribe { since, newest } => self.show(id, to, Wanted::Subscribe(since, newest)),
+                command if only_reads(&command) => self.show(id, to, Wanted::Read(Box::new(command))),
                 command => self.open_slot(id, Opening::of(Queued::Command(to, Box::new(command)))),
             },
             Queued::Close(to) => {
@@ -159,13 +214,17 @@ impl MainLoop {
                     tracing::info!(session = %id, "held elsewhere; nothing was told")
                 }
                 Queued::Command(to, command) => match *command {
-                    Command::Subscribe { since } => {
-                        self.follow(id, &name, (to, Wanted::Subscribe(since), refusal.clone()));
+                    Command::Subscribe { since, newest } => {
+                        let wanted = Wanted::Subscribe(since, newest);
+                        self.follow(id, &name, (to, wanted, refusal.clone()));
+                    }
+                    command if only_reads(&command) && self.is_followed(id) => {
+                        self.show(id, to, Wanted::Read(Box::new(command)));
                     }
                     _ => self.answer(to, Err(refusal.clone())),
                 },
                 Queued::Open(to, opens) if opens.follow => {
-                    self.follow(id, &name, (to, Wanted::Open, refusal.clone()));
+                    self.follow(id, &name, (to, Wanted::Open(opens.newest()), refusal.clone()));
                 }
                 Queued::Close(to) if self.is_followed(id) => {
                     self.hand_followed(id, Queued::Close(to));
@@ -204,7 +263,8 @@ impl MainLoop {
         let Some(follower) = self.follows.followers.get_mut(id) else { return };
         match &follower.seen {
             Some(seen) => {
-                let value = seen.answer(wanted);
+                let with = With { layers: &self.layers, counter: &*self.counter };
+                let value = seen.answer(wanted, &with);
                 self.answer(to, value);
             }
             None => {
@@ -216,7 +276,7 @@ impl MainLoop {
 
     /// A session that is followed as it stands.
     pub fn followed_snapshot(&self, id: &SessionId) -> Option<Snapshot> {
-        Some(self.follows.followers.get(id)?.seen.as_ref()?.snapshot())
+        Some(self.follows.followers.get(id)?.seen.as_ref()?.snapshot(None))
     }
 
     /// A session that was followed is written here from now on: what its last process left open is ended, and the client
@@ -318,25 +378,16 @@ impl MainLoop {
                 None => return Err(error),
             },
         };
-        let begin = Begin {
-            head: stored.head.clone(),
-            settings,
-            stored: Some(stored.clone()),
-            stream,
-            // What sessions share is theirs who write them.
-            scope: Scope::default(),
-            approvals: Vec::new(),
-            memories: Vec::new(),
-        };
         // Nothing is counted of a session that is only shown.
-        let session = Session::new(begin, &QuarterOfChars);
+        let session = Session::new(opening(stored.clone(), settings, stream), &QuarterOfChars);
         let shown = Shown::of(&session, holder);
         let mut seen = Seen { mark, stored, session, seq: 0, shown };
         let Some(follower) = self.follows.followers.get_mut(id) else { return Ok(()) };
         let Some(known) = known else {
             let waiting = std::mem::take(&mut follower.waiting);
+            let with = With { layers: &self.layers, counter: &*self.counter };
             let answers: Vec<_> =
-                waiting.into_iter().map(|(to, wanted, _)| (to, seen.answer(wanted))).collect();
+                waiting.into_iter().map(|(to, wanted, _)| (to, seen.answer(wanted, &with))).collect();
             follower.seen = Some(seen);
             answers.into_iter().for_each(|(to, value)| self.answer(to, value));
             // Who had it open gets it whole.

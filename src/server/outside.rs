@@ -59,6 +59,20 @@ const OTHER_NAMES: &[(&str, &str)] =
 
 const PREFIX: &str = "THREADHOLD_";
 
+/// Variables of the project's own tools and tests, which they may pass on to a sidecar: it has nothing to say of them.
+const OF_TOOLS: &[&str] = &[
+    "THREADHOLD_BIN",
+    "THREADHOLD_CORPUS",
+    "THREADHOLD_EDITOR",
+    "THREADHOLD_KILLS",
+    "THREADHOLD_SHOTS",
+    "THREADHOLD_TEST_STORE",
+    "THREADHOLD_TEST_UPGRADE",
+    "THREADHOLD_WIRE_COMPARE",
+    "THREADHOLD_WIRE_ONLY",
+    "THREADHOLD_WIRE_SERVER",
+];
+
 /// The variable that names the user's file.
 pub(super) const USERS_FILE: &str = "THREADHOLD_CONFIG";
 
@@ -66,9 +80,10 @@ pub(super) const USERS_FILE: &str = "THREADHOLD_CONFIG";
 pub(super) fn environment(variables: impl Iterator<Item = (String, String)>) -> (Layer, Vec<String>) {
     let is_ours =
         |name: &str| name.starts_with(PREFIX) || OTHER_NAMES.iter().any(|(other, _)| *other == name);
+    let is_a_tools = |name: &String| OF_TOOLS.contains(&name.as_str());
     let mut ours: BTreeMap<String, String> =
         variables.filter(|(name, value)| is_ours(name) && !value.is_empty()).collect();
-    ours.remove(USERS_FILE);
+    ours.retain(|name, _| name != USERS_FILE && !is_a_tools(name));
     if ours.is_empty() {
         return (Layer::default(), Vec::new());
     }
@@ -365,6 +380,15 @@ mod tests {
         );
         let ours = [documents[0], ("THREADHOLD_SUMMARY_MODEL", "4"), ("THREADHOLD_POLICY", "")];
         assert_eq!(read(&ours), json!({ "summaryModel": "4" }));
+    }
+
+    #[test]
+    fn what_the_projects_own_tools_read_is_no_unknown_setting() {
+        let of = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), "x".to_owned())).collect();
+        let faults = |variables: Vec<(String, String)>| environment(variables.into_iter()).1;
+        let tools = ["THREADHOLD_BIN", "THREADHOLD_CORPUS", "THREADHOLD_EDITOR", "THREADHOLD_SHOTS"];
+        assert_eq!(faults(of(&tools)), [""; 0]);
+        assert_eq!(faults(of(&["THREADHOLD_BINS", tools[0]])), ["THREADHOLD_BINS names no setting"]);
     }
 
     #[test]

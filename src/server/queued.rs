@@ -53,6 +53,16 @@ pub(super) struct Opens {
     pub follow: bool,
 }
 
+impl Opens {
+    /// How many of its newest messages are to be shown; nothing where all are.
+    pub fn newest(&self) -> Option<u32> {
+        match &self.command {
+            Command::Open(open) => open.newest,
+            _ => None,
+        }
+    }
+}
+
 /// A store's answer to a deletion.
 pub(super) struct Gone {
     /// The session.

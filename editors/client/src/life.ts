@@ -120,7 +120,9 @@ export class Life {
     if (protocolVersion !== PROTOCOL_VERSION) throw this.#wrongVersion(`version ${protocolVersion}`, serverVersion);
     const missing = needs.filter((method) => !methods.includes(method));
     if (missing.length > 0) {
-      const message = `${name} (${serverVersion}) is too old: it lacks ${missing.join(", ")}. Install a newer threadhold.`;
+      const [first, ...others] = missing;
+      const lacks = others.length < 2 ? missing.join(" and ") : `${first} and ${others.length} other methods`;
+      const message = `${name} (${serverVersion}) is too old: it lacks ${lacks}. Install a newer threadhold.`;
       throw this.#error("tooOld", message);
     }
     return { levels: [], events: [], states: [], ...server, protocolVersion, serverVersion, methods };

@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import { type ErrorData, isProtocolError, type Session } from "@threadhold/client";
 import type { Backend } from "./backend.ts";
 import type { Chat } from "./chat.ts";
-import { saidIn } from "./conversation.ts";
+import { saidIn, sentence } from "./conversation.ts";
 import type { Demonstration } from "./demonstration.ts";
 import { inFolder } from "./tools/own.ts";
 import type { Panel } from "./panel.ts";
@@ -45,11 +45,12 @@ export async function act(desk: Desk, action: Action): Promise<void> {
     desk.log.error(`${action.type}: ${text}`);
     // Why there is no sidecar is said by its standing already.
     if (desk.backend.standing.state === "none") return;
-    if (isProtocolError(error, "CannotUndo")) desk.panel.say({ level: "warning", ...cannotUndo(error.data), actions: [DISMISS] });
+    if (isProtocolError(error, "CannotUndo")) desk.panel.say(cannotUndo(error.data));
     else desk.panel.say({ level: "error", text: sentence(text), actions: [DISMISS] });
   }
 }
 
+const CHOOSE = { label: "Choose a model…", action: { type: "selectModel" } } as const;
 const DISMISS = { label: "Understood", action: { type: "dismissNotice" } } as const;
 
 /** Actions that a model would have to answer. */
@@ -80,7 +81,7 @@ async function carryOut(desk: Desk, action: Action): Promise<void> {
   const { chat, panel, sessions } = desk;
   const session = chat.session;
   if (ASKS.has(action.type) && desk.demonstration.is(session?.id)) {
-    if ("text" in action) panel.tellDraft(action.text);
+    if ("text" in action) panel.post({ type: "unsent", text: action.text });
     return panel.say(NOBODY);
   }
   switch (action.type) {
@@ -221,12 +222,11 @@ async function send({ chat, panel }: Desk, text: string, urgent: boolean): Promi
   try {
     panel.say(undefined);
     if (await chat.ask(text, urgent)) return;
-    const actions = [{ label: "Choose a model…", action: { type: "selectModel" } as const }];
-    panel.say({ level: "warning", text: "There is no model to ask. Choose one, then send again.", actions });
-    panel.tellDraft(text);
+    panel.say({ level: "warning", text: "There is no model to ask. Choose one, then send again.", actions: [CHOOSE] });
+    panel.post({ type: "unsent", text });
   } catch (error) {
     // What the user typed is theirs.
-    panel.tellDraft(text);
+    panel.post({ type: "unsent", text });
     throw error;
   }
 }
@@ -259,7 +259,7 @@ async function takeAway(
     case "rewind": {
       const go = async (): Promise<void> => {
         await session.request("message/truncate", { messageId });
-        panel.tellDraft(saidIn(message?.parts ?? []).text);
+        panel.post({ type: "unsent", text: saidIn(message?.parts ?? []).text });
       };
       return rewind.ask(session, { goal: "rewind", messageId, go }, say);
     }
@@ -294,7 +294,7 @@ export async function deleteSession({ backend, chat, sessions, images }: Desk, s
   const isShown = chat.session?.id === sessionId;
   const title = sessions.shown?.items.find((item) => item.sessionId === sessionId)?.title ?? chat.session?.view.snapshot.title ?? "this session";
   const detail = "All that was said in it is gone for good. Its branches stay.";
-  const answer = await vscode.window.showWarningMessage(`Delete ${title}?`, { modal: true, detail }, "Delete");
+  const answer = await vscode.window.showWarningMessage(`Delete “${title}”?`, { modal: true, detail }, "Delete");
   if (answer !== "Delete") return;
   const client = await backend.client();
   await client.request("session/delete", { sessionId });
@@ -317,12 +317,8 @@ async function open({ chat }: Desk, href: string): Promise<void> {
   await vscode.window.showTextDocument(uri, { preview: true, ...(at !== undefined && { selection: at }) });
 }
 
-function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
-}
-
 /** Why a compaction cannot be undone, and what can be done, without the ids that a person does not know. */
-function cannotUndo({ needed, limit, ways }: Extract<ErrorData, { kind: "CannotUndo" }>): { text: string; detail: string } {
+function cannotUndo({ needed, limit, ways }: Extract<ErrorData, { kind: "CannotUndo" }>): Parameters<Panel["say"]>[0] {
   const figure = (count: number): string => count.toLocaleString("en-US");
   const why = needed > 0 ? `: the prompt would weigh ${figure(needed)} tokens, and ${figure(limit)} fit` : "";
   const words = ways.map((way) => {
@@ -339,5 +335,11 @@ function cannotUndo({ needed, limit, ways }: Extract<ErrorData, { kind: "CannotU
         return "";
     }
   });
-  return { text: `This compaction cannot be undone as things are${why}. Nothing changed.`, detail: words.filter((word) => word !== "").join("\n") };
+  const larger = ways.some(({ way }) => way === "window") ? [{ ...CHOOSE, label: "Choose another model…" }] : [];
+  return {
+    level: "warning",
+    text: `This compaction cannot be undone as things are${why}. Nothing changed.`,
+    detail: words.filter((word) => word !== "").join("\n"),
+    actions: [...larger, DISMISS],
+  };
 }

@@ -196,7 +196,20 @@ export class Chat implements vscode.Disposable {
     await this.#state.update(LAST, session.id);
     this.#changed.fire({ session: true, streamingOnly: false });
     if (before !== undefined && before !== session && before.freshness === "live") await before.close().catch(() => undefined);
+    await this.followModel();
     await this.inspect(this.#wantsDetails);
+  }
+
+  /** Has the session go by the model of the next request: what fits, and what can be undone, depends on it already now. */
+  async followModel(): Promise<void> {
+    const model = this.#models.chosen?.model;
+    const session = this.#session;
+    if (model === undefined || session?.freshness !== "live") return;
+    const { settings, heldBy } = session.view.snapshot;
+    const { name, wire, window } = settings.model ?? {};
+    if (heldBy !== undefined || (name === model.name && wire === model.wire && window === model.window)) return;
+    await session.request("session/configure", { settings: { model } });
+    await this.#inspectAgain();
   }
 
   /** Shows the same session through another client; the first one where none was shown. */

@@ -45,7 +45,7 @@ function titleOf({ mode, numRounds, excludedIds = [] }: CompactionView): string 
   }
 }
 
-function counted(count: number, what: string): string {
+export function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
@@ -56,13 +56,18 @@ export function compactionRow(view: CompactionView, snapshot: Snapshot): Unnumbe
   return {
     ...detailsOf(view),
     phase:
-      view.status === "undone" ? "undone"
+      // One that was made again or edited is as old as any other that a newer one stands for.
+      view.status === "undone" ? (isReplaced(view, snapshot) ? "older" : "undone")
       : view.status !== "inForce" ? "void"
       : isNewest ? "inForce"
       : "older",
     newest: isNewest,
     messages: coveredMessages(view, snapshot).length,
   };
+}
+
+function isReplaced({ id }: CompactionView, { compactions }: Snapshot): boolean {
+  return compactions.some(({ replaces, status }) => replaces === id && status !== "void");
 }
 
 /** The card of one that waits for the user's word. */

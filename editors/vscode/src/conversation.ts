@@ -228,7 +228,7 @@ function callRow(call: Extract<Part, { type: "toolCall" }>, messageId: string, f
     state: writing ? "writing" : stateOf(call.id, part, facts),
     hasDiff: beside.hasDiff(call.name),
     shown: answered === undefined ? "whole" : shownOf(answered, facts),
-    ...(reason !== undefined && { reason }),
+    ...(reason !== undefined && { reason: sentence(reason) }),
     ...(result !== undefined && { result }),
     ...(durationMs !== undefined && { durationMs }),
   };
@@ -325,6 +325,11 @@ export function saidIn(parts: readonly Part[]): { text: string; reasoning: strin
   const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
   const thoughts = parts.flatMap((part) => (part.type === "reasoning" ? [part.text] : []));
   return { text: texts.join("\n\n"), reasoning: thoughts.join("\n\n") };
+}
+
+/** What a program said in passing, as a sentence. */
+export function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
 }
 
 function picturesIn(parts: readonly Part[]): Picture[] {

@@ -70,7 +70,7 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.window.registerWebviewViewProvider("threadhold.panel", panel, { webviewOptions: { retainContextWhenHidden: true } }),
     models.onChange(() => {
       redraw();
-      void backend?.configure().catch((error: unknown) => log.error(String(error)));
+      void backend?.configure().then(() => chat.followModel()).catch((error: unknown) => log.error(String(error)));
     }),
     backend.onChange(redraw),
     backend.onSessions(() => void sessions.refresh().catch((error: unknown) => log.error(String(error)))),

@@ -8,7 +8,7 @@ import { saidIn } from "./conversation.ts";
 export function activityOf(view: SessionView): string {
   const { state, compression, streaming, pendingCalls } = view.snapshot;
   if (view.retrying !== undefined) return `Trying again: ${view.retrying.reason}`;
-  if (compression.running) return compression.phase === "reviewing" ? "Asks about a compaction" : "Compacting";
+  if (compression.running) return compression.phase === "reviewing" ? "Asks you" : "Compacting";
   switch (state) {
     case "generating":
       return streaming === undefined ? "Thinking" : "Answering";
@@ -16,7 +16,7 @@ export function activityOf(view: SessionView): string {
     case "waitingIde":
       return pendingCalls.length === 0 ? "Running tools" : `Running ${pendingCalls.map(({ name }) => name).join(", ")}`;
     case "paused":
-      return "Waits for your decision";
+      return "Waits for you";
     case "waitingUserInput":
       return "Asks you";
     default:
@@ -57,11 +57,11 @@ export function meterOf(size: ContextSize, snapshot: Snapshot, inspected: Contex
     excluded: inForce?.excludedIds?.length ?? 0,
     detailed: inspected !== undefined,
     triggers: (inspected?.triggers ?? []).flatMap(({ trigger, measure, now, at }) =>
-      at === undefined ? [] : [{ name: TRIGGERS[trigger] ?? trigger, now: figure(now, measure), at: figure(at, measure) }],
+      at === undefined ? [] : [{ name: TRIGGERS[trigger] ?? trigger, now: measured(now, measure), at: measured(at, measure) }],
     ),
     ...(tokensUntilCompaction > 0 && at > 0 && at <= 1 && { thresholdAt: at }),
     ...(inspected !== undefined && { window: inspected.window }),
-    ...(usage !== undefined && { usage: `The provider last reported ${figure(usage, "tokens")}.` }),
+    ...(usage !== undefined && { usage: `The provider last reported ${inTokens(usage)}.` }),
   };
 }
 
@@ -82,7 +82,7 @@ function inWords(name: string): string {
 }
 
 const TRIGGERS: Record<string, string> = {
-  budgetExceeded: "the prompt is over its limit",
+  budgetExceeded: "the prompt has more tokens than fit",
   providerOverflow: "the provider finds it too large",
   preTurnTokens: "a turn begins with this many tokens",
   background: "a summary is prepared beside the turn",
@@ -92,8 +92,13 @@ const TRIGGERS: Record<string, string> = {
   idle: "nothing was said for so long",
 };
 
-function figure(count: number, measure: string): string {
-  return `${count.toLocaleString("en-US")}${measure === "seconds" ? " s" : measure === "tokens" ? " tokens" : ""}`;
+/** What is counted, is said by the name of what it sets off; a table is narrow. */
+function measured(count: number, measure: string): string {
+  return `${count.toLocaleString("en-US")}${measure === "seconds" ? " s" : ""}`;
+}
+
+function inTokens(count: number): string {
+  return `${count.toLocaleString("en-US")} tokens`;
 }
 
 /** The share of the limit from which on a compaction counts as near. */
@@ -118,7 +123,7 @@ export class Warning {
     }
     if (!isOn || !this.#armed || left > NEAR || meter.untilCompaction <= 0) return;
     this.#armed = false;
-    this.#text = `About ${figure(meter.untilCompaction, "tokens")} until old rounds are summed up. You can do it now with a focus, or pin what must stay.`;
+    this.#text = `About ${inTokens(meter.untilCompaction)} until old rounds are summed up. You can do it now with a focus, or pin what must stay.`;
   }
 
   dismiss(): void {

@@ -33,6 +33,8 @@ export class Panel implements vscode.WebviewViewProvider {
   #drawing = false;
   #behind: "nothing" | "streaming" | "all" = "nothing";
   #notice: NoticeRow | undefined;
+  /** The session whose draft the webview was told last; empty where there was none. */
+  #told = "";
   /** Whether the webview hears. */
   #isThere = false;
   #wantsFocus = false;
@@ -85,7 +87,7 @@ export class Panel implements vscode.WebviewViewProvider {
     this.#forget();
     this.#isThere = true;
     if (this.#wantsFocus) this.focus();
-    this.tellDraft(this.#chat.session?.view.snapshot.draft ?? "");
+    this.#tellDraft();
     this.update({ session: false, streamingOnly: false });
   }
 
@@ -99,8 +101,9 @@ export class Panel implements vscode.WebviewViewProvider {
   update({ session, streamingOnly }: Changed): void {
     if (session) {
       this.#warning.reset();
-      this.#notice = undefined;
-      this.tellDraft(this.#chat.session?.view.snapshot.draft ?? "");
+      // What was said before there was a session is still true.
+      if (this.#told !== "") this.#notice = undefined;
+      this.#tellDraft();
     }
     if (this.#behind !== "all") this.#behind = streamingOnly ? "streaming" : "all";
     if (!this.#drawing) this.#tell();
@@ -117,8 +120,10 @@ export class Panel implements vscode.WebviewViewProvider {
     void this.#view?.webview.postMessage(message);
   }
 
-  tellDraft(text: string): void {
-    this.post({ type: "draft", text, sessionId: this.#chat.session?.id ?? "" });
+  #tellDraft(): void {
+    const session = this.#chat.session;
+    this.#told = session?.id ?? "";
+    this.post({ type: "draft", text: session?.view.snapshot.draft ?? "", sessionId: this.#told });
   }
 
   #forget(): void {

@@ -2,7 +2,7 @@
 // edit, pin, leave out. Each is one request of the sidecar, and what it answers in words.
 
 import { argumentsOf, type Session } from "@threadhold/client";
-import { coveredMessages } from "./compaction-row.ts";
+import { counted, coveredMessages } from "./compaction-row.ts";
 import { listOf, saidIn } from "./conversation.ts";
 import type { Chat } from "./chat.ts";
 import type { Action, Original } from "./view.ts";
@@ -42,7 +42,7 @@ export async function preview(session: Session): Promise<string> {
   const { tokensBefore, tokensAfter, numRounds, keptUserIds, asksModel } = preview;
   const by = asksModel ? "A model would sum up" : "Without a model,";
   return (
-    `${by} ${numRounds} rounds${asksModel ? "" : " would be named"}: from ${tokensBefore.toLocaleString("en-US")} to about ` +
+    `${by} ${counted(numRounds, "round")}${asksModel ? "" : " would be named"}: from ${tokensBefore.toLocaleString("en-US")} to about ` +
     `${tokensAfter.toLocaleString("en-US")} tokens. ${keptUserIds.length} of your messages stay as they are.`
   );
 }

@@ -246,8 +246,10 @@ export type ToPanel =
   | { type: "rows"; at: number; remove: number; rows: Row[] }
   /** The answer that is being written goes on. */
   | { type: "append"; id: string; text: string; reasoning: string }
-  /** The words to go on with: of the draft, or of a message that is edited. */
+  /** What was typed into a session and not sent, as it is shown. */
   | { type: "draft"; text: string; sessionId: string }
+  /** Words that could not be sent. */
+  | { type: "unsent"; text: string }
   | { type: "covered"; compactionId: string; originals: Original[] }
   | { type: "wholeResult"; callId: string; text: string }
   /** A message is edited again, with these words. */

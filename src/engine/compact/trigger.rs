@@ -109,12 +109,14 @@ pub fn idles(policy: &Policy, silent_ms: u64) -> bool {
     idle.is_some_and(|secs| silent_ms >= u64::from(secs) * 1000)
 }
 
-/// New tokens that fit before a compaction: up to the limit, or to the share at which a turn that begins sets one off.
-pub fn tokens_until(source: Source<'_>, policy: &Policy, tokens: u32) -> u32 {
+/// New tokens that fit before a compaction: up to the limit, or to the share at which a turn that begins sets one off,
+/// but not before those are new that are missing (`held`).
+pub fn tokens_until(source: Source<'_>, policy: &Policy, tokens: u32, held: u32) -> u32 {
     let limit = source.budget.limit;
     let share = policy.triggers.pre_turn.filter(|_| may_try(policy)).map(|share| share.of(limit));
     let earliest = newest(source.transcript)
-        .map_or(0, |record| record.tokens_after.saturating_add(min_new_tokens(source, policy)));
+        .map_or(0, |record| record.tokens_after.saturating_add(min_new_tokens(source, policy)))
+        .max(if held > 0 { tokens.saturating_add(held) } else { 0 });
     share.map_or(limit, |share| share.max(earliest).min(limit)).saturating_sub(tokens)
 }
 

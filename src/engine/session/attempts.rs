@@ -51,8 +51,10 @@ impl Step<'_> {
             End::Nothing(_) => Some(self.session.next_ord()),
             End::CannotFit(_) => return,
         };
-        if self.session.head.carried.held != held {
-            self.session.head.carried.held = held;
+        let carried = &mut self.session.head.carried;
+        let undone = carried.undone.filter(|_| !matches!(end, End::Made(_)));
+        if (carried.held, carried.undone) != (held, undone) {
+            (carried.held, carried.undone) = (held, undone);
             self.write_head_as_it_was_used();
         }
     }

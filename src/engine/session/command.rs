@@ -95,7 +95,7 @@ impl Step<'_> {
             }
             // The index is the store's, and all that was said is stored before this is done.
             Command::Search(query) => self.effects.push(Effect::Search(reply, query)),
-            Command::Subscribe { since } => self.subscribe(reply, since),
+            Command::Subscribe { since, newest } => self.subscribe(reply, since, newest),
         }
     }
 
@@ -133,10 +133,7 @@ impl Step<'_> {
             self.emit(EventBody::RestoreReported(Box::new(report.clone())));
         }
         self.tell_deltas();
-        let snapshot = match open.newest {
-            Some(newest) => self.session.end(newest),
-            None => self.session.snapshot(),
-        };
+        let snapshot = self.session.shown(open.newest);
         self.reply(reply, Ok(Answer::Opened(Box::new((snapshot, report)))));
     }
 
@@ -154,10 +151,10 @@ impl Step<'_> {
         }
     }
 
-    fn snapshot(&mut self, reply: ReplyTo) {
+    fn snapshot(&mut self, reply: ReplyTo, newest: Option<u32>) {
         // It holds all that was said, so all of that must be told before its number.
         self.tell_deltas();
-        let snapshot = self.session.snapshot();
+        let snapshot = self.session.shown(newest);
         self.reply(reply, Ok(Answer::Snapshot(Box::new(snapshot))));
     }
 
@@ -218,12 +215,12 @@ impl Step<'_> {
         self.emit_thread();
     }
 
-    fn subscribe(&mut self, reply: ReplyTo, since: Option<(String, u64)>) {
+    fn subscribe(&mut self, reply: ReplyTo, since: Option<(String, u64)>, newest: Option<u32>) {
         let Session { stream, events, .. } = &self.session;
         let missed = since.filter(|(known, _)| known == stream).and_then(|(_, seq)| events.since(seq));
         match missed {
             Some(events) => self.reply(reply, Ok(Answer::Events(events))),
-            None => self.snapshot(reply),
+            None => self.snapshot(reply, newest),
         }
     }
 

@@ -349,6 +349,9 @@ impl Step<'_> {
         if let End::Nothing(why) = &end {
             self.tell(Phase::Refused, &job, None, Some(why.clone()));
         }
+        if matches!((&job.then, &end), (Then::Report(_) | Then::Rest, End::Made(_))) {
+            self.tell_next_context();
+        }
         let was_generating = matches!(job.then, Then::Generate);
         if !was_generating {
             self.session.state = State::Resting(job.rest);

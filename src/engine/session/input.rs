@@ -228,6 +228,8 @@ pub enum Command {
     Subscribe {
         /// The stream and the last event that is known.
         since: Option<(String, u64)>,
+        /// See [`Open::newest`].
+        newest: Option<u32>,
     },
 }
 

@@ -78,6 +78,7 @@ impl Step<'_> {
         self.tell_taken();
         if self.session.turns.len() > turns {
             self.end_running();
+            self.tell_next_context();
         } else if is_rewound && self.session.head.driver == Driver::Sidecar {
             self.rest_after_rewind();
         }

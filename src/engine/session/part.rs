@@ -66,6 +66,7 @@ pub fn newest_for(command: &Command) -> Option<u32> {
         Command::StartTurn(_) => Some(0),
         Command::Render(render) => is_of_part(render).then_some(0),
         Command::Open(open) => is_look(open).then_some(open.newest?),
+        Command::Subscribe { newest, .. } => *newest,
         _ => None,
     }
 }
@@ -122,9 +123,10 @@ impl Session {
         // A render reports each message that is left out without a summary, and how large it is.
         let reports_front =
             in_force.is_some_and(|record| record.dropped.is_some() || !record.reported_users.is_empty());
-        let counts_here = carried.held.is_none_or(|held| held >= from);
+        let counts_here = carried.held.max(carried.undone).is_none_or(|held| held >= from);
         let is_known = match input {
-            Input::Command(_, Command::Open(open)) => is_look(open),
+            Input::Command(_, Command::Open(open)) => is_look(open) && self.is_here(open.newest),
+            Input::Command(_, Command::Subscribe { newest, .. }) => self.is_here(*newest),
             Input::Command(_, Command::Render(render)) => {
                 is_of_part(render) && !reports_front && (render.current.is_none() || is_begun_here)
             }
@@ -142,6 +144,12 @@ impl Session {
             _ => false,
         };
         is_idle && is_made && counts_here && is_known
+    }
+
+    /// Whether so many of the newest messages are in the part.
+    fn is_here(&self, newest: Option<u32>) -> bool {
+        let said = self.next_ord().0;
+        newest.zip(self.part).is_some_and(|(newest, from)| said.saturating_sub(newest) >= from.0)
     }
 
     /// Whether a render says nothing beside its request, which might have been said long ago.
@@ -220,7 +228,7 @@ fn is_plain(effect: &Effect, from: Ordinal) -> bool {
             _ => false,
         },
         Effect::Reply(_, answer) => match &**answer {
-            Ok(Answer::Accepted(_) | Answer::Opened(_)) => true,
+            Ok(Answer::Accepted(_) | Answer::Opened(_) | Answer::Snapshot(_) | Answer::Events(_)) => true,
             Ok(Answer::Rendered(rendered)) => rendered.made.is_none() && rendered.fork.is_none(),
             _ => false,
         },

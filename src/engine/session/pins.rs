@@ -90,6 +90,7 @@ impl Step<'_> {
         if answer.is_ok() && pins.len() > self.session.pins().len() {
             self.announce(BreakCause::Pin);
             self.set_pins(pins);
+            self.tell_next_context();
         }
         self.reply(reply, answer.map(Answer::Pinned));
     }
@@ -103,6 +104,7 @@ impl Step<'_> {
         }
         self.announce(BreakCause::Unpin);
         self.set_pins(pins);
+        self.tell_next_context();
         self.reply(reply, Ok(Answer::Pinned(id.clone())));
     }
 

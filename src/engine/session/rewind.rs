@@ -172,13 +172,14 @@ impl Step<'_> {
             let row = row.clone();
             self.write(Write::Turn(row));
         }
-        self.session.head.carried.held.take_if(|held| *held > from);
-        if let Some(sent) = &mut self.session.head.carried.sent {
+        let carried = &mut self.session.head.carried;
+        carried.held.take_if(|held| *held > from);
+        // What is taken away is nothing new, and what is said in its place is.
+        carried.undone = carried.undone.map(|at| at.min(from));
+        if let Some(sent) = &mut carried.sent {
             // Their places may be other messages' soon.
             sent.messages = sent.messages.min(from.0);
         }
-        // What is taken away is nothing new, and what is said in its place is.
-        self.session.undone_at = self.session.undone_at.map(|at| at.min(from));
         let turns = u32::try_from(stay).unwrap_or(u32::MAX);
         self.write(Write::Truncate { from, turns });
         self.write_head();
@@ -356,6 +357,7 @@ impl Step<'_> {
             self.set_turn(last, TurnStatus::Cancelled);
         }
         self.enter(State::Resting(Rest::Idle));
+        self.tell_next_context();
     }
 
     /// A new chat under the same id. What runs is stopped first, and all of it stays in the fork.
@@ -378,7 +380,8 @@ impl Step<'_> {
         }
         self.cancel_background();
         let carried = &mut self.session.head.carried;
-        (carried.attempts, carried.held, carried.limit) = (Attempts::default(), None, None);
+        (carried.attempts, carried.limit) = (Attempts::default(), None);
+        (carried.held, carried.undone) = (None, None);
         let is_empty = self.session.transcript.messages().is_empty();
         let fork = (!is_empty).then(|| self.fork());
         self.announce(BreakCause::Reset);
@@ -404,6 +407,7 @@ impl Step<'_> {
         }
         self.emit_thread();
         self.enter(State::Resting(Rest::Idle));
+        self.tell_next_context();
         let accepted = Accepted { session: fork, ..Accepted::default() };
         self.remember_key(key, &accepted);
         self.reply(reply, Ok(Answer::Reset(accepted, gone)));

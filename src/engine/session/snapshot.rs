@@ -189,8 +189,12 @@ impl Session {
         }
     }
 
-    /// The end of the session as it is, with this many messages at most.
-    pub(super) fn end(&self, newest: u32) -> Snapshot {
+    /// The session as it is, with this many of its newest messages at most, where that is said.
+    pub fn shown(&self, newest: Option<u32>) -> Snapshot {
+        newest.map_or_else(|| self.snapshot(), |newest| self.end(newest))
+    }
+
+    fn end(&self, newest: u32) -> Snapshot {
         let newest = usize::try_from(newest).unwrap_or(usize::MAX);
         let earlier = self.transcript.messages().len().saturating_sub(newest);
         let messages = self.transcript.messages().iter().skip(earlier);
@@ -269,7 +273,7 @@ impl Session {
         let drafted = prompt::draft(source, in_force);
         let coverage = coverage(&self.transcript, in_force, &drafted);
         let raw = drafted.tokens;
-        let until_compaction = trigger::tokens_until(source, &self.settings.policy, raw);
+        let until_compaction = self.tokens_until(source, raw);
         let drafted = read_prompt(drafted, scale);
         let sections = drafted.plan.sections.iter();
         Some(Inspection {

@@ -156,6 +156,9 @@ pub struct Carried {
     /// at one came to nothing there, or the user refused what came of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<Ordinal>,
+    /// The same, where the user took a compaction out of force. Other settings do not end it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undone: Option<Ordinal>,
     /// What a provider turned out to take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<LearnedLimit>,

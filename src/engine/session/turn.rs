@@ -18,7 +18,7 @@ use crate::engine::id::{MessageId, Ordinal, TurnId};
 use crate::engine::message::{Body, NewMessage};
 use crate::engine::prompt::item::SectionSize;
 use crate::engine::prompt::request::{Request, StopReason, ToolChoice};
-use crate::engine::prompt::{Prompt, Source};
+use crate::engine::prompt::{self, Prompt, Source};
 use crate::engine::settings::Budget;
 use serde_json::Value;
 
@@ -200,7 +200,7 @@ impl Step<'_> {
         let until_compaction = self.session.budget().map_or(0, |budget| {
             let budget = Budget { limit: scale.raw_limit(prompt.limit), ..budget };
             let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
-            scale.read_part(trigger::tokens_until(source, &self.session.settings.policy, raw))
+            scale.read_part(self.session.tokens_until(source, raw))
         });
         let sections = prompt.plan.sections.iter().map(|section| {
             (section.channel, SectionSize { name: section.name.clone(), tokens: section.tokens })
@@ -214,6 +214,15 @@ impl Step<'_> {
             sections,
             estimator,
         });
+    }
+
+    /// Says what the next prompt weighs, where the context changed and no prompt is made now.
+    pub(super) fn tell_next_context(&mut self) {
+        let Ok(budget) = self.session.budget() else { return };
+        let source = Source { transcript: &self.session.transcript, fixed: &self.session.fixed, budget };
+        let drafted = prompt::draft(source, self.session.transcript.in_force());
+        let raw = drafted.tokens;
+        self.tell_context(&read_prompt(drafted, self.session.scale(&self.session.settings.model)), raw);
     }
 
     /// Somebody stops a turn (source: 001). What the user saw is kept, open calls are answered. One that waits is taken

@@ -183,21 +183,17 @@ impl Session {
         at.map_or_else(Vec::new, |at| self.summaries_of(at))
     }
 
-    /// Whether nothing was said since a compaction was undone: then none is made of the same again by itself.
-    pub(super) fn is_held_by_undo(&self) -> bool {
-        self.undone_at == Some(self.next_ord())
-    }
-
     /// New tokens that are missing before a compaction is made that need not be: the user undid one or refused one, or an
     /// attempt at one came to nothing.
     pub(super) fn held_back(&self, source: Source<'_>) -> u32 {
         let missing = |since| trigger::missing_since(source, &self.settings.policy, since);
-        self.head.carried.held.map_or(0, missing).max(u32::from(self.is_held_by_undo()))
+        let carried = &self.head.carried;
+        carried.held.max(carried.undone).map_or(0, missing)
     }
 
-    /// Whether the newest record is one that the user undid.
-    pub(super) fn is_last_undone(&self) -> bool {
-        self.transcript.compactions().last().is_some_and(|record| record.status == Status::Undone)
+    /// New tokens that fit before a compaction that sizes set off, in a prompt of this many raw tokens.
+    pub(super) fn tokens_until(&self, source: Source<'_>, tokens: u32) -> u32 {
+        trigger::tokens_until(source, &self.settings.policy, tokens, self.held_back(source))
     }
 
     /// The position of the next message.
@@ -291,11 +287,13 @@ impl Step<'_> {
                 for (id, status) in changes {
                     self.set_status(&id, status);
                 }
-                self.session.undone_at = Some(self.session.next_ord());
+                self.session.head.carried.undone = Some(self.session.next_ord());
                 // The prompt's beginning changes anyway, and a summary that is out of force may be remembered.
-                if self.read_memories() {
-                    self.write_head();
+                match self.read_memories() {
+                    true => self.write_head(),
+                    false => self.write_head_as_it_was_used(),
                 }
+                self.tell_next_context();
                 let records = self.session.transcript.compactions();
                 let turn =
                     records.iter().find(|record| record.id == id).and_then(|record| record.turn.clone());
@@ -429,6 +427,7 @@ impl Step<'_> {
             Ok(record) => {
                 self.announce(cause);
                 let record = self.commit(record, None);
+                self.tell_next_context();
                 let metadata = metadata(&self.session.transcript, &record);
                 self.reply(reply, Ok(Answer::Compacted(Ok(Box::new((record, metadata))))));
             }

@@ -393,9 +393,10 @@ A normal turn: `messageAdded` (the user), `runtimeUpdated` (generating), `stream
 
 One process writes a session; others follow it, by `session/subscribe` or by `session/open` with `follow`. A follower's
 snapshot names the writer in `heldBy`, and its stream is its own. It is told of what the writer commits: messages, the state,
-compactions, never deltas; where more changed than events can say, a snapshot comes. Commands are refused with
-SessionHeldElsewhere until the writer lets the session go or is gone; then the next one goes on with it, and a snapshot
-opens the new stream. `session/close` ends following.
+compactions, never deltas; where more changed than events can say, a snapshot comes. `context/inspect`, `context/recall` and
+`context/ledger` are answered from what the writer committed. Other commands are refused with SessionHeldElsewhere until the
+writer lets the session go or is gone; then the next one goes on with it, and a snapshot opens the new stream.
+`session/close` ends following.
 
 `session/takeOver` makes a follower, or anybody, the writer at once. Where it was written before, what runs is stopped, what
 was not stored is answered with SessionHeldElsewhere, `sessionTakenOver` ends the stream, and a snapshot with `heldBy` begins

@@ -291,6 +291,7 @@ impl Model {
             Happening::Subscribes(n) => {
                 let (stream, seq) = (self.bench.session.stream(), self.bench.events.len() as u64);
                 Command::Subscribe {
+                    newest: None,
                     since: match n {
                         0 => None,
                         1 => Some(("another".into(), seq)),

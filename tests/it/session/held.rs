@@ -1,5 +1,5 @@
-//! A compaction that the user undid is not made again by itself until something new was said: neither in silence, nor
-//! beside a turn, nor before one. Undo itself is in `by_hand`.
+//! A compaction that the user undid is not made again by itself until as much is new as another one waits for: neither in
+//! silence, nor beside a turn, nor before one. Undo itself is in `by_hand`.
 
 use super::Bench;
 use super::bench::{settings, text};
@@ -7,6 +7,7 @@ use super::by_hand::{compact, marked, talked, undo};
 use threadhold::engine::compact::policy::{Stage, Triggers};
 use threadhold::engine::message::{Body, NewMessage};
 use threadhold::engine::session::effect::Purpose;
+use threadhold::engine::session::event::EventBody;
 use threadhold::engine::session::history_turn::HistoryTurn;
 use threadhold::engine::session::input::{Command, Compact, Input, Render, Summarize, Timer};
 use threadhold::engine::session::settings::Settings;
@@ -51,6 +52,48 @@ fn silence_does_not_bring_an_undone_compaction_back() {
     bench.says("So be it.", &[]);
     bench.step(Input::Expired(Timer::Idle));
     assert!(is_summed_up(&bench));
+}
+
+/// Who has just undone a compaction does not see it made again with the next words: a soft trigger waits as it does after
+/// a compaction. What does not fit is compacted all the same.
+///
+/// rows: V10 C18
+#[test]
+fn the_next_requests_after_an_undo_are_not_compacted_before_the_limit() {
+    let mut bench = talked(8000, 2400);
+    let mut settings = bench.session.settings().clone();
+    settings.policy.limit_history = Stage::Off;
+    settings.policy.triggers = Triggers {
+        pre_turn: Some(PerMille::new(500)),
+        background: Some(PerMille::new(500)),
+        ..settings.policy.triggers
+    };
+    bench.step(Input::Settings(Box::new(settings)));
+    compact(&mut bench);
+    undo(&mut bench);
+    let purposes = |bench: &Bench| bench.asked.iter().map(|ask| ask.1).collect::<Vec<_>>();
+    let told = |bench: &Bench| {
+        let told = bench.events.iter().rev().find_map(|(_, body)| match body {
+            EventBody::ContextUpdated { tokens, limit, until_compaction, .. } => {
+                Some((*tokens, *limit, *until_compaction))
+            }
+            _ => None,
+        });
+        told.expect("what the prompt weighs")
+    };
+    for n in 0..3 {
+        if n == 1 {
+            bench.another_process();
+        }
+        bench.asks("something new");
+        assert_eq!(purposes(&bench), [Purpose::Turn], "request {n}");
+        let (tokens, limit, until) = told(&bench);
+        assert!(tokens > limit / 2, "above the soft trigger");
+        assert_eq!(tokens + until, limit, "so much fits before a compaction");
+        bench.says("So be it.", &[]);
+    }
+    bench.asks(&marked("much_more", 8000));
+    assert_eq!(purposes(&bench), [Purpose::Summary], "over the limit room is made");
 }
 
 /// rows: V10

@@ -182,7 +182,7 @@ impl Model {
         }
         let since = (self.second.view.stream.clone(), self.second.view.seq);
         let known = self.second.view.stream == self.bench.session.stream();
-        match self.watched(Command::Subscribe { since: Some(since) }) {
+        match self.watched(Command::Subscribe { since: Some(since), newest: None }) {
             Some(Ok(Answer::Events(events))) => {
                 assert!(known, "another numbering is another snapshot");
                 let settings = self.bench.session.settings().clone();

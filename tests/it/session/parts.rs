@@ -28,8 +28,17 @@ pub fn compare(bench: &mut Bench, command: &Command) -> Vec<String> {
     }
     let look = |newest| Command::Open(Box::new(Open { newest: Some(newest), ..Open::default() }));
     let render = || Command::Render(Box::<Render>::default());
-    let all =
-        [vec![command.clone()], vec![look(0), render()], vec![render()], vec![look(3), command.clone()]];
+    let see = |newest| Command::Subscribe { since: None, newest: Some(newest) };
+    let all = [
+        vec![command.clone()],
+        vec![look(0), render()],
+        vec![render()],
+        vec![look(3), command.clone()],
+        vec![see(3), command.clone()],
+        // More than a part has is not made up.
+        vec![look(3), look(10_000)],
+        vec![look(3), see(10_000)],
+    ];
     for commands in all {
         served.extend(both(bench, &commands));
     }
@@ -70,6 +79,7 @@ fn both(bench: &mut Bench, commands: &[Command]) -> Option<String> {
 fn word(command: &Command) -> &'static str {
     match command {
         Command::Open(_) => "look",
+        Command::Subscribe { .. } => "see",
         Command::StartTurn(_) => "turn",
         Command::Render(render) if render.current.is_some() => "request",
         Command::Render(_) => "render",
@@ -116,6 +126,9 @@ fn p11_a_part_is_enough_for_the_first_prompt() {
         "part look turn asks",
         "part render",
         "part request",
+        "part see request",
+        "part see turn",
+        "part see turn asks",
         "part turn",
         "part turn asks",
     ];

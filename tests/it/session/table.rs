@@ -255,7 +255,7 @@ fn command(model: &mut Model, name: CommandName) -> Command {
         }
         CommandName::Ledger => Command::Ledger(LedgerQuery { from: None, limit: 10 }),
         CommandName::Search => Command::Search(super::drive::searched()),
-        CommandName::Subscribe => Command::Subscribe { since: None },
+        CommandName::Subscribe => Command::Subscribe { since: None, newest: None },
         CommandName::Open => Command::Open(Box::<Open>::default()),
     }
 }

@@ -173,8 +173,8 @@ fn a_follower_that_missed_more_than_is_kept_gets_all_of_it_anew() {
     }
     model.finish();
     let last = model.bench.session.snapshot().seq;
-    let answer = model.command(Command::Subscribe { since: Some(("1".into(), last - 1000)) });
+    let answer = model.command(Command::Subscribe { since: Some(("1".into(), last - 1000)), newest: None });
     assert!(matches!(answer, Some(Ok(Answer::Events(events))) if events.len() == 1000));
-    let answer = model.command(Command::Subscribe { since: Some(("1".into(), last - 1050)) });
+    let answer = model.command(Command::Subscribe { since: Some(("1".into(), last - 1050)), newest: None });
     assert!(matches!(answer, Some(Ok(Answer::Snapshot(_)))));
 }

@@ -117,6 +117,33 @@ fn the_end_of_a_session_and_the_pages_before_it_are_all_that_was_said() {
     assert_eq!(error["data"]["kind"], "UnknownSession");
 }
 
+/// Who shows the end of a session is brought up to date with its end, also where more of it is shown than was opened.
+///
+/// rows: R26 R29
+#[test]
+fn a_client_that_shows_a_part_subscribes_to_a_part() {
+    let folder = stored("long-subscribe", 60, Driver::Sidecar);
+    let mut editor = Editor::start(&folder, settings());
+    let opened = look(&mut editor, 5);
+    let mut subscribed = |newest: u32| {
+        let params = json!({ "sessionId": "s", "snapshotMessages": newest });
+        editor.call("session/subscribe", params)["snapshot"].take()
+    };
+    assert_eq!(subscribed(5), opened);
+    let more = subscribed(80);
+    assert_eq!(more["earlierMessages"], 46);
+    let ends = |of: &Value| of["messages"].as_array().map(|all| all.iter().rev().take(5).cloned().collect());
+    let same: (Option<Vec<Value>>, _) = (ends(&more), ends(&opened));
+    assert_eq!(same.0, same.1);
+    assert_eq!(more["messages"][0]["ord"], 46, "as it was said");
+    assert!(!more["messages"].to_string().contains("unreadable"));
+    // What was missed comes as events, where it is known.
+    let since = json!({
+        "sessionId": "s", "snapshotMessages": 5, "stream": more["stream"], "sinceSeq": more["seq"],
+    });
+    assert_eq!(editor.call("session/subscribe", since), json!({ "events": [] }));
+}
+
 fn whole_messages(editor: &mut Editor) -> Value {
     editor.call("session/subscribe", json!({ "sessionId": "s" }))["snapshot"]["messages"].take()
 }

@@ -1,9 +1,12 @@
 // Tools that look: a file, a folder, words in files. They change nothing and leave the folder's own limits to inFolder.
 
 import * as vscode from "vscode";
+import { visibleFiles } from "./files.ts";
 import { inFolder, maybeCount, maybeText, read, text, type OwnTool } from "./own.ts";
 
 const MOST_MATCHES = 200;
+/** Characters of a file that is shown whole; no window of a model takes more. */
+const MOST_CHARACTERS = 2_000_000;
 const MOST_FILES = 2_000;
 /** Larger files are not searched: they are seldom written by hand. */
 const MOST_BYTES = 1_000_000;
@@ -28,14 +31,15 @@ const readFile: OwnTool = {
     if (said === undefined) throw new Error(`There is no file ${path}.`);
     const from = maybeCount(given, "startLine");
     const to = maybeCount(given, "endLine");
-    if (from === undefined && to === undefined) return { content: said };
-    return { content: said.split("\n").slice((from ?? 1) - 1, to).join("\n") };
+    if (from !== undefined || to !== undefined) return { content: said.split("\n").slice((from ?? 1) - 1, to).join("\n") };
+    if (said.length <= MOST_CHARACTERS) return { content: said };
+    throw new Error(`${path} has ${said.length} characters in ${said.split("\n").length} lines, more than can be shown at once. Ask for some of its lines.`);
   },
 };
 
 const listFiles: OwnTool = {
   name: "list_files",
-  description: "Lists files of the folder by a pattern; what the settings hide is left out.",
+  description: "Lists files of the folder by a pattern; what the settings hide and what git ignores is left out.",
   kind: "search",
   group: "read",
   inputSchema: {
@@ -43,13 +47,10 @@ const listFiles: OwnTool = {
     properties: { pattern: { type: "string", description: "Such as src/**/*.ts; all files where it is missing." } },
   },
   async run(given, folder, signal) {
-    const pattern = new vscode.RelativePattern(folder, maybeText(given, "pattern") ?? "**/*");
-    const found = await vscode.workspace.findFiles(pattern, undefined, MOST_FILES + 1);
-    signal.throwIfAborted();
-    const paths = found.map((uri) => vscode.workspace.asRelativePath(uri, false)).sort();
-    if (paths.length === 0) return { content: "No file is like that." };
-    const more = paths.length > MOST_FILES ? `\n… and more; ask for a narrower pattern.` : "";
-    return { content: paths.slice(0, MOST_FILES).join("\n") + more };
+    const found = await visibleFiles(folder, maybeText(given, "pattern") ?? "**/*", signal);
+    if (found.length === 0) return { content: "No file is like that." };
+    const more = found.length > MOST_FILES ? `\n… and ${found.length - MOST_FILES} more; ask for a narrower pattern.` : "";
+    return { content: found.slice(0, MOST_FILES).map(({ path }) => path).join("\n") + more };
   },
 };
 
@@ -72,16 +73,15 @@ const searchText: OwnTool = {
     if (query === "") throw new Error("The query is empty.");
     const expression = given["isRegex"] === true ? new RegExp(query) : undefined;
     const isMatch = (line: string): boolean => expression?.test(line) ?? line.includes(query);
-    const pattern = new vscode.RelativePattern(folder, maybeText(given, "include") ?? "**/*");
-    const files = await vscode.workspace.findFiles(pattern, undefined, MOST_FILES);
+    const files = await visibleFiles(folder, maybeText(given, "include") ?? "**/*", signal);
     const lines: string[] = [];
-    for (const uri of files.sort((a, b) => a.path.localeCompare(b.path))) {
+    for (const { path, uri } of files) {
       signal.throwIfAborted();
       const { size } = await vscode.workspace.fs.stat(uri);
       if (size > MOST_BYTES) continue;
       const said = await read(uri).catch(() => undefined);
       for (const [at, line] of (said ?? "").split("\n").entries()) {
-        if (isMatch(line)) lines.push(`${vscode.workspace.asRelativePath(uri, false)}:${at + 1}: ${line.slice(0, 400)}`);
+        if (isMatch(line)) lines.push(`${path}:${at + 1}: ${line.slice(0, 400)}`);
         if (lines.length >= MOST_MATCHES) return { content: `${lines.join("\n")}\n… and more; ask for something narrower.` };
       }
     }

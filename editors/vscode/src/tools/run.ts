@@ -38,6 +38,10 @@ const runCommand: OwnTool = {
 
 export const RUN_TOOLS: readonly OwnTool[] = [runCommand];
 
+/** Terminals of commands that ended, the newest last. */
+const over: vscode.Terminal[] = [];
+const MOST_TERMINALS = 5;
+
 interface Ran {
   printed: string;
   code: number | null;
@@ -58,19 +62,22 @@ function inTerminal(command: string, cwd: string, signal: AbortSignal): Promise<
     env: { ...process.env, TERM: "dumb", NO_COLOR: "1", PAGER: "cat", GIT_PAGER: "cat" },
   });
   let printed = "";
+  let unkept = 0;
   // A terminal hears nothing before it is open.
   let unheard: string | undefined = `$ ${command}\n`;
   const show = (said: string): void => {
     if (unheard === undefined) write.fire(said.replace(/\r?\n/g, "\r\n"));
     else unheard += said;
   };
-  const take = (chunk: Buffer): void => {
-    const said = chunk.toString("utf8");
-    if (printed.length < MOST_CHARACTERS) printed += said;
+  const take = (said: string): void => {
+    const kept = said.slice(0, MOST_CHARACTERS - printed.length);
+    printed += kept;
+    unkept += said.length - kept.length;
     show(said);
   };
-  child.stdout.on("data", take);
-  child.stderr.on("data", take);
+  // A character may come in two pieces.
+  child.stdout.setEncoding("utf8").on("data", take);
+  child.stderr.setEncoding("utf8").on("data", take);
   const stop = (): void => {
     if (child.pid === undefined || child.exitCode !== null) return;
     if (windows) child.kill();
@@ -98,7 +105,10 @@ function inTerminal(command: string, cwd: string, signal: AbortSignal): Promise<
     signal.removeEventListener("abort", stop);
     const ended = by === null ? "" : `It was stopped by ${by}.`;
     show(`\n[${ended === "" ? `exit code ${code}` : ended}]\n`);
-    done.resolve({ printed, code, ended });
+    // What ran last stays to be read; the rest would only pile up.
+    over.push(terminal);
+    while (over.length > MOST_TERMINALS) over.shift()?.dispose();
+    done.resolve({ printed: unkept === 0 ? printed : `${printed}\n… and ${unkept} characters more.`, code, ended });
   });
   return done.promise;
 }

@@ -18,6 +18,8 @@ export class Composer {
   readonly #stop: HTMLButtonElement;
   readonly #model: HTMLButtonElement;
   #session = "";
+  /** Whether something was typed or sent since that session is shown: its draft is older than that. */
+  #isTouched = false;
   #busy = false;
   #wantsFocus = false;
   #unsent: ReturnType<typeof setTimeout> | undefined;
@@ -58,14 +60,22 @@ export class Composer {
     this.element.addEventListener("drop", (event) => this.#drop(event));
   }
 
-  /** Puts words in, in the place of those that are there. */
-  say(text: string, session: string): void {
+  /** Shows the draft of a session. */
+  show(draft: string, session: string): void {
     const isOther = this.#session !== "" && this.#session !== session;
     this.#session = session;
-    // What somebody types stays, also where there was no session yet: it goes with the one that comes.
-    if (!isOther && this.#area.value !== "") return this.#typed();
-    this.#area.value = text;
+    if (isOther) this.#isTouched = false;
+    // What somebody types stays, also where there was no session yet: it goes with the one that comes. What was sent does
+    // not come back.
+    if (this.#isTouched) return this.#area.value === "" ? undefined : this.#typed();
+    this.#area.value = draft;
     this.#fit();
+  }
+
+  /** Words that could not be sent stand again before those that were typed since. */
+  takeBack(text: string): void {
+    this.#area.value = [text, this.#area.value].filter((words) => words !== "").join("\n");
+    this.#typed();
   }
 
   /** Gives it the focus, as soon as it can be typed into. */
@@ -121,6 +131,7 @@ export class Composer {
     if (text === "" || this.#send.disabled) return;
     clearTimeout(this.#unsent);
     this.#area.value = "";
+    this.#isTouched = true;
     this.#fit();
     this.#desk.post({ type: "send", text, urgent });
   }
@@ -134,6 +145,7 @@ export class Composer {
   }
 
   #typed(): void {
+    this.#isTouched = true;
     this.#fit();
     clearTimeout(this.#unsent);
     const { value } = this.#area;

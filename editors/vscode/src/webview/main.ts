@@ -176,7 +176,10 @@ function take(message: ToPanel): void {
       break;
     }
     case "draft":
-      composer.say(message.text, message.sessionId);
+      composer.show(message.text, message.sessionId);
+      break;
+    case "unsent":
+      composer.takeBack(message.text);
       break;
     case "covered":
       desk.originals.set(message.compactionId, message.originals);

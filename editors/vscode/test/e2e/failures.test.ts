@@ -94,6 +94,7 @@ test("the sidecar is killed in the middle of an answer", async () => {
   assert.equal(await panel.prompt.inputValue(), "Not sent yet");
   await panel.prompt.press("Enter");
   await panel.answer("After the restart.").waitFor();
+  assert.equal(await panel.prompt.inputValue(), "", "what was sent does not come back");
   await editor.shoot("failures-5-again");
   await editor.down();
   await until(() => editor.sidecars().length === 0, "none is left when the editor has ended");
@@ -111,6 +112,7 @@ test("no model, and a model that fails", async () => {
   await panel.frame.getByText("There is no model to ask").waitFor();
   assert.equal(await panel.prompt.inputValue(), "Is anybody there?", "what was typed stays");
   await editor.shoot("failures-6-no-model");
+  assert.ok(await panel.button("Choose a model…").isVisible(), "and what to do is still said");
   editor.settings(SCRIPTED);
   await panel.button("Model: Scripted. Choose another…").waitFor();
   await panel.prompt.press("Enter");

@@ -50,17 +50,14 @@ test("overflow in a turn, redo, edit, pin, leave out", async () => {
   await editor.shoot("steering-2-cannot-undo");
   await panel.button("Understood").click();
 
-  await panel.openForm(card.getByRole("button", { name: "Redo with a focus…" }));
-  await editor.page.keyboard.type("the names of the tokens");
+  await panel.write(card.getByRole("button", { name: "Redo with a focus…" }), "the names of the tokens");
   await editor.page.keyboard.press("Enter");
   await panel.cards.filter({ hasText: "Focus: the names of the tokens" }).waitFor();
   assert.match(JSON.stringify(probe.asked.at(-1)), /the names of the tokens/);
   await editor.shoot("steering-3-redone");
 
   const redone = panel.cards.filter({ hasText: "Focus: the names of the tokens" });
-  await panel.openForm(redone.getByRole("button", { name: "Edit summary…" }));
-  await editor.page.keyboard.press("Control+A");
-  await editor.page.keyboard.type("## Goal\nRead all four files, slowly.");
+  await panel.write(redone.getByRole("button", { name: "Edit summary…" }), "## Goal\nRead all four files, slowly.");
   await editor.page.keyboard.press("Control+Enter");
   const edited = panel.cards.filter({ hasText: "Its summary has your words." });
   await edited.waitFor();
@@ -111,9 +108,7 @@ test("a compaction waits for the user's word", async () => {
   await card.waitFor();
   await editor.shoot("steering-7-review");
   assert.equal(await panel.answer("Three are read.").count(), 0);
-  await panel.openForm(card.getByRole("button", { name: "Edit…" }));
-  await editor.page.keyboard.press("Control+A");
-  await editor.page.keyboard.type("## Goal\nRead three files, as the user said.");
+  await panel.write(card.getByRole("button", { name: "Edit…" }), "## Goal\nRead three files, as the user said.");
   await editor.page.keyboard.press("Control+Enter");
   await panel.answer("Three are read.").waitFor();
   assert.match(JSON.stringify(probe.asked.at(-1)), /Read three files, as the user said/);

@@ -17,7 +17,7 @@ const server = join(home, "node_modules/code-server/out/node/entry.js");
 const shots = process.env["THREADHOLD_SHOTS"] ?? join(here, "..", "shots");
 
 /** Long enough for a busy machine; nothing is measured by it. */
-export const PATIENCE = 90_000;
+export const PATIENCE = Number(process.env["P"] ?? 90_000);
 
 /** Waits until something holds, and says what it was where it never does. */
 export async function until(holds: () => Promise<boolean> | boolean, what: string): Promise<void> {

@@ -53,10 +53,21 @@ export class Panel {
     return this.frame.locator(".meter summary");
   }
 
-  /** Presses a button of a row that opens a place to type, and waits until that has the focus. */
-  async openForm(button: Locator): Promise<void> {
+  /** Compacts by the button in the panel's title, with a focus. */
+  async compactNow(editor: Editor, focus: string): Promise<void> {
+    await editor.page.locator(".part.sidebar .pane-header, .part.sidebar .composite.title").first().hover();
+    await editor.page.getByRole("button", { name: "Compact Now…" }).first().click();
+    const input = editor.page.locator(".quick-input-widget input");
+    await editor.page.locator(".quick-input-widget").getByText("Compact now").waitFor();
+    await input.fill(focus);
+    await editor.page.keyboard.press("Enter");
+  }
+
+  /** Presses a button of a row that opens a place to type, waits until that has the focus, and writes there. */
+  async write(button: Locator, words: string): Promise<void> {
     await button.click();
-    await this.frame.locator(".form textarea:focus").waitFor();
+    // In one go: what is chosen with the keyboard is chosen by the editor, later than the next keys come.
+    await this.frame.locator(".form textarea:focus").fill(words);
   }
 
   button(name: string | RegExp): Locator {

@@ -1,5 +1,6 @@
 // The scripted model of the editor: its package, its script, what it was asked.
 
+import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,6 +28,19 @@ export class Probe {
     return readFileSync(path, "utf8").split("\n").filter((line) => line !== "").map((line) => JSON.parse(line) as Asked);
   }
 
+  /** All requests kept to what the editor's models take: its roles, its ways to use tools, the window of each model. */
+  keepsToLimits(windows: { [model: string]: number }): void {
+    const { asked } = this;
+    assert.ok(asked.length > 0);
+    for (const [at, { messages, toolMode, tools, tokens, model, summary }] of asked.entries()) {
+      const which = `request ${at}`;
+      for (const { role } of messages) assert.match(role, /^(User|Assistant)$/, which);
+      assert.match(toolMode, /^(Auto|Required)$/, which);
+      if (summary) assert.deepEqual(tools, [], `${which} asks for words and offers no tools`);
+      assert.ok(tokens <= (windows[model] ?? 0), `${which} has ${tokens} tokens, more than ${model} takes`);
+    }
+  }
+
   /** Has answers that wait for this name wait. */
   hold(name: string): void {
     writeFileSync(join(this.folder, name), "");
@@ -38,6 +52,7 @@ export class Probe {
   }
 
   [Symbol.dispose](): void {
+    if (process.env["KEEP"]) writeFileSync(process.env["KEEP"], readFileSync(join(this.folder, "requests.jsonl")));
     rmSync(this.folder, { recursive: true, force: true });
   }
 }

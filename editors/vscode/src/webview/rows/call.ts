@@ -22,7 +22,7 @@ const STATES: Record<CallState, string> = {
 export function drawCall(desk: Desk, row: CallRow): HTMLElement {
   const { name, about, state, result, durationMs } = row;
   const took = durationMs === undefined ? "" : ` in ${duration(durationMs)}`;
-  const ended = state === "failed" && result?.exitCode !== undefined ? `exit code ${result.exitCode}` : STATES[state];
+  const ended = state === "failed" && result?.exitCode !== undefined ? `exit ${result.exitCode}` : STATES[state];
   const stands = `${ended}${took}`;
   const element = el("div", { class: `row call ${state}`, aria: { label: `Tool ${name} ${about}: ${stands}` } });
   const details = foldable(desk.open, `${row.callId}/call`, "", () => [argumentsOf(row), resultOf(desk, row)], "card");

@@ -65,7 +65,7 @@ function covered(desk: Desk, row: CompactionRow): HTMLElement {
   const originals = desk.originals.get(compactionId);
   const chosen = desk.chosen.get(compactionId) ?? new Set<string>();
   const key = `${id}/covered`;
-  const details = foldable(desk.open, key, `What it covers: ${row.messages} messages`, () => {
+  const details = foldable(desk.open, key, `What it covers: ${row.messages} message${row.messages === 1 ? "" : "s"}`, () => {
     if (originals === undefined) {
       desk.post({ type: "covered", compactionId });
       return [el("div", { class: "note" }, "Reading…")];

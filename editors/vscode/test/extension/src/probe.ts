@@ -30,25 +30,25 @@ function script(): Script {
 
 const provider: vscode.LanguageModelChatProvider = {
   provideLanguageModelChatInformation() {
-    const { window = 16_000 } = script();
-    return [
-      {
-        id: "scripted", name: "Scripted", family: "probe", version: "1",
-        maxInputTokens: window, maxOutputTokens: 4_000,
-        capabilities: { toolCalling: true, imageInput: true },
-      },
-    ];
+    const { window = 16_000, large } = script();
+    const model = (id: string, name: string, maxInputTokens: number): vscode.LanguageModelChatInformation => ({
+      id, name, maxInputTokens, family: "probe", version: "1", maxOutputTokens: 4_000,
+      capabilities: { toolCalling: true, imageInput: true },
+    });
+    return [model("scripted", "Scripted", window), ...(large === undefined ? [] : [model("large", "Scripted, large", large)])];
   },
 
-  async provideLanguageModelChatResponse(_model, messages, options, progress, token) {
+  async provideLanguageModelChatResponse(model, messages, options, progress, token) {
     const asked: Asked = {
+      model: model.id,
       messages: messages.map(({ role, content }) => ({
-        role: role === vscode.LanguageModelChatMessageRole.User ? "user" : "assistant",
+        role: vscode.LanguageModelChatMessageRole[role] ?? String(role),
         parts: content.map(plain),
       })),
       tools: (options.tools ?? []).map(({ name }) => name),
-      required: options.toolMode === vscode.LanguageModelChatToolMode.Required,
+      toolMode: vscode.LanguageModelChatToolMode[options.toolMode] ?? String(options.toolMode),
       summary: isSummary(messages),
+      tokens: counted(JSON.stringify(options.tools ?? [])) + messages.flatMap(({ content }) => content).reduce<number>((sum, part) => sum + counted(said(part)), 0),
     };
     const { answers, summary, holdSummaryWhile } = script();
     const before = pastTurns();
@@ -72,8 +72,7 @@ const provider: vscode.LanguageModelChatProvider = {
   },
 
   async provideTokenCount(_model, text) {
-    const said = typeof text === "string" ? text : text.content.map((part) => JSON.stringify(plain(part))).join("");
-    return Math.ceil(said.length / 4);
+    return counted(typeof text === "string" ? text : text.content.map(said).join(""));
   },
 };
 
@@ -87,7 +86,7 @@ function pastTurns(): number {
 
 /** A request for a summary says how the summary is to be written. */
 function isSummary(messages: readonly vscode.LanguageModelChatRequestMessage[]): boolean {
-  const last = messages.at(-1)?.content.map((part) => JSON.stringify(plain(part))).join("") ?? "";
+  const last = messages.at(-1)?.content.map(said).join("") ?? "";
   return last.includes("<summary> element");
 }
 
@@ -103,6 +102,19 @@ Answer the user.
 ## Open questions
 None.
 </summary>`;
+
+/** As many tokens as this model finds in a text. */
+function counted(text: string): number {
+  return Math.ceil(text.length / 4);
+}
+
+/** What a part says, in characters that count. */
+function said(part: unknown): string {
+  if (part instanceof vscode.LanguageModelTextPart) return part.value;
+  if (part instanceof vscode.LanguageModelToolCallPart) return part.name + JSON.stringify(part.input);
+  if (part instanceof vscode.LanguageModelToolResultPart) return part.content.map(said).join("");
+  return "";
+}
 
 function plain(part: unknown): unknown {
   if (part instanceof vscode.LanguageModelTextPart) return { text: part.value };

@@ -3,6 +3,8 @@
 export interface Script {
   /** The model's window. Default: 16,000 tokens. */
   window?: number;
+  /** The window of a second model, `large`. Default: there is none. */
+  large?: number;
   /** One for each request of a turn, in order, also over a restart. */
   answers: Answer[];
   /** What every request for a summary gets. */
@@ -26,8 +28,14 @@ export interface Answer {
 
 /** A request as the editor handed it to the model. */
 export interface Asked {
-  messages: { role: "user" | "assistant"; parts: unknown[] }[];
+  /** The model's id. */
+  model: string;
+  /** Roles by the editor's own names, such as `User`. */
+  messages: { role: string; parts: unknown[] }[];
   tools: string[];
-  required: boolean;
+  /** By the editor's own names, such as `Auto`. */
+  toolMode: string;
   summary: boolean;
+  /** What all of it weighs, with its tools, as this model counts. */
+  tokens: number;
 }

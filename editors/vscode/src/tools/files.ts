@@ -1,0 +1,47 @@
+// Which files of the folder the tools that look see: not what the settings hide from searches, nor what git ignores. How
+// they are read is own.ts's.
+
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import * as vscode from "vscode";
+
+/** Files that are looked through, at most; beyond it the editor's own search would be slow too. */
+const MOST_LOOKED_AT = 50_000;
+/** Bytes of a list of files that git may print. */
+const MOST_LISTED = 64_000_000;
+
+const run = promisify(execFile);
+
+/** Files like this pattern, by their paths from the folder on, in order. */
+export async function visibleFiles(folder: vscode.Uri, pattern: string, signal: AbortSignal): Promise<{ path: string; uri: vscode.Uri }[]> {
+  const [found, known] = await Promise.all([
+    vscode.workspace.findFiles(new vscode.RelativePattern(folder, pattern), hidden(folder), MOST_LOOKED_AT),
+    knownToGit(folder, signal),
+  ]);
+  signal.throwIfAborted();
+  return found
+    .map((uri) => ({ path: vscode.workspace.asRelativePath(uri, false), uri }))
+    .filter(({ path }) => known?.has(path) ?? true)
+    .sort((one, other) => (one.path < other.path ? -1 : 1));
+}
+
+/** What the settings hide from lists and from searches, as one pattern. */
+function hidden(folder: vscode.Uri): string | null {
+  const patterns = ["files.exclude", "search.exclude"].flatMap((name) => {
+    const set = vscode.workspace.getConfiguration(undefined, folder).get<Record<string, unknown>>(name, {});
+    return Object.entries(set).flatMap(([pattern, isHidden]) => (isHidden === true ? [pattern] : []));
+  });
+  return patterns.length === 0 ? null : `{${[...new Set(patterns)].join(",")}}`;
+}
+
+/** Files that git keeps or would keep; undefined where it cannot say. */
+async function knownToGit(folder: vscode.Uri, signal: AbortSignal): Promise<Set<string> | undefined> {
+  try {
+    const listed = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+    const { stdout } = await run("git", listed, { cwd: folder.fsPath, maxBuffer: MOST_LISTED, signal });
+    return new Set(stdout.split("\0"));
+  } catch {
+    // No git here, or no repository: nothing is ignored.
+    return undefined;
+  }
+}
