@@ -119,9 +119,8 @@ test("an edit and a retry ask about the files too; where none changed they do no
   await panel.answer("It says uno.").waitFor();
   const first = panel.frame.locator(".row.user").first();
   await first.hover();
-  await panel.openForm(first.getByRole("button", { name: "Edit and ask again" }));
+  await panel.write(first.getByRole("button", { name: "Edit and ask again" }), "Say it in English.");
   const form = panel.frame.locator(".form textarea");
-  await form.fill("Say it in English.");
   await form.press("Control+Enter");
   const card = panel.frame.locator(".row.rewind");
   await card.getByText("Ask again from here?").waitFor();

@@ -37,8 +37,7 @@ test("a compaction is shown without a model: its card, what it covers, its undoi
   await editor.shoot("walkthrough-3-covered");
 
   // Made again by the script, then undone.
-  await panel.openForm(card.getByRole("button", { name: "Redo with a focus…" }));
-  await editor.page.keyboard.type("the tests");
+  await panel.write(card.getByRole("button", { name: "Redo with a focus…" }), "the tests");
   await editor.page.keyboard.press("Enter");
   await panel.cards.filter({ hasText: "Focus: the tests" }).getByRole("button", { name: "Undo" }).click();
   await until(async () => (await panel.frame.getByRole("button", { name: "Undo", exact: true }).count()) === 0, "no compaction is in force");
