@@ -155,10 +155,13 @@ export class Rewind {
     const files: RewindFile[] = [];
     const lost: RewindLost[] = [];
     const earlier = new Map<string, string | undefined>();
-    const images = (await this.#images?.of(calls)) ?? [];
+    // What cannot be read is named, and does not stand in the way of asking again.
+    const unread = (what: string) => (error: unknown): undefined => void lost.push({ what, why: `cannot be read: ${String(error)}` });
+    const images = (await this.#images?.of(calls).catch(unread("What files said before"))) ?? [];
     for (const [path, changed] of byFile(images)) {
-      const text = await this.#images?.textOf(changed.first);
-      const file = fileOf(path, changed, await standingOf(path, folder, text), text !== undefined);
+      const text = await this.#images?.textOf(changed.first).catch(() => undefined);
+      const now = await standingOf(path, folder, text).catch(unread(path));
+      const file = now === undefined ? undefined : fileOf(path, changed, now, text !== undefined);
       if (file === undefined) continue;
       if ("what" in file) lost.push(file);
       else {
