@@ -188,7 +188,8 @@ async function carryOut(desk: Desk, action: Action): Promise<void> {
     }
     case "undo":
       await session.request("context/undo", { compactionId: action.compactionId });
-      return;
+      // What was said of a try before holds no longer.
+      return panel.say(undefined);
     case "redo":
       return compacted(desk, { redo: action.compactionId, keep: action.keep, ...(action.focus !== "" && { focus: action.focus }) });
     case "editSummary":
@@ -196,13 +197,15 @@ async function carryOut(desk: Desk, action: Action): Promise<void> {
       return;
     case "review":
       return chat.reviewed(action.compactionId, { decision: action.decision, ...(action.text !== undefined && { text: action.text }) });
+    case "earlier":
+      return chat.showEarlier(action.all);
     case "covered": {
       const { compactionId } = action;
-      return panel.post({ type: "covered", compactionId, originals: await steering.originalsOf(session, compactionId) });
+      return panel.post({ type: "covered", compactionId, ...(await steering.originalsOf(session, action)) });
     }
     case "wholeResult": {
       const { callId } = action;
-      return panel.post({ type: "wholeResult", callId, text: await steering.wholeResult(session, callId) });
+      return panel.post({ type: "wholeResult", callId, text: await steering.whole(session, callId) });
     }
     case "pin":
       await session.request("context/pin", { messageId: action.messageId });

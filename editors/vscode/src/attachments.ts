@@ -23,18 +23,24 @@ export class Attachments {
     return this.#held.map(({ id, label, kind, source }) => ({ id, label, kind, ...(source !== undefined && { source }) }));
   }
 
-  /** Takes files in; pictures as pictures. */
+  /** Takes files in; pictures as pictures. Those that cannot go along are said, after the others were taken. */
   async addFiles(uris: readonly vscode.Uri[]): Promise<void> {
-    for (const uri of uris) {
-      const mediaType = PICTURES[extname(uri.path).toLowerCase()];
-      const { size } = await stat(uri.fsPath);
-      if (mediaType !== undefined) {
-        this.addPicture(mediaType, (await readFile(uri.fsPath)).toString("base64"), basename(uri.path));
-      } else {
-        if (size > MOST_FILE_BYTES) throw new Error(`${basename(uri.path)} is larger than 1 MB. Attach a selection of it, or let the agent read it.`);
-        this.#add({ id: this.#id(), kind: "file", label: vscode.workspace.asRelativePath(uri), uri });
-      }
-    }
+    const refused: string[] = [];
+    for (const uri of uris) await this.#addFile(uri).catch((error: unknown) => refused.push(error instanceof Error ? error.message : String(error)));
+    if (refused.length > 0) throw new Error(refused.join("\n"));
+  }
+
+  async #addFile(uri: vscode.Uri): Promise<void> {
+    const name = basename(uri.path);
+    const found = await stat(uri.fsPath).catch(() => undefined);
+    if (found === undefined) throw new Error(`${name} cannot be read: there is no such file. Nothing of it is attached.`);
+    if (!found.isFile()) throw new Error(`${name} is a folder. Attach files of it, or name it in your words.`);
+    const mediaType = PICTURES[extname(uri.path).toLowerCase()];
+    if (mediaType !== undefined) return this.addPicture(mediaType, (await readFile(uri.fsPath)).toString("base64"), name);
+    if (found.size > MOST_FILE_BYTES) throw new Error(`${name} is larger than 1 MB. Attach a selection of it, or let the agent read it.`);
+    // What is no text is known now, and not when it is sent.
+    await read(uri);
+    this.#held.push({ id: this.#id(), kind: "file", label: vscode.workspace.asRelativePath(uri), uri });
   }
 
   /** Takes what is selected in an editor; the whole file where nothing is. */
@@ -42,14 +48,14 @@ export class Attachments {
     if (selection.isEmpty) return this.addFiles([document.uri]);
     const path = vscode.workspace.asRelativePath(document.uri);
     const label = `${path}:${selection.start.line + 1}-${selection.end.line + 1}`;
-    this.#add({ id: this.#id(), kind: "selection", label, uri: document.uri, text: document.getText(selection) });
+    this.#held.push({ id: this.#id(), kind: "selection", label, uri: document.uri, text: document.getText(selection) });
     return undefined;
   }
 
   addPicture(mediaType: string, data: string, name: string): void {
     if (data.length * 0.75 > MOST_PICTURE_BYTES) throw new Error(`${name} is larger than 5 MB, more than models take. Make it smaller and attach it again.`);
     const part: Part = { type: "image", mediaType, data };
-    this.#add({ id: this.#id(), kind: "image", label: name, source: `data:${mediaType};base64,${data}`, part });
+    this.#held.push({ id: this.#id(), kind: "image", label: name, source: `data:${mediaType};base64,${data}`, part });
   }
 
   remove(id: string): void {
@@ -73,10 +79,6 @@ export class Attachments {
       }
     }
     return { parts, contextFiles };
-  }
-
-  #add(held: Held): void {
-    this.#held.push(held);
   }
 
   #id(): string {

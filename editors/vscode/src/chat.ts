@@ -25,6 +25,15 @@ import { offered, run } from "./tools/toolbox.ts";
 import type { CompactionRow } from "./view.ts";
 
 const LAST = "threadhold.lastSession";
+/** So many messages of a session are shown at first, and as many more whenever earlier ones are looked for. */
+const PAGE = 400;
+
+/** A call that runs here. */
+interface Running {
+  /** The numbering of events when it began: another one says that the sidecar that asked for it is gone. */
+  stream: string | undefined;
+  stop: AbortController;
+}
 
 /** What of the chat changed. */
 export interface Changed {
@@ -41,8 +50,8 @@ export class Chat implements vscode.Disposable {
   readonly attachments: Attachments;
   readonly #changed = new vscode.EventEmitter<Changed>();
   readonly onChange = this.#changed.event;
-  /** Calls that run in this window. */
-  readonly running = new Set<string>();
+  /** Calls that run in this window, by their ids. */
+  readonly running = new Map<string, Running>();
   /** How long calls took that ran here. */
   readonly durations = new Map<string, number>();
   readonly #reviews = new Map<string, { row: CompactionRow; answer: (result: CompactionReviewResult | null) => void }>();
@@ -60,6 +69,8 @@ export class Chat implements vscode.Disposable {
   #inspecting = false;
   #isStale = false;
   #isAskedLast = false;
+  #isReading = false;
+  #isOver = false;
   #ends: { dispose(): void }[] = [];
 
   constructor(
@@ -80,6 +91,9 @@ export class Chat implements vscode.Disposable {
 
   dispose(): void {
     for (const end of this.#ends) end.dispose();
+    // What runs for the agent ends with the window. No result is told of it: the call stays open, for the user to decide about.
+    this.#isOver = true;
+    for (const { stop } of this.running.values()) stop.abort();
     this.#changed.dispose();
   }
 
@@ -158,12 +172,39 @@ export class Chat implements vscode.Disposable {
       ...this.terms(sessionId),
       ...(sessionId !== undefined && { sessionId }),
     };
+    const session = await this.#openOrFollow({ ...params, snapshotMessages: PAGE });
+    // A short one is shown with all that is known of it.
+    if (session.view.snapshot.earlierMessages === 0) await session.loadAll();
+    return session;
+  }
+
+  async #openOrFollow(params: SessionOpenParams): Promise<Session> {
     try {
       return await this.#backend.open(params);
     } catch (error) {
       if (!isProtocolError(error, "SessionHeldElsewhere")) throw error;
       // Another window writes it: it is read here.
       return this.#backend.open({ ...params, follow: true });
+    }
+  }
+
+  /** Shows what was said before, a part of it or all. */
+  async showEarlier(all: boolean): Promise<void> {
+    if (this.#isReading) return;
+    this.#isReading = true;
+    try {
+      if (all) await this.#session?.loadAll();
+      else await this.#session?.loadEarlier(PAGE);
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  /** Has a message among those that are shown, however long ago it was said. */
+  async reach(ord: number): Promise<void> {
+    const session = this.#session;
+    if (session !== undefined && ord < (session.view.snapshot.earlierMessages ?? 0)) {
+      await session.loadEarlier((session.view.snapshot.earlierMessages ?? 0) - ord + PAGE);
     }
   }
 
@@ -176,6 +217,7 @@ export class Chat implements vscode.Disposable {
     this.#ends = [
       session.onChange(({ whole, fields }) => {
         if (session.freshness === "live" && isBusy(session.view.snapshot)) this.#isInterrupted = false;
+        if (session.freshness === "live") this.#stopForgotten(session.view.snapshot);
         this.#changed.fire({ session: false, streamingOnly: !whole && fields.size === 1 && fields.has("streaming") });
         if (fields.has("context")) this.#isAskedLast = false;
         // What the prompt shows of each message changes with these; its size is told by itself.
@@ -278,13 +320,20 @@ export class Chat implements vscode.Disposable {
     const { folder } = this;
     if (folder === undefined) return { content: "No folder is open in the editor.", isError: true };
     const since = performance.now();
-    this.running.add(call.toolCallId);
+    const { toolCallId } = call;
+    const stream = this.#streamOf(call.sessionId);
+    const stop = new AbortController();
+    this.running.set(toolCallId, { stream, stop });
     this.changed();
     try {
-      return await run(call, folder.uri, signal, (change) => this.#keep(call, change));
+      const result = await run(call, folder.uri, AbortSignal.any([signal, stop.signal]), (change) => this.#keep(call, change));
+      if (this.#isOver) return await new Promise<never>(() => undefined);
+      // Whoever asked for it is gone; the call waits for its result in the one that came after.
+      if (stream !== this.#streamOf(call.sessionId)) await this.bring(toolCallId, result);
+      return result;
     } finally {
-      this.running.delete(call.toolCallId);
-      this.durations.set(call.toolCallId, performance.now() - since);
+      this.running.delete(toolCallId);
+      this.durations.set(toolCallId, performance.now() - since);
       this.changed();
     }
   }
@@ -296,6 +345,24 @@ export class Chat implements vscode.Disposable {
     };
     await guarded(this.#images?.keep(call, change));
     return (sha256) => guarded(this.#images?.changed(call, change.path, sha256));
+  }
+
+  /** Brings the result of a call that a restart left open, where it still waits for one. */
+  async bring(toolCallId: string, { content, ...more }: ToolInvokeResult): Promise<void> {
+    const session = this.#session;
+    if (session?.view.snapshot.pendingCalls.some((call) => call.toolCallId === toolCallId) !== true) return;
+    await session.request("tool/result", { ...more, content: content ?? "", toolCallId });
+  }
+
+  #streamOf(sessionId: string): string | undefined {
+    return this.#session?.id === sessionId ? this.#session.view.snapshot.stream : undefined;
+  }
+
+  /** Stops calls that nobody waits for any more: the sidecar that asked for them is gone, and the turn went on without them. */
+  #stopForgotten({ stream, pendingCalls }: Session["view"]["snapshot"]): void {
+    for (const [id, running] of this.running) {
+      if (running.stream !== stream && pendingCalls.every(({ toolCallId }) => toolCallId !== id)) running.stop.abort();
+    }
   }
 
   /** Asks the user about a compaction, in its place in the conversation. */

@@ -3,9 +3,13 @@
 import * as vscode from "vscode";
 import { act, compacted, type Desk, deleteSession, renameSession, showCompaction } from "./actions.ts";
 import { configuration } from "./configuration.ts";
+import { find } from "./find.ts";
 import type { Keys } from "./keys.ts";
 import type { Models } from "./models.ts";
 import { preview } from "./steering.ts";
+
+/** How long the status bar says what was done. */
+const TOLD_MS = 5_000;
 
 /** Registers all of them. */
 export function registerCommands(context: vscode.ExtensionContext, desk: Desk, models: Models, keys: Keys): void {
@@ -54,6 +58,7 @@ export function registerCommands(context: vscode.ExtensionContext, desk: Desk, m
       const path = vscode.workspace.asRelativePath(editor.document.uri);
       const text = `${path}:${editor.selection.start.line + 1}\n${editor.document.getText(editor.selection)}`;
       await (await chat.ready()).request("context/pin", { text });
+      vscode.window.setStatusBarMessage(`Every prompt of this session shows ${path}, as selected`, TOLD_MS);
     },
     attachFiles: async () => {
       const { folder } = chat;
@@ -77,6 +82,7 @@ export function registerCommands(context: vscode.ExtensionContext, desk: Desk, m
       const name = await keys.forget();
       if (name !== undefined) await (await backend.client()).request("model/key", { name });
     },
+    find: () => find(desk),
     approvals: () => approvals(desk),
     showLog: () => log.show(),
     diagnostics: async () => {

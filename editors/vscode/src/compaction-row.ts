@@ -1,6 +1,6 @@
 // A compaction in words for people: why it was begun, how it was made, what it says. The card itself is the webview's.
 
-import type { CompactionMode, CompactionTrigger, CompactionView, Snapshot } from "@threadhold/client";
+import type { CompactionMode, CompactionTrigger, CompactionView, Message, Snapshot } from "@threadhold/client";
 import type { Unnumbered } from "./conversation.ts";
 import type { CompactionRow } from "./view.ts";
 
@@ -62,7 +62,7 @@ export function compactionRow(view: CompactionView, snapshot: Snapshot): Unnumbe
       : isNewest ? "inForce"
       : "older",
     newest: isNewest,
-    messages: coveredMessages(view, snapshot).length,
+    ...countedIn(view, snapshot),
   };
 }
 
@@ -72,17 +72,20 @@ function isReplaced({ id }: CompactionView, { compactions }: Snapshot): boolean 
 
 /** The card of one that waits for the user's word. */
 export function reviewRow(view: CompactionView, dropped: number, snapshot: Snapshot): Unnumbered<CompactionRow> {
-  return { ...detailsOf(view), phase: "reviewing", newest: true, dropped, messages: coveredMessages(view, snapshot).length };
+  return { ...detailsOf(view), phase: "reviewing", newest: true, dropped, ...countedIn(view, snapshot) };
 }
 
-/** The messages that a compaction stands for. The user's own stay beside its block. */
-export function coveredMessages(view: CompactionView, { messages }: Snapshot): Snapshot["messages"] {
-  const { coversFromOrd, coversToOrd, excludedIds = [] } = view;
+/** Whether a compaction stands for a message of its span. The user's own stay beside its block. */
+export function isCovered({ role }: Message): boolean {
+  return role === "assistant" || role === "tool";
+}
+
+/** How many messages a compaction stands for, where all of them are here. */
+function countedIn(view: CompactionView, { messages, earlierMessages = 0 }: Snapshot): { messages?: number } {
+  const { coversFromOrd: from = 0, coversToOrd: to = -1, excludedIds = [] } = view;
+  if (earlierMessages > from && (to >= from || excludedIds.length > 0)) return {};
   const left = new Set(excludedIds);
-  const from = coversFromOrd ?? 0;
-  return messages.filter(
-    ({ id, ord, role }) => left.has(id) || (coversToOrd !== undefined && ord >= from && ord <= coversToOrd && (role === "assistant" || role === "tool")),
-  );
+  return { messages: messages.filter((message) => left.has(message.id) || (message.ord >= from && message.ord <= to && isCovered(message))).length };
 }
 
 function detailsOf(view: CompactionView): Omit<Unnumbered<CompactionRow>, "phase" | "newest"> {

@@ -2,14 +2,14 @@
 // where they happened. A row that says the same as before is the same object, so that only what changed is told to the
 // webview. No editor and no webview here: a function of what it is given.
 
-import type { CompactionView, Cut, CutReason, Message, Part, PauseReason, Pin2, Snapshot } from "@threadhold/client";
+import type { CompactionView, Cut, CutReason, LastEnd, Message, Part, PauseReason, Pin2, Snapshot } from "@threadhold/client";
 import type { AnswerRow, CallRow, CallResult, CallState, CompactionRow, NoticeRow, Picture, RewindRow, Row, Shown, UserRow } from "./view.ts";
 import { compactionRow } from "./compaction-row.ts";
 
 /** What is known beside the session. */
 export interface Beside {
   /** Calls that run here, now. */
-  running: ReadonlySet<string>;
+  running: { has(callId: string): boolean };
   /** How long calls took that ran here. */
   durations: ReadonlyMap<string, number>;
   /** Calls of which the editor can show what they would change. */
@@ -20,6 +20,10 @@ export interface Beside {
   rewind?: RewindRow;
   /** What the prompt does not show as it was said, as far as it was asked for. */
   cuts: readonly Cut[];
+  /** All compactions, as far as they were asked for: of a session that is shown in part the one in force is known only. */
+  compactions?: readonly CompactionView[];
+  /** How the last turn ended. */
+  lastEnd?: LastEnd;
   /** Sentences behind the conversation. */
   notices: readonly NoticeRow[];
 }
@@ -39,8 +43,13 @@ export class Conversation {
   rows(snapshot: Snapshot, beside: Beside): Row[] {
     const rows: Unnumbered<Row>[] = [];
     const facts = factsOf(snapshot, beside);
-    const cards = [...snapshot.compactions].filter(({ status }) => status !== "recorded");
-    for (const message of snapshot.messages) {
+    const { earlierMessages = 0, messages } = snapshot;
+    const [first] = messages;
+    const cards = compactionsOf(snapshot, beside).filter(({ status }) => status !== "recorded");
+    if (earlierMessages > 0) rows.push({ kind: "earlier", id: "earlier", messages: earlierMessages });
+    // A card stands among the messages around it, and comes with them.
+    while (earlierMessages > 0 && cards[0] !== undefined && first !== undefined && comesBefore(cards[0], first)) cards.shift();
+    for (const message of messages) {
       while (cards[0] !== undefined && comesBefore(cards[0], message)) rows.push(this.#card(snapshot, cards.shift()));
       this.#ofMessage(message, facts, rows);
       if (message.id === beside.rewind?.messageId) rows.push(beside.rewind);
@@ -130,13 +139,21 @@ function factsOf(snapshot: Snapshot, beside: Beside): Facts {
     excluded: new Set(covered?.excludedIds ?? []),
     covered,
     cuts: new Map(beside.cuts.flatMap(({ ord, reason }) => (ord === undefined || CUT[reason] === undefined ? [] : [[ord, CUT[reason]]]))),
-    stopped: stoppedIn(snapshot),
+    stopped: stoppedIn(snapshot, beside.lastEnd),
     beside,
   };
 }
 
-function stoppedIn({ turns, messages }: Snapshot): Facts["stopped"] {
+/** All compactions that are known; each as it was told last. */
+function compactionsOf({ compactions, earlierMessages }: Snapshot, beside: Beside): CompactionView[] {
+  if (earlierMessages === undefined) return [...compactions];
+  const known = new Set(compactions.map(({ id }) => id));
+  return [...(beside.compactions ?? []).filter(({ id }) => !known.has(id)), ...compactions];
+}
+
+function stoppedIn({ turns, messages }: Snapshot, lastEnd: LastEnd | undefined): Facts["stopped"] {
   const ends = new Map(turns.map(({ id, status }) => [id, status]));
+  if (lastEnd?.turnId !== undefined) ends.set(lastEnd.turnId, lastEnd.status);
   const stopped: Facts["stopped"] = new Map();
   for (const [at, { id, role, turnId, parts }] of messages.entries()) {
     const status = ends.get(turnId);

@@ -1,8 +1,8 @@
 // Everything around the rows of a conversation, made from what the client's view shows. A function of what it is given.
 
 import type { ContextInspectResult, ContextSize, SessionView, Snapshot } from "@threadhold/client";
-import type { Frame, Meter, Waiting } from "./view.ts";
-import { saidIn } from "./conversation.ts";
+import type { Button, Frame, Meter, NoticeRow, Waiting } from "./view.ts";
+import { saidIn, sentence } from "./conversation.ts";
 
 /** What a session does, in a word or two; empty at rest. */
 export function activityOf(view: SessionView): string {
@@ -35,6 +35,34 @@ export function waitingOf({ queue }: Snapshot): Waiting[] {
     const said = saidIn(content ?? []).text;
     return { itemId, priority, text: said === "" ? method : said };
   });
+}
+
+type Ended = Pick<SessionView, "lastEnd"> & { snapshot: Readonly<Snapshot> };
+
+const ASK_AGAIN: Button = { label: "Ask again", action: { type: "regenerate" } };
+
+/** What stands behind the conversation: how the last turn ended without an answer, and what to do. */
+export function endNoticesOf({ snapshot, lastEnd }: Ended, isInterrupted: boolean): NoticeRow[] {
+  const notice = { kind: "notice", id: "notice end", rev: 0 } as const;
+  const { state, messages, driver, heldBy, queue } = snapshot;
+  if (isInterrupted) {
+    const text = "The sidecar ended while this was answered, and was started again. All that was said before is kept.";
+    return [{ ...notice, level: "warning", text, actions: [ASK_AGAIN] }];
+  }
+  if (state === "error") {
+    const { message = "The last turn ended with an error", data } = lastEnd?.error ?? {};
+    const wantsKey = data?.kind === "ProviderError" && data.cause === "auth";
+    const actions: Button[] = [
+      { label: "Try again", action: { type: "regenerate" } },
+      ...(wantsKey ? [{ label: "Set its key…", action: { type: "command", command: "setKey" } } as const] : []),
+      { label: "Choose another model…", action: { type: "selectModel" } },
+    ];
+    return [{ ...notice, level: "error", text: sentence(message), actions }];
+  }
+  const last = messages.findLast(({ role }) => role !== "event");
+  const isOpen = last?.role === "user" || last?.role === "tool";
+  if (state !== "idle" || !isOpen || driver !== "sidecar" || heldBy !== undefined || queue.length > 0) return [];
+  return [{ ...notice, level: "info", text: "This ended before an answer came. All that was said is kept.", actions: [ASK_AGAIN] }];
 }
 
 /** How full the prompt is, of the newest that was told and, where it was asked for, of all that is known. */

@@ -7,7 +7,7 @@ import type { Backend } from "./backend.ts";
 import type { Changed, Chat } from "./chat.ts";
 import { type Beside, Conversation, saidIn } from "./conversation.ts";
 import { configuration } from "./configuration.ts";
-import { activityOf, EMPTY, isBusy, meterOf, Warning, waitingOf } from "./frame.ts";
+import { activityOf, EMPTY, endNoticesOf, isBusy, meterOf, Warning, waitingOf } from "./frame.ts";
 import { WHY } from "./compaction-row.ts";
 import type { Models } from "./models.ts";
 import type { Rewind } from "./rewind/rewind.ts";
@@ -37,6 +37,8 @@ export class Panel implements vscode.WebviewViewProvider {
   #told = "";
   /** Whether the webview hears. */
   #isThere = false;
+  /** A message that is to be shown. */
+  #revealed: string | undefined;
   #wantsFocus = false;
 
   constructor(extension: vscode.Uri, backend: Backend, chat: Chat, models: Models, act: (action: Action) => void) {
@@ -115,6 +117,12 @@ export class Panel implements vscode.WebviewViewProvider {
     this.update({ session: false, streamingOnly: false });
   }
 
+  /** Shows a message, as soon as it is drawn. */
+  reveal(messageId: string): void {
+    this.#revealed = messageId;
+    this.update({ session: false, streamingOnly: false });
+  }
+
   /** Sends something that belongs to no row. */
   post(message: ToPanel): void {
     void this.#view?.webview.postMessage(message);
@@ -137,7 +145,9 @@ export class Panel implements vscode.WebviewViewProvider {
     if (this.#view === undefined) return;
     const onlyStreaming = this.#behind === "streaming";
     this.#behind = "nothing";
-    const told = [...(onlyStreaming ? (this.#grown() ?? this.#changedRows()) : this.#changedRows()), ...this.#changedFrame()];
+    const told: ToPanel[] = [...(onlyStreaming ? (this.#grown() ?? this.#changedRows()) : this.#changedRows()), ...this.#changedFrame()];
+    if (this.#revealed !== undefined) told.push({ type: "reveal", messageId: this.#revealed });
+    this.#revealed = undefined;
     if (told.length === 0) return;
     this.#drawing = true;
     for (const message of told) this.post(message);
@@ -182,7 +192,9 @@ export class Panel implements vscode.WebviewViewProvider {
       durations: this.#chat.durations,
       hasDiff: (name) => ownTool(name)?.preview !== undefined,
       cuts: this.#chat.inspected?.cuts ?? [],
-      notices: this.#endNotices(),
+      compactions: this.#chat.inspected?.compactions ?? [],
+      ...(view.lastEnd !== undefined && { lastEnd: view.lastEnd }),
+      notices: endNoticesOf(view, this.#chat.isInterrupted),
     };
     const rewind = this.#rewind?.row;
     if (rewind !== undefined) beside.rewind = rewind;
@@ -198,24 +210,6 @@ export class Panel implements vscode.WebviewViewProvider {
       };
     }
     return this.#conversation.rows(snapshot, beside);
-  }
-
-  /** What stands behind the conversation: how the last turn failed, and what to do. */
-  #endNotices(): NoticeRow[] {
-    const view = this.#chat.session?.view;
-    if (view === undefined) return [];
-    const notice = { kind: "notice", id: "notice end", rev: 0 } as const;
-    if (this.#chat.isInterrupted) {
-      const text = "The sidecar ended while this was answered, and was started again. All that was said before is kept.";
-      return [{ ...notice, level: "warning", text, actions: [{ label: "Ask again", action: { type: "regenerate" } }] }];
-    }
-    if (view.snapshot.state !== "error") return [];
-    const text = view.lastEnd?.error?.message ?? "The last turn ended with an error.";
-    const actions = [
-      { label: "Try again", action: { type: "regenerate" } as const },
-      { label: "Choose another model…", action: { type: "selectModel" } as const },
-    ];
-    return [{ ...notice, level: "error", text, actions }];
   }
 
   #changedFrame(): ToPanel[] {

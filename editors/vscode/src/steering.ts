@@ -1,8 +1,8 @@
 // What a user can do with a session's past and its context: decide about calls, ask again, branch; compact, undo, redo,
 // edit, pin, leave out. Each is one request of the sidecar, and what it answers in words.
 
-import { argumentsOf, type Session } from "@threadhold/client";
-import { counted, coveredMessages } from "./compaction-row.ts";
+import { argumentsOf, type Message, type Session } from "@threadhold/client";
+import { counted, isCovered } from "./compaction-row.ts";
 import { listOf, saidIn } from "./conversation.ts";
 import type { Chat } from "./chat.ts";
 import type { Action, Original } from "./view.ts";
@@ -20,7 +20,7 @@ export async function rerun(chat: Chat, session: Session, callId: string): Promi
   const call = session.view.snapshot.pendingCalls.find(({ toolCallId }) => toolCallId === callId);
   if (call === undefined) return;
   const result = await chat.invoke({ ...call, sessionId: session.id }, new AbortController().signal);
-  await session.request("tool/result", { ...result, content: result.content ?? "", toolCallId: callId });
+  await chat.bring(callId, result);
 }
 
 /** Has the model go on without the result of a call. */
@@ -47,32 +47,57 @@ export async function preview(session: Session): Promise<string> {
   );
 }
 
-/** What a compaction stands for, as it was said. */
-export async function originalsOf(session: Session, compactionId: string): Promise<Original[]> {
-  const { snapshot } = session.view;
-  const compaction = snapshot.compactions.find(({ id }) => id === compactionId);
-  if (compaction === undefined) return [];
-  return coveredMessages(compaction, snapshot).map(({ id, role, parts }) => {
-    const said = parts.map((part) => {
-      if (part.type === "toolCall") {
-        const given = argumentsOf(part);
-        return `${part.name} ${given === undefined ? String(part.arguments) : JSON.stringify(given, null, 2)}`;
-      }
-      if (part.type === "toolResult") return saidIn(listOf(part.content)).text;
-      if (part.type === "text" || part.type === "reasoning") return part.text;
-      return part.type === "contextFile" ? `${part.path}\n${part.text}` : `(${part.type})`;
-    });
-    const text = said.join("\n\n");
-    const who = role === "user" ? "You" : role === "assistant" ? "Agent" : "Result";
-    return { messageId: id, role, label: `${who}: ${text.replace(/\s+/g, " ").slice(0, 120)}`, text };
-  });
+/** So many messages of what a compaction stands for are read at a time. */
+const PAGE = 100;
+
+/** The newest of what a compaction stands for, as it was said, or what stands before those that were asked for. */
+export async function originalsOf(
+  session: Session,
+  { compactionId, before }: Of<"covered">,
+): Promise<{ originals: Original[]; before?: number }> {
+  const compaction = session.view.snapshot.compactions.find(({ id }) => id === compactionId);
+  const originals: Original[] = [];
+  if (compaction === undefined) return { originals };
+  const { coversFromOrd: from = 0, coversToOrd: to = -1, excludedIds = [] } = compaction;
+  let rest: number | undefined;
+  if (to >= from) {
+    const page = await session.request("session/messages", { before: before ?? to + 1, limit: PAGE });
+    originals.push(...page.messages.filter((message) => message.ord >= from && isCovered(message)).map(originalOf));
+    if (page.before > from) rest = page.before;
+  }
+  // What was left out stands anywhere, and is told with the newest.
+  const listed = new Set(originals.map(({ messageId }) => messageId));
+  for (const id of before === undefined ? excludedIds : []) if (!listed.has(id)) originals.push(await leftOut(session, id));
+  return { originals, ...(rest !== undefined && { before: rest }) };
 }
 
-/** The whole result of a call. */
-export async function wholeResult(session: Session, callId: string): Promise<string> {
+async function leftOut(session: Session, messageId: string): Promise<Original> {
+  const known = session.view.snapshot.messages.find(({ id }) => id === messageId);
+  return known === undefined ? labelled(messageId, "", "Left out", await whole(session, messageId)) : originalOf(known);
+}
+
+function originalOf({ id, role, parts }: Message): Original {
+  const said = parts.map((part) => {
+    if (part.type === "toolCall") {
+      const given = argumentsOf(part);
+      return `${part.name} ${given === undefined ? String(part.arguments) : JSON.stringify(given, null, 2)}`;
+    }
+    if (part.type === "toolResult") return saidIn(listOf(part.content)).text;
+    if (part.type === "text" || part.type === "reasoning") return part.text;
+    return part.type === "contextFile" ? `${part.path}\n${part.text}` : `(${part.type})`;
+  });
+  return labelled(id, role, role === "user" ? "You" : role === "assistant" ? "Agent" : "Result", said.join("\n\n"));
+}
+
+function labelled(messageId: string, role: string, who: string, text: string): Original {
+  return { messageId, role, label: `${who}: ${text.replace(/\s+/g, " ").slice(0, 120)}`, text };
+}
+
+/** All of a message, or of the result of a call, however long it is. */
+export async function whole(session: Session, ref: string): Promise<string> {
   let text = "";
   for (let offset: number | undefined = 0; offset !== undefined; ) {
-    const page: { text: string; nextOffset?: number } = await session.request("context/recall", { ref: callId, offset });
+    const page: { text: string; nextOffset?: number } = await session.request("context/recall", { ref, offset });
     text += page.text;
     offset = page.nextOffset;
   }

@@ -2,11 +2,18 @@
 // webview, which has none but where it is scrolled to. Types only; no editor, no document, no protocol of the sidecar.
 
 /** Something of the conversation that stands in a row of its own. `id` stays, `rev` changes with what it says. */
-export type Row = UserRow | AnswerRow | CallRow | CompactionRow | RewindRow | NoticeRow;
+export type Row = EarlierRow | UserRow | AnswerRow | CallRow | CompactionRow | RewindRow | NoticeRow;
 
 interface Drawn {
   id: string;
   rev: number;
+}
+
+/** What was said before, and is not here yet. Where it comes into view, some of it is asked for. */
+export interface EarlierRow extends Drawn {
+  kind: "earlier";
+  /** How many messages that are. */
+  messages: number;
 }
 
 /** What the user said. */
@@ -79,6 +86,7 @@ export interface CompactionRow extends Drawn {
   tokensBefore?: number;
   tokensAfter?: number;
   rounds?: number;
+  /** How many messages it stands for; missing where not all of them are here, and none where it stands for none. */
   messages?: number;
   block: string;
   narrative: string;
@@ -250,10 +258,13 @@ export type ToPanel =
   | { type: "draft"; text: string; sessionId: string }
   /** Words that could not be sent. */
   | { type: "unsent"; text: string }
-  | { type: "covered"; compactionId: string; originals: Original[] }
+  /** Those before what was told of it; `before` asks for still earlier ones, where there are some. */
+  | { type: "covered"; compactionId: string; originals: Original[]; before?: number }
   | { type: "wholeResult"; callId: string; text: string }
   /** A message is edited again, with these words. */
   | { type: "editing"; messageId: string; text: string }
+  /** Shows the row of a message, and gives it the focus. */
+  | { type: "reveal"; messageId: string }
   | { type: "focus" };
 
 /** From the webview to the host: what the user did. */
@@ -293,7 +304,8 @@ export type Action =
   | { type: "redo"; compactionId: string; focus: string; keep: string[] }
   | { type: "editSummary"; compactionId: string; text: string }
   | { type: "review"; compactionId: string; decision: "accept" | "edit" | "refuse"; text?: string }
-  | { type: "covered"; compactionId: string }
+  | { type: "earlier"; all: boolean }
+  | { type: "covered"; compactionId: string; before?: number }
   | { type: "wholeResult"; callId: string }
   | { type: "pin"; messageId: string }
   | { type: "unpin"; pinId: string }

@@ -84,6 +84,6 @@ export async function read(uri: vscode.Uri): Promise<string | undefined> {
     if (error instanceof vscode.FileSystemError && error.code === "FileNotFound") return undefined;
     throw error;
   }
-  if (bytes.subarray(0, 8_000).includes(0)) throw new Error(`${vscode.workspace.asRelativePath(uri)} is no text.`);
+  if (bytes.subarray(0, 8_000).includes(0)) throw new Error(`${vscode.workspace.asRelativePath(uri)} is no text, and cannot be shown to a model.`);
   return Buffer.from(bytes).toString("utf8");
 }

@@ -50,6 +50,9 @@ export class Composer {
     );
     this.#area.addEventListener("input", () => this.#typed());
     this.#area.addEventListener("keydown", (event) => this.#key(event));
+    // Whoever goes elsewhere may not come back.
+    this.#area.addEventListener("blur", () => this.#tellDraft());
+    window.addEventListener("pagehide", () => this.#tellDraft());
     this.#area.addEventListener("paste", (event) => {
       const images = [...(event.clipboardData?.files ?? [])].filter(({ type }) => type.startsWith("image/"));
       if (images.length === 0) return;
@@ -63,6 +66,7 @@ export class Composer {
   /** Shows the draft of a session. */
   show(draft: string, session: string): void {
     const isOther = this.#session !== "" && this.#session !== session;
+    if (isOther) this.#tellDraft();
     this.#session = session;
     if (isOther) this.#isTouched = false;
     // What somebody types stays, also where there was no session yet: it goes with the one that comes. What was sent does
@@ -130,6 +134,7 @@ export class Composer {
     const text = this.#area.value.trim();
     if (text === "" || this.#send.disabled) return;
     clearTimeout(this.#unsent);
+    this.#unsent = undefined;
     this.#area.value = "";
     this.#isTouched = true;
     this.#fit();
@@ -148,9 +153,15 @@ export class Composer {
     this.#isTouched = true;
     this.#fit();
     clearTimeout(this.#unsent);
-    const { value } = this.#area;
-    const session = this.#session;
-    this.#unsent = setTimeout(() => this.#desk.post({ type: "draft", text: value, sessionId: session }), DRAFT_DELAY_MS);
+    this.#unsent = setTimeout(() => this.#tellDraft(), DRAFT_DELAY_MS);
+  }
+
+  /** Tells the words that were typed, where they were not told yet. */
+  #tellDraft(): void {
+    if (this.#unsent === undefined) return;
+    clearTimeout(this.#unsent);
+    this.#unsent = undefined;
+    this.#desk.post({ type: "draft", text: this.#area.value, sessionId: this.#session });
   }
 
   /** As tall as its words, up to a third of the panel. */

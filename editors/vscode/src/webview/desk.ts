@@ -12,7 +12,7 @@ export interface Desk {
   /** What was chosen: messages to be brought back, by compaction; files to be restored, by the row that asks. */
   chosen: Map<string, Set<string>>;
   /** What the host told of what compactions cover. */
-  originals: Map<string, Original[]>;
+  originals: Map<string, { told: Original[]; before?: number }>;
   /** Results that were asked for whole, by call. */
   results: Map<string, string>;
   /** Draws a row again. */

@@ -17,6 +17,7 @@ export interface Item {
 export class VirtualList<Of extends Item> {
   readonly element: HTMLElement;
   readonly #draw: (item: Of) => HTMLElement;
+  readonly #movesAway: (id: string) => boolean;
   readonly #above = document.createElement("div");
   readonly #below = document.createElement("div");
   readonly #heights = new Map<string, number>();
@@ -27,9 +28,11 @@ export class VirtualList<Of extends Item> {
   #scheduled = false;
   #onFollow: (follows: boolean) => void = () => undefined;
 
-  constructor(element: HTMLElement, draw: (item: Of) => HTMLElement) {
+  /** A row that moves away, such as one that stands for rows to come, is no place to hold on to. */
+  constructor(element: HTMLElement, draw: (item: Of) => HTMLElement, movesAway: (id: string) => boolean) {
     this.element = element;
     this.#draw = draw;
+    this.#movesAway = movesAway;
     for (const spacer of [this.#above, this.#below]) {
       spacer.setAttribute("aria-hidden", "true");
       spacer.className = "spacer";
@@ -132,7 +135,7 @@ export class VirtualList<Of extends Item> {
     // A row that is seen, and where: it is to stay there.
     const held = this.#follows ? undefined : this.#held();
     const total = this.#items.reduce((sum, item) => sum + this.#height(item), 0);
-    const from = (this.#follows ? Math.max(0, total - view) : element.scrollTop) - AROUND;
+    const from = (this.#follows ? Math.max(0, total - view) : this.#place(held)) - AROUND;
     const to = from + view + 2 * AROUND;
     let first = 0;
     let top = 0;
@@ -170,9 +173,18 @@ export class VirtualList<Of extends Item> {
     const edge = this.element.getBoundingClientRect().top;
     for (const [id, { element }] of this.#drawn) {
       const box = element.getBoundingClientRect();
-      if (box.bottom > edge) return { id, top: box.top };
+      if (box.bottom > edge && !this.#movesAway(id)) return { id, top: box.top };
     }
     return undefined;
+  }
+
+  /** Where to draw so that the held row is drawn, also after many were put in above it. */
+  #place(held: { id: string; top: number } | undefined): number {
+    const { scrollTop, clientHeight } = this.element;
+    const at = held === undefined ? -1 : this.#items.findIndex(({ id }) => id === held.id);
+    if (held === undefined || at < 0) return scrollTop;
+    const place = this.#top(at) - (held.top - this.element.getBoundingClientRect().top);
+    return Math.abs(place - scrollTop) > clientHeight ? place : scrollTop;
   }
 
   /** Has exactly these rows in the document, in their order. */

@@ -12,6 +12,7 @@ import { MeterView } from "./meter.ts";
 import { drawCall } from "./rows/call.ts";
 import { drawCompaction } from "./rows/compaction.ts";
 import { type DrawnAnswer, drawAnswer, drawUser } from "./rows/message.ts";
+import { drawEarlier } from "./rows/earlier.ts";
 import { drawNotice } from "./rows/notice.ts";
 import { drawRewind } from "./rows/rewind.ts";
 import { SessionsView } from "./sessions.ts";
@@ -20,7 +21,11 @@ declare function acquireVsCodeApi(): { postMessage(action: Action): void };
 const host = acquireVsCodeApi();
 
 const desk: Desk = {
-  post: (action) => host.postMessage(action),
+  post: (action) => {
+    host.postMessage(action);
+    // Whoever asks wants to see what comes.
+    if (action.type === "send") list.toEnd();
+  },
   open: new Set(),
   typed: new Map(),
   chosen: new Map(),
@@ -44,7 +49,8 @@ const header = el(
 );
 const notices = el("div", { class: "notices" });
 const feed = el("main", { class: "feed", role: "feed", tabIndex: 0, aria: { label: "Conversation", busy: false } });
-const list = new VirtualList<Row>(feed, drawRow);
+const isEarlier = (id: string): boolean => id === "earlier";
+const list = new VirtualList<Row>(feed, drawRow, isEarlier);
 const toEnd = button("To the end", () => list.toEnd(), { class: "to-end" });
 toEnd.hidden = true;
 list.onFollow = (follows) => {
@@ -68,6 +74,8 @@ document.body.append(header, sessions.element, notices, middle, decisions, meter
 
 function drawRow(row: Row): HTMLElement {
   switch (row.kind) {
+    case "earlier":
+      return drawEarlier(desk, row);
     case "user":
       return drawUser(desk, row);
     case "answer": {
@@ -160,7 +168,7 @@ function take(message: ToPanel): void {
       drawFrame(message.frame);
       break;
     case "rows":
-      list.splice(message.at, message.remove, message.rows);
+      putRows(message);
       // A question waits for the user, wherever they look.
       for (const { kind, id } of message.rows) if (kind === "rewind") list.reveal(id, true);
       empty.hidden = list.items.length > 0;
@@ -181,10 +189,15 @@ function take(message: ToPanel): void {
     case "unsent":
       composer.takeBack(message.text);
       break;
-    case "covered":
-      desk.originals.set(message.compactionId, message.originals);
-      list.redraw(`compaction ${message.compactionId}`);
+    case "covered": {
+      const { compactionId, originals, before } = message;
+      // Those before what is there, or all of it anew.
+      const ids = new Set(originals.map(({ messageId }) => messageId));
+      const behind = (desk.originals.get(compactionId)?.told ?? []).filter(({ messageId }) => !ids.has(messageId));
+      desk.originals.set(compactionId, { told: [...originals, ...behind], ...(before !== undefined && { before }) });
+      list.redraw(`compaction ${compactionId}`);
       break;
+    }
     case "wholeResult":
       desk.results.set(message.callId, message.text);
       list.redraw(`call ${message.callId}`);
@@ -192,10 +205,29 @@ function take(message: ToPanel): void {
     case "editing":
       beginTyping(desk, `user ${message.messageId}`, "edit", message.text);
       break;
+    case "reveal": {
+      const row = list.items.find((row) => isOf(row, message.messageId));
+      if (row !== undefined) list.reveal(row.id, true);
+      break;
+    }
     case "focus":
       composer.focus();
       break;
   }
+}
+
+/** Puts rows in. The focus goes with the reader from what stood for earlier ones, which moves away, to the row behind it. */
+function putRows({ at, remove, rows }: Extract<ToPanel, { type: "rows" }>): void {
+  const [earlier, behind] = list.items;
+  const hadFocus = earlier !== undefined && isEarlier(earlier.id) && list.elementOf(earlier.id)?.contains(document.activeElement) === true;
+  list.splice(at, remove, rows);
+  if (hadFocus && behind !== undefined) list.reveal(behind.id, true);
+}
+
+/** Whether a message, or the result that it is, stands in a row. */
+function isOf(row: Row, messageId: string): boolean {
+  if (row.kind === "call" && row.result?.messageId === messageId) return true;
+  return "messageId" in row && row.messageId === messageId;
 }
 
 // A link leads nowhere by itself.

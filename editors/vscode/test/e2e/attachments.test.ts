@@ -2,7 +2,9 @@
 // compaction.
 
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { Editor, until } from "../support/editor.ts";
 import { long, read } from "../support/files.ts";
 import { Panel } from "../support/panel.ts";
@@ -19,7 +21,7 @@ test("files and pictures are sent along, and a compaction is warned of once", as
   });
   await using editor = await Editor.start({
     extensions: PACKAGES,
-    files: { "notes.txt": "saved words\n", "one.rs": long("one", 2_000), "two.rs": long("two", 2_000) },
+    files: { "notes.txt": "saved words\n", "more.txt": "not wanted after all", "large.txt": "x".repeat(1_000_001), "program.bin": "\0\x01", "one.rs": long("one", 2_000), "two.rs": long("two", 2_000) },
     settings: { ...SCRIPTED, "threadhold.sidecarSettings": { triggers: { background: false } } },
     environment: { PROBE: probe.folder },
   });
@@ -44,23 +46,55 @@ test("files and pictures are sent along, and a compaction is warned of once", as
     area.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
   }, PICTURE);
   await attached.filter({ hasText: "red.png" }).waitFor();
+  // What is selected is pinned.
+  await editor.page.locator(".monaco-editor .view-lines").first().click();
+  await editor.page.keyboard.press("Control+A");
+  await editor.command("threadhold: Pin Selection to the Agent's Prompt");
+  await panel.meter.click();
+  await panel.frame.locator(".pins").getByText("unsaved words saved words").waitFor();
+  await panel.meter.click();
   await editor.shoot("attachments-1-attached");
+  // Files that are dropped: what can go along is taken, and of each other one it is said why not.
+  const names = ["more.txt", "large.txt", "program.bin", "gone.txt"];
+  await panel.prompt.evaluate((area, uris) => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.setData("text/uri-list", uris.join("\r\n"));
+    area.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+  }, names.map((name) => pathToFileURL(join(editor.folder, name)).href));
+  await attached.filter({ hasText: "more.txt" }).waitFor();
+  const refused = panel.frame.locator(".notice.error");
+  await refused.getByText("large.txt is larger than 1 MB").waitFor();
+  assert.match((await refused.textContent()) ?? "", /program\.bin is no text.*gone\.txt cannot be read/s);
+  assert.equal(await attached.count(), 3, "what cannot go along is not there");
+  await editor.shoot("attachments-2-refused");
+  await refused.getByRole("button", { name: "Understood" }).click();
+  await panel.prompt.evaluate((area) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.items.add(new File([new Uint8Array(5_200_000)], "huge.png", { type: "image/png" }));
+    area.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+  });
+  await refused.getByText("huge.png is larger than 5 MB").waitFor();
+  await refused.getByRole("button", { name: "Understood" }).click();
+  // One is taken away again.
+  await panel.button("Take more.txt away").click();
+  await until(async () => (await attached.count()) === 2, "it is gone");
   await panel.ask("What do you see?");
   await panel.answer("I see both.").waitFor();
   const asked = JSON.stringify(probe.asked.at(-1)?.messages);
   assert.match(asked, /unsaved words /, "what is not saved is sent too");
   assert.match(asked, /"data":"image\/png"/);
+  assert.doesNotMatch(asked, /not wanted after all/, "what was taken away is not sent");
   const question = panel.frame.locator(".row.user").first();
   await question.getByText("notes.txt").waitFor();
   await question.getByRole("img", { name: "Picture 1" }).waitFor();
   assert.equal(await attached.count(), 0, "what was sent is not sent again");
-  await editor.shoot("attachments-2-sent");
+  await editor.shoot("attachments-3-sent");
 
   await panel.ask("Read both.");
   await panel.answer("Both are read.").waitFor();
   const warning = panel.frame.locator(".notice.warning").filter({ hasText: "until old rounds are summed up" });
   await warning.waitFor();
-  await editor.shoot("attachments-3-warned");
+  await editor.shoot("attachments-4-warned");
   await warning.getByRole("button", { name: "Understood" }).click();
   await warning.waitFor({ state: "detached" });
 });

@@ -4,10 +4,11 @@
 // rows: V1 V3 V4 V24 V26 V37 M1 N6
 
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { Asked } from "../extension/src/script.ts";
 import { Editor, until } from "../support/editor.ts";
-import { long, read } from "../support/files.ts";
+import { filesWith, long, read } from "../support/files.ts";
 import { Panel } from "../support/panel.ts";
 import { Probe } from "../support/probe.ts";
 import { PACKAGES, SCRIPTED } from "../support/settings.ts";
@@ -84,6 +85,7 @@ test("ask, overflow, compact, undo with a larger model, restart, go on", async (
   await panel.button("Model: Scripted, large. Choose another…").waitFor();
   await card.getByRole("button", { name: "Undo" }).click();
   await panel.cards.filter({ hasText: "Compaction undone" }).waitFor();
+  await until(async () => (await panel.frame.getByText("The model sees part of this").count()) === 0, "the model sees all of it");
   await editor.shoot("journey-6-undone");
   await panel.ask("What do you still see?");
   await panel.answer("I still see all of it").waitFor();
@@ -105,6 +107,7 @@ test("ask, overflow, compact, undo with a larger model, restart, go on", async (
   await panel.button("Allow").waitFor();
   await panel.prompt.fill("And then? I am not sure yet");
   await editor.page.locator(".tab.active").filter({ hasText: "proposed by the agent" }).waitFor();
+  await until(() => filesWith("And then? I am not sure yet", join(editor.root, "data")).length > 0, "the draft is stored");
   await editor.shoot("journey-7-waiting");
   const waiting = newest(probe);
   assert.match(JSON.stringify(waiting.messages), /Understand the folder/, "the summary is in the prompt");

@@ -1,5 +1,6 @@
-// A session of 5,000 rounds and an answer that comes in thousands of pieces: the rows that are drawn stay few, and what
-// comes is drawn once for each picture of the screen, however fast it comes.
+// A session of 5,000 rounds and an answer that comes in thousands of pieces: it is opened by its end, what was said before
+// comes when it is looked for, the rows that are drawn stay few, and what comes is drawn once for each picture of the
+// screen, however fast it comes.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -36,11 +37,52 @@ test("5,000 rounds, and 2,000 pieces a second", async () => {
   const feed = panel.frame.locator(".feed");
   const drawn = () => panel.rows.count();
   assert.ok((await drawn()) <= MOST_DRAWN, `${await drawn()} rows are drawn at the end`);
-  const total = Number(await panel.rows.last().getAttribute("aria-setsize"));
-  assert.equal(total, 500 + 2 * ROUNDS + 500, "all rows are in the list");
+  const size = async () => Number(await panel.rows.last().getAttribute("aria-setsize"));
+  const atFirst = await size();
+  assert.ok(atFirst < 1_000, `${atFirst} rows are there at first`);
   await editor.shoot("long-1-end");
 
-  // To the start, and through the middle.
+  // What was said before comes when the reader gets there, who stays at the same row.
+  await feed.evaluate((element) => (element.scrollTop = 0));
+  await until(async () => (await size()) > atFirst, "earlier rows come");
+  const afterOne = await size();
+  assert.ok(afterOne < 2 * atFirst + 10, "not all of them");
+  assert.ok((await drawn()) <= MOST_DRAWN);
+  const top = Number(await panel.rows.first().getAttribute("aria-posinset"));
+  assert.ok(top > 100, `the reader stays in the middle and is not taken to row ${top}`);
+  await editor.shoot("long-2-earlier");
+
+  // Summed up, it shows what that covers, the newest first, though most of it is not here.
+  await editor.command("threadhold: Compact Now");
+  await editor.page.locator(".quick-input-widget").getByText(/would sum up/).waitFor();
+  await editor.page.keyboard.press("Enter");
+  await panel.button("To the end").click();
+  const card = panel.cards.filter({ hasText: "You asked for it" });
+  await card.getByText("What it covers", { exact: true }).click();
+  await card.getByText("Show earlier ones").click();
+  const originals = card.locator(".originals > li");
+  await until(async () => (await originals.count()) > 100, "earlier ones come");
+  assert.ok((await originals.count()) <= 200);
+  await editor.shoot("long-3-covered");
+  await card.getByText("What it covers", { exact: true }).click();
+
+  // What was said long ago is found and shown, with the rows around it.
+  await editor.command("threadhold: Find in Session");
+  await editor.page.locator(".quick-input-widget input").fill("fn f3210()");
+  const found = editor.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: "a summary stands for it" });
+  await found.waitFor();
+  await editor.shoot("long-4-find");
+  await editor.page.keyboard.press("Enter");
+  await panel.call("file-3210.rs").waitFor();
+  await until(async () => panel.call("file-3210.rs").evaluate((row) => row.contains(document.activeElement)), "it has the focus");
+  assert.ok((await drawn()) <= MOST_DRAWN);
+  await editor.shoot("long-5-found");
+
+  // All of it, to the start and through the middle.
+  await feed.evaluate((element) => (element.scrollTop = 0));
+  await panel.frame.locator(".row.earlier").getByRole("button", { name: "Show all" }).click();
+  const total = 500 + 2 * ROUNDS + 500 + 1;
+  await until(async () => (await size()) === total, "all rows are in the list");
   await feed.evaluate((element) => (element.scrollTop = 0));
   await panel.frame.getByText("Question 0", { exact: true }).waitFor();
   assert.ok((await drawn()) <= MOST_DRAWN);
@@ -49,7 +91,7 @@ test("5,000 rounds, and 2,000 pieces a second", async () => {
     await until(async () => Math.abs(Number(await panel.rows.first().getAttribute("aria-posinset")) / total - share) < 0.1, "the middle is drawn");
     assert.ok((await drawn()) <= MOST_DRAWN);
   }
-  await editor.shoot("long-2-middle");
+  await editor.shoot("long-6-middle");
   await panel.button("To the end").click();
   await panel.answer("Answer 499.").waitFor();
 
@@ -76,5 +118,5 @@ test("5,000 rounds, and 2,000 pieces a second", async () => {
   assert.ok(counts.told > 0 && counts.told <= counts.frames, "at most once for each frame");
   assert.ok((await drawn()) <= MOST_DRAWN);
   assert.equal(((await panel.answer("The end.").textContent()) ?? "").match(/word/g)?.length, 6_000, "not a word is missing");
-  await editor.shoot("long-3-answer");
+  await editor.shoot("long-7-answer");
 });

@@ -24,4 +24,12 @@ test("the package installs, its panel opens and answers", async () => {
   const channels = editor.page.locator(".part.panel select").first();
   await until(async () => (await channels.inputValue()).includes("threadhold"), "the log channel is shown");
   assert.match((await panel.frame.locator("body").textContent()) ?? "", /What is in this folder/);
+
+  // A window without a folder says what to do.
+  const page = await editor.another("nothing");
+  const other = await Panel.open(editor, page);
+  await other.frame.getByText("No folder is open").waitFor();
+  await other.button("Open a folder…").waitFor();
+  assert.equal(await other.prompt.isDisabled(), true);
+  await editor.shoot("open-4-no-folder", page);
 });

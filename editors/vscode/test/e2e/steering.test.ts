@@ -84,6 +84,59 @@ test("overflow in a turn, redo, edit, pin, leave out", async () => {
   const next = JSON.stringify(probe.asked.at(-1));
   assert.ok(next.includes("slowly") && !next.includes("All four are read."), "the prompt has the user's words, and not what was left out");
   await editor.shoot("steering-6-left-out");
+  probe.keepsToLimits({ scripted: 20_000 });
+});
+
+test("compacted from the palette, messages brought back, undone from the palette", async () => {
+  using probe = new Probe({
+    window: 64_000,
+    answers: [
+      { say: "One.", calls: [read("c1", "one.rs")] },
+      { say: "Two.", calls: [read("c2", "two.rs")] },
+      { say: "Both are read." },
+      { say: "I go on." },
+      { say: "I see all of it." },
+    ],
+  });
+  await using editor = await Editor.start({ extensions: PACKAGES, files: FILES, settings: SETTINGS, environment: { PROBE: probe.folder } });
+  const panel = await Panel.open(editor);
+  await panel.ask("Read two.");
+  await panel.answer("Both are read.").waitFor();
+  const before = probe.asked.at(-1)?.messages ?? [];
+  await panel.ask("And then?");
+  await panel.answer("I go on.").waitFor();
+  const whole = probe.asked.at(-1)?.messages ?? [];
+  await editor.command("threadhold: Compact Now");
+  const asked = editor.page.locator(".quick-input-widget");
+  await asked.getByText(/A model would sum up \d rounds/).waitFor();
+  await editor.shoot("steering-7-compact-now");
+  await asked.locator("input").fill("what was read first");
+  await editor.page.keyboard.press("Enter");
+  const card = panel.cards.filter({ hasText: "Focus: what was read first" });
+  await card.waitFor();
+  assert.match((await card.textContent()) ?? "", /You asked for it/);
+  assert.match(JSON.stringify(probe.asked.at(-1)), /what was read first/);
+
+  // A result comes back word for word; the rest stays summed up.
+  await card.getByText(/^What it covers/).click();
+  await card.getByRole("checkbox", { name: /Bring back: Result: \/\/ two/ }).check();
+  await editor.shoot("steering-8-chosen");
+  await card.getByRole("button", { name: "Bring 1 back" }).click();
+  await panel.cards.filter({ hasText: "A newer one is in force." }).waitFor();
+  await until(() => probe.asked.filter(({ summary }) => summary).length === 2, "it is summed up again");
+  const again = panel.cards.last();
+  await again.getByRole("button", { name: "Undo" }).waitFor();
+  await panel.ask("What do you see?");
+  await panel.answer("I see all of it.").waitFor();
+  const kept = JSON.stringify(probe.asked.at(-1)?.messages);
+  assert.ok(kept.includes("fn two_3(") && !kept.includes("fn one_3("), "what was brought back is in the prompt, and nothing else");
+  await editor.shoot("steering-9-brought-back");
+
+  await editor.command("threadhold: Undo the Newest Compaction");
+  await until(async () => (await panel.cards.last().textContent())?.includes("Compaction undone") ?? false, "it is undone");
+  await editor.shoot("steering-10-undone");
+  assert.ok(whole.length > before.length);
+  probe.keepsToLimits({ scripted: 64_000 });
 });
 
 test("a compaction waits for the user's word", async () => {
@@ -106,12 +159,12 @@ test("a compaction waits for the user's word", async () => {
   await panel.ask("Read three.");
   const card = panel.cards.filter({ hasText: "A compaction waits for your word" });
   await card.waitFor();
-  await editor.shoot("steering-7-review");
+  await editor.shoot("steering-11-review");
   assert.equal(await panel.answer("Three are read.").count(), 0);
   await panel.write(card.getByRole("button", { name: "Edit…" }), "## Goal\nRead three files, as the user said.");
   await editor.page.keyboard.press("Control+Enter");
   await panel.answer("Three are read.").waitFor();
   assert.match(JSON.stringify(probe.asked.at(-1)), /Read three files, as the user said/);
   await until(async () => (await panel.cards.filter({ hasText: "Compacted" }).count()) >= 1, "the card shows it in force");
-  await editor.shoot("steering-8-reviewed");
+  await editor.shoot("steering-12-reviewed");
 });

@@ -3,7 +3,7 @@
 
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { chromium, type BrowserContext, type Page } from "playwright-core";
@@ -119,11 +119,11 @@ export class Editor {
     await this.#show(this.#page);
   }
 
-  /** Another window on the same folder. */
-  async another(): Promise<Page> {
+  /** Another window on the same folder, or on none. */
+  async another(has: "folder" | "nothing" = "folder"): Promise<Page> {
     if (this.#browser === undefined) throw new Error("The editor is not up.");
     const page = await this.#browser.newPage();
-    await this.#show(page);
+    await this.#show(page, has);
     return page;
   }
 
@@ -165,11 +165,31 @@ export class Editor {
       .map(Number);
   }
 
+  /** Processes that run in the folder. */
+  commands(): number[] {
+    return readdirSync("/proc")
+      .filter((name) => /^\d+$/.test(name))
+      .filter((pid) => {
+        try {
+          return readlinkSync(`/proc/${pid}/cwd`) === this.folder;
+        } catch {
+          // It ended meanwhile.
+          return false;
+        }
+      })
+      .map(Number);
+  }
+
   /** Writes a file of the folder. */
   write(path: string, text: string): void {
     const file = join(this.folder, path);
     mkdirSync(join(file, ".."), { recursive: true });
     writeFileSync(file, text);
+  }
+
+  /** Takes a file of the folder away. */
+  erase(path: string): void {
+    rmSync(join(this.folder, path));
   }
 
   /** What a file of the folder says. */
@@ -220,9 +240,9 @@ export class Editor {
     await page.screenshot({ path: join(shots, `${name}.png`) });
   }
 
-  async #show(page: Page): Promise<void> {
+  async #show(page: Page, has: "folder" | "nothing" = "folder"): Promise<void> {
     page.setDefaultTimeout(PATIENCE);
-    await page.goto(`${this.#address}/?folder=${encodeURIComponent(this.folder)}`);
+    await page.goto(`${this.#address}/?${has === "nothing" ? "ew=true" : `folder=${encodeURIComponent(this.folder)}`}`);
     await page.locator(".activitybar .action-item").first().waitFor({ timeout: PATIENCE });
   }
 

@@ -1,4 +1,7 @@
-// Files that fill a prompt.
+// Files that fill a prompt, and finding a text in files.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 
 /** A file of about this many tokens. */
 export function long(name: string, tokens: number): string {
@@ -9,3 +12,19 @@ export function long(name: string, tokens: number): string {
 
 /** A call of the scripted editor's tool that reads one. */
 export const read = (id: string, path: string) => ({ id, name: "probe_read", input: { path } });
+
+/** The files under a folder that hold a text, in any of their bytes. */
+export function filesWith(text: string, folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((path) => {
+      try {
+        return readFileSync(path).includes(text);
+      } catch (error) {
+        // It went away meanwhile.
+        if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+        throw error;
+      }
+    });
+}

@@ -3,9 +3,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CompactionView, Message, Snapshot } from "@threadhold/client";
+import type { CompactionView, Message, SessionView, Snapshot } from "@threadhold/client";
 import { type Beside, Conversation } from "../../src/conversation.ts";
-import { Warning } from "../../src/frame.ts";
+import { endNoticesOf, Warning } from "../../src/frame.ts";
 import type { CallRow, Meter, Row } from "../../src/view.ts";
 
 const BESIDE: Beside = { running: new Set(), durations: new Map(), hasDiff: () => false, cuts: [], notices: [] };
@@ -68,6 +68,44 @@ test("a compaction stands where it happened, and marks what it covers", () => {
   assert.deepEqual(rows.map(({ kind }) => kind), ["user", "answer", "compaction", "user"]);
   const shown = rows.map((row) => ("shown" in row ? row.shown : row.kind === "compaction" ? [row.narrative, row.ledger] : ""));
   assert.deepEqual(shown, ["whole", "covered", ["## Goal\nRead.", "# Files\n- a.rs"], "whole"]);
+});
+
+test("of a session that is shown in part, what is not there yet has a row, and cards come with what is around them", () => {
+  const card = (id: string, at: number, of: Partial<CompactionView>): CompactionView => ({
+    id, status: "inForce", mode: "full", modeRequested: "auto", trigger: "manual", anchorRoundId: "r", coversFromOrd: 0, coversToOrd: at - 1,
+    placement: "userAtBoundary", block: "", tokensBefore: 10, tokensAfter: 5, estimator: "o200k_base", numRounds: 1, fallbacks: [],
+    strength: "absent", createdAt: new Date(at * 1000 - 500).toISOString(), metadata: {}, ...of,
+  });
+  const messages = [10, 11, 12].map((ord) => message(ord, { parts: [{ type: "text", text: `Said ${ord}.` }] }));
+  const newest = card("c3", 12, {});
+  const compactions = [card("c1", 4, { status: "undone" }), card("c2", 11, { status: "undone" }), { ...newest, status: "undone" as const }];
+  const part = snapshot({ messages, earlierMessages: 10, compactions: [newest] });
+  const rows = new Conversation().rows(part, { ...BESIDE, compactions });
+  const drawn = rows.map((row) => (row.kind === "compaction" ? `${row.compactionId} ${row.phase} ${row.messages ?? "?"}` : row.id));
+  assert.deepEqual(drawn, ["earlier", "answer m10", "c2 undone ?", "answer m11", "c3 inForce ?", "answer m12"]);
+  const whole = new Conversation().rows({ ...part, earlierMessages: 0 }, { ...BESIDE, compactions });
+  assert.ok(whole.every(({ kind }) => kind !== "earlier"), "nothing stands before the first message");
+  assert.deepEqual(whole.filter(({ kind }) => kind === "compaction").map((row) => "messages" in row && row.messages), [0, 1, 2]);
+});
+
+test("a stopped answer says so, also where the turns are not known", () => {
+  const messages = [message(0, { role: "user", parts: [{ type: "text", text: "Say it." }] }), message(1, { parts: [{ type: "text", text: "I beg" }] })];
+  const beside: Beside = { ...BESIDE, lastEnd: { turnId: "t0", status: "cancelled" } };
+  const [, , answer] = new Conversation().rows(snapshot({ messages, earlierMessages: 4 }), beside);
+  assert.ok(answer?.kind === "answer" && answer.stopped === "cancelled");
+});
+
+test("a request that has no answer says so where nothing runs, and how it can have one", () => {
+  const messages = [message(0, { role: "user", parts: [{ type: "text", text: "Say it." }] })];
+  const told = (of: Partial<Snapshot>, more: Partial<SessionView> = {}) =>
+    endNoticesOf({ snapshot: snapshot({ messages, ...of }), lastEnd: undefined, ...more }, false).map(({ level, actions }) => [level, ...actions.map(({ label }) => label)]);
+  assert.deepEqual(told({}), [["info", "Ask again"]]);
+  assert.deepEqual(told({ state: "generating" }), []);
+  assert.deepEqual(told({ heldBy: { pid: 1, since: "" } }), [], "whoever writes it answers");
+  assert.deepEqual(told({ messages: [...messages, message(1, { parts: [{ type: "text", text: "Said." }] })] }), []);
+  const data = { kind: "ProviderError", provider: "openai-chat", cause: "auth" } as const;
+  const lastEnd = { status: "failed" as const, error: { code: -33008, message: "the key was not accepted", data } };
+  assert.deepEqual(told({ state: "error" }, { lastEnd }), [["error", "Try again", "Set its key…", "Choose another model…"]]);
 });
 
 test("a compaction is warned of once, and again only after the prompt was well below", () => {

@@ -43,7 +43,7 @@ export function drawCompaction(desk: Desk, row: CompactionRow): HTMLElement {
   if (row.ledger !== "") {
     card.append(foldable(desk.open, `${row.id}/ledger`, "What was done, and names that were used", () => [el("pre", { tabIndex: 0 }, row.ledger)]));
   }
-  if (phase !== "running" && (row.messages ?? 0) > 0) card.append(covered(desk, row));
+  if (phase !== "running" && row.messages !== 0) card.append(covered(desk, row));
   if (row.fallbacks.length > 0) {
     const { length } = row.fallbacks;
     const label = length === 1 ? "Another way did not serve" : `${length} other ways did not serve`;
@@ -62,19 +62,21 @@ function markdown(desk: Desk, text: string): HTMLElement {
 /** The original text of what it stands for, and the choice of what is to come back. */
 function covered(desk: Desk, row: CompactionRow): HTMLElement {
   const { compactionId, id } = row;
-  const originals = desk.originals.get(compactionId);
+  const known = desk.originals.get(compactionId);
   const chosen = desk.chosen.get(compactionId) ?? new Set<string>();
   const key = `${id}/covered`;
-  const details = foldable(desk.open, key, `What it covers: ${row.messages} message${row.messages === 1 ? "" : "s"}`, () => {
-    if (originals === undefined) {
+  const label = row.messages === undefined ? "What it covers" : `What it covers: ${row.messages} message${row.messages === 1 ? "" : "s"}`;
+  const details = foldable(desk.open, key, label, () => {
+    if (known === undefined) {
       desk.post({ type: "covered", compactionId });
       return [el("div", { class: "note" }, "Reading…")];
     }
+    const { told, before } = known;
     const list = el("ol", { class: "originals" });
-    for (const original of originals) list.append(drawOriginal(desk, row, original, chosen));
-    return [list];
+    for (const original of told) list.append(drawOriginal(desk, row, original, chosen));
+    return [before !== undefined && button("Show earlier ones", () => desk.post({ type: "covered", compactionId, before })), list];
   });
-  if (originals !== undefined && chosen.size > 0) {
+  if (known !== undefined && chosen.size > 0) {
     details.append(
       el("div", { class: "buttons" }, button(`Bring ${chosen.size} back`, () => {
         desk.chosen.delete(compactionId);

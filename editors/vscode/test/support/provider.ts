@@ -1,0 +1,61 @@
+// A provider of models on this machine, as a configured model is asked over its wire: it says what a test wants it to, and
+// keeps what it was asked with. Only for tests; it listens on loopback.
+
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** An answer: what was thought, then what is said. */
+export interface Line {
+  think?: string;
+  say: string;
+}
+
+export class Provider {
+  readonly #server: Server;
+  readonly #lines: Line[];
+  /** The keys of the requests that came, in order; of one without a key, nothing. */
+  readonly keys: (string | undefined)[] = [];
+  /** What is waited for between the thinking and the words. */
+  pause: Promise<void> = Promise.resolve();
+
+  private constructor(lines: Line[]) {
+    this.#lines = lines;
+    this.#server = createServer((request, response) => {
+      request.resume().once("end", () => {
+        const key = /^Bearer (.+)$/.exec(request.headers.authorization ?? "")?.[1];
+        this.keys.push(key);
+        if (key === undefined) {
+          response.writeHead(401, { "content-type": "application/json" }).end(JSON.stringify({ error: { message: "There is no key." } }));
+          return;
+        }
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        const send = (choice: object): void => void response.write(`data: ${JSON.stringify({ id: "a", choices: [{ index: 0, ...choice }] })}\n\n`);
+        const { think, say } = this.#lines.shift() ?? { say: "I have nothing more to say." };
+        for (const word of (think ?? "").split(/(?<= )/)) if (word !== "") send({ delta: { reasoning_content: word } });
+        void this.pause.then(() => {
+          send({ delta: { content: say } });
+          send({ delta: {}, finish_reason: "stop" });
+          response.end("data: [DONE]\n\n");
+        });
+      });
+    });
+  }
+
+  static async start(lines: Line[]): Promise<Provider> {
+    const provider = new Provider(lines);
+    provider.#server.listen(0, "127.0.0.1");
+    await once(provider.#server, "listening");
+    return provider;
+  }
+
+  /** Where it is asked. */
+  get address(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1`;
+  }
+
+  [Symbol.dispose](): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+}
