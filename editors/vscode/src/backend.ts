@@ -11,7 +11,8 @@ import type { Button, Standing } from "./view.ts";
 
 /** Methods that the panel cannot do without: a program that lacks one is too old. */
 const NEEDS = [
-  "session/open", "session/list", "session/messages", "session/subscribe", "context/search", "session/fork", "session/takeOver", "session/export", "turn/start", "turn/cancel", "turn/retry",
+  "session/open", "session/list", "session/messages", "session/subscribe", "session/fork", "session/takeOver", "session/export",
+  "message/truncate", "context/search", "turn/start", "turn/cancel", "turn/retry",
   "turn/regenerate", "tool/decide", "tool/result", "queue/remove", "draft/set", "context/inspect", "context/compact", "context/undo",
   "context/edit", "context/exclude", "context/pin", "context/unpin", "context/recall", "model/key",
 ] as const;

@@ -1,7 +1,7 @@
 // The commands of the palette and the menus. What a command does with a session is in actions.ts and steering.ts.
 
 import * as vscode from "vscode";
-import { act, compacted, type Desk, deleteSession, renameSession } from "./actions.ts";
+import { act, compacted, type Desk, deleteSession, renameSession, showCompaction } from "./actions.ts";
 import { configuration } from "./configuration.ts";
 import { find } from "./find.ts";
 import type { Keys } from "./keys.ts";
@@ -38,6 +38,10 @@ export function registerCommands(context: vscode.ExtensionContext, desk: Desk, m
     exportSession: () => exportSession(desk),
     cancel: () => act(desk, { type: "cancel", queued: false }),
     compact: () => compactNow(desk),
+    showCompaction: async () => {
+      await show();
+      await showCompaction(desk);
+    },
     undoCompaction: async () => {
       const session = await chat.ready();
       const newest = session.view.snapshot.compactions.findLast(({ status }) => status === "inForce");

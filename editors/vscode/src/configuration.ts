@@ -47,6 +47,11 @@ export class Configuration {
     return this.#from.get("showDiff", true);
   }
 
+  /** How many bytes of earlier texts of files are kept for rewinds. */
+  get rewindBytes(): number {
+    return 1_000_000 * Math.max(0, this.#from.get("rewind.keepMegabytes", 50));
+  }
+
   get ownTools(): boolean {
     return this.#from.get("tools.own", true);
   }

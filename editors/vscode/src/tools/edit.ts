@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import * as vscode from "vscode";
 import type { ToolInvokeResult } from "@threadhold/client";
-import { type Change, type Given, inFolder, type OwnTool, read, text } from "./own.ts";
+import { type Change, type Given, inFolder, type Keep, type OwnTool, read, text } from "./own.ts";
 
 const editFile: OwnTool = {
   name: "edit_file",
@@ -60,10 +60,11 @@ const writeFile: OwnTool = {
 
 export const EDIT_TOOLS: readonly OwnTool[] = [editFile, writeFile];
 
-async function apply(this: OwnTool, given: Given, folder: vscode.Uri): Promise<ToolInvokeResult> {
+async function apply(this: OwnTool, given: Given, folder: vscode.Uri, _: AbortSignal, keep?: Keep): Promise<ToolInvokeResult> {
   const change = await this.preview?.(given, folder);
   if (change === undefined) throw new Error(`${this.name} changes nothing.`);
   const { uri, path, after, isNew } = change;
+  const kept = await keep?.(change);
   const edit = new vscode.WorkspaceEdit();
   if (isNew) edit.createFile(uri, { contents: Buffer.from(after, "utf8"), ignoreIfExists: true });
   else {
@@ -75,6 +76,7 @@ async function apply(this: OwnTool, given: Given, folder: vscode.Uri): Promise<T
   const document = await vscode.workspace.openTextDocument(uri);
   if (document.isDirty && !(await document.save())) throw new Error(`${path} was changed and could not be saved.`);
   const sha256 = createHash("sha256").update(await vscode.workspace.fs.readFile(uri)).digest("hex");
+  await kept?.(sha256);
   const lines = after.split("\n").length;
   return { content: isNew ? `${path} is there now, ${lines} lines.` : `${path} is changed.`, effects: [{ path, sha256 }] };
 }
@@ -96,12 +98,12 @@ export class Diffs implements vscode.TextDocumentContentProvider, vscode.Disposa
   }
 
   /** Opens the diff of a call beside what the user looks at, without taking the focus. */
-  async show(callId: string, { uri, path, before, after, isNew }: Change): Promise<void> {
+  async show(callId: string, { uri, path, before, after, isNew }: Change, title = `${path} (proposed by the agent)`): Promise<void> {
     this.#texts.set(`${callId}/before`, before);
     this.#texts.set(`${callId}/after`, after);
     const side = (name: string): vscode.Uri => vscode.Uri.from({ scheme: SCHEME, path: uri.path, query: `${callId}/${name}` });
     const left = isNew ? side("before") : uri;
-    await vscode.commands.executeCommand("vscode.diff", left, side("after"), `${path} (proposed by the agent)`, {
+    await vscode.commands.executeCommand("vscode.diff", left, side("after"), title, {
       preview: true,
       preserveFocus: true,
     });

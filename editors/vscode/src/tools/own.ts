@@ -14,7 +14,7 @@ export interface OwnTool {
   group: "read" | "edit" | "run";
   inputSchema: object;
   guidelines?: string;
-  run(given: Given, folder: vscode.Uri, signal: AbortSignal): Promise<ToolInvokeResult>;
+  run(given: Given, folder: vscode.Uri, signal: AbortSignal, keep?: Keep): Promise<ToolInvokeResult>;
   /** What a call would make of a file, where it changes one. */
   preview?(given: Given, folder: vscode.Uri): Promise<Change>;
 }
@@ -29,6 +29,9 @@ export interface Change {
   after: string;
   isNew: boolean;
 }
+
+/** Is told of a change before it is made; what it answers, how the file came out of it. */
+export type Keep = (change: Change) => Promise<(sha256: string) => Promise<void>>;
 
 /** A text that must be there. */
 export function text(given: Given, name: string): string {

@@ -6,7 +6,7 @@ import { argumentsOf, type Part, type Tool, type ToolInvokeParams, type ToolInvo
 import { configuration } from "../configuration.ts";
 import { tokenOf } from "../models.ts";
 import { EDIT_TOOLS } from "./edit.ts";
-import type { OwnTool } from "./own.ts";
+import type { Keep, OwnTool } from "./own.ts";
 import { READ_TOOLS } from "./read.ts";
 import { RUN_TOOLS } from "./run.ts";
 
@@ -30,13 +30,18 @@ export function offered(): Tool[] {
   return [...tools.values()].filter(({ name }) => !set.isExcluded(name));
 }
 
+/** Whether a tool of the extension changes nothing, or only what it keeps an earlier text of. */
+export function isTraced(name: string): boolean {
+  return OWN.some((tool) => tool.name === name && tool.group !== "run");
+}
+
 /** The extension's own tool of this name. */
 export function ownTool(name: string): OwnTool | undefined {
   return configuration().ownTools ? OWN.find((tool) => tool.name === name) : undefined;
 }
 
-/** Runs a call. What is thrown is told to the model. */
-export async function run(call: ToolInvokeParams, folder: vscode.Uri, signal: AbortSignal): Promise<ToolInvokeResult> {
+/** Runs a call. What is thrown is told to the model. `keep` is told what the extension's own tools change. */
+export async function run(call: ToolInvokeParams, folder: vscode.Uri, signal: AbortSignal, keep?: Keep): Promise<ToolInvokeResult> {
   const given = argumentsOf(call);
   if (given === undefined) {
     return { content: "The arguments are no JSON object. Write the call again.", isError: true };
@@ -44,7 +49,7 @@ export async function run(call: ToolInvokeParams, folder: vscode.Uri, signal: Ab
   const own = ownTool(call.name);
   if (own !== undefined) {
     try {
-      return await own.run(given, folder, signal);
+      return await own.run(given, folder, signal, keep);
     } catch (error) {
       return { content: error instanceof Error ? error.message : String(error), isError: true };
     }
