@@ -10,6 +10,7 @@ import type { Panel } from "./panel.ts";
 import type { Sessions } from "./session-list.ts";
 import * as steering from "./steering.ts";
 import type { Action } from "./view.ts";
+import { sentence } from "./words.ts";
 
 /** What actions are carried out with. */
 export interface Desk {
@@ -237,10 +238,6 @@ async function open({ chat }: Desk, href: string): Promise<void> {
   const { uri } = await inFolder(path, folder.uri);
   const at = line === undefined ? undefined : new vscode.Range(Number.parseInt(line, 10) - 1, 0, Number.parseInt(line, 10) - 1, 0);
   await vscode.window.showTextDocument(uri, { preview: true, ...(at !== undefined && { selection: at }) });
-}
-
-function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
 }
 
 /** Why a compaction cannot be undone, and what can be done, without the ids that a person does not know. */

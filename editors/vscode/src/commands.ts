@@ -24,6 +24,11 @@ export function registerCommands(context: vscode.ExtensionContext, desk: Desk, m
       await vscode.commands.executeCommand("threadhold.panel.focus");
       await act(desk, { type: "listSessions", query: "", more: false });
     },
+    // For links and buttons that know a session; the palette has the list.
+    showSession: async (sessionId: string) => {
+      await show();
+      await act(desk, { type: "openSession", sessionId });
+    },
     renameSession: async () => renameSession(desk, (await chat.ready()).id),
     deleteSession: async () => deleteSession(desk, (await chat.ready()).id),
     branchSession: async () => {

@@ -12,6 +12,7 @@ import { configuration } from "./configuration.ts";
 import { Keys } from "./keys.ts";
 import { Models } from "./models.ts";
 import { Panel } from "./panel.ts";
+import { Participant } from "./participant/participant.ts";
 import { Sessions } from "./session-list.ts";
 import { Status } from "./status.ts";
 import { Diffs } from "./tools/edit.ts";
@@ -50,7 +51,9 @@ export function activate(context: vscode.ExtensionContext): void {
     status.update();
     panel.update({ session: false, streamingOnly: false });
   };
+  const participant = new Participant(backend, chat, models, log);
   context.subscriptions.push(
+    ...participant.register(vscode.Uri.joinPath(context.extensionUri, "media", "icon.svg")),
     log,
     models,
     diffs,
