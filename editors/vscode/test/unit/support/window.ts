@@ -54,7 +54,7 @@ export class Window {
   /** What a request for a summary is answered; nothing: it fails. */
   summary: (() => string) | undefined = () => `<summary>\n${SUMMARY}\n</summary>`;
   /** What the tool says. */
-  result = (id: string): string => `${id} ${"word ".repeat(600)}`;
+  result = (id: string): string => `${id} ${"word ".repeat(900)}`;
   tools = ["read"];
   model: Model = { name: "m", window: 4_000, wire: "editor", roles: ["user", "assistant"], toolChoiceNone: false };
   settings: Settings = { limitHistory: "off", triggers: { background: false, preTurnTokens: false } };
