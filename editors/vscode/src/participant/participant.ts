@@ -77,6 +77,7 @@ export class Participant {
     const variables = await variablesOf(request.references);
     const session = await this.#open(sessionId);
     const requestId = randomUUID();
+    const compacted: string[] = [];
     const host: Host = {
       ask: (messages, tools, say, call) =>
         ask(request.model, { messages, tools }, signal, { say, call, changed: (what) => this.#log.debug(`@threadhold: ${what}`) }),
@@ -85,7 +86,7 @@ export class Participant {
       tools: () => editorTools().filter(({ policy }) => policy !== "deny"),
       say: (text) => stream.markdown(text),
       progress: (message) => stream.progress(sentence(message).replace(/\.$/, "…")),
-      compacted: (compactionId) => stream.button(this.#compacted(session, compactionId)),
+      compacted: (compactionId) => void compacted.push(compactionId),
       log: (message) => this.#log.info(`@threadhold: ${message}`),
     };
     try {
@@ -104,6 +105,8 @@ export class Participant {
       );
       const { rounds, metadata, error, isAtLimit } = outcome;
       if (isAtLimit) stream.markdown(`\n\n*The agent used its tools ${rounds.length} times in a row. Say what it is to do next, such as* go on.`);
+      // Below the answer: what stands above it is folded once it is there.
+      for (const compactionId of compacted) stream.button(this.#compacted(session, compactionId));
       if (error !== undefined) this.#log.error(`@threadhold: ${wordsOf(error)}`);
       return {
         metadata: persisted({ sessionId, requestId, ...(variables.length > 0 && { variables }), rounds }, metadata),
@@ -152,7 +155,7 @@ export class Participant {
     const made = session.view.snapshot.compactions.find(({ id }) => id === compactionId);
     const figure = (count: number): string => count.toLocaleString("en-US");
     const size = made === undefined ? "" : `: ${figure(made.tokensBefore)} → ${figure(made.tokensAfter)} tokens`;
-    return { command: "threadhold.showSession", title: `Compacted${size}. Show what was summed up`, arguments: [session.id] };
+    return { command: "threadhold.showSession", title: `Compacted${size}`, tooltip: "Show in the agent panel what was summed up", arguments: [session.id] };
   }
 }
 

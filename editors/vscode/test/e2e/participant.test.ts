@@ -9,6 +9,7 @@ import type { Asked } from "../extension/src/script.ts";
 import { addressOf, chatFiles, ChatView } from "../support/chatview.ts";
 import { Editor } from "../support/editor.ts";
 import { long, read } from "../support/files.ts";
+import { Panel } from "../support/panel.ts";
 import { Probe } from "../support/probe.ts";
 import { PACKAGES, SCRIPTED } from "../support/settings.ts";
 
@@ -48,7 +49,7 @@ test("three turns, an overflow, a restart: the fourth turn has the summary and t
   await editor.shoot("participant-2-summing-up");
   probe.release("held");
   await chat.answer.filter({ hasText: "All four are read." }).waitFor();
-  await chat.answer.getByRole("button", { name: /Compacted/ }).waitFor();
+  await chat.answer.getByRole("button", { name: /Compacted: [\d,]+ → [\d,]+ tokens/ }).waitFor();
   await editor.shoot("participant-3-compacted");
   await chat.ask("@threadhold Thanks.", "You are welcome.");
   const third = turns(probe).at(-1);
@@ -73,4 +74,57 @@ test("three turns, an overflow, a restart: the fourth turn has the summary and t
   assert.deepEqual(turns(probe).at(-1)?.messages, goesOn(fourth, "I still know all of it.", "Still?"));
   assert.equal(probe.asked.filter(({ summary }) => summary).length, summaries, "no summary was made a second time");
   await editor.shoot("participant-5-by-address");
+});
+
+// rows: V24
+test("an earlier request sent again, another participant beside, and its metadata in the shapes of others", async () => {
+  using probe = new Probe({
+    window: 20_000,
+    answers: [
+      { say: "I look first.", calls: [read("c1", "one.rs")] },
+      { say: "One is read." },
+      { say: "Two.", calls: [read("c2", "two.rs")] },
+      { say: "Three.", calls: [read("c3", "three.rs")] },
+      { say: "Four.", calls: [read("c4", "four.rs")] },
+      { say: "All four are read." },
+      { say: "Other answers second." },
+      { say: "Other answers third." },
+      { say: "Other answers fourth." },
+      { say: "Read once more." },
+    ],
+  });
+  await using editor = await Editor.start({
+    extensions: PACKAGES, files: FILES, settings: SETTINGS,
+    environment: { PROBE: probe.folder, THREADHOLD_BIN: process.env["THREADHOLD_BIN"] ?? "" },
+  });
+  const chat = await ChatView.open(editor);
+  await chat.ask("@threadhold Read the first file.", "One is read.");
+  const first = turns(probe).at(-1);
+  await chat.ask("@other Look.", "I looked at it.");
+  await chat.ask("@threadhold Read the others.", "All four are read.");
+  assert.ok(!JSON.stringify(turns(probe)).includes("I looked at it."), "each participant has its own turns alone");
+
+  // The other extension's own prompt, made of its own metadata by the client library.
+  await chat.ask("@other And then?", "Other answers second.");
+  const second = turns(probe).at(-1);
+  assert.deepEqual(second?.messages.at(-1), said("user", "And then?"));
+  const block = JSON.stringify(second.messages);
+  assert.ok(block.includes("SUMMARY OF ANOTHER EXTENSION") && !block.includes("the words of another tool"), "`summary` stands for its round");
+  await chat.ask("@other Once more?", "Other answers third.");
+  assert.deepEqual(turns(probe).at(-1)?.messages, goesOn(second, "Other answers second.", "Once more?"), "a marker of a failed summary hides none");
+  await chat.ask("@other At last?", "Other answers fourth.");
+  const old = JSON.stringify(turns(probe).at(-1)?.messages);
+  assert.ok(old.includes("NEWER SUMMARY OF ANOTHER EXTENSION") && !old.includes("Other answers second."), "the old name of the anchor is understood");
+  await editor.shoot("participant-6-two-participants");
+
+  // The second request to @threadhold is sent again: all that followed it is gone from the chat.
+  await chat.sendAgain("Read the others.");
+  await chat.answer.filter({ hasText: "Read once more." }).waitFor();
+  const again = turns(probe).at(-1);
+  assert.deepEqual(again?.messages, goesOn(first, "One is read.", "Read the others."), "no summary of dropped turns, and the first turn to the letter");
+  await editor.shoot("participant-7-sent-again");
+  const panel = await Panel.open(editor);
+  await editor.command("threadhold: Sessions of This Folder");
+  await panel.frame.getByText("as it stood before a change").waitFor();
+  await editor.shoot("participant-8-kept");
 });

@@ -25,12 +25,13 @@ export class ChatView {
   /** Opens a chat again from the list of all, by keyboard. */
   static async openFromList(editor: Editor, words: string): Promise<ChatView> {
     const chat = new ChatView(editor);
-    await editor.command("Chat: Focus Agent Sessions");
+    await editor.command("Focus Agent Sessions");
     await chat.page.locator(".agent-session-item-row").first().waitFor();
-    const focused = chat.page.locator(".agent-session-list-row.focused, .monaco-list-row.focused").filter({ has: chat.page.locator(".agent-session-item-row") });
+    const wanted = chat.page.locator(`.focused[aria-label*=${JSON.stringify(words)}]`);
     await until(async () => {
       await chat.page.keyboard.press("ArrowDown");
-      return ((await focused.first().getAttribute("aria-label", { timeout: 1_000 }).catch(() => "")) ?? "").includes(words);
+      await chat.page.waitForTimeout(200);
+      return (await wanted.count()) > 0;
     }, `the list of sessions has ${words}`);
     await chat.page.keyboard.press("Enter");
     await chat.requests.first().waitFor();
@@ -61,10 +62,20 @@ export class ChatView {
   /** Types words and sends them. */
   async send(words: string): Promise<void> {
     await this.input.click();
+    // The participant that was asked last stands there already.
+    await this.page.keyboard.press("Control+A");
     await this.page.keyboard.type(words);
     // The list of completions would take the Enter.
     await this.page.waitForTimeout(700);
     await this.page.keyboard.press("Escape");
+    await this.page.keyboard.press("Enter");
+  }
+
+  /** Sends an earlier request again, as it was. */
+  async sendAgain(words: string): Promise<void> {
+    await this.requests.filter({ hasText: words }).first().click();
+    await this.page.keyboard.press("Enter");
+    await this.page.waitForTimeout(700);
     await this.page.keyboard.press("Enter");
   }
 
