@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 import { act, compacted, type Desk, deleteSession, renameSession } from "./actions.ts";
 import { configuration } from "./configuration.ts";
+import { importChats } from "./import/import.ts";
 import type { Keys } from "./keys.ts";
 import type { Models } from "./models.ts";
 import { preview } from "./steering.ts";
@@ -37,6 +38,7 @@ export function registerCommands(context: vscode.ExtensionContext, desk: Desk, m
       await chat.show(sessionId);
     },
     exportSession: () => exportSession(desk),
+    importChats: () => importChats(desk, context),
     cancel: () => act(desk, { type: "cancel", queued: false }),
     compact: () => compactNow(desk),
     undoCompaction: async () => {

@@ -19,6 +19,7 @@ export class ChatView {
     const chat = new ChatView(editor);
     await editor.command("Chat: Open Chat");
     await chat.input.waitFor({ timeout: PATIENCE });
+    await chat.#isReady();
     return chat;
   }
 
@@ -35,6 +36,7 @@ export class ChatView {
     }, `the list of sessions has ${words}`);
     await chat.page.keyboard.press("Enter");
     await chat.requests.first().waitFor();
+    await chat.#isReady();
     return chat;
   }
 
@@ -43,7 +45,13 @@ export class ChatView {
     const chat = new ChatView(editor);
     await editor.command("Probe: Open the Chat of the Test");
     await chat.requests.first().waitFor();
+    await chat.#isReady();
     return chat;
+  }
+
+  /** A participant is asked only once its extension has begun; before, its name is a word like others. */
+  async #isReady(): Promise<void> {
+    await this.page.locator(".statusbar-item").filter({ hasText: "Agent" }).first().waitFor({ timeout: PATIENCE });
   }
 
   get input(): Locator {
@@ -65,6 +73,8 @@ export class ChatView {
     // The participant that was asked last stands there already.
     await this.page.keyboard.press("Control+A");
     await this.page.keyboard.type(words);
+    // The name of a participant that the editor knows is marked.
+    await this.input.locator(".view-line [class*=ced-]").first().waitFor();
     // The list of completions would take the Enter.
     await this.page.waitForTimeout(700);
     await this.page.keyboard.press("Escape");
