@@ -2,7 +2,7 @@
 // an earlier request sent again; another participant in the same chat; much metadata.
 
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Asked } from "../extension/src/script.ts";
@@ -127,4 +127,40 @@ test("an earlier request sent again, another participant beside, and its metadat
   await editor.command("threadhold: Sessions of This Folder");
   await panel.frame.getByText("as it stood before a change").waitFor();
   await editor.shoot("participant-8-kept");
+});
+
+// rows: V24 V25
+test("five million bytes of metadata, and a store that is gone: the same bytes from what the editor keeps", async () => {
+  using probe = new Probe({
+    window: 20_000,
+    answers: [
+      { say: "It is long.", calls: [read("c1", "large.txt")] },
+      { say: "Two.", calls: [read("c2", "two.rs")] },
+      { say: "Three.", calls: [read("c3", "three.rs")] },
+      { say: "All of it is read." },
+      { say: "You are welcome." },
+      { say: "Nothing is lost." },
+    ],
+  });
+  const large = Array.from({ length: 100_000 }, (_, line) => `${line} ${"word ".repeat(9)}`).join("\n");
+  assert.ok(large.length > 5_000_000);
+  await using editor = await Editor.start({
+    extensions: PACKAGES, files: { ...FILES, "large.txt": large },
+    settings: { ...SETTINGS, "threadhold.sidecarSettings": { ...SETTINGS["threadhold.sidecarSettings"], maxToolResultTokens: 2_000 } },
+    environment: { PROBE: probe.folder },
+  });
+  let chat = await ChatView.open(editor);
+  await chat.ask("@threadhold Read it.", "All of it is read.");
+  await chat.ask("@threadhold Thanks.", "You are welcome.");
+  const before = turns(probe).at(-1);
+  const [file] = chatFiles(editor);
+  assert.ok(file !== undefined && file.text.length > 5_000_000, "the metadata has the whole result");
+  writeFileSync(join(probe.folder, "open.txt"), addressOf(file.id));
+  await editor.down();
+  rmSync(join(editor.root, "data"), { recursive: true, force: true });
+  await editor.up();
+  chat = await ChatView.openByAddress(editor);
+  await chat.ask("@threadhold Is it lost?", "Nothing is lost.");
+  assert.deepEqual(turns(probe).at(-1)?.messages, goesOn(before, "You are welcome.", "Is it lost?"));
+  await editor.shoot("participant-9-without-store");
 });
