@@ -155,7 +155,7 @@ export class Participant {
     const made = session.view.snapshot.compactions.find(({ id }) => id === compactionId);
     const figure = (count: number): string => count.toLocaleString("en-US");
     const size = made === undefined ? "" : `: ${figure(made.tokensBefore)} → ${figure(made.tokensAfter)} tokens`;
-    return { command: "threadhold.showSession", title: `Compacted${size}`, tooltip: "Show in the agent panel what was summed up", arguments: [session.id] };
+    return { command: "threadhold.showSession", title: `Compacted${size}`, arguments: [session.id] };
   }
 }
 
