@@ -83,8 +83,8 @@ export class ChatView {
 
   /** Sends an earlier request again, as it was. */
   async sendAgain(words: string): Promise<void> {
+    // A click begins to edit it.
     await this.requests.filter({ hasText: words }).first().click();
-    await this.page.keyboard.press("Enter");
     await this.page.waitForTimeout(700);
     await this.page.keyboard.press("Enter");
   }
