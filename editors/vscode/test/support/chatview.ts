@@ -8,10 +8,13 @@ import { type Editor, PATIENCE, until } from "./editor.ts";
 export class ChatView {
   readonly page: Page;
   readonly #editor: Editor;
+  readonly #root: Locator;
 
-  private constructor(editor: Editor) {
+  /** The chat beside the editors, or the one that is opened among them. */
+  private constructor(editor: Editor, part: "auxiliarybar" | "editor" = "auxiliarybar") {
     this.#editor = editor;
     this.page = editor.page;
+    this.#root = this.page.locator(`.part.${part} .interactive-session`);
   }
 
   /** Opens the view. */
@@ -42,7 +45,7 @@ export class ChatView {
 
   /** Opens a chat again by its address, as an editor. */
   static async openByAddress(editor: Editor): Promise<ChatView> {
-    const chat = new ChatView(editor);
+    const chat = new ChatView(editor, "editor");
     await editor.command("Probe: Open the Chat of the Test");
     await chat.requests.first().waitFor();
     await chat.#isReady();
@@ -55,16 +58,16 @@ export class ChatView {
   }
 
   get input(): Locator {
-    return this.page.locator(".interactive-session .chat-input-container .monaco-editor").last();
+    return this.#root.locator(".chat-input-container .monaco-editor").last();
   }
 
   get requests(): Locator {
-    return this.page.locator(".interactive-session .interactive-request");
+    return this.#root.locator(".interactive-request");
   }
 
   /** What was answered last. */
   get answer(): Locator {
-    return this.page.locator(".interactive-session .interactive-response").last();
+    return this.#root.locator(".interactive-response").last();
   }
 
   /** Types words and sends them. */
