@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import { type ErrorData, isProtocolError, type Session } from "@threadhold/client";
 import type { Backend } from "./backend.ts";
 import type { Chat } from "./chat.ts";
-import { saidIn, sentence } from "./conversation.ts";
+import { saidIn } from "./conversation.ts";
 import type { Demonstration } from "./demonstration.ts";
 import { inFolder } from "./tools/own.ts";
 import type { Panel } from "./panel.ts";
@@ -14,6 +14,7 @@ import type { Rewind } from "./rewind/rewind.ts";
 import type { Sessions } from "./session-list.ts";
 import * as steering from "./steering.ts";
 import type { Action } from "./view.ts";
+import { sentence } from "./words.ts";
 
 /** What actions are carried out with. */
 export interface Desk {

@@ -10,6 +10,7 @@ import {
   isProtocolError,
   type Session,
   type SessionOpenParams,
+  type SessionSummary,
   type ToolInvokeParams,
   type ToolInvokeResult,
 } from "@threadhold/client";
@@ -34,6 +35,9 @@ interface Running {
   stream: string | undefined;
   stop: AbortController;
 }
+
+const OF_EDITOR =
+  "This conversation is one of the editor's own chat: go on there with @threadhold. Here you can read it and steer its context; a new session can be asked here";
 
 /** What of the chat changed. */
 export interface Changed {
@@ -151,7 +155,9 @@ export class Chat implements vscode.Disposable {
     if (folder === undefined) return undefined;
     const client = await this.#backend.client();
     const { sessions } = await client.request("session/list", { workspaceFolder: folder.uri.fsPath });
-    return sessions.find(({ origin }) => origin === "new" || origin === "branch")?.sessionId;
+    // Those of the editor's own chat go on there.
+    const isOurs = ({ origin, driver }: SessionSummary): boolean => driver === "sidecar" && (origin === "new" || origin === "branch");
+    return sessions.find(isOurs)?.sessionId;
   }
 
   /** Shows a session; a new one without an id. */
@@ -275,6 +281,7 @@ export class Chat implements vscode.Disposable {
     const chosen = this.#models.chosen ?? (await this.#models.refresh());
     if (chosen === undefined) return false;
     const session = await this.ready();
+    if (session.view.snapshot.driver === "editor") throw new Error(OF_EDITOR);
     const { parts, contextFiles } = await this.attachments.contents();
     await session.ask([{ type: "text", text: words }, ...parts], {
       tools: offered(),

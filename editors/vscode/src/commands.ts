@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 import { act, compacted, type Desk, deleteSession, renameSession, showCompaction } from "./actions.ts";
 import { configuration } from "./configuration.ts";
 import { find } from "./find.ts";
+import { importChats } from "./import/import.ts";
 import type { Keys } from "./keys.ts";
 import type { Models } from "./models.ts";
 import { preview } from "./steering.ts";
@@ -28,6 +29,11 @@ export function registerCommands(context: vscode.ExtensionContext, desk: Desk, m
       await vscode.commands.executeCommand("threadhold.panel.focus");
       await act(desk, { type: "listSessions", query: "", more: false });
     },
+    // For links and buttons that know a session; the palette has the list.
+    showSession: async (sessionId: string) => {
+      await show();
+      await act(desk, { type: "openSession", sessionId });
+    },
     renameSession: async () => renameSession(desk, (await chat.ready()).id),
     deleteSession: async () => deleteSession(desk, (await chat.ready()).id),
     branchSession: async () => {
@@ -36,6 +42,7 @@ export function registerCommands(context: vscode.ExtensionContext, desk: Desk, m
       await chat.show(sessionId);
     },
     exportSession: () => exportSession(desk),
+    importChats: () => importChats(desk, context),
     cancel: () => act(desk, { type: "cancel", queued: false }),
     compact: () => compactNow(desk),
     showCompaction: async () => {

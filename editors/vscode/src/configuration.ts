@@ -80,6 +80,11 @@ export class Configuration {
     return instructions === "" ? [] : [{ name: "instructions", content: instructions }];
   }
 
+  /** Where chats of other programs are looked for, by program; missing where they usually are. */
+  get importFolders(): { vscode?: string[]; claudeCode?: string[]; pi?: string[] } {
+    return this.#from.get("importFolders", {});
+  }
+
   /** Settings of all sessions. */
   get settings(): Settings {
     const threshold = this.#from.get<number | null>("threshold", null);

@@ -5,6 +5,7 @@
 import type { CompactionView, Cut, CutReason, LastEnd, Message, Part, PauseReason, Pin2, Snapshot } from "@threadhold/client";
 import type { AnswerRow, CallRow, CallResult, CallState, CompactionRow, NoticeRow, Picture, RewindRow, Row, Shown, UserRow } from "./view.ts";
 import { compactionRow } from "./compaction-row.ts";
+import { sentence } from "./words.ts";
 
 /** What is known beside the session. */
 export interface Beside {
@@ -343,11 +344,6 @@ export function saidIn(parts: readonly Part[]): { text: string; reasoning: strin
   const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
   const thoughts = parts.flatMap((part) => (part.type === "reasoning" ? [part.text] : []));
   return { text: texts.join("\n\n"), reasoning: thoughts.join("\n\n") };
-}
-
-/** What a program said in passing, as a sentence. */
-export function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
 }
 
 function picturesIn(parts: readonly Part[]): Picture[] {

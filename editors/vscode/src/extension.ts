@@ -15,6 +15,7 @@ import { Models } from "./models.ts";
 import { Panel } from "./panel.ts";
 import { BeforeImages } from "./rewind/before-images.ts";
 import { Rewind } from "./rewind/rewind.ts";
+import { Participant } from "./participant/participant.ts";
 import { Sessions } from "./session-list.ts";
 import { Status } from "./status.ts";
 import { Diffs } from "./tools/edit.ts";
@@ -60,7 +61,9 @@ export function activate(context: vscode.ExtensionContext): void {
     status.update();
     panel.update({ session: false, streamingOnly: false });
   };
+  const participant = new Participant(backend, chat, models, log);
   context.subscriptions.push(
+    ...participant.register(vscode.Uri.joinPath(context.extensionUri, "media", "icon.svg")),
     log,
     models,
     diffs,
