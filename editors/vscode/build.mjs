@@ -1,24 +1,33 @@
 // Bundles the extension: the host's half (dist/extension.cjs) and the panel's (dist/panel.js, dist/panel.css). What goes
 // into a bundle is decided by the imports of the two entries; nothing is listed here.
 
+import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
-const shared = { bundle: true, minify: true, sourcemap: process.argv.includes("--sourcemap"), logLevel: "warning" };
-await build({
-  ...shared,
-  entryPoints: { extension: "src/extension.ts" },
-  outdir: "dist",
-  platform: "node",
-  target: "node20",
-  format: "cjs",
-  outExtension: { ".js": ".cjs" },
-  external: ["vscode"],
-});
-await build({
-  ...shared,
-  entryPoints: { panel: "src/webview/main.ts" },
-  outdir: "dist",
-  platform: "browser",
-  target: "es2022",
-  format: "iife",
-});
+/** Makes both, and answers the files that are in them, from here on. */
+export async function bundle(sourcemap = false) {
+  const shared = { absWorkingDir: import.meta.dirname, bundle: true, minify: true, sourcemap, metafile: true, logLevel: "warning" };
+  const made = await Promise.all([
+    build({
+      ...shared,
+      entryPoints: { extension: "src/extension.ts" },
+      outdir: "dist",
+      platform: "node",
+      target: "node20",
+      format: "cjs",
+      outExtension: { ".js": ".cjs" },
+      external: ["vscode"],
+    }),
+    build({
+      ...shared,
+      entryPoints: { panel: "src/webview/main.ts" },
+      outdir: "dist",
+      platform: "browser",
+      target: "es2022",
+      format: "iife",
+    }),
+  ]);
+  return made.flatMap(({ metafile }) => Object.keys(metafile.inputs));
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await bundle(process.argv.includes("--sourcemap"));

@@ -21,7 +21,8 @@ pub struct Section {
     pub name: String,
     /// Its text.
     pub content: String,
-    /// The lowest goes first. Without one it is never given up.
+    /// Its place among what the plan says could be given up, the lowest first; without one it is not among that. No section
+    /// is given up by itself: where there is no room, history is compacted. `maxTokens` bounds a section.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<u32>,
     /// Its own ceiling in tokens.

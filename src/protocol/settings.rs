@@ -57,7 +57,7 @@ pub struct Model {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
     /// The most that it is to answer, in tokens; no more than its window. Default: what the model can and its window has
-    /// left.
+    /// left. What a prompt may weigh does not follow it: room for the answer is kept back by `reservedOutput`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output: Option<u32>,
     /// The roles that it takes, such as `system`, `user`, `assistant`, `tool`. Default: all.

@@ -15,6 +15,7 @@ mod happening;
 mod held;
 mod large_results;
 mod merging;
+mod metered;
 mod mirror;
 mod model;
 mod outside;

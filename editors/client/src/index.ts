@@ -9,7 +9,7 @@ export { fold, UnknownCall } from "./fold.js";
 export { argumentsOf, ModelStream, type Handlers } from "./handlers.js";
 export type { Launch, Launched } from "./launch.js";
 export * from "./protocol.js";
-export { Session, type Ask, type AskOptions, type Freshness, type SessionMethod } from "./session.js";
+export { Session, type Ask, type AskOptions, type Freshness, type SessionMethod, type WithoutSession } from "./session.js";
 export type { ClientStatus, RestartOptions } from "./supervisor.js";
 export * from "./view.js";
 export * from "./chat-context.js";

@@ -1715,7 +1715,8 @@ export interface Model {
   window?: number;
   /**
    * The most that it is to answer, in tokens; no more than its window. Default: what the model can and its
-   * window has left.
+   * window has left. What a prompt may weigh does not follow it: room for the answer is kept back by
+   * `reservedOutput`.
    */
   maxOutput?: number;
   /** The roles that it takes, such as `system`, `user`, `assistant`, `tool`. Default: all. */
@@ -2490,7 +2491,11 @@ export interface Section {
   name: string;
   /** Its text. */
   content: string;
-  /** The lowest goes first. Without one it is never given up. */
+  /**
+   * Its place among what the plan says could be given up, the lowest first; without one it is not among
+   * that. No section is given up by itself: where there is no room, history is compacted. `maxTokens`
+   * bounds a section.
+   */
   priority?: number;
   /** Its own ceiling in tokens. */
   maxTokens?: number;
@@ -3011,6 +3016,8 @@ export interface SessionSubscribeParams {
   stream?: string;
   /** The number of that event. */
   sinceSeq?: number;
+  /** How many of the newest messages a snapshot holds, as in `session/open`. Default: all. */
+  snapshotMessages?: number;
 }
 
 /**

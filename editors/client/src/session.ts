@@ -228,11 +228,9 @@ export class Session {
     this.#isCatchingUp = true;
     this.#set("catchingUp");
     try {
-      const { earlierMessages, stream, seq } = this.view.snapshot;
+      const { stream, seq } = this.view.snapshot;
       const since = this.view.isExact ? { stream, sinceSeq: seq } : {};
-      // All of a session of which only the end is shown would be far too much.
-      if (earlierMessages === undefined) this.#took(await this.request("session/subscribe", since));
-      else this.#show(await this.#open(this.#owner.ask));
+      this.#took(await this.request("session/subscribe", { ...since, ...this.#part() }));
     } catch (error) {
       // The next process is asked for all of it; the next event has it tried again.
       if (isProtocolError(error, "UnknownSession")) this.#end();
@@ -245,15 +243,21 @@ export class Session {
   /** Opens it as it is stored; one that has nothing yet may not be stored. */
   #open(ask: Ask): Promise<SessionOpenResult> {
     const { history: _, ...asked } = this.#asked;
-    const { workspaceFolder, sessionId, snapshotMessages, follow } = asked;
-    const { messages, earlierMessages } = this.view.snapshot;
-    if (messages.length === 0) return ask("session/open", asked);
+    const { workspaceFolder, sessionId, follow } = asked;
+    if (this.view.snapshot.messages.length === 0) return ask("session/open", asked);
     return ask("session/open", {
       workspaceFolder,
       ...(sessionId === undefined ? {} : { sessionId }),
       ...(follow === undefined ? {} : { follow }),
-      ...(earlierMessages === undefined ? {} : { snapshotMessages: Math.max(messages.length, snapshotMessages ?? 0) }),
+      ...this.#part(),
     });
+  }
+
+  /** How much of it is shown, where that is its end: all of it would be far too much. */
+  #part(): { snapshotMessages?: number } {
+    const { messages, earlierMessages } = this.view.snapshot;
+    if (earlierMessages === undefined) return {};
+    return { snapshotMessages: Math.max(messages.length, this.#asked.snapshotMessages ?? 0) };
   }
 
   #took({ snapshot, events }: SessionSubscribeResult): void {

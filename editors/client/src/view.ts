@@ -294,11 +294,11 @@ export class SessionView {
     this.#tell("turns", gone);
   }
 
-  /** Nobody is told what a pin weighs now, and what a client has to keep of a compaction that holds all the same. */
+  /** Nobody is told what a pin weighs now, and what was kept of a compaction that the user undid. */
   #edited(messageId: string): void {
     const { pins = [], compactions } = this.#snapshot;
     this.#sure(pins.every((pin) => pin.messageId !== messageId));
-    this.#sure(compactions.every(({ status }) => status === "void"));
+    this.#sure(compactions.every(({ status }) => status !== "undone"));
   }
 
   #truncated(fromOrd: number): void {
@@ -385,8 +385,11 @@ export class SessionView {
     const at = now.compactions.findIndex(({ id }) => id === record.id);
     // Of a part only the record in force is known; which one is when it goes, is not.
     if (isPart) this.#sure(record.status === "inForce" || at < 0);
-    if (isPart && record.status === "inForce") now.compactions = [record];
-    else if (at >= 0) now.compactions[at] = record;
+    // One before it, too, may be told again.
+    const isNewest = now.compactions.every(({ createdAt = "" }) => createdAt <= (record.createdAt ?? ""));
+    if (isPart && record.status === "inForce") {
+      if (isNewest) now.compactions = [record];
+    } else if (at >= 0) now.compactions[at] = record;
     else if (!isPart) now.compactions.push(record);
     const known = inForce(now.compactions);
     this.#hidesMore ||= record.mode === "dropped" && record.status === "inForce";

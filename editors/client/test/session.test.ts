@@ -253,7 +253,9 @@ test("only the end of a long session is shown, and what is before it on demand",
   await first.dispose();
 
   let drop = false;
-  const launch = listeningIn(sidecar({ command: BINARY }), (frame) => drop && frame.params?.["type"] === "streamStarted");
+  const sent: Frame[] = [];
+  const isDropped = (frame: Frame) => drop && frame.params?.["type"] === "streamStarted";
+  const launch = listeningIn(sidecar({ command: BINARY }), isDropped, sent);
   const client = await startClient({ handlers: ANSWERS, storage, launch });
   const session = await client.openSession({ workspaceFolder: WORKSPACE, sessionId: "long", snapshotMessages: 4 });
   const texts = () => session.view.snapshot.messages.map(({ ord }) => ord);
@@ -267,6 +269,8 @@ test("only the end of a long session is shown, and what is before it on demand",
   await shows(session, "its answer", ({ snapshot }) => snapshot.state === "completed" && texts().at(-1) === 21);
   await shows(session, "it live", () => session.freshness === "live");
   ok(session.view.snapshot.messages.length < 13, "as many as there were");
+  equal(sent.filter(({ method }) => method === "session/open").length, 1);
+  ok(sent.some(({ method, params }) => method === "session/subscribe" && Number(params?.["snapshotMessages"]) >= 10));
   drop = false;
   while (await session.loadEarlier(3));
   deepEqual(session.view.snapshot.messages.slice(0, 20), all);

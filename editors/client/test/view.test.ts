@@ -172,8 +172,10 @@ test("what no event tells is asked for", () => {
   const pinned = { ...session(2), pins: [{ pinId: "p", messageId: "s/m0", tokens: 3 }] };
   const edited = { type: "messageUpdated", message: { ...message(0, "user", 0), rev: 1 } } as const;
   ok(inexact(pinned, edited), "what a pin weighs");
-  const compacted = { ...session(2), compactions: [{ ...dropped, mode: "excluded" } as CompactionView] };
-  ok(inexact(compacted, edited), "what is to be kept of a compaction");
+  const having = (status: CompactionView["status"]) =>
+    ({ ...session(2), compactions: [{ ...dropped, status, mode: "excluded" } as CompactionView] });
+  ok(inexact(having("undone"), edited), "what was kept of a compaction");
+  ok(!inexact(having("inForce"), edited), "of one in force it is told");
   ok(!inexact(session(2), edited));
   const removed = session(2);
   removed.messages.splice(3, 1);

@@ -2,15 +2,19 @@
 // panel, with the words of whoever refused it.
 
 import * as vscode from "vscode";
-import { type ErrorData, isProtocolError } from "@threadhold/client";
+import { type ErrorData, isProtocolError, type Session } from "@threadhold/client";
 import type { Backend } from "./backend.ts";
 import type { Chat } from "./chat.ts";
-import { sentence } from "./conversation.ts";
+import { saidIn } from "./conversation.ts";
+import type { Demonstration } from "./demonstration.ts";
 import { inFolder } from "./tools/own.ts";
 import type { Panel } from "./panel.ts";
+import type { BeforeImages } from "./rewind/before-images.ts";
+import type { Rewind } from "./rewind/rewind.ts";
 import type { Sessions } from "./session-list.ts";
 import * as steering from "./steering.ts";
 import type { Action } from "./view.ts";
+import { sentence } from "./words.ts";
 
 /** What actions are carried out with. */
 export interface Desk {
@@ -18,6 +22,10 @@ export interface Desk {
   chat: Chat;
   panel: Panel;
   sessions: Sessions;
+  rewind: Rewind;
+  /** Missing where no folder is open. */
+  images: BeforeImages | undefined;
+  demonstration: Demonstration;
   log: vscode.LogOutputChannel;
   showDiff: (callId: string) => Promise<void>;
 }
@@ -46,9 +54,37 @@ export async function act(desk: Desk, action: Action): Promise<void> {
 const CHOOSE = { label: "Choose a model…", action: { type: "selectModel" } } as const;
 const DISMISS = { label: "Understood", action: { type: "dismissNotice" } } as const;
 
+/** Actions that a model would have to answer. */
+const ASKS = new Set<Action["type"]>(["send", "edit", "retry", "regenerate"]);
+
+const NOBODY = {
+  level: "info",
+  text: "This session shows a compaction, and no model answers in it. Begin a new one to ask something.",
+  actions: [{ label: "New session", action: { type: "newSession" } }, DISMISS],
+} as const satisfies Parameters<Panel["say"]>[0];
+
+/** Shows a compaction in a session made for it. */
+export async function showCompaction({ demonstration, panel }: Desk): Promise<void> {
+  if (await demonstration.show()) {
+    return panel.say({
+      level: "info",
+      text: "A demonstration: the conversation is recorded and its summary is scripted; the compaction is a real one.",
+      detail: "In the card: What it covers has the original text, Undo takes the compaction back.",
+      actions: [DISMISS],
+    });
+  }
+  const open = "Open a Folder…";
+  const answer = await vscode.window.showInformationMessage("Sessions belong to a folder. Open one, then show the compaction again.", open);
+  if (answer === open) await vscode.commands.executeCommand(COMMANDS.openFolder);
+}
+
 async function carryOut(desk: Desk, action: Action): Promise<void> {
   const { chat, panel, sessions } = desk;
   const session = chat.session;
+  if (ASKS.has(action.type) && desk.demonstration.is(session?.id)) {
+    if ("text" in action) panel.post({ type: "unsent", text: action.text });
+    return panel.say(NOBODY);
+  }
   switch (action.type) {
     case "ready":
       panel.begin();
@@ -127,12 +163,18 @@ async function carryOut(desk: Desk, action: Action): Promise<void> {
     case "decide":
       return steering.decide(session, action);
     case "retry":
-      return steering.retry(session, action.messageId);
     case "edit":
-      return steering.retry(session, action.messageId, action.text);
     case "regenerate":
-      await session.request("turn/regenerate", {});
-      return;
+    case "rewind":
+      return takeAway(desk, session, action);
+    case "rewindWith":
+      return desk.rewind.go(action.restore, (notice) => panel.say(notice));
+    case "rewindNot":
+      return desk.rewind.leave();
+    case "rewindDiff":
+      return desk.rewind.showDiff(action.path);
+    case "putBack":
+      return desk.rewind.putBack((notice) => panel.say(notice));
     case "removeWaiting":
       await session.request("queue/remove", { itemId: action.itemId });
       return;
@@ -193,6 +235,41 @@ async function send({ chat, panel }: Desk, text: string, urgent: boolean): Promi
   }
 }
 
+/** Takes the conversation away from a message on, in one of the ways there are, after asking about the files. */
+async function takeAway(
+  { panel, rewind }: Desk,
+  session: Session,
+  action: Extract<Action, { type: "retry" | "edit" | "regenerate" | "rewind" }>,
+): Promise<void> {
+  const say = (notice: Parameters<Panel["say"]>[0]): void => panel.say(notice);
+  const { messages } = session.view.snapshot;
+  if (action.type === "regenerate") {
+    const newest = messages.findLast(({ role, visibleToModel }) => role === "user" && visibleToModel !== false);
+    const go = (): Promise<unknown> => session.request("turn/regenerate", {});
+    return newest === undefined ? void (await go()) : rewind.ask(session, { goal: "answerAgain", messageId: newest.id, go }, say);
+  }
+  const { messageId } = action;
+  const message = messages.find(({ id }) => id === messageId);
+  switch (action.type) {
+    case "retry": {
+      const goal = message?.role === "user" ? "askAgain" : "answerAgain";
+      return rewind.ask(session, { goal, messageId, go: () => steering.retry(session, messageId) }, say);
+    }
+    case "edit": {
+      const { text } = action;
+      const leave = (): void => panel.post({ type: "editing", messageId, text });
+      return rewind.ask(session, { goal: "askAgain", messageId, go: () => steering.retry(session, messageId, text), leave }, say);
+    }
+    case "rewind": {
+      const go = async (): Promise<void> => {
+        await session.request("message/truncate", { messageId });
+        panel.post({ type: "unsent", text: saidIn(message?.parts ?? []).text });
+      };
+      return rewind.ask(session, { goal: "rewind", messageId, go }, say);
+    }
+  }
+}
+
 /** Compacts, and says why nothing was done where nothing was. */
 export async function compacted(desk: Desk, more: Parameters<typeof steering.compact>[1]): Promise<void> {
   const session = await desk.chat.ready();
@@ -217,7 +294,7 @@ export async function renameSession({ backend, chat, sessions }: Desk, sessionId
   await sessions.refresh();
 }
 
-export async function deleteSession({ backend, chat, sessions }: Desk, sessionId: string): Promise<void> {
+export async function deleteSession({ backend, chat, sessions, images }: Desk, sessionId: string): Promise<void> {
   const isShown = chat.session?.id === sessionId;
   const title = sessions.shown?.items.find((item) => item.sessionId === sessionId)?.title ?? chat.session?.view.snapshot.title ?? "this session";
   const detail = "All that was said in it is gone for good. Its branches stay.";
@@ -225,6 +302,7 @@ export async function deleteSession({ backend, chat, sessions }: Desk, sessionId
   if (answer !== "Delete") return;
   const client = await backend.client();
   await client.request("session/delete", { sessionId });
+  await images?.forget(sessionId);
   if (isShown) await chat.show(undefined);
   await sessions.refresh();
 }
@@ -236,11 +314,20 @@ async function open({ chat }: Desk, href: string): Promise<void> {
     return;
   }
   const { folder } = chat;
-  if (folder === undefined || /^[a-z][a-z0-9+.-]+:/i.test(href)) return;
-  const [path = "", line] = decodeURIComponent(href).split(/#L?|:(?=\d+$)/);
+  // A name with a number behind it is a line of a file, and no scheme.
+  if (folder === undefined || /^[a-z][a-z0-9+.-]+:(?!\d+$)/i.test(href)) return;
+  const [path = "", line] = decoded(href).split(/#L?|:(?=\d+$)/);
   const { uri } = await inFolder(path, folder.uri);
   const at = line === undefined ? undefined : new vscode.Range(Number.parseInt(line, 10) - 1, 0, Number.parseInt(line, 10) - 1, 0);
   await vscode.window.showTextDocument(uri, { preview: true, ...(at !== undefined && { selection: at }) });
+}
+
+function decoded(href: string): string {
+  try {
+    return decodeURIComponent(href);
+  } catch {
+    return href;
+  }
 }
 
 /** Why a compaction cannot be undone, and what can be done, without the ids that a person does not know. */

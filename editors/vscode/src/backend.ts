@@ -11,7 +11,8 @@ import type { Button, Standing } from "./view.ts";
 
 /** Methods that the panel cannot do without: a program that lacks one is too old. */
 const NEEDS = [
-  "session/open", "session/list", "session/messages", "session/subscribe", "context/search", "session/fork", "session/takeOver", "session/export", "turn/start", "turn/cancel", "turn/retry",
+  "session/open", "session/list", "session/messages", "session/subscribe", "session/fork", "session/takeOver", "session/export",
+  "message/truncate", "context/search", "turn/start", "turn/cancel", "turn/retry",
   "turn/regenerate", "tool/decide", "tool/result", "queue/remove", "draft/set", "context/inspect", "context/compact", "context/undo",
   "context/edit", "context/exclude", "context/pin", "context/unpin", "context/recall", "model/key",
 ] as const;
@@ -49,6 +50,7 @@ export class Backend implements vscode.Disposable {
   readonly onSessions = this.#sessionsChanged.event;
   #standing: Standing = { state: "starting" };
   #client: Promise<Client> | undefined;
+  #restarting: Promise<void> | undefined;
 
   constructor(context: vscode.ExtensionContext, log: vscode.LogOutputChannel, keys: Keys, models: Models, handlers: Handlers) {
     this.#log = log;
@@ -88,7 +90,13 @@ export class Backend implements vscode.Disposable {
   }
 
   /** Starts it again, also after it was given up. */
-  async restart(): Promise<void> {
+  restart(): Promise<void> {
+    // Whoever asks meanwhile, waits for the same one.
+    this.#restarting ??= this.#startAgain().finally(() => (this.#restarting = undefined));
+    return this.#restarting;
+  }
+
+  async #startAgain(): Promise<void> {
     const client = await this.#client?.catch(() => undefined);
     // What is set may be another program now, so it is looked for anew.
     await client?.dispose();
@@ -110,9 +118,9 @@ export class Backend implements vscode.Disposable {
 
   async #start(): Promise<Client> {
     const { binary, storage, log } = configuration();
-    await this.#models.refresh();
     this.#stand({ state: "starting" });
     try {
+      await this.#models.refresh();
       const client = await Client.start(
         {
           launch: sidecar({

@@ -10,6 +10,7 @@ import {
   isProtocolError,
   type Session,
   type SessionOpenParams,
+  type SessionSummary,
   type ToolInvokeParams,
   type ToolInvokeResult,
 } from "@threadhold/client";
@@ -19,6 +20,8 @@ import { reviewRow } from "./compaction-row.ts";
 import { configuration } from "./configuration.ts";
 import { isBusy } from "./frame.ts";
 import type { Models } from "./models.ts";
+import type { BeforeImages } from "./rewind/before-images.ts";
+import type { Change } from "./tools/own.ts";
 import { offered, run } from "./tools/toolbox.ts";
 import type { CompactionRow } from "./view.ts";
 
@@ -32,6 +35,9 @@ interface Running {
   stream: string | undefined;
   stop: AbortController;
 }
+
+const OF_EDITOR =
+  "This conversation is one of the editor's own chat: go on there with @threadhold. Here you can read it and steer its context; a new session can be asked here";
 
 /** What of the chat changed. */
 export interface Changed {
@@ -55,6 +61,10 @@ export class Chat implements vscode.Disposable {
   /** How long calls took that ran here. */
   readonly durations = new Map<string, number>();
   readonly #reviews = new Map<string, { row: CompactionRow; answer: (result: CompactionReviewResult | null) => void }>();
+  readonly #images: BeforeImages | undefined;
+  readonly #warn: (text: string) => void;
+  /** What a session is opened with in the place of what is set. */
+  terms: (sessionId: string | undefined) => Partial<SessionOpenParams> | undefined = () => undefined;
   #session: Session | undefined;
   #opening: Promise<Session> | undefined;
   #starting: Promise<Session> | undefined;
@@ -69,11 +79,20 @@ export class Chat implements vscode.Disposable {
   #isOver = false;
   #ends: { dispose(): void }[] = [];
 
-  constructor(backend: Backend, models: Models, attachments: Attachments, state: vscode.Memento) {
+  constructor(
+    backend: Backend,
+    models: Models,
+    attachments: Attachments,
+    state: vscode.Memento,
+    images: BeforeImages | undefined,
+    warn: (text: string) => void,
+  ) {
     this.#backend = backend;
     this.#models = models;
     this.attachments = attachments;
     this.#state = state;
+    this.#images = images;
+    this.#warn = warn;
   }
 
   dispose(): void {
@@ -136,7 +155,9 @@ export class Chat implements vscode.Disposable {
     if (folder === undefined) return undefined;
     const client = await this.#backend.client();
     const { sessions } = await client.request("session/list", { workspaceFolder: folder.uri.fsPath });
-    return sessions.find(({ origin }) => origin === "new" || origin === "branch")?.sessionId;
+    // Those of the editor's own chat go on there.
+    const isOurs = ({ origin, driver }: SessionSummary): boolean => driver === "sidecar" && (origin === "new" || origin === "branch");
+    return sessions.find(isOurs)?.sessionId;
   }
 
   /** Shows a session; a new one without an id. */
@@ -156,6 +177,7 @@ export class Chat implements vscode.Disposable {
       workspaceFolder: folder.uri.fsPath,
       tools: offered(),
       sections: configuration().sections,
+      ...this.terms(sessionId),
       ...(sessionId !== undefined && { sessionId }),
     };
     const session = await this.#openOrFollow({ ...params, snapshotMessages: PAGE });
@@ -259,6 +281,7 @@ export class Chat implements vscode.Disposable {
     const chosen = this.#models.chosen ?? (await this.#models.refresh());
     if (chosen === undefined) return false;
     const session = await this.ready();
+    if (session.view.snapshot.driver === "editor") throw new Error(OF_EDITOR);
     const { parts, contextFiles } = await this.attachments.contents();
     await session.ask([{ type: "text", text: words }, ...parts], {
       tools: offered(),
@@ -312,7 +335,7 @@ export class Chat implements vscode.Disposable {
     this.running.set(toolCallId, { stream, stop });
     this.changed();
     try {
-      const result = await run(call, folder.uri, AbortSignal.any([signal, stop.signal]));
+      const result = await run(call, folder.uri, AbortSignal.any([signal, stop.signal]), (change) => this.#keep(call, change));
       if (this.#isOver) return await new Promise<never>(() => undefined);
       this.#finished.set(toolCallId, { stream, result });
       this.#settleCalls();
@@ -322,6 +345,15 @@ export class Chat implements vscode.Disposable {
       this.durations.set(toolCallId, performance.now() - since);
       this.changed();
     }
+  }
+
+  /** Keeps what a file says before a call changes it. Where that cannot be, the change is made all the same: a rewind says so. */
+  async #keep(call: ToolInvokeParams, change: Change): Promise<(sha256: string) => Promise<void>> {
+    const guarded = async (kept: Promise<void> | undefined): Promise<void> => {
+      await kept?.catch((error: unknown) => this.#warn(`${change.path} cannot be restored by a rewind: ${String(error)}`));
+    };
+    await guarded(this.#images?.keep(call, change));
+    return (sha256) => guarded(this.#images?.changed(call, change.path, sha256));
   }
 
   /** Brings the result of a call that a restart left open, where it still waits for one. */

@@ -1,9 +1,10 @@
 // The commands of the palette and the menus. What a command does with a session is in actions.ts and steering.ts.
 
 import * as vscode from "vscode";
-import { act, compacted, type Desk, deleteSession, renameSession } from "./actions.ts";
+import { act, compacted, type Desk, deleteSession, renameSession, showCompaction } from "./actions.ts";
 import { configuration } from "./configuration.ts";
 import { find } from "./find.ts";
+import { importChats } from "./import/import.ts";
 import type { Keys } from "./keys.ts";
 import type { Models } from "./models.ts";
 import { preview } from "./steering.ts";
@@ -28,6 +29,11 @@ export function registerCommands(context: vscode.ExtensionContext, desk: Desk, m
       await vscode.commands.executeCommand("threadhold.panel.focus");
       await act(desk, { type: "listSessions", query: "", more: false });
     },
+    // For links and buttons that know a session; the palette has the list.
+    showSession: async (sessionId: string) => {
+      await show();
+      await act(desk, { type: "openSession", sessionId });
+    },
     renameSession: async () => renameSession(desk, (await chat.ready()).id),
     deleteSession: async () => deleteSession(desk, (await chat.ready()).id),
     branchSession: async () => {
@@ -36,8 +42,13 @@ export function registerCommands(context: vscode.ExtensionContext, desk: Desk, m
       await chat.show(sessionId);
     },
     exportSession: () => exportSession(desk),
+    importChats: () => importChats(desk, context),
     cancel: () => act(desk, { type: "cancel", queued: false }),
     compact: () => compactNow(desk),
+    showCompaction: async () => {
+      await show();
+      await showCompaction(desk);
+    },
     undoCompaction: async () => {
       const session = await chat.ready();
       const newest = session.view.snapshot.compactions.findLast(({ status }) => status === "inForce");

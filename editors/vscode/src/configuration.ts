@@ -1,5 +1,6 @@
 // What the user set, in the words of the sidecar. Which model is asked is models.ts's; no secret is in the settings.
 
+import { homedir } from "node:os";
 import * as vscode from "vscode";
 import type { Model, Section, Settings, ToolPolicy } from "@threadhold/client";
 
@@ -17,11 +18,11 @@ export class Configuration {
 
   /** The path of the program; empty where it is looked for. */
   get binary(): string {
-    return this.#text("binary");
+    return this.#path("binary");
   }
 
   get storage(): string {
-    return this.#text("storage");
+    return this.#path("storage");
   }
 
   get log(): string {
@@ -45,6 +46,11 @@ export class Configuration {
 
   get showDiff(): boolean {
     return this.#from.get("showDiff", true);
+  }
+
+  /** How many bytes of earlier texts of files are kept for rewinds. */
+  get rewindBytes(): number {
+    return 1_000_000 * Math.max(0, this.#from.get("rewind.keepMegabytes", 50));
   }
 
   get ownTools(): boolean {
@@ -75,6 +81,11 @@ export class Configuration {
     return instructions === "" ? [] : [{ name: "instructions", content: instructions }];
   }
 
+  /** Where chats of other programs are looked for, by program; missing where they usually are. */
+  get importFolders(): { vscode?: string[]; claudeCode?: string[]; pi?: string[] } {
+    return this.#from.get("importFolders", {});
+  }
+
   /** Settings of all sessions. */
   get settings(): Settings {
     const threshold = this.#from.get<number | null>("threshold", null);
@@ -83,6 +94,11 @@ export class Configuration {
       ...(threshold !== null && { threshold }),
       ...this.#from.get<Settings>("sidecarSettings", {}),
     };
+  }
+
+  /** A path; a tilde is the user's home. */
+  #path(name: string): string {
+    return this.#text(name).replace(/^~(?=\/|\\|$)/, homedir());
   }
 
   #text(name: string): string {

@@ -3,8 +3,9 @@
 // webview. No editor and no webview here: a function of what it is given.
 
 import type { CompactionView, Cut, CutReason, LastEnd, Message, Part, PauseReason, Pin2, Snapshot } from "@threadhold/client";
-import type { AnswerRow, CallRow, CallResult, CallState, CompactionRow, NoticeRow, Picture, Row, Shown, UserRow } from "./view.ts";
+import type { AnswerRow, CallRow, CallResult, CallState, CompactionRow, NoticeRow, Picture, RewindRow, Row, Shown, UserRow } from "./view.ts";
 import { compactionRow } from "./compaction-row.ts";
+import { sentence } from "./words.ts";
 
 /** What is known beside the session. */
 export interface Beside {
@@ -16,6 +17,8 @@ export interface Beside {
   hasDiff: (name: string) => boolean;
   /** A compaction that goes on, or that the user is asked about. */
   compacting?: CompactionRow;
+  /** A question before a part of the conversation is taken away. */
+  rewind?: RewindRow;
   /** What the prompt does not show as it was said, as far as it was asked for. */
   cuts: readonly Cut[];
   /** All compactions, as far as they were asked for: of a session that is shown in part the one in force is known only. */
@@ -50,6 +53,7 @@ export class Conversation {
     for (const message of messages) {
       while (cards[0] !== undefined && comesBefore(cards[0], message)) rows.push(this.#card(snapshot, cards.shift()));
       this.#ofMessage(message, facts, rows);
+      if (message.id === beside.rewind?.messageId) rows.push(beside.rewind);
     }
     for (const card of cards) rows.push(this.#card(snapshot, card));
     const { streaming } = snapshot;
@@ -97,7 +101,7 @@ export class Conversation {
 
 /** Whether a row says what it said before. What is made of a message is made once, so it is compared by itself. */
 function isSame(before: Row, made: Unnumbered<Row>): boolean {
-  if (made.kind === "compaction" || made.kind === "notice") return JSON.stringify({ ...before, rev: 0 }) === JSON.stringify({ ...made, rev: 0 });
+  if (made.kind === "compaction" || made.kind === "rewind" || made.kind === "notice") return JSON.stringify({ ...before, rev: 0 }) === JSON.stringify({ ...made, rev: 0 });
   const fields = Object.entries(made);
   const old = before as unknown as Record<string, unknown>;
   return fields.length === Object.keys(before).length - 1 && fields.every(([name, value]) => old[name] === value);
@@ -340,11 +344,6 @@ export function saidIn(parts: readonly Part[]): { text: string; reasoning: strin
   const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
   const thoughts = parts.flatMap((part) => (part.type === "reasoning" ? [part.text] : []));
   return { text: texts.join("\n\n"), reasoning: thoughts.join("\n\n") };
-}
-
-/** What a program said in passing, as a sentence. */
-export function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
 }
 
 function picturesIn(parts: readonly Part[]): Picture[] {

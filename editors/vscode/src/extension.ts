@@ -9,12 +9,17 @@ import { Backend } from "./backend.ts";
 import { Chat } from "./chat.ts";
 import { registerCommands } from "./commands.ts";
 import { configuration } from "./configuration.ts";
+import { Demonstration } from "./demonstration.ts";
 import { Keys } from "./keys.ts";
 import { Models } from "./models.ts";
 import { Panel } from "./panel.ts";
+import { BeforeImages } from "./rewind/before-images.ts";
+import { Rewind } from "./rewind/rewind.ts";
+import { Participant } from "./participant/participant.ts";
 import { Sessions } from "./session-list.ts";
 import { Status } from "./status.ts";
 import { Diffs } from "./tools/edit.ts";
+import { stopAll } from "./tools/run.ts";
 import { ownTool } from "./tools/toolbox.ts";
 
 let backend: Backend | undefined;
@@ -31,10 +36,17 @@ export function activate(context: vscode.ExtensionContext): void {
     compactionReview: (request, signal) => chat.consider(request, signal),
   };
   backend = new Backend(context, log, keys, models, handlers);
-  const chat = new Chat(backend, models, new Attachments(), context.workspaceState);
+  const { storageUri } = context;
+  const home = storageUri === undefined ? undefined : vscode.Uri.joinPath(storageUri, "before-images").fsPath;
+  const images = home === undefined ? undefined : new BeforeImages(home, () => configuration().rewindBytes);
+  const chat = new Chat(backend, models, new Attachments(), context.workspaceState, images, (text) => log.warn(text));
   const panel = new Panel(context.extensionUri, backend, chat, models, (action) => void act(desk, action));
   const sessions = new Sessions(backend, chat, () => chat.changed());
   panel.sessions = sessions;
+  const rewind = new Rewind(chat, images, diffs);
+  panel.rewind = rewind;
+  const demonstration = new Demonstration(context, backend, chat);
+  chat.terms = (sessionId) => demonstration.terms(sessionId);
   const showDiff = async (callId: string): Promise<void> => {
     const reason = chat.session?.view.snapshot.pause?.reasons.find(({ toolCallId }) => toolCallId === callId);
     const given = reason === undefined ? undefined : argumentsOf(reason);
@@ -43,14 +55,16 @@ export function activate(context: vscode.ExtensionContext): void {
     const change = await ownTool(reason.name)?.preview?.(given, folder.uri);
     if (change !== undefined) await diffs.show(callId, change);
   };
-  const desk: Desk = { backend, chat, panel, sessions, log, showDiff };
+  const desk: Desk = { backend, chat, panel, sessions, rewind, images, demonstration, log, showDiff };
   const status = new Status(backend, chat);
   const asked = new Set<string>();
   const redraw = (): void => {
     status.update();
     panel.update({ session: false, streamingOnly: false });
   };
+  const participant = new Participant(backend, chat, models, log);
   context.subscriptions.push(
+    ...participant.register(vscode.Uri.joinPath(context.extensionUri, "media", "icon.svg")),
     log,
     models,
     diffs,
@@ -73,7 +87,8 @@ export function activate(context: vscode.ExtensionContext): void {
     }),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("threadhold")) void backend?.configure().catch((error: unknown) => log.error(String(error)));
-      if (change.affectsConfiguration("threadhold.binary") || change.affectsConfiguration("threadhold.storage")) void restartSoon();
+      // What a sidecar is started with.
+      if (["binary", "storage", "log"].some((name) => change.affectsConfiguration(`threadhold.${name}`))) void restart();
     }),
     vscode.workspace.onDidChangeWorkspaceFolders(redraw),
   );
@@ -97,12 +112,12 @@ export function activate(context: vscode.ExtensionContext): void {
     }
   }
 
-  async function restartSoon(): Promise<void> {
-    // Where there is none yet, the next request starts it as it is set now.
+  async function restart(): Promise<void> {
     await backend?.restart().catch((error: unknown) => log.error(String(error)));
   }
 }
 
 export async function deactivate(): Promise<void> {
+  stopAll();
   await backend?.end();
 }

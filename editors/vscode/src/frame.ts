@@ -2,7 +2,8 @@
 
 import type { ContextInspectResult, ContextSize, SessionView, Snapshot } from "@threadhold/client";
 import type { Button, Frame, Meter, NoticeRow, Waiting } from "./view.ts";
-import { saidIn, sentence } from "./conversation.ts";
+import { saidIn } from "./conversation.ts";
+import { sentence } from "./words.ts";
 
 /** What a session does, in a word or two; empty at rest. */
 export function activityOf(view: SessionView): string {

@@ -11,10 +11,13 @@ import {
   type ModelCountTokensParams,
   type ModelCountTokensResult,
   type ModelStream,
+  type PromptMessage,
+  type Tool,
   type ToolCall,
   toLanguageModelMessages,
 } from "@threadhold/client";
 import { configuration } from "./configuration.ts";
+import { isOverflow } from "./overflow.ts";
 
 /** The model of the next request, for the sidecar and for people. */
 export interface Chosen {
@@ -31,6 +34,7 @@ export class Models implements vscode.Disposable {
   readonly #ends: vscode.Disposable[] = [this.#changed];
   /** Told when another model may be the next one. */
   readonly onChange = this.#changed.event;
+  readonly #lent = new Map<string, vscode.LanguageModelChat[]>();
   #chosen: Chosen | undefined;
 
   constructor(log: vscode.LogOutputChannel) {
@@ -96,36 +100,15 @@ export class Models implements vscode.Disposable {
   /** Asks the editor's model. */
   async complete(request: ModelCompleteParams, stream: ModelStream, signal: AbortSignal): Promise<ModelCompleteResult> {
     const model = await this.#find(request.model);
-    const { messages, changed } = toLanguageModelMessages(request.messages, vscode);
-    for (const what of changed) this.#log.debug(`${request.requestId}: ${what}`);
-    const canCall = request.toolChoice !== "none" && request.tools.length > 0;
-    const tools = request.tools.map(({ name, description, inputSchema }) => ({
-      name,
-      description: description ?? "",
-      inputSchema: (inputSchema ?? { type: "object", properties: {} }) as object,
-    }));
-    const asked: vscode.LanguageModelChatRequestOptions = {
-      justification: "The agent panel of threadhold answers what you asked in it.",
-      ...(canCall && { tools, toolMode: vscode.LanguageModelChatToolMode.Auto }),
-      ...(request.options.temperature !== undefined && { modelOptions: { temperature: request.options.temperature } }),
-    };
-    const { token, end } = tokenOf(signal);
     const toolCalls: ToolCall[] = [];
-    try {
-      const response = await model.sendRequest(messages, asked, token);
-      for await (const part of response.stream) {
-        if (part instanceof vscode.LanguageModelTextPart) stream.say(part.value);
-        else if (part instanceof vscode.LanguageModelToolCallPart) {
-          toolCalls.push({ id: part.callId, name: part.name, arguments: JSON.stringify(part.input) });
-          stream.send({ op: "setToolCalls", toolCalls: [...toolCalls] });
-        }
-        // Other parts come from later versions of the editor.
-      }
-    } catch (error) {
-      throw inOurWords(error);
-    } finally {
-      end();
-    }
+    await ask(model, request, signal, {
+      say: (text) => stream.say(text),
+      call: (call) => {
+        toolCalls.push(call);
+        stream.send({ op: "setToolCalls", toolCalls: [...toolCalls] });
+      },
+      changed: (what) => this.#log.debug(`${request.requestId}: ${what}`),
+    });
     return toolCalls.length > 0 ? { stopReason: "toolUse" } : {};
   }
 
@@ -140,12 +123,77 @@ export class Models implements vscode.Disposable {
     }
   }
 
+  /**
+   * Has a model that the editor gave with a request answer under its name while the work goes on: what is asked beside
+   * the request, such as a summary, is asked of the same model.
+   */
+  async lend<Of>(model: vscode.LanguageModelChat, work: (choice: Chosen) => Promise<Of>): Promise<Of> {
+    const choice = editorChoice(model);
+    const name = nameOf(model);
+    this.#lent.set(name, [...(this.#lent.get(name) ?? []), model]);
+    try {
+      return await work(choice);
+    } finally {
+      this.#lent.set(name, (this.#lent.get(name) ?? []).filter((one) => one !== model));
+    }
+  }
+
   async #find(name: string | undefined): Promise<vscode.LanguageModelChat> {
+    const lent = this.#lent.get(name ?? "")?.at(-1);
+    if (lent !== undefined) return lent;
     const all = await editorModels();
     const model = all.find((one) => nameOf(one) === name);
     if (model !== undefined) return model;
     const have = all.length === 0 ? "The editor has no model at the moment." : `It has ${all.map(nameOf).join(", ")}.`;
     throw new Error(`The editor has no model ${name ?? ""} any more. ${have} Choose another one and ask again.`);
+  }
+}
+
+/** What a model is asked. */
+export interface Asked {
+  messages: readonly PromptMessage[];
+  tools: readonly Tool[];
+  toolChoice?: ModelCompleteParams["toolChoice"];
+  options?: ModelCompleteParams["options"];
+}
+
+/** Who hears what a model answers. */
+export interface Listener {
+  say(text: string): void;
+  call(call: ToolCall): void;
+  /** Something reaches the model otherwise than in the prompt. */
+  changed(what: string): void;
+}
+
+/** Asks a model of the editor. Whatever fails has our words. */
+export async function ask(model: vscode.LanguageModelChat, asked: Asked, signal: AbortSignal, listener: Listener): Promise<void> {
+  const { messages, changed } = toLanguageModelMessages(asked.messages, vscode);
+  changed.forEach((what) => listener.changed(what));
+  const canCall = asked.toolChoice !== "none" && asked.tools.length > 0;
+  const tools = asked.tools.map(({ name, description, inputSchema }) => ({
+    name,
+    description: description ?? "",
+    inputSchema: (inputSchema ?? { type: "object", properties: {} }) as object,
+  }));
+  const options: vscode.LanguageModelChatRequestOptions = {
+    justification: "threadhold's agent answers what you asked.",
+    ...(canCall && { tools, toolMode: vscode.LanguageModelChatToolMode.Auto }),
+    ...(asked.options?.temperature !== undefined && { modelOptions: { temperature: asked.options.temperature } }),
+  };
+  const { token, end } = tokenOf(signal);
+  try {
+    const response = await model.sendRequest(messages, options, token);
+    for await (const part of response.stream) {
+      if (part instanceof vscode.LanguageModelTextPart) listener.say(part.value);
+      else if (part instanceof vscode.LanguageModelToolCallPart) {
+        listener.call({ id: part.callId, name: part.name, arguments: JSON.stringify(part.input) });
+      }
+      // Other parts come from later versions of the editor.
+    }
+  } catch (error) {
+    throw inOurWords(error);
+  } finally {
+    end();
   }
 }
 
@@ -191,9 +239,6 @@ export function tokenOf(signal: AbortSignal): { token: vscode.CancellationToken;
   };
 }
 
-/** What a model of the editor says when a prompt is too large; each vendor has its own words. */
-const OVERFLOW = /context (length|window)|too (long|large|many tokens)|maximum.*tokens|token limit|exceed.*(token|context)/i;
-
 /** What the editor's own reasons mean, and what to do. */
 const ADVICE: Record<string, { what: string; do: string }> = {
   NoPermissions: {
@@ -210,10 +255,10 @@ const ADVICE: Record<string, { what: string; do: string }> = {
 function inOurWords(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const cause = error.cause instanceof Error ? error.cause.message : "";
-  if (OVERFLOW.test(`${error.message} ${cause}`)) return new ContextOverflow(error.message);
   if (error instanceof vscode.LanguageModelError) {
     const advice = ADVICE[error.code];
     if (advice !== undefined) return new Error(`${advice.what}: ${error.message}. ${advice.do}`);
   }
+  if (isOverflow(`${error.message} ${cause}`)) return new ContextOverflow(error.message);
   return error;
 }

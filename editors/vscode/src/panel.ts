@@ -10,6 +10,7 @@ import { configuration } from "./configuration.ts";
 import { activityOf, EMPTY, endNoticesOf, isBusy, meterOf, Warning, waitingOf } from "./frame.ts";
 import { WHY } from "./compaction-row.ts";
 import type { Models } from "./models.ts";
+import type { Rewind } from "./rewind/rewind.ts";
 import type { Sessions } from "./session-list.ts";
 import { ownTool } from "./tools/toolbox.ts";
 import type { Action, AnswerRow, Frame, NoticeRow, Row, ToPanel } from "./view.ts";
@@ -23,6 +24,7 @@ export class Panel implements vscode.WebviewViewProvider {
   readonly #conversation = new Conversation();
   readonly #warning = new Warning();
   #sessions: Sessions | undefined;
+  #rewind: Rewind | undefined;
   #view: vscode.WebviewView | undefined;
   /** What the webview has. */
   #rows: readonly Row[] = [];
@@ -50,6 +52,11 @@ export class Panel implements vscode.WebviewViewProvider {
   /** Where the list of sessions comes from. */
   set sessions(sessions: Sessions) {
     this.#sessions = sessions;
+  }
+
+  /** Where the question comes from that stands before a part of the conversation is taken away. */
+  set rewind(rewind: Rewind) {
+    this.#rewind = rewind;
   }
 
   get warning(): Warning {
@@ -189,6 +196,8 @@ export class Panel implements vscode.WebviewViewProvider {
       ...(view.lastEnd !== undefined && { lastEnd: view.lastEnd }),
       notices: endNoticesOf(view, this.#chat.isInterrupted),
     };
+    const rewind = this.#rewind?.row;
+    if (rewind !== undefined) beside.rewind = rewind;
     if (review !== undefined) beside.compacting = review;
     else if (compacting !== undefined || snapshot.compression.running) {
       const id = compacting?.compactionId ?? "next";

@@ -62,8 +62,8 @@ export class Sessions {
     if (this.#shown !== undefined) await this.list(this.#shown.query, false);
   }
 
-  #item({ sessionId, title, updatedAt, messages, summarizedCount, state, origin }: SessionSummary): SessionItem {
-    const from = ORIGINS[origin];
+  #item({ sessionId, title, updatedAt, messages, summarizedCount, state, origin, driver }: SessionSummary): SessionItem {
+    const from = [...(driver === "editor" ? ["in the editor's chat"] : []), ORIGINS[origin] ?? []].flat().join(", ");
     return {
       sessionId,
       title: title ?? "Untitled session",
@@ -72,7 +72,7 @@ export class Sessions {
       summarized: summarizedCount,
       current: sessionId === this.#chat.session?.id,
       ...(state !== undefined && state !== "idle" && state !== "completed" && { state }),
-      ...(from !== undefined && { origin: from }),
+      ...(from !== "" && { origin: from }),
     };
   }
 }

@@ -2,7 +2,7 @@
 // webview, which has none but where it is scrolled to. Types only; no editor, no document, no protocol of the sidecar.
 
 /** Something of the conversation that stands in a row of its own. `id` stays, `rev` changes with what it says. */
-export type Row = EarlierRow | UserRow | AnswerRow | CallRow | CompactionRow | NoticeRow;
+export type Row = EarlierRow | UserRow | AnswerRow | CallRow | CompactionRow | RewindRow | NoticeRow;
 
 interface Drawn {
   id: string;
@@ -104,6 +104,33 @@ export interface CompactionRow extends Drawn {
   durationMs?: number;
   /** Messages that would no longer be seen, while it is reviewed. */
   dropped?: number;
+}
+
+/** A question before a part of the conversation is taken away: what becomes of the files that changed in it. */
+export interface RewindRow extends Drawn {
+  kind: "rewind";
+  messageId: string;
+  /** What is to be done with the conversation. */
+  goal: RewindGoal;
+  files: RewindFile[];
+  lost: RewindLost[];
+}
+
+export type RewindGoal = "rewind" | "askAgain" | "answerAgain";
+
+/** A file that can be restored. */
+export interface RewindFile {
+  path: string;
+  /** Its earlier text is written, or written into a file that is gone by now, or the file that the agent made is deleted. */
+  how: "restore" | "create" | "delete";
+  /** Whose changes would be lost: made after the agent's, between them, not saved yet, or perhaps there. */
+  others?: "since" | "between" | "unsaved" | "unknown";
+}
+
+/** Something that cannot be restored, and why. */
+export interface RewindLost {
+  what: string;
+  why: string;
 }
 
 /** A sentence of the session or of the extension, with what can be done about it. */
@@ -234,6 +261,8 @@ export type ToPanel =
   /** Those before what was told of it; `before` asks for still earlier ones, where there are some. */
   | { type: "covered"; compactionId: string; originals: Original[]; before?: number }
   | { type: "wholeResult"; callId: string; text: string }
+  /** A message is edited again, with these words. */
+  | { type: "editing"; messageId: string; text: string }
   /** Shows the row of a message, and gives it the focus. */
   | { type: "reveal"; messageId: string }
   | { type: "focus" };
@@ -251,6 +280,14 @@ export type Action =
   /** The newest answer is given again. */
   | { type: "regenerate" }
   | { type: "edit"; messageId: string; text: string }
+  /** Everything from a message on is to be cut off, its words put back into the prompt. */
+  | { type: "rewind"; messageId: string }
+  /** The question about files is answered: these are restored. */
+  | { type: "rewindWith"; restore: string[] }
+  | { type: "rewindNot" }
+  | { type: "rewindDiff"; path: string }
+  /** What a rewind restored is as it was before it. */
+  | { type: "putBack" }
   | { type: "removeWaiting"; itemId: string }
   | { type: "abandon"; callId: string }
   | { type: "rerun"; callId: string }

@@ -24,7 +24,7 @@ pub struct CallerSection {
     pub name: String,
     /// Its text.
     pub content: String,
-    /// The lowest goes first.
+    /// The lowest is named first among what could be given up.
     pub priority: u32,
     /// Its own ceiling in tokens, if it has one.
     pub max_tokens: Option<u32>,

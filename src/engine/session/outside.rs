@@ -67,9 +67,7 @@ impl Step<'_> {
         if is_rewound {
             self.announce(BreakCause::Edit);
         }
-        for (ord, body) in other_words {
-            self.revise(ord, Some(body));
-        }
+        self.revise_all(other_words.into_iter().map(|(ord, body)| (ord, Some(body))));
         if let (Some(cut), Some(fork)) = (cut, &fork) {
             self.cut(cut, fork);
         }

@@ -309,7 +309,7 @@ impl Step<'_> {
         let fork = self.fork();
         self.announce(BreakCause::Edit);
         let message = Some(id.clone());
-        self.revise(self.session.find(id)?.ord, Some(body));
+        self.revise_all([(self.session.find(id)?.ord, Some(body))]);
         if !regenerate {
             self.rest_after_rewind();
             return Ok(Done::of(Accepted { message, session: Some(fork), ..Accepted::default() }));
@@ -326,15 +326,27 @@ impl Step<'_> {
         let fork = self.fork();
         self.announce(BreakCause::Remove);
         // Results first: no call ever stands there without them.
-        for ord in self.session.goes_with(ord).into_iter().rev() {
-            self.revise(ord, None);
-        }
+        self.revise_all(self.session.goes_with(ord).into_iter().rev().map(|ord| (ord, None)));
         self.rest_after_rewind();
         Ok(Done::of(Accepted { message: Some(id.clone()), session: Some(fork), ..Accepted::default() }))
     }
 
+    /// Puts other versions in the place of messages, and tells them. What clients keep of a compaction that holds all the
+    /// same may speak of one of these messages: then it is told, too.
+    pub(super) fn revise_all(&mut self, versions: impl IntoIterator<Item = (Ordinal, Option<Body>)>) {
+        let kept = self.session.kept_by_clients();
+        for (ord, body) in versions {
+            self.revise(ord, body);
+        }
+        for (id, now) in self.session.kept_by_clients() {
+            if kept.get(&id).is_some_and(|before| *before != now) {
+                self.tell_record(&id, Some("what it speaks of was changed"));
+            }
+        }
+    }
+
     /// Puts another version in the place of a message, and tells it.
-    pub(super) fn revise(&mut self, ord: Ordinal, body: Option<Body>) {
+    fn revise(&mut self, ord: Ordinal, body: Option<Body>) {
         let is_removed = body.is_none();
         let void = self.session.transcript.revise(ord, body, self.around.counter);
         self.write_head();

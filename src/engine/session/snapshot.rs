@@ -13,13 +13,14 @@ use crate::engine::compact::metadata::{SummaryMetadata, metadata};
 use crate::engine::compact::record::{Compaction, Mode, Status, Trigger};
 use crate::engine::compact::trigger;
 use crate::engine::delta::Draft;
-use crate::engine::id::{CallId, MessageId, Time};
+use crate::engine::id::{CallId, CompactionId, MessageId, Time};
 use crate::engine::message::{Body, Message, Usage};
 use crate::engine::prompt::coverage::{Coverage, coverage};
 use crate::engine::prompt::item::Channel;
 use crate::engine::prompt::{self, Cut, Source};
 use crate::engine::settings::PerMille;
 use crate::engine::transcript::Round;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A session as it is.
@@ -245,6 +246,12 @@ impl Session {
     fn compactions(&self) -> Vec<(Compaction, SummaryMetadata)> {
         let records = self.transcript.compactions().iter();
         records.map(|record| (record.clone(), metadata(&self.transcript, record))).collect()
+    }
+
+    /// What clients keep of the compactions in force.
+    pub(super) fn kept_by_clients(&self) -> BTreeMap<CompactionId, SummaryMetadata> {
+        let kept = self.compactions().into_iter().filter(|(record, _)| record.status == Status::InForce);
+        kept.map(|(record, metadata)| (record.id, metadata)).collect()
     }
 
     /// Name and arguments of calls of the newest round.

@@ -342,19 +342,24 @@ impl Step<'_> {
     pub(super) fn set_status(&mut self, id: &CompactionId, status: Status) {
         self.session.transcript.set_status(id, status);
         self.write(Write::CompactionStatus { id: id.clone(), status });
+        self.tell_record(id, None);
+    }
+
+    /// Tells a record that is in force or was undone, as it stands; why, where it is told once more.
+    pub(super) fn tell_record(&mut self, id: &CompactionId, why: Option<&str>) {
         let transcript = &self.session.transcript;
         let Some(record) = transcript.compactions().iter().find(|record| record.id == *id).cloned() else {
             return;
         };
         let left = self.session.summaries_left(record.turn.as_ref());
-        let phase = if status == Status::InForce { Phase::Accepted } else { Phase::Undone };
+        let phase = if record.status == Status::InForce { Phase::Accepted } else { Phase::Undone };
         let metadata = metadata(transcript, &record);
         self.emit(EventBody::CompactionUpdated(Box::new(CompactionUpdate {
             id: id.clone(),
             phase,
             mode: Some(record.mode),
             trigger: record.trigger,
-            reason: None,
+            reason: why.map(str::to_owned),
             tokens_before: Some(record.tokens_before),
             left: (phase == Phase::Undone).then_some(left),
             record: Some((record, metadata)),

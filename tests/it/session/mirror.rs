@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use threadhold::engine::compact::record::{Compaction, Mode};
+use threadhold::engine::compact::metadata::SummaryMetadata;
+use threadhold::engine::compact::record::{Compaction, Mode, Status};
 use threadhold::engine::delta::{Delta, Draft};
-use threadhold::engine::id::{CallId, MessageId, TurnId};
+use threadhold::engine::id::{CallId, CompactionId, MessageId, TurnId};
 use threadhold::engine::message::{Body, Message};
 use threadhold::engine::session::Session;
 use threadhold::engine::session::effect::Reason;
@@ -31,6 +32,8 @@ pub struct View {
     pub pending: BTreeSet<CallId>,
     pub streaming: Option<(MessageId, Draft)>,
     pub compactions: Vec<Compaction>,
+    /// What it keeps of those in force.
+    pub kept: BTreeMap<CompactionId, SummaryMetadata>,
     pub compacting: Option<Mode>,
 }
 
@@ -49,6 +52,11 @@ impl View {
             pending: snapshot.pending.iter().map(|reason| reason.call.clone()).collect(),
             streaming: snapshot.streaming.clone(),
             compactions: snapshot.compactions.iter().map(|(record, _)| record.clone()).collect(),
+            kept: {
+                let in_force =
+                    snapshot.compactions.iter().filter(|(record, _)| record.status == Status::InForce);
+                in_force.map(|(record, metadata)| (record.id.clone(), metadata.clone())).collect()
+            },
             compacting: snapshot.compacting.as_ref().map(|(mode, _)| *mode),
         }
     }
@@ -153,7 +161,11 @@ impl Mirror {
                     }
                     Phase::Started | Phase::FellBack | Phase::Voided | Phase::Undone => {}
                 }
-                if let Some((record, _)) = &update.record {
+                if let Some((record, metadata)) = &update.record {
+                    view.kept.remove(&record.id);
+                    if record.status == Status::InForce {
+                        view.kept.insert(record.id.clone(), metadata.clone());
+                    }
                     match view.compactions.iter_mut().find(|known| known.id == record.id) {
                         Some(known) => *known = record.clone(),
                         None => view.compactions.push(record.clone()),

@@ -1,10 +1,13 @@
 //! What changes the past of a session that was compacted. A record that speaks of what is changed is obeyed no more, and
 //! the fork keeps both. The rest is drawn at random.
 
+use super::Bench;
 use super::bench::{result, text};
+use super::by_hand::talked;
 use super::drive;
 use super::model::Model;
 use threadhold::engine::compact::record::Status;
+use threadhold::engine::id::Ordinal;
 use threadhold::engine::message::{Body, Content};
 use threadhold::engine::session::effect::{Answer, Effect};
 use threadhold::engine::session::event::{EventBody, Phase};
@@ -103,4 +106,39 @@ fn a_change_behind_the_summary_leaves_it_in_force() {
     let command = Command::Update { message: at, content, regenerate: false, key: None };
     assert!(matches!(model.command(command), Some(Ok(_))));
     assert!(model.bench.session.transcript().in_force().is_some());
+}
+
+/// What an editor keeps of a compaction names a hash of what was said behind it: other words there are told with it.
+///
+/// rows: V23 R33
+#[test]
+fn what_clients_keep_of_a_compaction_that_holds_is_told_when_it_changes() {
+    let mut bench = talked(8000, 1200);
+    let id_of = |bench: &Bench, ord: Option<Ordinal>| {
+        let message = ord.and_then(|ord| bench.session.transcript().message(ord));
+        message.expect("a message").id.clone()
+    };
+    let late = bench.session.transcript().rounds()[4].results[0];
+    let excluded = id_of(&bench, late);
+    bench.command(Command::Exclude(vec![excluded]));
+    let kept = |bench: &Bench| bench.session.snapshot().compactions.pop().expect("a record");
+    let before = kept(&bench);
+    let (from, first) = (bench.events.len(), id_of(&bench, Some(Ordinal(0))));
+    let content = vec![Content::Text("Other words.".into())];
+    bench.command(Command::Update { message: At::Id(first), content, regenerate: false, key: None });
+    let after = kept(&bench);
+    assert_eq!((&before.0, after.0.status), (&after.0, Status::InForce));
+    assert!(before.1 != after.1);
+    let told = bench.events.iter().skip(from).filter_map(|(_, body)| match body {
+        EventBody::CompactionUpdated(update) => Some((update.phase, update.record.clone())),
+        _ => None,
+    });
+    assert_eq!(told.collect::<Vec<_>>(), [(Phase::Accepted, Some(after))]);
+    // What stands behind all that it speaks of changes nothing of it.
+    let (from, newest) = (bench.events.len(), bench.session.transcript().messages().last().map(|m| m.ord));
+    let newest = id_of(&bench, newest);
+    let content = vec![Content::Text("So it is done.".into())];
+    bench.command(Command::Update { message: At::Id(newest), content, regenerate: false, key: None });
+    let is_told = |(_, body): &(u64, EventBody)| matches!(body, EventBody::CompactionUpdated(_));
+    assert!(!bench.events.iter().skip(from).any(is_told));
 }

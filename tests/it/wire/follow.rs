@@ -100,7 +100,7 @@ fn assert_held(follower: &mut Client, writer: &Client) {
         ("turn/start", start),
         ("session/open", open),
         ("session/configure", id.clone()),
-        ("context/inspect", id.clone()),
+        ("context/compact", id.clone()),
         ("session/delete", id),
     ] {
         let error = follower.call(method, params).expect_err("another process writes it");
@@ -181,6 +181,44 @@ fn who_follows_is_equal_to_who_writes_and_goes_on_when_that_one_is_done() {
     let other = follow(&mut writer);
     assert_eq!(other["heldBy"]["pid"], follower.pid());
     assert_eq!(other["messages"], view.shown["messages"]);
+}
+
+/// Who follows can look at all that it shows: what the prompt is made of, what was said and done, byte for byte.
+///
+/// rows: N13
+#[test]
+fn what_is_written_elsewhere_is_inspected_and_recalled_here() {
+    let folder = Folder::new();
+    let mut writer = folder.serve(Start::new(Wire::Pipes));
+    let mut follower = folder.serve(Start::new(Wire::Pipes));
+    open(&mut writer, &json!({ "history": long_history("h", true) }));
+    follow(&mut follower);
+    // The first turn overflows: a compaction comes with it.
+    turn(&mut writer, "c1");
+    let written = fresh(&mut writer);
+    let mut view = View::new(fresh(&mut follower), follower.events().len());
+    assert_equal(&mut writer, &mut follower, &mut view, "after a turn with a compaction");
+    let covered = written["messages"][1]["id"].clone();
+    for (method, params) in [
+        ("context/inspect", json!({ "sessionId": "s" })),
+        ("context/recall", json!({ "sessionId": "s", "ref": covered })),
+        ("context/ledger", json!({ "sessionId": "s", "limit": 3 })),
+    ] {
+        let [ours, theirs] = [&mut follower, &mut writer].map(|client| {
+            let mut answer = client.call(method, params.clone()).expect("it is read");
+            // How long nothing was said.
+            for trigger in answer["triggers"].as_array_mut().into_iter().flatten() {
+                if trigger["measure"] == "seconds" {
+                    trigger["now"] = Value::Null;
+                }
+            }
+            answer
+        });
+        assert_eq!(ours, theirs, "{method}");
+    }
+    let error = follower.call("context/recall", json!({ "sessionId": "s", "ref": "nobody" }));
+    assert_eq!(error.expect_err("there is none")["data"]["kind"], "StaleReference");
+    assert_held(&mut follower, &writer);
 }
 
 /// A session that was being answered when its process was killed: who followed it goes on.

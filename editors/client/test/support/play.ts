@@ -117,7 +117,10 @@ export class Play {
     for (const [sessionId, view] of this.#views) {
       const id = `probe ${++this.#probes}`;
       this.#methods.set(id, { method: "probe", params: { sessionId } });
-      const params = { sessionId };
+      const { messages, earlierMessages } = view.snapshot;
+      const end = (messages.at(-1)?.ord ?? -1) + 1;
+      const part = earlierMessages === undefined ? {} : { snapshotMessages: end - earlierMessages };
+      const params = { sessionId, ...part };
       this.#write(framed(Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method: "session/subscribe", params }))));
       const answer = await this.#next((frame) => frame.id === id);
       const snapshot = answer.result?.["snapshot"] as Snapshot | undefined;

@@ -6,21 +6,18 @@ import { argumentsOf, type Part, type Tool, type ToolInvokeParams, type ToolInvo
 import { configuration } from "../configuration.ts";
 import { tokenOf } from "../models.ts";
 import { EDIT_TOOLS } from "./edit.ts";
-import type { OwnTool } from "./own.ts";
+import type { Keep, OwnTool } from "./own.ts";
 import { READ_TOOLS } from "./read.ts";
 import { RUN_TOOLS } from "./run.ts";
+
+const UNREADABLE: ToolInvokeResult = { content: "The arguments are no JSON object. Write the call again.", isError: true };
 
 const OWN: readonly OwnTool[] = [...READ_TOOLS, ...EDIT_TOOLS, ...RUN_TOOLS];
 
 /** All that may be used now. */
 export function offered(): Tool[] {
   const set = configuration();
-  const tools = new Map<string, Tool>();
-  if (set.editorTools && vscode.lm?.tools !== undefined) {
-    for (const { name, description, inputSchema } of vscode.lm.tools) {
-      tools.set(name, { name, description, ...(inputSchema !== undefined && { inputSchema }), policy: set.policy("editor") });
-    }
-  }
+  const tools = new Map(editorTools().map((tool) => [tool.name, tool]));
   if (set.ownTools) {
     for (const { name, description, kind, group, inputSchema, guidelines } of OWN) {
       const policy = set.policy(group);
@@ -30,31 +27,61 @@ export function offered(): Tool[] {
   return [...tools.values()].filter(({ name }) => !set.isExcluded(name));
 }
 
+/** Whether a tool of the extension changes nothing, or only what it keeps an earlier text of. */
+export function isTraced(name: string): boolean {
+  return OWN.some((tool) => tool.name === name && tool.group !== "run");
+}
+
+/** What the editor and other extensions offer now, as far as it is not excluded. */
+export function editorTools(): Tool[] {
+  const set = configuration();
+  if (!set.editorTools || vscode.lm?.tools === undefined) return [];
+  const tools = vscode.lm.tools.filter(({ name }) => !set.isExcluded(name));
+  return tools.map(({ name, description, inputSchema }) => ({
+    name,
+    description,
+    ...(inputSchema !== undefined && { inputSchema }),
+    policy: set.policy("editor"),
+  }));
+}
+
 /** The extension's own tool of this name. */
 export function ownTool(name: string): OwnTool | undefined {
   return configuration().ownTools ? OWN.find((tool) => tool.name === name) : undefined;
 }
 
-/** Runs a call. What is thrown is told to the model. */
-export async function run(call: ToolInvokeParams, folder: vscode.Uri, signal: AbortSignal): Promise<ToolInvokeResult> {
+/** Runs a call. What is thrown is told to the model. `keep` is told what the extension's own tools change. */
+export async function run(call: ToolInvokeParams, folder: vscode.Uri, signal: AbortSignal, keep?: Keep): Promise<ToolInvokeResult> {
   const given = argumentsOf(call);
-  if (given === undefined) {
-    return { content: "The arguments are no JSON object. Write the call again.", isError: true };
-  }
+  if (given === undefined) return UNREADABLE;
   const own = ownTool(call.name);
   if (own !== undefined) {
     try {
-      return await own.run(given, folder, signal);
+      return await own.run(given, folder, signal, keep);
     } catch (error) {
       return { content: error instanceof Error ? error.message : String(error), isError: true };
     }
   }
+  return runOfEditor(call, undefined, signal);
+}
+
+/**
+ * Runs a call of one of the editor's tools; what is thrown is told to the model. With the token of a chat's request it is
+ * shown there, and the editor asks there where the tool has it ask.
+ */
+export async function runOfEditor(
+  call: Pick<ToolInvokeParams, "name" | "arguments">,
+  toolInvocationToken: vscode.ChatParticipantToolToken | undefined,
+  signal: AbortSignal,
+): Promise<ToolInvokeResult> {
+  const input = argumentsOf(call);
+  if (input === undefined) return UNREADABLE;
   if (vscode.lm?.tools.every(({ name }) => name !== call.name) ?? true) {
     return { content: `There is no tool ${call.name} any more.`, isError: true };
   }
   const { token, end } = tokenOf(signal);
   try {
-    const result = await vscode.lm.invokeTool(call.name, { input: given, toolInvocationToken: undefined }, token);
+    const result = await vscode.lm.invokeTool(call.name, { input, toolInvocationToken }, token);
     return { content: result.content.flatMap(partOf) };
   } catch (error) {
     return { content: error instanceof Error ? error.message : String(error), isError: true };

@@ -9,7 +9,7 @@ export interface Desk {
   open: Set<string>;
   /** Words that are being typed into rows, by row and field: they outlive a redraw. */
   typed: Map<string, string>;
-  /** Messages that were chosen to be brought back, by compaction. */
+  /** What was chosen: messages to be brought back, by compaction; files to be restored, by the row that asks. */
   chosen: Map<string, Set<string>>;
   /** What the host told of what compactions cover. */
   originals: Map<string, { told: Original[]; before?: number }>;

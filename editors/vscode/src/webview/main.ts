@@ -6,6 +6,7 @@ import type { Action, AnswerRow, Frame, Row, ToPanel } from "../view.ts";
 import { Composer } from "./composer.ts";
 import { button, el, iconButton } from "./dom.ts";
 import type { Desk } from "./desk.ts";
+import { beginTyping } from "./form.ts";
 import { VirtualList } from "./list.ts";
 import { MeterView } from "./meter.ts";
 import { drawCall } from "./rows/call.ts";
@@ -13,6 +14,7 @@ import { drawCompaction } from "./rows/compaction.ts";
 import { type DrawnAnswer, drawAnswer, drawUser } from "./rows/message.ts";
 import { drawEarlier } from "./rows/earlier.ts";
 import { drawNotice } from "./rows/notice.ts";
+import { drawRewind } from "./rows/rewind.ts";
 import { SessionsView } from "./sessions.ts";
 
 declare function acquireVsCodeApi(): { postMessage(action: Action): void };
@@ -86,6 +88,8 @@ function drawRow(row: Row): HTMLElement {
       return drawCall(desk, row);
     case "compaction":
       return drawCompaction(desk, row);
+    case "rewind":
+      return drawRewind(desk, row);
     case "notice":
       return drawNotice(desk, row);
   }
@@ -165,6 +169,8 @@ function take(message: ToPanel): void {
       break;
     case "rows":
       putRows(message);
+      // A question waits for the user, wherever they look.
+      for (const { kind, id } of message.rows) if (kind === "rewind") list.reveal(id, true);
       empty.hidden = list.items.length > 0;
       break;
     case "append": {
@@ -195,6 +201,9 @@ function take(message: ToPanel): void {
     case "wholeResult":
       desk.results.set(message.callId, message.text);
       list.redraw(`call ${message.callId}`);
+      break;
+    case "editing":
+      beginTyping(desk, `user ${message.messageId}`, "edit", message.text);
       break;
     case "reveal": {
       const row = list.items.find((row) => isOf(row, message.messageId));

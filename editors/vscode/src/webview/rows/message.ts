@@ -81,6 +81,7 @@ export function drawUser(desk: Desk, row: UserRow): HTMLElement {
       tools(
         iconButton("Edit and ask again", "edit", () => beginTyping(desk, row.id, "edit", row.text)),
         iconButton("Ask again", "retry", () => desk.post({ type: "retry", messageId: row.messageId })),
+        iconButton("Rewind to here…", "undo", () => desk.post({ type: "rewind", messageId: row.messageId })),
         pinButton(desk, row),
         hideButton(desk, row),
         iconButton("Branch from here", "branch", () => desk.post({ type: "branch", messageId: row.messageId })),

@@ -1,16 +1,22 @@
-// A model of the editor that answers from a script, and a tool of the editor that reads files: what a vendor of models
-// and another extension would bring. PROBE names a folder: `script.json` has the answers, one for each request of a turn;
+// A model of the editor that answers from a script, a tool of the editor that reads files, another participant: what a
+// vendor of models and another extension would bring. PROBE names a folder: `script.json` has the answers, one for each request of a turn;
 // `requests.jsonl` is what was asked, with whatever the editor made of it.
 
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as vscode from "vscode";
+import { answerAsOther } from "./other.ts";
 import type { Answer, Asked, Script } from "./script.ts";
 
 const FOLDER = process.env["PROBE"] ?? "";
 
 export function activate(context: vscode.ExtensionContext): void {
   context.subscriptions.push(
+    vscode.chat.createChatParticipant("threadhold-probe.other", answerAsOther),
+    // As a link or another extension would: the address of a chat is all that is needed.
+    vscode.commands.registerCommand("probe.openChat", () =>
+      vscode.commands.executeCommand("vscode.open", vscode.Uri.parse(readFileSync(join(FOLDER, "open.txt"), "utf8"))),
+    ),
     vscode.lm.registerLanguageModelChatProvider("probe", provider),
     vscode.lm.registerTool<{ path: string }>("probe_read", {
       async invoke({ input }) {

@@ -1,0 +1,185 @@
+// The command "Import Chats…": shows the chats of the folder that other programs keep, takes those in that the user
+// chooses, says what could not be read, opens what came of it. Finding them is find.ts's, reading them the sidecar's.
+
+import { basename, join } from "node:path";
+import * as vscode from "vscode";
+import type { Client, SessionImportResult } from "@threadhold/client";
+import type { Desk } from "../actions.ts";
+import { configuration } from "../configuration.ts";
+import { sentence, wordsOf } from "../words.ts";
+import { chatOf, find, type Found, type Places, type Source, usualPlaces } from "./find.ts";
+
+const IMPORTED = "threadhold.imported";
+
+/** What was imported, by its path, and what it was then. */
+type Imported = { [path: string]: { sessionId: string; bytes: number; updatedAt: number } };
+
+interface Item extends vscode.QuickPickItem {
+  found?: Found;
+}
+
+/** What is to be imported: a chat that was found, or a file of the user's. */
+type Wanted = Found | { path: string };
+
+/** Shows, lets choose, imports. */
+export async function importChats(desk: Desk, context: vscode.ExtensionContext): Promise<void> {
+  const { folder } = desk.chat;
+  if (folder === undefined) throw new Error("No folder is open. Chats are imported into a folder: open one, then import.");
+  const places = placesOf(context);
+  const looking = { location: vscode.ProgressLocation.Window, title: "Looking for chats of this folder" };
+  const { found, failed } = await vscode.window.withProgress(looking, () => find(folder.uri.fsPath, places));
+  for (const { path, why } of failed) desk.log.warn(`${path} cannot be read: ${why}`);
+  const client = await desk.backend.client();
+  const before = await stillThere(client, folder.uri.fsPath, context.workspaceState.get<Imported>(IMPORTED, {}));
+  const wanted = found.length === 0 ? await nothingFound(places) : await choose(found, before, failed.length);
+  if (wanted === undefined || wanted.length === 0) return;
+  const taking = { location: vscode.ProgressLocation.Notification, title: "Importing chats", cancellable: true };
+  const taken = await vscode.window.withProgress(taking, (progress, token) =>
+    takeIn(client, folder.uri.fsPath, wanted, before, (message, increment) => progress.report({ message, increment }), token),
+  );
+  await context.workspaceState.update(IMPORTED, { ...before, ...taken.imported });
+  if (taken.last !== undefined) {
+    await vscode.commands.executeCommand("threadhold.panel.focus");
+    await desk.chat.show(taken.last);
+  }
+  await tell(desk, taken);
+}
+
+/** Where is looked: as it is set, else the usual places. */
+function placesOf(context: vscode.ExtensionContext): Places {
+  const usual = usualPlaces(join(context.globalStorageUri.fsPath, "../../workspaceStorage"));
+  const set = configuration().importFolders;
+  return { "VS Code": set.vscode ?? usual["VS Code"], "Claude Code": set.claudeCode ?? usual["Claude Code"], pi: set.pi ?? usual.pi };
+}
+
+/** Of what was imported, that whose session is still there. */
+async function stillThere(client: Client, workspaceFolder: string, imported: Imported): Promise<Imported> {
+  if (Object.keys(imported).length === 0) return {};
+  const known = new Set<string>();
+  for (let cursor: string | undefined; ; ) {
+    const page = await client.request("session/list", { workspaceFolder, ...(cursor !== undefined && { cursor }) });
+    for (const { sessionId } of page.sessions) known.add(sessionId);
+    cursor = page.nextCursor;
+    if (cursor === undefined) break;
+  }
+  return Object.fromEntries(Object.entries(imported).filter(([, { sessionId }]) => known.has(sessionId)));
+}
+
+function isSame(found: Wanted, before: Imported): boolean {
+  const known = before[found.path];
+  return known !== undefined && "bytes" in found && known.bytes === found.bytes && known.updatedAt === found.updatedAt;
+}
+
+async function choose(found: Found[], before: Imported, failed: number): Promise<Wanted[] | undefined> {
+  const time = (at: number): string => new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+  const items = (["VS Code", "Claude Code", "pi"] satisfies Source[]).flatMap((source): Item[] => {
+    const of = found.filter((one) => one.source === source);
+    if (of.length === 0) return [];
+    const rows = of.map((one): Item => {
+      const again = isSame(one, before) ? " · imported before, will be opened" : before[one.path] === undefined ? "" : " · has grown since it was imported";
+      return { label: one.title, description: `${one.messages} messages`, detail: `${source} · ${time(one.updatedAt)}${again}`, found: one };
+    });
+    return [{ label: source, kind: vscode.QuickPickItemKind.Separator }, ...rows];
+  });
+  const pick = vscode.window.createQuickPick<Item>();
+  const file: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon("folder-opened"), tooltip: "Import a file…" };
+  pick.title = "Import chats of this folder";
+  pick.placeholder = "Choose those to import" + (failed > 0 ? ` (${failed} could not be read, see the log)` : "");
+  pick.canSelectMany = true;
+  pick.matchOnDetail = true;
+  pick.items = items;
+  pick.buttons = [file];
+  try {
+    return await new Promise<Wanted[] | undefined>((resolve) => {
+      pick.onDidAccept(() => resolve(pick.selectedItems.flatMap(({ found }) => found ?? [])));
+      pick.onDidTriggerButton(() => resolve(chooseFiles()));
+      pick.onDidHide(() => resolve(undefined));
+      pick.show();
+    });
+  } finally {
+    pick.dispose();
+  }
+}
+
+async function chooseFiles(): Promise<Wanted[]> {
+  const files = await vscode.window.showOpenDialog({ canSelectMany: true, openLabel: "Import", title: "Import chats from files" });
+  return (files ?? []).map(({ fsPath: path }) => ({ path }));
+}
+
+async function nothingFound(places: Places): Promise<Wanted[]> {
+  const where = Object.values(places).flat().join(", ");
+  const answer = await vscode.window.showInformationMessage(`No chats of this folder were found in ${where}.`, "Choose a File…");
+  return answer === undefined ? [] : chooseFiles();
+}
+
+/** What came of it. */
+interface Taken {
+  imported: Imported;
+  /** The session to show. */
+  last?: string;
+  chats: number;
+  messages: number;
+  opened: number;
+  /** What could not be read, with its chat. */
+  skipped: string[];
+  failed: string[];
+}
+
+async function takeIn(
+  client: Client,
+  workspaceFolder: string,
+  wanted: Wanted[],
+  before: Imported,
+  report: (message: string, increment: number) => void,
+  token: vscode.CancellationToken,
+): Promise<Taken> {
+  const taken: Taken = { imported: {}, chats: 0, messages: 0, opened: 0, skipped: [], failed: [] };
+  // The newest is shown at the end.
+  for (const one of [...wanted].reverse()) {
+    if (token.isCancellationRequested) break;
+    const name = "title" in one ? one.title : basename(one.path);
+    report(name, 100 / wanted.length);
+    const known = before[one.path];
+    if (known !== undefined && isSame(one, before)) {
+      taken.last = known.sessionId;
+      taken.opened += 1;
+      continue;
+    }
+    try {
+      const { sessionId, messages, skipped } = await importOne(client, workspaceFolder, one);
+      if ("bytes" in one) taken.imported[one.path] = { sessionId, bytes: one.bytes, updatedAt: one.updatedAt };
+      taken.last = sessionId;
+      taken.chats += 1;
+      taken.messages += messages;
+      taken.skipped.push(...skipped.map((what) => `${name}: ${what}`));
+    } catch (error) {
+      taken.failed.push(`${name}: ${wordsOf(error)}`);
+    }
+  }
+  return taken;
+}
+
+async function importOne(client: Client, workspaceFolder: string, wanted: Wanted): Promise<SessionImportResult> {
+  if (!("source" in wanted)) return client.request("session/import", { workspaceFolder, path: wanted.path });
+  const { source, path, title } = wanted;
+  // The editor's own file may be a log of changes.
+  const from = source === "VS Code" ? { data: JSON.stringify(await chatOf(path)) } : { path };
+  return client.request("session/import", { workspaceFolder, title, ...from });
+}
+
+async function tell({ log }: Desk, { chats, messages, opened, skipped, failed }: Taken): Promise<void> {
+  for (const line of [...failed, ...skipped]) log.warn(`import: ${line}`);
+  const count = (number: number, one: string): string => `${number.toLocaleString("en-US")} ${one}${number === 1 ? "" : "s"}`;
+  const said = [
+    ...(chats > 0 ? [`Imported ${count(chats, "chat")} with ${count(messages, "message")}.`] : []),
+    ...(opened > 0 ? [`${count(opened, "chat")} had been imported before.`] : []),
+    ...(failed.length > 0 ? [`Not imported: ${failed.map(sentence).join(" ")}`] : []),
+    ...(skipped.length > 0 ? [`${count(skipped.length, "part")} could not be read and ${skipped.length === 1 ? "was" : "were"} left out.`] : []),
+  ].join(" ");
+  if (said === "") return;
+  const show = failed.length > 0 ? vscode.window.showWarningMessage : vscode.window.showInformationMessage;
+  const answer = await show(said, ...(skipped.length > 0 ? ["Show What Was Left Out"] : []));
+  if (answer === undefined) return;
+  const content = `What the import left out. The chats' own files are as they were.\n\n${skipped.join("\n")}\n`;
+  await vscode.window.showTextDocument(await vscode.workspace.openTextDocument({ content }));
+}

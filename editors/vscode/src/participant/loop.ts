@@ -1,0 +1,270 @@
+// A turn whose loop the editor runs: have the prompt rendered, ask the model, run its calls, tell the sidecar what came of
+// it, until the model calls nothing. Knows no editor: who asks, runs and shows is given. What is persisted is
+// metadata.ts's.
+
+import {
+  type AskOptions,
+  type Attachment,
+  type ClientRequests,
+  ContextOverflow,
+  type Model,
+  type Part,
+  type PromptMessage,
+  type PromptRenderResult,
+  RequestLost,
+  type Round,
+  type Section,
+  type SessionMethod,
+  type SummaryMetadata,
+  type Tool,
+  type ToolCall,
+  type ToolInvokeResult,
+  type ToolResult,
+  type Turn,
+  type TurnMetadata,
+  type TurnOutcome,
+  type Variable,
+  type WithoutSession,
+} from "@threadhold/client";
+import { wordsOf } from "../words.ts";
+
+/** The part of a session that is needed. */
+export interface Asks {
+  request<Method extends SessionMethod>(
+    method: Method,
+    params: WithoutSession<ClientRequests[Method]["params"]>,
+    options?: AskOptions,
+  ): Promise<ClientRequests[Method]["result"]>;
+}
+
+/** What the editor does for the loop. */
+export interface Host {
+  /** Asks the model. What it says is told as it comes, and is the answer. */
+  ask(messages: readonly PromptMessage[], tools: readonly Tool[], say: (text: string) => void, call: (call: ToolCall) => void): Promise<void>;
+  /** Runs a call; whatever fails is its result. */
+  run(call: ToolCall): Promise<ToolInvokeResult>;
+  /** The tools that there are now. */
+  tools(): Tool[];
+  /** The answer goes on. */
+  say(text: string): void;
+  /** Work goes on that the user waits for. */
+  progress(message: string): void;
+  /** A prompt was compacted. */
+  compacted(compactionId: string): void;
+  /** A line for the log. */
+  log(message: string): void;
+}
+
+/** What a turn begins with. */
+export interface Begin {
+  requestId: string;
+  content: string;
+  variables: Variable[];
+  attachments: Attachment[];
+  sections: Section[];
+  /** The turns before it. */
+  history: Turn[];
+  model: Model;
+  /** Rounds of tools after which the user is asked whether to go on. */
+  roundLimit: number;
+  signal: AbortSignal;
+}
+
+/** How a turn went. */
+export interface Outcome {
+  status: TurnOutcome;
+  rounds: Round[];
+  metadata: TurnMetadata;
+  /** Why it failed. */
+  error?: unknown;
+  /** Whether it was ended because of the limit of rounds. */
+  isAtLimit: boolean;
+}
+
+/** How often a request is sent again where the sidecar ended before it answered. */
+const MOST_TRIES = 3;
+/** How often a prompt is made smaller because the model finds it too large. */
+const MOST_FORCED = 2;
+
+/** Runs a turn to its end, however it ends. Never fails. */
+export async function runTurn(session: Asks, host: Host, begin: Begin): Promise<Outcome> {
+  const turn = new RunningTurn(session, host, begin);
+  let status: TurnOutcome = "completed";
+  let error: unknown;
+  try {
+    await turn.run();
+    if (begin.signal.aborted) status = "cancelled";
+  } catch (caught) {
+    status = begin.signal.aborted ? "cancelled" : "failed";
+    if (status === "failed") error = caught;
+  }
+  const metadata = await turn.end(status);
+  return { status, rounds: turn.rounds, metadata, isAtLimit: turn.isAtLimit, ...(error !== undefined && { error }) };
+}
+
+class RunningTurn {
+  readonly rounds: Round[] = [];
+  isAtLimit = false;
+  readonly #session: Asks;
+  readonly #host: Host;
+  readonly #begin: Begin;
+  /** The list holds for the whole turn, so that prompts begin alike, until a compaction breaks that anyway. */
+  #tools: Tool[];
+  #summaries: SummaryMetadata[] = [];
+  #hasBegun = false;
+
+  constructor(session: Asks, host: Host, begin: Begin) {
+    this.#session = session;
+    this.#host = host;
+    this.#begin = begin;
+    this.#tools = host.tools();
+  }
+
+  async run(): Promise<void> {
+    const { signal, roundLimit } = this.#begin;
+    for (;;) {
+      const calls = await this.#round();
+      if (calls === 0 || signal.aborted) return;
+      if (this.rounds.length >= roundLimit) {
+        this.isAtLimit = true;
+        return;
+      }
+    }
+  }
+
+  /** Ends the turn; its metadata, of which nothing is lost where the sidecar cannot be asked any more. */
+  async end(status: TurnOutcome): Promise<TurnMetadata> {
+    const summary = this.#summaries.at(-1);
+    const known: TurnMetadata = { ...(summary && { summary, summaries: this.#summaries }) };
+    if (!this.#hasBegun) return known;
+    try {
+      return (await this.#ask("turn/end", { status })).metadata;
+    } catch (error) {
+      this.#host.log(`the end of the turn was not told: ${wordsOf(error)}`);
+      return known;
+    }
+  }
+
+  /** One answer of the model with the results of its calls; answers how many it called. */
+  async #round(): Promise<number> {
+    const parts: Part[] = [];
+    const calls: ToolCall[] = [];
+    try {
+      await this.#answer(parts, calls);
+    } catch (error) {
+      // What the user saw stays.
+      if (parts.length > 0) await this.#keep(parts, calls, "the answer was broken off, and this was not done").catch(() => undefined);
+      throw error;
+    }
+    const { signal } = this.#begin;
+    if (parts.length === 0) {
+      if (signal.aborted) return 0;
+      throw new Error("The model gave an empty answer. Nothing is lost: ask again, or choose another model.");
+    }
+    if (calls.length === 0 || signal.aborted) {
+      await this.#keep(parts, calls, "cancelled by the user");
+      return calls.length;
+    }
+    const round = this.#take(parts);
+    // The calls are on disk before they do anything.
+    await this.#ask("round/append", { round });
+    const results = await Promise.all(calls.map((call) => this.#run(call)));
+    round.results = results;
+    await this.#ask("round/append", { round });
+    return calls.length;
+  }
+
+  /** Has the prompt rendered and asks the model, with a smaller one where it finds it too large. */
+  async #answer(parts: Part[], calls: ToolCall[]): Promise<void> {
+    for (let forced = 0; ; forced += 1) {
+      const rendered = await this.#render(forced > 0);
+      this.#begin.signal.throwIfAborted();
+      try {
+        return await this.#host.ask(
+          rendered.messages,
+          rendered.tools,
+          (text) => {
+            const last = parts.at(-1);
+            if (last?.type === "text") last.text += text;
+            else parts.push({ type: "text", text });
+            this.#host.say(text);
+          },
+          (call) => {
+            calls.push(call);
+            parts.push({ type: "toolCall", ...call });
+          },
+        );
+      } catch (error) {
+        if (!(error instanceof ContextOverflow) || parts.length > 0 || forced >= MOST_FORCED) throw error;
+        this.#host.log(`the model finds a prompt of ${rendered.tokens} tokens too large: ${error.message}`);
+      }
+    }
+  }
+
+  async #render(isForced: boolean): Promise<PromptRenderResult> {
+    const { requestId, content, variables, attachments, sections, history, model, signal } = this.#begin;
+    const isFirst = this.rounds.length === 0;
+    const rendered = await this.#ask(
+      "prompt/render",
+      {
+        ...(isFirst && { history, input: { externalId: requestId, content }, variables, attachments, sections }),
+        tools: this.#tools,
+        model,
+        ...(isForced && { summarize: "force" as const }),
+      },
+      { signal, onProgress: (message) => this.#host.progress(message) },
+    );
+    this.#hasBegun = true;
+    for (const { message } of rendered.diagnostics) this.#host.log(message);
+    if (rendered.fork !== undefined) {
+      this.#host.log(`what the chat no longer shows is kept as session ${rendered.fork}`);
+    }
+    const { summary, summaries = summary ? [summary] : [] } = rendered.metadata;
+    if (summaries.length > 0) {
+      this.#summaries.push(...summaries);
+      // What was derived from the longer history is made again.
+      this.#tools = this.#host.tools();
+      if (rendered.compactionId !== undefined) this.#host.compacted(rendered.compactionId);
+    }
+    return rendered;
+  }
+
+  /** Takes an answer in whose calls were not run. */
+  async #keep(parts: Part[], calls: ToolCall[], why: string): Promise<void> {
+    const round = this.#take(parts);
+    round.results = calls.map(({ id }) => ({ toolCallId: id, content: why, isError: true }));
+    await this.#ask("round/append", { round });
+  }
+
+  #take(parts: Part[]): Round {
+    const round: Round = { id: `${this.#begin.requestId}/${this.rounds.length + 1}`, assistant: { parts } };
+    this.rounds.push(round);
+    return round;
+  }
+
+  async #run(call: ToolCall): Promise<ToolResult> {
+    const { content = "", isError, exitCode, effects } = await this.#host.run(call);
+    return {
+      toolCallId: call.id,
+      content,
+      ...(isError !== undefined && { isError }),
+      ...(exitCode !== undefined && { exitCode }),
+      ...(effects !== undefined && { effects }),
+    };
+  }
+
+  /** Each of these is done once, however often it is sent: the request and the rounds have names. */
+  async #ask<Method extends "prompt/render" | "round/append" | "turn/end">(
+    method: Method,
+    params: WithoutSession<ClientRequests[Method]["params"]>,
+    options?: AskOptions,
+  ): Promise<ClientRequests[Method]["result"]> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#session.request(method, params, options);
+      } catch (error) {
+        if (!(error instanceof RequestLost) || tries >= MOST_TRIES) throw error;
+      }
+    }
+  }
+}

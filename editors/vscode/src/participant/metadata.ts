@@ -1,0 +1,138 @@
+// What is persisted with an answer in the editor's own chat, and read back from its history: the summaries in the shapes
+// that other extensions use too, and beside them what only this one knows, as one JSON text. What is done with it is
+// loop.ts's.
+
+import { createHash } from "node:crypto";
+import { type ChatRequestLike, type ChatResponseLike, fromChatContext, type Round, type ToolResult, type Turn, type TurnMetadata, type Variable } from "@threadhold/client";
+
+/** What belongs to a turn beside what the editor's history shows of it. */
+export interface Kept {
+  /** The session that the turn is in. */
+  sessionId: string;
+  /** The name that the request has there. The editor tells no id of a request while it is answered. */
+  requestId: string;
+  /** What was given with the request, with its content. */
+  variables?: Variable[];
+  /** What was said and done, with the results; missing where it was too much. */
+  rounds?: Round[];
+}
+
+/** Metadata of a result, as the editor persists it. */
+export type Metadata = { readonly [key: string]: unknown };
+
+/** The field that is ours alone. */
+const OURS = "threadholdTurn";
+
+/**
+ * Rounds that weigh more are not persisted a second time: the editor hands all metadata of a chat over with each request,
+ * and the sidecar has them.
+ */
+const MOST_CHARACTERS = 8_000_000;
+
+/**
+ * Metadata for the editor. What is ours is a text: an editor may take an object with a key such as `$mid`, which an
+ * argument of a tool may well have, for one of its own and change it.
+ */
+export function persisted(kept: Kept, { summary, summaries }: TurnMetadata): Metadata {
+  const whole = JSON.stringify(kept);
+  const { rounds: _, ...small } = kept;
+  return {
+    ...(summary !== undefined && { summary }),
+    ...(summaries !== undefined && { summaries }),
+    [OURS]: whole.length > MOST_CHARACTERS ? JSON.stringify(small) : whole,
+  };
+}
+
+/** What is ours of some metadata; missing where it has none, or none that can be read. */
+export function keptIn(metadata: Metadata | undefined): Kept | undefined {
+  const text = metadata?.[OURS];
+  if (typeof text !== "string") return undefined;
+  try {
+    const kept = JSON.parse(text) as Partial<Kept> | null;
+    return typeof kept?.sessionId === "string" && typeof kept.requestId === "string" ? (kept as Kept) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+type Entry = ChatRequestLike | ChatResponseLike;
+
+/** A history of the editor's chat as the sidecar takes it. */
+export function turnsOf(history: readonly Entry[]): Turn[] {
+  const known = history.flatMap((entry, at) => {
+    if (isResponse(entry)) return [];
+    const next = history[at + 1];
+    return [next !== undefined && isResponse(next) ? keptIn(next.result?.metadata) : undefined];
+  });
+  const turns = fromChatContext(history, {
+    idOf: (_, __, at) => known[at]?.requestId,
+    roundsOf: (metadata) => keptIn(metadata)?.rounds ?? roundsOfOthers(metadata),
+  });
+  return turns.map(({ metadata, variables: _, ...turn }, at) => {
+    const { [OURS]: __, ...others } = metadata ?? {};
+    // The history has the address of what was given, and no longer what it was.
+    const variables = known[at]?.variables;
+    return { ...turn, ...(variables !== undefined && { variables }), ...(metadata !== undefined && { metadata: others }) };
+  });
+}
+
+/**
+ * The session of a chat: by the editor's own address of the chat, else the one that its newest turn was in. Missing where
+ * neither is known: then it is a new one.
+ */
+export function sessionOf(address: string | undefined, history: readonly Entry[]): string | undefined {
+  if (address !== undefined) return `chat-${createHash("sha256").update(address).digest("hex").slice(0, 32)}`;
+  const newest = history.findLast((entry) => isResponse(entry) && keptIn(entry.result?.metadata) !== undefined);
+  return newest !== undefined && isResponse(newest) ? keptIn(newest.result?.metadata)?.sessionId : undefined;
+}
+
+function isResponse(entry: Entry): entry is ChatResponseLike {
+  return Array.isArray((entry as Partial<ChatResponseLike>).response);
+}
+
+/**
+ * Rounds as another extension persisted them: `toolCallRounds` with `{id, response, toolCalls}`, and `toolCallResults` by
+ * the calls' ids. Without the answer at the end of a turn, which is in the history, a summary has nothing to stand for.
+ */
+function roundsOfOthers(metadata: Metadata): Round[] | undefined {
+  const { toolCallRounds: rounds, toolCallResults } = metadata;
+  if (!Array.isArray(rounds)) return undefined;
+  const results = isObject(toolCallResults) ? toolCallResults : {};
+  const read = rounds.filter(isObject).map((round) => roundOf(round, results));
+  return read.length > 0 ? read : undefined;
+}
+
+function roundOf({ id, response, summary, toolCalls }: Fields, results: Fields): Round {
+  const calls = (Array.isArray(toolCalls) ? toolCalls.filter(isObject) : []).flatMap(({ id: call, name, arguments: given }) =>
+    typeof call === "string" && typeof name === "string" ? [{ type: "toolCall" as const, id: call, name, arguments: argumentsOf(given) }] : [],
+  );
+  const said = typeof response === "string" && response !== "" ? [{ type: "text" as const, text: response }] : [];
+  const answered = calls.flatMap((call): ToolResult[] => {
+    const result = results[call.id];
+    return result === undefined ? [] : [{ toolCallId: call.id, content: [{ type: "text", text: wordsOf(result) }] }];
+  });
+  return {
+    ...(typeof id === "string" && { id }),
+    assistant: { parts: [...said, ...calls] },
+    results: answered,
+    ...(typeof summary === "string" && { summary }),
+  };
+}
+
+function argumentsOf(given: unknown): string {
+  return typeof given === "string" ? given : JSON.stringify(given ?? {});
+}
+
+/** The words of a result: `{content: [{value}]}`, or whatever it is. */
+function wordsOf(result: unknown): string {
+  if (typeof result === "string") return result;
+  const content = isObject(result) ? result["content"] : undefined;
+  if (!Array.isArray(content)) return JSON.stringify(result);
+  return content.map((part) => (isObject(part) && typeof part["value"] === "string" ? part["value"] : JSON.stringify(part))).join("\n");
+}
+
+type Fields = { readonly [name: string]: unknown };
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,185 @@
+// What files said before the agent's edit tools changed them, kept in a folder of the extension's own over restarts, up
+// to a bound. A folder for each session, in it a line for each change and a file for each text; the oldest texts go
+// first. Which files a rewind restores is plan.ts's; no editor here, and nothing is logged.
+
+import { createHash } from "node:crypto";
+import { appendFile, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+/** The call of a tool, as the sidecar names it. A branch of a session names it the same. */
+export interface CallName {
+  turnId: string;
+  toolCallId: string;
+}
+
+/** A change of a file, and where to find what it said before. */
+export interface BeforeImage extends CallName {
+  /** From the folder on. */
+  path: string;
+  /** Names the text; missing where there was no file, or where the text was too large to keep. */
+  text?: string;
+  /** Whether the call made the file. */
+  isNew: boolean;
+  /** SHA-256 of the file after the change; missing where the change was not seen to its end. */
+  after?: string;
+}
+
+/** A larger text is not kept: it would push out those of many other files. */
+const MOST_TEXT_BYTES = 5_000_000;
+const INDEX = "index.jsonl";
+
+export class BeforeImages {
+  readonly #home: string;
+  readonly #mostBytes: () => number;
+
+  /** `mostBytes` is asked with each text, for it is a setting. */
+  constructor(home: string, mostBytes: () => number) {
+    this.#home = home;
+    this.#mostBytes = mostBytes;
+  }
+
+  /** Keeps what a file says, before a call changes it. */
+  async keep(call: CallName, { path, before, isNew }: { path: string; before: string; isNew: boolean }): Promise<void> {
+    const most = this.#mostBytes();
+    if (most === 0) return;
+    const folder = this.#folderOf(sessionOf(call));
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const bytes = Buffer.from(before, "utf8");
+    const isKept = !isNew && bytes.length <= Math.min(most, MOST_TEXT_BYTES);
+    const text = isKept ? hashOf(bytes) : undefined;
+    if (text !== undefined) {
+      await this.#makeRoom(most - bytes.length);
+      await put(join(folder, text), bytes);
+    }
+    await this.#write(folder, { ...nameOf(call), path, isNew, ...(text !== undefined && { text }) });
+  }
+
+  /** Notes how the file came out of the change. */
+  async changed(call: CallName, path: string, after: string): Promise<void> {
+    if (this.#mostBytes() === 0) return;
+    await this.#write(this.#folderOf(sessionOf(call)), { ...nameOf(call), path, after });
+  }
+
+  /** What is known of changes by these calls, in the order in which they happened. */
+  async of(calls: readonly CallName[]): Promise<BeforeImage[]> {
+    const wanted = new Set(calls.map(keyOf));
+    const found: BeforeImage[] = [];
+    for (const session of new Set(calls.map(sessionOf))) {
+      const known = new Map<string, BeforeImage>();
+      for (const line of await linesOf(join(this.#folderOf(session), INDEX))) {
+        const key = `${keyOf(line)}\n${line.path}`;
+        // A call that was run again began from what the first run found.
+        if (wanted.has(keyOf(line))) known.set(key, { ...line, ...known.get(key), ...(line.after !== undefined && { after: line.after }) });
+      }
+      found.push(...known.values());
+    }
+    const order = new Map(calls.map((call, at) => [keyOf(call), at]));
+    return found.sort((a, b) => (order.get(keyOf(a)) ?? 0) - (order.get(keyOf(b)) ?? 0));
+  }
+
+  /** What the file said; undefined where it is not kept any more. */
+  async textOf(image: BeforeImage): Promise<string | undefined> {
+    if (image.text === undefined) return undefined;
+    try {
+      const bytes = await readFile(join(this.#folderOf(sessionOf(image)), image.text));
+      // A text that a crash or a disk damaged is none.
+      return hashOf(bytes) === image.text ? bytes.toString("utf8") : undefined;
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Forgets what calls of a session changed. */
+  async forget(sessionId: string): Promise<void> {
+    await rm(this.#folderOf(sessionId), { recursive: true, force: true });
+  }
+
+  #folderOf(session: string): string {
+    // An id may hold what no name of a folder can.
+    return join(this.#home, hashOf(Buffer.from(session, "utf8")).slice(0, 32));
+  }
+
+  async #write(folder: string, line: Partial<BeforeImage>): Promise<void> {
+    // A line begins by itself, so that one that a crash tore spoils no other.
+    await appendFile(join(folder, INDEX), `\n${JSON.stringify(line)}`, { mode: 0o600 });
+  }
+
+  /** Takes the oldest texts away until no more than so many bytes are left. */
+  async #makeRoom(most: number): Promise<void> {
+    const texts: { file: string; size: number; at: number }[] = [];
+    for (const folder of await namesIn(this.#home)) {
+      for (const name of await namesIn(join(this.#home, folder))) {
+        if (name === INDEX) continue;
+        const file = join(this.#home, folder, name);
+        // Another window may have taken it away meanwhile.
+        const found = await stat(file).catch(() => undefined);
+        if (found !== undefined) texts.push({ file, size: found.size, at: found.mtimeMs });
+      }
+    }
+    let left = texts.reduce((sum, { size }) => sum + size, 0);
+    for (const { file, size } of texts.sort((a, b) => a.at - b.at)) {
+      if (left <= most) return;
+      await rm(file, { force: true });
+      left -= size;
+    }
+  }
+}
+
+/** SHA-256 in hexadecimal. */
+export function hashOf(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+function nameOf({ turnId, toolCallId }: CallName): CallName {
+  return { turnId, toolCallId };
+}
+
+function keyOf({ turnId, toolCallId }: CallName): string {
+  return `${turnId}\n${toolCallId}`;
+}
+
+/** The session in which a turn was said. A branch has the turns of the session that it began from under their ids. */
+function sessionOf({ turnId }: CallName): string {
+  const end = turnId.lastIndexOf("/");
+  return end < 0 ? turnId : turnId.slice(0, end);
+}
+
+/** Writes a file whole or not at all. */
+async function put(file: string, bytes: Uint8Array): Promise<void> {
+  const now = new Date();
+  const isThere = await utimes(file, now, now).then(() => true, () => false);
+  if (isThere) return;
+  const part = `${file}.${process.pid}`;
+  await writeFile(part, bytes, { mode: 0o600 });
+  await rename(part, file);
+}
+
+async function linesOf(file: string): Promise<BeforeImage[]> {
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+  return text.split("\n").flatMap((line) => {
+    try {
+      return [JSON.parse(line) as BeforeImage];
+    } catch {
+      // The last line of a process that was killed.
+      return [];
+    }
+  });
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch((error: unknown) => {
+    if (isMissing(error) || (error as NodeJS.ErrnoException).code === "ENOTDIR") return [];
+    throw error;
+  });
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "ENOENT";
+}

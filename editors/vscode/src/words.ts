@@ -1,0 +1,11 @@
+// Small things about words for people. No words are here.
+
+/** A text as a sentence: its first letter large, a full stop at its end. */
+export function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
+}
+
+/** What went wrong, in the words of whoever says so. */
+export function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

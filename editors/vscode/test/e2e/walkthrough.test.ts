@@ -1,0 +1,69 @@
+// The walkthrough shows a compaction where there is neither a key nor a model: in a session of its own, with a card that
+// can be opened and undone; nobody answers in it, and it can be begun anew.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import type { Message } from "@threadhold/client";
+import { Editor, until } from "../support/editor.ts";
+import { Panel } from "../support/panel.ts";
+
+/** What the recorded conversation says, a message in each line. */
+const RECORDED = readFileSync("media/demo/session.jsonl", "utf8").trim().split("\n").slice(1).map((line) => JSON.parse(line) as Message);
+
+test("a compaction is shown without a model: its card, what it covers, its undoing", async () => {
+  await using editor = await Editor.start({
+    extensions: ["dist/threadhold.vsix"],
+    files: { "a.txt": "hello\n" },
+    settings: { "threadhold.binary": process.env["THREADHOLD_BIN"] },
+  });
+  let panel = await Panel.open(editor);
+  await editor.command("threadhold: Open Walkthrough");
+  await editor.page.getByRole("button", { name: /^See a compaction/ }).first().click();
+  const go = editor.page.getByRole("button", { name: "Show a Compaction", exact: true });
+  await go.waitFor();
+  await editor.shoot("walkthrough-1-step");
+  await go.click();
+  await panel.answer("You asked to keep the format").waitFor();
+  const card = panel.cards.first();
+  assert.match((await card.textContent()) ?? "", /Compacted \d+ rounds[\d,]+ → [\d,]+ tokens.*near its limit.*A model summed up/);
+  await editor.shoot("walkthrough-2-card");
+
+  await card.getByText(/^What it covers/).click();
+  await card.getByText("Result: //! What day and hour").click();
+  const read = RECORDED.flatMap(({ parts }) => parts).find((part) => part.type === "toolResult" && part.toolCallId === "d3");
+  const said = read?.type === "toolResult" && typeof read.content !== "string" ? read.content[0] : undefined;
+  assert.equal(await card.locator(".originals pre").first().textContent(), said?.type === "text" ? said.text : "", "the original, to the letter");
+  await editor.shoot("walkthrough-3-covered");
+
+  // Made again by the script, then undone.
+  await panel.write(card.getByRole("button", { name: "Redo with a focus…" }), "the tests");
+  await editor.page.keyboard.press("Enter");
+  await panel.cards.filter({ hasText: "Focus: the tests" }).getByRole("button", { name: "Undo" }).click();
+  await until(async () => (await panel.frame.getByRole("button", { name: "Undo", exact: true }).count()) === 0, "no compaction is in force");
+  assert.equal(await panel.frame.getByText("A summary stands for this").count(), 0);
+  await editor.shoot("walkthrough-4-undone");
+
+  // Nobody answers here, also after a restart; what was typed stays.
+  await panel.ask("And what now?");
+  const nobody = panel.frame.getByText("no model answers in it");
+  await nobody.waitFor();
+  await until(async () => (await panel.prompt.inputValue()) === "And what now?", "the words are still there");
+  await editor.down();
+  await editor.up();
+  panel = await Panel.open(editor);
+  await panel.answer("You asked to keep the format").waitFor();
+  await panel.answer("You asked to keep the format").hover();
+  await panel.answer("You asked to keep the format").getByRole("button", { name: "Answer again" }).click();
+  await panel.frame.getByText("no model answers in it").waitFor();
+
+  // Begun anew, it takes the place of the one before.
+  await editor.command("threadhold: Show a Compaction");
+  await panel.cards.filter({ hasText: "Compacted" }).getByRole("button", { name: "Undo" }).waitFor();
+  await panel.answer("You asked to keep the format").waitFor();
+  await panel.button("Sessions of this folder").click();
+  const listed = panel.frame.locator(".sessions li").filter({ hasText: "Demonstration: a compaction" });
+  await until(async () => (await listed.count()) === 1, "one demonstration is listed");
+  await panel.frame.locator(".sessions").getByRole("button", { name: "New session" }).click();
+  await panel.frame.getByText("Ask something about this folder.").waitFor();
+});

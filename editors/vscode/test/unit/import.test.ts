@@ -1,0 +1,63 @@
+// Finding chats of a folder that other programs keep, and the editor's log of changes; without an editor.
+
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { replayed } from "../../src/import/chatlog.ts";
+import { find } from "../../src/import/find.ts";
+import { emptyFolder } from "./support/window.ts";
+
+test("a log of changes comes to the value that it was written for", () => {
+  const log = [
+    { kind: 0, v: { version: 3, requests: [] } },
+    { kind: 2, k: ["requests"], v: [{ message: "One?" }, { message: "Two?" }] },
+    { kind: 1, k: ["requests", 0, "response"], v: ["Yes."] },
+    { kind: 1, k: ["customTitle"], v: "Questions" },
+    { kind: 2, k: ["requests"], i: 1, v: [{ message: "Two, again?" }] },
+    { kind: 1, k: ["draft"], v: "…" },
+    { kind: 3, k: ["draft"] },
+    { kind: 2, k: ["new"], v: [1] },
+  ].map((change) => JSON.stringify(change));
+  const expected = { version: 3, requests: [{ message: "One?", response: ["Yes."] }, { message: "Two, again?" }], customTitle: "Questions", new: [1] };
+  assert.deepEqual(replayed(log.join("\n")), expected);
+  assert.deepEqual(replayed(`${log.join("\n")}\n{"kind":1,"k":["cus`), expected, "a line that was cut off is left out");
+  assert.throws(() => replayed("no log"), SyntaxError);
+  assert.throws(() => replayed(`${log[0]}\n{"kind":1,"k":["gone","in"],"v":1}`), /place that is not there/);
+  assert.throws(() => replayed(`${log[0]}\n{"kind":9,"k":["a"]}`), /not known/);
+});
+
+test("chats are found by the folder that they belong to, with what each holds; the newest first", async () => {
+  const root = emptyFolder();
+  const folder = "/home/user/my project.x";
+  const write = (path: string, ...lines: object[]): void => {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), lines.map((line) => JSON.stringify(line)).join("\n"));
+  };
+  const chat = { requests: [{ message: { text: "From the\neditor?" }, response: ["Yes."] }] };
+  write("code/one/workspace.json", { folder: "file:///home/user/my%20project.x" });
+  write("code/one/chatSessions/a.json", chat);
+  write("code/one/chatSessions/empty.json", { requests: [] });
+  write("code/one/chatSessions/broken.jsonl", { kind: 7 });
+  write("code/two/workspace.json", { folder: "vscode-remote://host%3A8080/home/user/my%20project.x" });
+  write("code/two/chatSessions/b.jsonl", { kind: 0, v: { ...chat, customTitle: "Named" } });
+  write("code/three/workspace.json", { folder: "file:///home/user/other" });
+  write("code/three/chatSessions/c.json", chat);
+  const said = (type: string, content: unknown, more = {}) => ({ type, uuid: "u", cwd: folder, message: { role: type, content }, ...more });
+  write(
+    "claude/-home-user-my-project-x/d.jsonl",
+    said("user", "<command-name>/clear</command-name>"), said("user", "written by the program", { isMeta: true }),
+    said("user", [{ type: "text", text: "From Claude Code?" }]), said("assistant", []), said("assistant", [], { isSidechain: true }),
+  );
+  write("claude/-home-user-my-project-x/e.jsonl", said("user", "Of a folder with nearly that name.", { cwd: "/home/user/my/project.x" }));
+  write("pi/--anything--/f.jsonl", { type: "session", id: "f", cwd: folder }, { type: "message", message: { role: "user", content: "From pi?" } });
+  write("pi/--anything--/g.jsonl", { type: "session", id: "g", cwd: "/elsewhere" }, { type: "message", message: { role: "user", content: "No." } });
+  const { found, failed } = await find(folder, {
+    "VS Code": [join(root, "code"), join(root, "missing")], "Claude Code": [join(root, "claude")], pi: [join(root, "pi")],
+  });
+  const told = found.map(({ source, title, messages }) => `${source}: ${title} (${messages})`).sort();
+  assert.deepEqual(told, ["Claude Code: From Claude Code? (4)", "VS Code: From the editor? (2)", "VS Code: Named (2)", "pi: From pi? (1)"]);
+  assert.deepEqual(failed.map(({ path }) => path), [join(root, "code/one/chatSessions/broken.jsonl")]);
+  const times = found.map(({ updatedAt }) => updatedAt);
+  assert.deepEqual(times, times.toSorted((one, other) => other - one));
+});

@@ -1,0 +1,224 @@
+// @threadhold's turns through the client library and the real sidecar, with an editor's history and without an editor:
+// what is persisted, what comes back, what is asked of the model.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { test } from "node:test";
+import { keptIn, persisted, sessionOf, turnsOf } from "../../src/participant/metadata.ts";
+import { BINARY, emptyFolder, said, SUMMARY, text, Window } from "./support/window.ts";
+
+/** Three turns; the second one overflows. */
+async function threeTurns(window: Window): Promise<void> {
+  await window.ask("Begin.", { say: "I look.", read: "a" }, { say: "I looked at a." });
+  await window.ask("Read more.", { read: "b" }, { read: "c" }, { read: "d" }, { say: "I read b, c and d." });
+  await window.ask("Thanks.", { say: "You are welcome." });
+}
+
+/** What the fourth turn asks: the third one's prompt to the letter, its answer, the new request. */
+function fourth(window: Window) {
+  return [...said(window.prompt), text("assistant", "You are welcome."), text("user", "And now?")];
+}
+
+// rows: V23 V24 V25 V4
+test("a summary comes back from the store, and from the editor's metadata alone, with the same bytes", async () => {
+  await using window = new Window();
+  await threeTurns(window);
+  const { summary, summaries } = window.metadata(1);
+  assert.ok(summaries !== undefined && summaries.length > 0, "the turn's metadata has its summaries");
+  assert.deepEqual(summary, summaries.at(-1));
+  assert.deepEqual(window.ran, ["a", "b", "c", "d"], "each call ran once");
+  const expected = fourth(window);
+  const asked = window.summed.length;
+
+  await window.quit();
+  await window.ask("And now?", { say: "Nothing." });
+  assert.deepEqual(said(window.prompt), expected);
+
+  // Neither process nor store is left; nothing but what the editor keeps.
+  await window.quit();
+  window.history.length -= 2;
+  window.storage = emptyFolder();
+  await window.ask("And now?", { say: "Nothing." });
+  assert.deepEqual(said(window.prompt), expected);
+  assert.equal(window.summed.length, asked, "no summary was made a second time");
+});
+
+// rows: V23 V36
+test("two compactions in one turn are both in its metadata, and the list of tools is made again after each", async () => {
+  await using window = new Window();
+  window.result = (id) => {
+    window.tools = ["read", "late"];
+    return `${id} ${"word ".repeat(900)}`;
+  };
+  await window.ask("Read all.", { read: "a" }, { read: "b" }, { read: "c" }, { read: "d" }, { read: "e" }, { read: "f" }, { read: "g" }, { say: "All are read." });
+  const { summaries = [] } = window.metadata(0);
+  assert.ok(summaries.length >= 2, `${summaries.length} summaries`);
+  assert.equal(new Set(summaries.map(({ toolCallRoundId }) => toolCallRoundId)).size, summaries.length);
+  assert.equal(window.compacted, summaries.length);
+  const offered = window.asked.map(({ tools }) => tools.includes("late"));
+  const first = offered.indexOf(true);
+  assert.ok(first > 0 && offered.slice(first).every(Boolean), `offered from the compaction on: ${offered.join()}`);
+  assert.ok(window.progress.length > 0, "the user is told while it is made");
+});
+
+// rows: V9 V24
+test("a summary that failed hides none", async () => {
+  await using window = new Window();
+  let made = 0;
+  window.summary = () => {
+    made += 1;
+    if (made > 1) throw new Error("the model is gone");
+    return `<summary>\n${SUMMARY.replace("None.", "The first goal.")}\n</summary>`;
+  };
+  await window.ask("Read all.", { read: "a" }, { read: "b" }, { read: "c" }, { read: "d" }, { read: "e" }, { read: "f" }, { say: "All are read." });
+  const { summaries = [] } = window.metadata(0);
+  assert.ok(made > 1, "a second one was tried");
+  assert.match(summaries[0]?.text ?? "", /The first goal/);
+  const expected = [...said(window.prompt), text("assistant", "All are read."), text("user", "Go on.")];
+  await window.quit();
+  window.storage = emptyFolder();
+  await window.ask("Go on.", { say: "Well." });
+  assert.deepEqual(said(window.prompt), expected);
+});
+
+// rows: V24
+test("an earlier request sent again: summaries of dropped turns are void, and what is dropped is kept beside", async () => {
+  await using window = new Window();
+  await threeTurns(window);
+  const { summaries = [] } = window.metadata(1);
+  assert.ok(summaries.length > 0);
+  const dropped = window.history.splice(2);
+  assert.equal(dropped.length, 4);
+  await window.ask("Read more.", { say: "I know what I need." });
+  assert.ok(!JSON.stringify(window.prompt).includes("conversation-summary"), "no summary of what is gone");
+  assert.deepEqual(said(window.prompt).slice(-2), [text("assistant", "I looked at a."), text("user", "Read more.")]);
+  const client = await window.client();
+  const { sessions } = await client.request("session/list", { workspaceFolder: window.folder });
+  const fork = sessions.find(({ origin }) => origin === "rewind");
+  assert.ok(fork !== undefined, "what the chat no longer shows is a session of its own");
+  const { snapshot } = await client.request("session/open", { workspaceFolder: window.folder, sessionId: fork.sessionId });
+  assert.deepEqual(snapshot.compactions.map(({ status }) => status), summaries.map((_, at) => (at + 1 === summaries.length ? "inForce" : "superseded")));
+  assert.ok(JSON.stringify(snapshot.messages).includes("You are welcome."));
+});
+
+test("a stopped turn, of which the editor keeps no metadata, goes on where it stood", async () => {
+  await using window = new Window();
+  await window.ask("Begin.", { say: "I look.", read: "a" }, { say: "I looked at a." });
+  window.result = () => {
+    window.abort.abort();
+    return "the end of b";
+  };
+  const { status } = await window.ask("Read b.", { read: "b" }, { say: "never" });
+  assert.equal(status, "cancelled");
+  window.abort = new AbortController();
+  await window.ask("Go on.", { say: "Gladly." });
+  assert.match(JSON.stringify(window.prompt), /the end of b/, "its result is there");
+  const client = await window.client();
+  const { sessions } = await client.request("session/list", { workspaceFolder: window.folder });
+  assert.equal(sessions.length, 1, "nothing was taken for dropped");
+});
+
+test("a model that finds its prompt too large is asked again with a smaller one", async () => {
+  await using window = new Window();
+  await window.ask("Read.", { read: "a" }, { read: "b" }, { overflows: true }, { say: "That fits." });
+  assert.equal(window.metadata(0).summaries?.length, 1);
+  const [larger, smaller] = window.asked.slice(-2).map(({ messages }) => JSON.stringify(messages).length);
+  assert.ok((smaller ?? 0) < (larger ?? 0));
+});
+
+test("the limit of rounds ends a turn that would go on", async () => {
+  await using window = new Window();
+  window.roundLimit = 2;
+  const { isAtLimit, status } = await window.ask("Read.", { read: "a" }, { read: "b" }, { read: "c" });
+  assert.deepEqual([isAtLimit, status, window.ran], [true, "completed", ["a", "b"]]);
+});
+
+// rows: V24
+test("metadata of other extensions is understood: summary, summaries, and the old name of the anchor", async () => {
+  const round = (id: string, words: string, call?: string) => ({
+    id, response: words, toolInputRetry: 0, toolCalls: call === undefined ? [] : [{ id: call, name: "read", arguments: `{"path":"${call}"}` }],
+  });
+  const rounds = {
+    toolCallRounds: [round("r1", "I look.", "a"), round("r2", "I looked at a.")],
+    toolCallResults: { a: { $mid: 20, content: [{ $mid: 21, value: "the words of a" }] } },
+  };
+  const failed = { toolCallRoundId: "", text: "" };
+  const shapes: object[] = [
+    { summary: { toolCallRoundId: "r1", text: "THEIR SUMMARY" } },
+    { summaries: [{ toolCallRoundId: "r1", text: "THEIR SUMMARY" }, failed] },
+    { summary: { toolCallRoundId: "previous", text: "THEIR SUMMARY" } },
+  ];
+  for (const shape of shapes) {
+    await using window = new Window();
+    const isPrevious = JSON.stringify(shape).includes("previous");
+    window.history = [
+      { prompt: "Begin.", references: [] },
+      { response: [{ value: { value: "I looked at a." } }], result: { metadata: { ...rounds, ...(isPrevious ? {} : shape) } } },
+      // The old name stands for the newest round before its own turn.
+      ...(isPrevious ? [{ prompt: "More.", references: [] }, { response: [{ value: { value: "No more." } }], result: { metadata: { ...shape } } }] : []),
+    ];
+    await window.ask("And now?", { say: "Well." });
+    const prompt = JSON.stringify(window.prompt);
+    assert.ok(prompt.includes("THEIR SUMMARY"), JSON.stringify(shape));
+    assert.ok(!prompt.includes("the words of a"), `what it stands for is not shown: ${JSON.stringify(shape)}`);
+    assert.ok(prompt.includes("And now?"));
+  }
+});
+
+test("no key that the editor takes for its own is in the metadata, whatever a tool was given", () => {
+  const kept = {
+    sessionId: "s", requestId: "r",
+    rounds: [{ id: "r/1", assistant: { parts: [{ type: "toolCall" as const, id: "c", name: "open", arguments: { $mid: 1, path: "a" } }] } }],
+  };
+  const metadata = persisted(kept, { summaries: [{ toolCallRoundId: "r/1", text: "S" }] });
+  const keys = (value: unknown): string[] =>
+    typeof value === "object" && value !== null ? Object.entries(value).flatMap(([key, inner]) => [key, ...keys(inner)]) : [];
+  assert.ok(!keys(metadata).includes("$mid"));
+  assert.deepEqual(keptIn(metadata), kept);
+});
+
+test("rounds too large to be persisted are left to the sidecar, and five million bytes are not", async () => {
+  const round = (length: number) => ({ id: "r/1", assistant: { parts: "x".repeat(length) } });
+  assert.equal(keptIn(persisted({ sessionId: "s", requestId: "r", rounds: [round(5_000_000)] }, {}))?.rounds?.length, 1);
+  const left = keptIn(persisted({ sessionId: "s", requestId: "r", rounds: [round(9_000_000)] }, {}));
+  assert.deepEqual(left, { sessionId: "s", requestId: "r" });
+  // Then the history has the words of the answer, and the sidecar its own rounds.
+  const [turn] = turnsOf([{ prompt: "Q" }, { response: [{ value: { value: "A" } }], result: { metadata: persisted({ sessionId: "s", requestId: "r", rounds: [round(9_000_000)] }, {}) } }]);
+  assert.deepEqual(turn, { request: "Q", externalId: "r", response: "A", metadata: {} });
+});
+
+test("the session is found by the editor's address, else by the newest metadata", () => {
+  const response = (sessionId: string) => ({ response: [], result: { metadata: persisted({ sessionId, requestId: "r" }, {}) } });
+  const history = [{ prompt: "1" }, response("one"), { prompt: "2" }, response("two"), { prompt: "3" }, { response: [] }];
+  assert.equal(sessionOf(undefined, history), "two");
+  assert.equal(sessionOf(undefined, []), undefined);
+  const found = sessionOf("vscode-chat-session://local/abc", history);
+  assert.match(found ?? "", /^chat-[0-9a-f]{32}$/);
+  assert.equal(sessionOf("vscode-chat-session://local/abc", []), found);
+  assert.notEqual(sessionOf("vscode-chat-session://local/abd", []), found);
+});
+
+// rows: M13
+test("a terminal goes on with a session of the editor, and the editor after it", async () => {
+  await using window = new Window();
+  const client = await window.client();
+  const model = { wire: "scripted" as const };
+  const session = await client.openSession({ workspaceFolder: window.folder, sessionId: "s", settings: { model } });
+  const over = (turns: number) =>
+    new Promise<void>((done) => {
+      const look = () => session.view.snapshot.turns.filter(({ status }) => status === "completed").length === turns && done();
+      session.onChange(look);
+      look();
+    });
+  await session.ask("From the editor.");
+  await over(1);
+  await window.quit();
+  const spoken = spawnSync(BINARY, ["chat", "--session", "s", "--folder", window.folder, "--storage", window.storage, "--model", "scripted"], {
+    input: "From the terminal.\n", encoding: "utf8", env: { ...process.env, THREADHOLD_CONFIG: "" },
+  });
+  assert.equal(spoken.status, 0, spoken.stderr);
+  const again = await (await window.client()).openSession({ workspaceFolder: window.folder, sessionId: "s" });
+  const requests = again.view.snapshot.messages.filter(({ role }) => role === "user").map(({ parts }) => parts);
+  assert.deepEqual(requests, [[{ type: "text", text: "From the editor." }], [{ type: "text", text: "From the terminal." }]]);
+  assert.equal(again.view.snapshot.messages.filter(({ role }) => role === "assistant").length, 2, "both were answered");
+});

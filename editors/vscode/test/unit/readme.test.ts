@@ -1,0 +1,39 @@
+// What the README names is there: commands, settings, tools, pictures that are small enough for a page. Whether the
+// sentences are true is for people, and for the tests of what they speak of.
+
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { test } from "node:test";
+
+const page = readFileSync("README.md", "utf8");
+const { contributes } = JSON.parse(readFileSync("package.json", "utf8")) as {
+  contributes: { commands: { title: string }[]; configuration: { properties: object }[] };
+};
+
+function named(expression: RegExp): string[] {
+  return [...page.matchAll(expression)].map(([, name = ""]) => name);
+}
+
+test("commands and settings that the page names are those of the extension", () => {
+  const titles = contributes.commands.map(({ title }) => title);
+  const commands = named(/\*threadhold: ([^*]+)\*/g);
+  assert.ok(commands.length >= 3);
+  for (const command of commands) assert.ok(titles.includes(command), `${command} is no command`);
+  const known = contributes.configuration.flatMap(({ properties }) => Object.keys(properties));
+  const settings = named(/`(threadhold\.[A-Za-z.]+\*?)(?::[^`]*)?`/g);
+  assert.ok(settings.length >= 4);
+  for (const setting of settings) {
+    const isKnown = setting.endsWith("*") ? known.some((name) => name.startsWith(setting.slice(0, -1))) : known.includes(setting);
+    assert.ok(isKnown, `${setting} is no setting`);
+  }
+});
+
+test("the page's pictures are there, small, and all of them are shown", () => {
+  const shown = named(/!\[[^\]]+\]\(media\/readme\/([\w.-]+)\)/g);
+  assert.ok(shown.length >= 4);
+  assert.deepEqual([...shown].sort(), readdirSync("media/readme").sort());
+  for (const name of shown) {
+    const path = `media/readme/${name}`;
+    assert.ok(existsSync(path) && statSync(path).size < 150_000, `${path} has ${statSync(path).size} bytes`);
+  }
+});
