@@ -26,6 +26,7 @@ test("a compaction is shown without a model: its card, what it covers, its undoi
   await go.click();
   await panel.answer("You asked to keep the format").waitFor();
   const card = panel.cards.first();
+  await panel.frame.locator(".row.compaction:focus").waitFor();
   assert.match((await card.textContent()) ?? "", /Compacted \d+ rounds[\d,]+ → [\d,]+ tokens.*near its limit.*A model summed up/);
   await editor.shoot("walkthrough-2-card");
 
