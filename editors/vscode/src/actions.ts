@@ -64,14 +64,17 @@ const NOBODY = {
 } as const satisfies Parameters<Panel["say"]>[0];
 
 /** Shows a compaction in a session made for it. */
-export async function showCompaction({ demonstration, panel }: Desk): Promise<void> {
+export async function showCompaction({ chat, demonstration, panel }: Desk): Promise<void> {
   if (await demonstration.show()) {
-    return panel.say({
+    panel.say({
       level: "info",
       text: "A demonstration: the conversation is recorded and its summary is scripted; the compaction is a real one.",
       detail: "In the card: What it covers has the original text, Undo takes the compaction back.",
       actions: [DISMISS],
     });
+    const compaction = chat.session?.view.snapshot.compactions.at(-1);
+    if (compaction !== undefined) panel.reveal(compaction.id);
+    return;
   }
   const open = "Open a Folder…";
   const answer = await vscode.window.showInformationMessage("Sessions belong to a folder. Open one, then show the compaction again.", open);

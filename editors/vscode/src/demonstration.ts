@@ -6,6 +6,7 @@ import * as vscode from "vscode";
 import type { Model, Session, Settings } from "@threadhold/client";
 import type { Chat } from "./chat.ts";
 import type { Backend } from "./backend.ts";
+import { isBusy } from "./frame.ts";
 
 const KEPT = "threadhold.demonstration";
 /** A window that the recorded conversation nearly fills. */
@@ -83,6 +84,15 @@ function modelOf({ script }: Kept): Model {
   return { name: "Demonstration", wire: "scripted", baseUrl: script, window: WINDOW };
 }
 
+/** Asks, and waits for the answer: by then there is a compaction. */
 async function ask(session: Session, model: Model): Promise<void> {
+  const answered = new Promise<void>((done) => {
+    const heard = session.onChange(({ fields }) => {
+      if (!fields.has("state") || isBusy(session.view.snapshot)) return;
+      heard.dispose();
+      done();
+    });
+  });
   await session.ask([{ type: "text", text: QUESTION }], { tools: [], model });
+  await answered;
 }

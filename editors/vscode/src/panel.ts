@@ -37,7 +37,7 @@ export class Panel implements vscode.WebviewViewProvider {
   #told = "";
   /** Whether the webview hears. */
   #isThere = false;
-  /** A message that is to be shown. */
+  /** A message or a compaction that is to be shown. */
   #revealed: string | undefined;
   #wantsFocus = false;
 
@@ -117,9 +117,9 @@ export class Panel implements vscode.WebviewViewProvider {
     this.update({ session: false, streamingOnly: false });
   }
 
-  /** Shows a message, as soon as it is drawn. */
-  reveal(messageId: string): void {
-    this.#revealed = messageId;
+  /** Shows a message or a compaction, as soon as it is drawn. */
+  reveal(id: string): void {
+    this.#revealed = id;
     this.update({ session: false, streamingOnly: false });
   }
 
@@ -146,7 +146,7 @@ export class Panel implements vscode.WebviewViewProvider {
     const onlyStreaming = this.#behind === "streaming";
     this.#behind = "nothing";
     const told: ToPanel[] = [...(onlyStreaming ? (this.#grown() ?? this.#changedRows()) : this.#changedRows()), ...this.#changedFrame()];
-    if (this.#revealed !== undefined) told.push({ type: "reveal", messageId: this.#revealed });
+    if (this.#revealed !== undefined) told.push({ type: "reveal", of: this.#revealed });
     this.#revealed = undefined;
     if (told.length === 0) return;
     this.#drawing = true;

@@ -263,8 +263,8 @@ export type ToPanel =
   | { type: "wholeResult"; callId: string; text: string }
   /** A message is edited again, with these words. */
   | { type: "editing"; messageId: string; text: string }
-  /** Shows the row of a message, and gives it the focus. */
-  | { type: "reveal"; messageId: string }
+  /** Shows the row of a message or a compaction, and gives it the focus. */
+  | { type: "reveal"; of: string }
   | { type: "focus" };
 
 /** From the webview to the host: what the user did. */

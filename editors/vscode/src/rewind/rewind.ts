@@ -65,7 +65,7 @@ export class Rewind {
     const { files, lost, earlier } = await this.#changes(session, step.messageId, folder.uri);
     if (files.length === 0 && lost.length === 0) {
       await step.go();
-      if (step.goal === "rewind") say({ level: "info", text: done(0), actions: [DISMISS] });
+      if (step.goal === "rewind") say({ level: "info", text: done(0, step.goal), actions: [DISMISS] });
       return;
     }
     if (isBusy(session.view.snapshot)) {
@@ -101,7 +101,7 @@ export class Rewind {
     if (wanted.length === 0 && asked.goal !== "rewind") return;
     const detail = wanted.map(({ path, how }) => `${path}: ${how === "delete" ? "deleted" : "restored"}`).join("\n");
     const putBack = { label: "Undo restoring", action: { type: "putBack" } as const };
-    say({ level: "info", text: done(wanted.length), ...(detail !== "" && { detail }), actions: [...(wanted.length > 0 ? [putBack] : []), DISMISS] });
+    say({ level: "info", text: done(wanted.length, asked.goal), ...(detail !== "" && { detail }), actions: [...(wanted.length > 0 ? [putBack] : []), DISMISS] });
   }
 
   /** Leaves conversation and files as they are. */
@@ -189,9 +189,10 @@ function bytesOf(text: string | undefined): Uint8Array | undefined {
   return text === undefined ? undefined : Buffer.from(text, "utf8");
 }
 
-function done(files: number): string {
-  const restored = files === 0 ? "" : files === 1 ? " 1 file is restored." : ` ${files} files are restored.`;
-  return `The conversation is back where you said.${restored} As it stood before, it is among the sessions of this folder.`;
+function done(files: number, goal: RewindGoal): string {
+  const restored = files === 0 ? "" : files === 1 ? "1 file is restored. " : `${files} files are restored. `;
+  const back = goal === "rewind" ? "The conversation is back where you said. " : "";
+  return `${back}${restored}As it stood before, the conversation is among the sessions of this folder.`;
 }
 
 /** What commands and tools of others changed, as far as it can be seen. */

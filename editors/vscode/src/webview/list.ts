@@ -161,6 +161,7 @@ export class VirtualList<Of extends Item> {
     const below = this.#items.slice(last).reduce((sum, item) => sum + this.#height(item), 0);
     this.#below.style.height = `${below}px`;
     if (this.#follows) element.scrollTop = element.scrollHeight;
+    else if (element.scrollHeight <= view) this.#setFollows(true);
     else if (held !== undefined) {
       const now = this.elementOf(held.id)?.getBoundingClientRect().top;
       if (now !== undefined && Math.abs(now - held.top) > 0.5) element.scrollTop += now - held.top;

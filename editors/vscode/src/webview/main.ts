@@ -24,7 +24,7 @@ const desk: Desk = {
   post: (action) => {
     host.postMessage(action);
     // Whoever asks wants to see what comes.
-    if (action.type === "send") list.toEnd();
+    if (action.type === "send" || action.type === "rewindWith") list.toEnd();
   },
   open: new Set(),
   typed: new Map(),
@@ -206,7 +206,7 @@ function take(message: ToPanel): void {
       beginTyping(desk, `user ${message.messageId}`, "edit", message.text);
       break;
     case "reveal": {
-      const row = list.items.find((row) => isOf(row, message.messageId));
+      const row = list.items.find((row) => isOf(row, message.of));
       if (row !== undefined) list.reveal(row.id, true);
       break;
     }
@@ -225,9 +225,10 @@ function putRows({ at, remove, rows }: Extract<ToPanel, { type: "rows" }>): void
 }
 
 /** Whether a message, or the result that it is, stands in a row. */
-function isOf(row: Row, messageId: string): boolean {
-  if (row.kind === "call" && row.result?.messageId === messageId) return true;
-  return "messageId" in row && row.messageId === messageId;
+function isOf(row: Row, id: string): boolean {
+  if (row.kind === "compaction") return row.compactionId === id;
+  if (row.kind === "call" && row.result?.messageId === id) return true;
+  return "messageId" in row && row.messageId === id;
 }
 
 // A link leads nowhere by itself.

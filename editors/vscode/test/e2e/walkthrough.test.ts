@@ -26,6 +26,7 @@ test("a compaction is shown without a model: its card, what it covers, its undoi
   await go.click();
   await panel.answer("You asked to keep the format").waitFor();
   const card = panel.cards.first();
+  await panel.frame.locator(".row.compaction:focus").waitFor();
   assert.match((await card.textContent()) ?? "", /Compacted \d+ rounds[\d,]+ → [\d,]+ tokens.*near its limit.*A model summed up/);
   await editor.shoot("walkthrough-2-card");
 
@@ -39,7 +40,11 @@ test("a compaction is shown without a model: its card, what it covers, its undoi
   // Made again by the script, then undone.
   await panel.write(card.getByRole("button", { name: "Redo with a focus…" }), "the tests");
   await editor.page.keyboard.press("Enter");
-  await panel.cards.filter({ hasText: "Focus: the tests" }).getByRole("button", { name: "Undo" }).click();
+  const redone = panel.cards.filter({ hasText: "Focus: the tests" });
+  await redone.getByRole("button", { name: "Undo" }).click();
+  // The one before is in force again, and is undone too.
+  await redone.getByText("Compaction undone").waitFor();
+  await panel.frame.getByRole("button", { name: "Undo", exact: true }).click();
   await until(async () => (await panel.frame.getByRole("button", { name: "Undo", exact: true }).count()) === 0, "no compaction is in force");
   assert.equal(await panel.frame.getByText("A summary stands for this").count(), 0);
   await editor.shoot("walkthrough-4-undone");

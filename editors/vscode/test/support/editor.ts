@@ -226,8 +226,10 @@ export class Editor {
     // The palette does not look again by itself for commands that come while the editor starts.
     const first = page.locator(".quick-input-list .monaco-list-row").first();
     await until(async () => {
-      await input.fill(">");
-      await input.fill(`>${title}`);
+      // What the editor opens by itself while it starts takes the palette away.
+      if (!(await input.isVisible())) await page.keyboard.press("F1");
+      const fill = (words: string): Promise<boolean> => input.fill(words, { timeout: 2000 }).then(() => true, () => false);
+      if (!(await fill(">")) || !(await fill(`>${title}`))) return false;
       await page.waitForTimeout(300);
       return (await first.getAttribute("aria-label", { timeout: 1000 }).catch(() => ""))?.includes(title) ?? false;
     }, `the palette offers ${title}`);
