@@ -314,11 +314,20 @@ async function open({ chat }: Desk, href: string): Promise<void> {
     return;
   }
   const { folder } = chat;
-  if (folder === undefined || /^[a-z][a-z0-9+.-]+:/i.test(href)) return;
-  const [path = "", line] = decodeURIComponent(href).split(/#L?|:(?=\d+$)/);
+  // A name with a number behind it is a line of a file, and no scheme.
+  if (folder === undefined || /^[a-z][a-z0-9+.-]+:(?!\d+$)/i.test(href)) return;
+  const [path = "", line] = decoded(href).split(/#L?|:(?=\d+$)/);
   const { uri } = await inFolder(path, folder.uri);
   const at = line === undefined ? undefined : new vscode.Range(Number.parseInt(line, 10) - 1, 0, Number.parseInt(line, 10) - 1, 0);
   await vscode.window.showTextDocument(uri, { preview: true, ...(at !== undefined && { selection: at }) });
+}
+
+function decoded(href: string): string {
+  try {
+    return decodeURIComponent(href);
+  } catch {
+    return href;
+  }
 }
 
 /** Why a compaction cannot be undone, and what can be done, without the ids that a person does not know. */

@@ -50,6 +50,7 @@ export class Backend implements vscode.Disposable {
   readonly onSessions = this.#sessionsChanged.event;
   #standing: Standing = { state: "starting" };
   #client: Promise<Client> | undefined;
+  #restarting: Promise<void> | undefined;
 
   constructor(context: vscode.ExtensionContext, log: vscode.LogOutputChannel, keys: Keys, models: Models, handlers: Handlers) {
     this.#log = log;
@@ -89,7 +90,13 @@ export class Backend implements vscode.Disposable {
   }
 
   /** Starts it again, also after it was given up. */
-  async restart(): Promise<void> {
+  restart(): Promise<void> {
+    // Whoever asks meanwhile, waits for the same one.
+    this.#restarting ??= this.#startAgain().finally(() => (this.#restarting = undefined));
+    return this.#restarting;
+  }
+
+  async #startAgain(): Promise<void> {
     const client = await this.#client?.catch(() => undefined);
     // What is set may be another program now, so it is looked for anew.
     await client?.dispose();
@@ -111,9 +118,9 @@ export class Backend implements vscode.Disposable {
 
   async #start(): Promise<Client> {
     const { binary, storage, log } = configuration();
-    await this.#models.refresh();
     this.#stand({ state: "starting" });
     try {
+      await this.#models.refresh();
       const client = await Client.start(
         {
           launch: sidecar({

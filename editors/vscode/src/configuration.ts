@@ -1,5 +1,6 @@
 // What the user set, in the words of the sidecar. Which model is asked is models.ts's; no secret is in the settings.
 
+import { homedir } from "node:os";
 import * as vscode from "vscode";
 import type { Model, Section, Settings, ToolPolicy } from "@threadhold/client";
 
@@ -17,11 +18,11 @@ export class Configuration {
 
   /** The path of the program; empty where it is looked for. */
   get binary(): string {
-    return this.#text("binary");
+    return this.#path("binary");
   }
 
   get storage(): string {
-    return this.#text("storage");
+    return this.#path("storage");
   }
 
   get log(): string {
@@ -93,6 +94,11 @@ export class Configuration {
       ...(threshold !== null && { threshold }),
       ...this.#from.get<Settings>("sidecarSettings", {}),
     };
+  }
+
+  /** A path; a tilde is the user's home. */
+  #path(name: string): string {
+    return this.#text(name).replace(/^~(?=\/|\\|$)/, homedir());
   }
 
   #text(name: string): string {

@@ -19,6 +19,7 @@ import { Participant } from "./participant/participant.ts";
 import { Sessions } from "./session-list.ts";
 import { Status } from "./status.ts";
 import { Diffs } from "./tools/edit.ts";
+import { stopAll } from "./tools/run.ts";
 import { ownTool } from "./tools/toolbox.ts";
 
 let backend: Backend | undefined;
@@ -86,7 +87,8 @@ export function activate(context: vscode.ExtensionContext): void {
     }),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("threadhold")) void backend?.configure().catch((error: unknown) => log.error(String(error)));
-      if (change.affectsConfiguration("threadhold.binary") || change.affectsConfiguration("threadhold.storage")) void restartSoon();
+      // What a sidecar is started with.
+      if (["binary", "storage", "log"].some((name) => change.affectsConfiguration(`threadhold.${name}`))) void restart();
     }),
     vscode.workspace.onDidChangeWorkspaceFolders(redraw),
   );
@@ -110,12 +112,12 @@ export function activate(context: vscode.ExtensionContext): void {
     }
   }
 
-  async function restartSoon(): Promise<void> {
-    // Where there is none yet, the next request starts it as it is set now.
+  async function restart(): Promise<void> {
     await backend?.restart().catch((error: unknown) => log.error(String(error)));
   }
 }
 
 export async function deactivate(): Promise<void> {
+  stopAll();
   await backend?.end();
 }

@@ -17,6 +17,7 @@ import {
   toLanguageModelMessages,
 } from "@threadhold/client";
 import { configuration } from "./configuration.ts";
+import { isOverflow } from "./overflow.ts";
 
 /** The model of the next request, for the sidecar and for people. */
 export interface Chosen {
@@ -238,9 +239,6 @@ export function tokenOf(signal: AbortSignal): { token: vscode.CancellationToken;
   };
 }
 
-/** What a model of the editor says when a prompt is too large; each vendor has its own words. */
-const OVERFLOW = /context (length|window)|too (long|large|many tokens)|maximum.*tokens|token limit|exceed.*(token|context)/i;
-
 /** What the editor's own reasons mean, and what to do. */
 const ADVICE: Record<string, { what: string; do: string }> = {
   NoPermissions: {
@@ -257,10 +255,10 @@ const ADVICE: Record<string, { what: string; do: string }> = {
 function inOurWords(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const cause = error.cause instanceof Error ? error.cause.message : "";
-  if (OVERFLOW.test(`${error.message} ${cause}`)) return new ContextOverflow(error.message);
   if (error instanceof vscode.LanguageModelError) {
     const advice = ADVICE[error.code];
     if (advice !== undefined) return new Error(`${advice.what}: ${error.message}. ${advice.do}`);
   }
+  if (isOverflow(`${error.message} ${cause}`)) return new ContextOverflow(error.message);
   return error;
 }

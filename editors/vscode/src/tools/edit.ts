@@ -23,10 +23,9 @@ const editFile: OwnTool = {
   },
   guidelines: "Read a file before you edit it. Give enough of the text around the place that it is found once.",
   async preview(given, folder) {
-    const { uri, path } = await inFolder(text(given, "path"), folder);
-    const before = await read(uri);
+    const { uri, path, before } = await changeable(text(given, "path"), folder);
     if (before === undefined) throw new Error(`There is no file ${path}. write_file makes one.`);
-    const [old, now] = [text(given, "old"), text(given, "new")];
+    const [old, now] = [inLinesOf(before, text(given, "old")), inLinesOf(before, text(given, "new"))];
     const places = old === "" ? 0 : before.split(old).length - 1;
     if (places === 0) throw new Error(`The old text does not stand in ${path}. Read the file and try again.`);
     if (places > 1 && given["all"] !== true) {
@@ -51,12 +50,33 @@ const writeFile: OwnTool = {
     required: ["path", "text"],
   },
   async preview(given, folder) {
-    const { uri, path } = await inFolder(text(given, "path"), folder);
-    const before = await read(uri);
-    return { uri, path, before: before ?? "", after: text(given, "text"), isNew: before === undefined };
+    const { uri, path, before } = await changeable(text(given, "path"), folder);
+    const after = inLinesOf(before ?? "", text(given, "text"));
+    return { uri, path, before: before ?? "", after, isNew: before === undefined };
   },
   run: apply,
 };
+
+/** A file that may be changed, with what its document says: what is put into a document is what stands there. */
+async function changeable(named: string, folder: vscode.Uri): Promise<{ uri: vscode.Uri; path: string; before: string | undefined }> {
+  const { uri, path } = await inFolder(named, folder);
+  if (path.split(/[\\/]/).includes(".git")) throw new Error(`${path} is git's own. Change it by git's commands.`);
+  const said = await read(uri);
+  if (said === undefined) return { uri, path, before: undefined };
+  const before = (await vscode.workspace.openTextDocument(uri)).getText();
+  // The editor read it in another encoding than it was written in: to save it would lose what it could not read.
+  const isUnread = before.includes(UNREAD) && !Buffer.from(await vscode.workspace.fs.readFile(uri)).includes(UNREAD);
+  if (isUnread) throw new Error(`${path} is not in the encoding that the editor has for it, so a change would lose letters. Set files.encoding for it, or change it by a command.`);
+  return { uri, path, before };
+}
+
+/** What stands for bytes that are no letter. */
+const UNREAD = "\uFFFD";
+
+/** A text with the ends of lines of another: models write the short ones. */
+function inLinesOf(other: string, said: string): string {
+  return other.includes("\r\n") && !said.includes("\r\n") ? said.replaceAll("\n", "\r\n") : said;
+}
 
 export const EDIT_TOOLS: readonly OwnTool[] = [editFile, writeFile];
 

@@ -14,14 +14,14 @@ const run = promisify(execFile);
 
 /** Files like this pattern, by their paths from the folder on, in order. */
 export async function visibleFiles(folder: vscode.Uri, pattern: string, signal: AbortSignal): Promise<{ path: string; uri: vscode.Uri }[]> {
-  const [found, known] = await Promise.all([
+  const [found, ignored] = await Promise.all([
     vscode.workspace.findFiles(new vscode.RelativePattern(folder, pattern), hidden(folder), MOST_LOOKED_AT),
-    knownToGit(folder, signal),
+    ignoredByGit(folder, signal),
   ]);
   signal.throwIfAborted();
   return found
     .map((uri) => ({ path: vscode.workspace.asRelativePath(uri, false), uri }))
-    .filter(({ path }) => known?.has(path) ?? true)
+    .filter(({ path }) => !isIn(ignored, path))
     .sort((one, other) => (one.path < other.path ? -1 : 1));
 }
 
@@ -34,14 +34,22 @@ function hidden(folder: vscode.Uri): string | null {
   return patterns.length === 0 ? null : `{${[...new Set(patterns)].join(",")}}`;
 }
 
-/** Files that git keeps or would keep; undefined where it cannot say. */
-async function knownToGit(folder: vscode.Uri, signal: AbortSignal): Promise<Set<string> | undefined> {
+/** Files that git ignores, and folders of which it ignores all, with a slash at their end; none where it cannot say. */
+async function ignoredByGit(folder: vscode.Uri, signal: AbortSignal): Promise<Set<string>> {
   try {
-    const listed = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+    const listed = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"];
     const { stdout } = await run("git", listed, { cwd: folder.fsPath, maxBuffer: MOST_LISTED, signal });
     return new Set(stdout.split("\0"));
   } catch {
     // No git here, or no repository: nothing is ignored.
-    return undefined;
+    return new Set();
   }
+}
+
+function isIn(ignored: ReadonlySet<string>, path: string): boolean {
+  if (ignored.has(path)) return true;
+  for (let end = path.indexOf("/"); end >= 0; end = path.indexOf("/", end + 1)) {
+    if (ignored.has(path.slice(0, end + 1))) return true;
+  }
+  return false;
 }

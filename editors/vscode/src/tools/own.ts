@@ -1,8 +1,8 @@
 // What a tool of the extension is, and what all of them share: paths of the folder, arguments that are what they should
 // be. The tools themselves are in the files beside this one.
 
-import { realpath } from "node:fs/promises";
-import { dirname, isAbsolute, join, relative } from "node:path";
+import { readlink, realpath } from "node:fs/promises";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import * as vscode from "vscode";
 import type { ToolInvokeResult, ToolKind } from "@threadhold/client";
 
@@ -58,7 +58,7 @@ export async function inFolder(path: string, folder: vscode.Uri): Promise<{ uri:
   const wanted = isAbsolute(path) ? path : join(folder.fsPath, path);
   const [root, real] = await Promise.all([realpath(folder.fsPath), realOf(wanted)]);
   const inside = relative(root, real);
-  if (inside.startsWith("..") || isAbsolute(inside)) throw new Error(`${path} is outside of the folder that is open.`);
+  if (inside === ".." || inside.startsWith(`..${sep}`) || isAbsolute(inside)) throw new Error(`${path} is outside of the folder that is open.`);
   return { uri: vscode.Uri.file(wanted), path: relative(folder.fsPath, wanted) || "." };
 }
 
@@ -69,7 +69,9 @@ async function realOf(path: string): Promise<string> {
   } catch (error) {
     const parent = dirname(path);
     if ((error as NodeJS.ErrnoException).code !== "ENOENT" || parent === path) throw error;
-    return join(await realOf(parent), path.slice(parent.length + 1));
+    // A link may be there though what it leads to is not.
+    const link = await readlink(path).catch(() => undefined);
+    return link === undefined ? join(await realOf(parent), basename(path)) : realOf(resolve(await realOf(parent), link));
   }
 }
 
@@ -85,5 +87,10 @@ export async function read(uri: vscode.Uri): Promise<string | undefined> {
     throw error;
   }
   if (bytes.subarray(0, 8_000).includes(0)) throw new Error(`${vscode.workspace.asRelativePath(uri)} is no text, and cannot be shown to a model.`);
-  return Buffer.from(bytes).toString("utf8");
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    // In the encoding that the settings have for it.
+    return (await vscode.workspace.openTextDocument(uri)).getText();
+  }
 }

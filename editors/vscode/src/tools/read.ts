@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 import { visibleFiles } from "./files.ts";
+import { Matcher } from "./matcher.ts";
 import { inFolder, maybeCount, maybeText, read, text, type OwnTool } from "./own.ts";
 
 const MOST_MATCHES = 200;
@@ -71,22 +72,31 @@ const searchText: OwnTool = {
   async run(given, folder, signal) {
     const query = text(given, "query");
     if (query === "") throw new Error("The query is empty.");
-    const expression = given["isRegex"] === true ? new RegExp(query) : undefined;
-    const isMatch = (line: string): boolean => expression?.test(line) ?? line.includes(query);
+    await using matcher = given["isRegex"] === true ? new Matcher(query, signal) : undefined;
     const files = await visibleFiles(folder, maybeText(given, "include") ?? "**/*", signal);
     const lines: string[] = [];
     for (const { path, uri } of files) {
       signal.throwIfAborted();
-      const { size } = await vscode.workspace.fs.stat(uri);
-      if (size > MOST_BYTES) continue;
-      const said = await read(uri).catch(() => undefined);
-      for (const [at, line] of (said ?? "").split("\n").entries()) {
-        if (isMatch(line)) lines.push(`${path}:${at + 1}: ${line.slice(0, 400)}`);
+      const said = (await searched(path, uri, folder)).split("\n");
+      const found = matcher === undefined ? said.flatMap((line, at) => (line.includes(query) ? [at] : [])) : await matcher.find(said);
+      for (const at of found) {
+        lines.push(`${path}:${at + 1}: ${(said[at] ?? "").slice(0, 400)}`);
         if (lines.length >= MOST_MATCHES) return { content: `${lines.join("\n")}\n… and more; ask for something narrower.` };
       }
     }
     return { content: lines.length === 0 ? "Nothing was found." : lines.join("\n") };
   },
 };
+
+/** What a file says that is searched; nothing of what is too large, gone, no text, or a way out of the folder. */
+async function searched(path: string, uri: vscode.Uri, folder: vscode.Uri): Promise<string> {
+  try {
+    await inFolder(path, folder);
+    const { size } = await vscode.workspace.fs.stat(uri);
+    return size > MOST_BYTES ? "" : ((await read(uri)) ?? "");
+  } catch {
+    return "";
+  }
+}
 
 export const READ_TOOLS: readonly OwnTool[] = [readFile, listFiles, searchText];

@@ -1,12 +1,9 @@
 // The tool that runs a command, in a terminal of the editor where the user sees it and can stop it with Ctrl+C. What it
 // printed and how it ended goes to the model.
 
-import { spawn } from "node:child_process";
 import * as vscode from "vscode";
 import { inFolder, maybeText, type OwnTool, text } from "./own.ts";
-
-/** Characters that are kept of what a command prints; the sidecar shortens what the model sees by itself. */
-const MOST_CHARACTERS = 2_000_000;
+import { type Ended, start } from "./shell.ts";
 
 const runCommand: OwnTool = {
   name: "run_command",
@@ -26,10 +23,10 @@ const runCommand: OwnTool = {
   async run(given, folder, signal) {
     const command = text(given, "command");
     const { uri } = await inFolder(maybeText(given, "folder") ?? ".", folder);
-    const { printed, code, ended } = await inTerminal(command, uri.fsPath, signal);
+    const { printed, code, remark } = await inTerminal(command, uri.fsPath, signal);
     const said = printed === "" ? "It printed nothing." : printed;
     return {
-      content: ended === "" ? said : `${said}\n${ended}`,
+      content: remark === "" ? said : `${said}\n${remark}`,
       ...(code !== null && { exitCode: code }),
       isError: code !== 0,
     };
@@ -38,51 +35,28 @@ const runCommand: OwnTool = {
 
 export const RUN_TOOLS: readonly OwnTool[] = [runCommand];
 
-/** Terminals of commands that ended, the newest last. */
+/** Terminals of commands that are over, the newest last. */
 const over: vscode.Terminal[] = [];
 const MOST_TERMINALS = 5;
+/** Ends what commands left running. */
+const left = new Set<() => void>();
 
-interface Ran {
-  printed: string;
-  code: number | null;
-  /** How it ended, where no exit code says it. */
-  ended: string;
+/** Ends all that was begun here: no process outlives the window. */
+export function stopAll(): void {
+  for (const stop of left) stop();
 }
 
-function inTerminal(command: string, cwd: string, signal: AbortSignal): Promise<Ran> {
+async function inTerminal(command: string, cwd: string, signal: AbortSignal): Promise<Ended> {
+  signal.throwIfAborted();
   const write = new vscode.EventEmitter<string>();
-  const done = Promise.withResolvers<Ran>();
-  const windows = process.platform === "win32";
-  const child = spawn(command, {
-    cwd,
-    shell: windows ? true : (process.env["SHELL"] ?? "/bin/sh"),
-    stdio: ["ignore", "pipe", "pipe"],
-    // A group of its own, so that all of it can be stopped.
-    detached: !windows,
-    env: { ...process.env, TERM: "dumb", NO_COLOR: "1", PAGER: "cat", GIT_PAGER: "cat" },
-  });
-  let printed = "";
-  let unkept = 0;
   // A terminal hears nothing before it is open.
   let unheard: string | undefined = `$ ${command}\n`;
   const show = (said: string): void => {
     if (unheard === undefined) write.fire(said.replace(/\r?\n/g, "\r\n"));
     else unheard += said;
   };
-  const take = (said: string): void => {
-    const kept = said.slice(0, MOST_CHARACTERS - printed.length);
-    printed += kept;
-    unkept += said.length - kept.length;
-    show(said);
-  };
-  // A character may come in two pieces.
-  child.stdout.setEncoding("utf8").on("data", take);
-  child.stderr.setEncoding("utf8").on("data", take);
-  const stop = (): void => {
-    if (child.pid === undefined || child.exitCode !== null) return;
-    if (windows) child.kill();
-    else process.kill(-child.pid, "SIGTERM");
-  };
+  const { ended, stop } = start(command, cwd, show);
+  left.add(stop);
   signal.addEventListener("abort", stop, { once: true });
   const terminal = vscode.window.createTerminal({
     name: `Agent: ${command.slice(0, 40)}`,
@@ -100,15 +74,18 @@ function inTerminal(command: string, cwd: string, signal: AbortSignal): Promise<
     },
   });
   terminal.show(true);
-  child.once("error", (error) => done.reject(error));
-  child.once("close", (code, by) => {
-    signal.removeEventListener("abort", stop);
-    const ended = by === null ? "" : `It was stopped by ${by}.`;
-    show(`\n[${ended === "" ? `exit code ${code}` : ended}]\n`);
+  let isLeft = false;
+  try {
+    const how = await ended;
+    ({ isLeft } = how);
+    show(`\n[${how.code === null ? how.remark : `exit code ${how.code}`}]\n`);
+    // What is left running is stopped by closing its terminal, so that stays.
+    if (!isLeft) over.push(terminal);
     // What ran last stays to be read; the rest would only pile up.
-    over.push(terminal);
     while (over.length > MOST_TERMINALS) over.shift()?.dispose();
-    done.resolve({ printed: unkept === 0 ? printed : `${printed}\n… and ${unkept} characters more.`, code, ended });
-  });
-  return done.promise;
+    return how;
+  } finally {
+    signal.removeEventListener("abort", stop);
+    if (!isLeft) left.delete(stop);
+  }
 }

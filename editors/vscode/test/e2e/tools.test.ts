@@ -3,6 +3,8 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { Editor } from "../support/editor.ts";
 import { Panel } from "../support/panel.ts";
@@ -24,6 +26,11 @@ test("files are listed, searched, read; a command prints", async () => {
           call("lines", "read_file", { path: "src/main.rs", startLine: 2, endLine: 3 }),
           call("outside", "read_file", { path: "../secret" }),
           call("missing", "read_file", { path: "src/none.rs" }),
+          call("latin", "read_file", { path: "latin.txt" }),
+          call("lines of Windows", "edit_file", { path: "windows.txt", old: "one\ntwo", new: "one\n2" }),
+          call("other letters", "edit_file", { path: "latin.txt", old: "end", new: "END" }),
+          call("through a link", "write_file", { path: "link.txt", text: "out" }),
+          call("of git", "write_file", { path: ".git/hooks/pre-commit", text: "#!/bin/sh" }),
           // Two pieces of one character, apart.
           call("run", "run_command", { command: "printf '\\303'; sleep 0.3; printf '\\244\\n'" }),
         ],
@@ -39,11 +46,18 @@ test("files are listed, searched, read; a command prints", async () => {
       "node_modules/a/index.js": "needle\n",
       "target/out.txt": "needle\n",
       ".gitignore": "target/\n",
+      "windows.txt": "one\r\ntwo\r\nthree\r\n",
     },
-    settings: { ...SCRIPTED, "threadhold.approve.run": "allow" },
+    settings: { ...SCRIPTED, "threadhold.approve.run": "allow", "threadhold.approve.edit": "allow" },
     environment: { PROBE: probe.folder },
+    before: async ({ folder, root }) => {
+      execFileSync("git", ["init", "--quiet"], { cwd: folder });
+      writeFileSync(join(folder, "latin.txt"), Buffer.from("caf\xe9 end\n", "latin1"));
+      writeFileSync(join(root, "secret.txt"), "needle\n");
+      symlinkSync(join(root, "secret.txt"), join(folder, "secret.txt"));
+      symlinkSync(join(root, "new.txt"), join(folder, "link.txt"));
+    },
   });
-  execFileSync("git", ["init", "--quiet"], { cwd: editor.folder });
   const panel = await Panel.open(editor);
   await panel.ask("What is there?");
   await panel.answer("I have seen it.").waitFor();
@@ -57,13 +71,22 @@ test("files are listed, searched, read; a command prints", async () => {
     ),
   );
   assert.deepEqual(Object.fromEntries(results), {
-    all: ".gitignore\nsrc/lib.rs\nsrc/main.rs",
+    all: ".gitignore\nlatin.txt\nsecret.txt\nsrc/lib.rs\nsrc/main.rs\nwindows.txt",
     some: "src/lib.rs\nsrc/main.rs",
     words: "src/main.rs:1: // needle",
     shape: "src/lib.rs:1: fn help() {}\nsrc/main.rs:2: fn main() {}",
     lines: "fn main() {}\n// end",
     outside: "../secret is outside of the folder that is open.",
     missing: "There is no file src/none.rs.",
+    latin: "caf\uFFFD end\n",
+    "lines of Windows": "windows.txt is changed.",
+    "other letters":
+      "latin.txt is not in the encoding that the editor has for it, so a change would lose letters. Set files.encoding for it, or change it by a command.",
+    "through a link": "link.txt is outside of the folder that is open.",
+    "of git": ".git/hooks/pre-commit is git's own. Change it by git's commands.",
     run: "ä\n",
   });
+  assert.equal(editor.read("windows.txt"), "one\r\n2\r\nthree\r\n");
+  assert.deepEqual(readFileSync(join(editor.folder, "latin.txt")), Buffer.from("caf\xe9 end\n", "latin1"));
+  assert.ok(!existsSync(join(editor.root, "new.txt")), "nothing is written outside");
 });
