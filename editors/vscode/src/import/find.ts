@@ -48,8 +48,11 @@ export function usualPlaces(own: string, environment: NodeJS.ProcessEnv = proces
   };
 }
 
-/** The chats of a folder, the newest first. */
-export async function find(folder: string, places: Places): Promise<Looked> {
+/**
+ * The chats of a folder, the newest first. `here` is where this editor keeps what belongs to the folder; an editor that
+ * runs on a server does not write down there which folder that is.
+ */
+export async function find(folder: string, places: Places, here?: string): Promise<Looked> {
   const looked: Looked = { found: [], failed: [] };
   const look = async (source: Source, paths: string[], read: Read): Promise<void> => {
     for (const path of paths) {
@@ -63,7 +66,9 @@ export async function find(folder: string, places: Places): Promise<Looked> {
       }
     }
   };
-  for (const root of places["VS Code"]) await look("VS Code", await chatsOfEditor(root, folder), readChat);
+  const ofEditor = here === undefined ? [] : await filesBelow(join(here, "chatSessions"));
+  for (const root of places["VS Code"]) ofEditor.push(...(await chatsOfEditor(root, folder)));
+  await look("VS Code", [...new Set(ofEditor)], readChat);
   // Programs name the folder of a project after its path, each in its own way and not one to one: the files say whose they are.
   for (const root of places["Claude Code"]) await look("Claude Code", await filesBelow(join(root, folder.replace(/[^a-zA-Z0-9]/g, "-"))), readClaude);
   for (const root of places.pi) {
@@ -132,17 +137,17 @@ async function readClaude(path: string, folder: string): Promise<Told | undefine
   let messages = 0;
   let asked: string | undefined;
   let title: string | undefined;
+  let summed: string | undefined;
   for await (const record of recordsOf(path)) {
     const { type, cwd, isSidechain, isMeta, message, summary, customTitle } = record;
     if (typeof cwd === "string" && messages === 0 && resolve(cwd) !== resolve(folder)) return undefined;
-    if (type === "summary" && typeof summary === "string") title ??= summary;
+    if (type === "summary" && typeof summary === "string") summed ??= summary;
     if (typeof customTitle === "string") title = customTitle;
     if (isSidechain === true || (type !== "user" && type !== "assistant")) continue;
     messages += 1;
-    // What stands in brackets was written by the program.
-    if (type === "user" && isMeta !== true) asked ??= wordsIn(message).find((words) => !words.startsWith("<"));
+    if (type === "user" && isMeta !== true) asked ??= wordsIn(message).find(isOfUser);
   }
-  return { title: title ?? asked ?? "", messages };
+  return { title: title ?? asked ?? summed ?? "", messages };
 }
 
 async function readPi(path: string, folder: string): Promise<Told | undefined> {
@@ -154,7 +159,7 @@ async function readPi(path: string, folder: string): Promise<Told | undefined> {
     if (type === "session_info" && typeof name === "string") title = name;
     if (type !== "message") continue;
     messages += 1;
-    if ((message as { role?: string } | undefined)?.role === "user") asked ??= wordsIn(message)[0];
+    if ((message as { role?: string } | undefined)?.role === "user") asked ??= wordsIn(message).find(isOfUser);
   }
   return { title: title ?? asked ?? "", messages };
 }
@@ -180,7 +185,12 @@ function wordsIn(message: unknown): string[] {
   return parts.flatMap(({ type, text }) => (type === "text" && typeof text === "string" ? [text] : []));
 }
 
+/** Whether words are a person's: a program's stand in brackets, and a command says nothing of what it is about. */
+function isOfUser(words: string): boolean {
+  return !/^[</]/.test(words);
+}
+
 function shortened(title: string): string {
   const line = title.replace(/\s+/g, " ").trim();
-  return line === "" ? "Untitled chat" : line.length > 100 ? `${line.slice(0, 99)}…` : line;
+  return line === "" ? "Untitled chat" : line.length > 80 ? `${line.slice(0, 79)}…` : line;
 }

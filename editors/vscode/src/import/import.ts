@@ -26,8 +26,9 @@ export async function importChats(desk: Desk, context: vscode.ExtensionContext):
   const { folder } = desk.chat;
   if (folder === undefined) throw new Error("No folder is open. Chats are imported into a folder: open one, then import.");
   const places = placesOf(context);
+  const here = context.storageUri === undefined ? undefined : join(context.storageUri.fsPath, "..");
   const looking = { location: vscode.ProgressLocation.Window, title: "Looking for chats of this folder" };
-  const { found, failed } = await vscode.window.withProgress(looking, () => find(folder.uri.fsPath, places));
+  const { found, failed } = await vscode.window.withProgress(looking, () => find(folder.uri.fsPath, places, here));
   for (const { path, why } of failed) desk.log.warn(`${path} cannot be read: ${why}`);
   const client = await desk.backend.client();
   const before = await stillThere(client, folder.uri.fsPath, context.workspaceState.get<Imported>(IMPORTED, {}));
@@ -77,7 +78,7 @@ async function choose(found: Found[], before: Imported, failed: number): Promise
     if (of.length === 0) return [];
     const rows = of.map((one): Item => {
       const again = isSame(one, before) ? " · imported before, will be opened" : before[one.path] === undefined ? "" : " · has grown since it was imported";
-      return { label: one.title, description: `${one.messages} messages`, detail: `${source} · ${time(one.updatedAt)}${again}`, found: one };
+      return { label: one.title, detail: `${source} · ${one.messages} messages · ${time(one.updatedAt)}${again}`, found: one };
     });
     return [{ label: source, kind: vscode.QuickPickItemKind.Separator }, ...rows];
   });

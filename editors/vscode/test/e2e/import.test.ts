@@ -28,7 +28,7 @@ test("chats of this folder are found, imported, opened; what cannot be read is n
       extensions: PACKAGES,
       environment: { PROBE: probe.folder },
       before: (editor) => {
-        const { folder, root } = editor;
+        const { folder } = editor;
         // As their programs would have recorded them here.
         const here = (name: string): string => recorded(name).replace(/"cwd":"[^"]*"/g, `"cwd":${JSON.stringify(folder)}`);
         const project = folder.replace(/[^a-zA-Z0-9]/g, "-");
@@ -37,7 +37,7 @@ test("chats of this folder are found, imported, opened; what cannot be read is n
         write("pi/--project--/three.jsonl", `${here("pi-large-session.jsonl")}\n{"type":"message","mess\n`);
         write("code/abc/workspace.json", JSON.stringify({ folder: `file://${folder}` }));
         write("code/abc/chatSessions/four.json", recorded("vscode-copilot-chat-mcp.json"));
-        const importFolders = { vscode: [join(root, "user/User/workspaceStorage"), join(places, "code")], claudeCode: [join(places, "claude")], pi: [join(places, "pi")] };
+        const importFolders = { vscode: [join(places, "code")], claudeCode: [join(places, "claude")], pi: [join(places, "pi")] };
         editor.settings({ ...SCRIPTED, "threadhold.importFolders": importFolders });
         return Promise.resolve();
       },

@@ -16,11 +16,11 @@ import { PACKAGES, SCRIPTED } from "../support/settings.ts";
 const FILES = Object.fromEntries(["one", "two", "three", "four"].map((name) => [`${name}.rs`, long(name, 4_000)]));
 const SETTINGS = { ...SCRIPTED, "threadhold.sidecarSettings": { limitHistory: "off", triggers: { background: false, preTurnTokens: false } } };
 
-const said = (role: "user" | "assistant", text: string) => ({ role, parts: [{ text }] });
+const said = (role: "User" | "Assistant", text: string) => ({ role, parts: [{ text }] });
 const turns = ({ asked }: Probe): Asked[] => asked.filter(({ summary }) => !summary);
 
 /** The prompt that goes on from another one with its answer and another request, to the letter. */
-const goesOn = (before: Asked | undefined, answer: string, request: string) => [...(before?.messages ?? []), said("assistant", answer), said("user", request)];
+const goesOn = (before: Asked | undefined, answer: string, request: string) => [...(before?.messages ?? []), said("Assistant", answer), said("User", request)];
 
 // rows: V23 V24 V25 V26 N6
 test("three turns, an overflow, a restart: the fourth turn has the summary and the same bytes", async () => {
@@ -107,7 +107,7 @@ test("an earlier request sent again, another participant beside, and its metadat
   // The other extension's own prompt, made of its own metadata by the client library.
   await chat.ask("@other And then?", "Other answers second.");
   const second = turns(probe).at(-1);
-  assert.deepEqual(second?.messages.at(-1), said("user", "And then?"));
+  assert.deepEqual(second?.messages.at(-1), said("User", "And then?"));
   const block = JSON.stringify(second.messages);
   assert.ok(block.includes("SUMMARY OF ANOTHER EXTENSION") && !block.includes("the words of another tool"), "`summary` stands for its round");
   await chat.ask("@other Once more?", "Other answers third.");

@@ -41,6 +41,7 @@ test("chats are found by the folder that they belong to, with what each holds; t
   write("code/one/chatSessions/broken.jsonl", { kind: 7 });
   write("code/two/workspace.json", { folder: "vscode-remote://host%3A8080/home/user/my%20project.x" });
   write("code/two/chatSessions/b.jsonl", { kind: 0, v: { ...chat, customTitle: "Named" } });
+  write("code/here/chatSessions/h.json", { ...chat, customTitle: "Of this window" });
   write("code/three/workspace.json", { folder: "file:///home/user/other" });
   write("code/three/chatSessions/c.json", chat);
   const said = (type: string, content: unknown, more = {}) => ({ type, uuid: "u", cwd: folder, message: { role: type, content }, ...more });
@@ -50,13 +51,13 @@ test("chats are found by the folder that they belong to, with what each holds; t
     said("user", [{ type: "text", text: "From Claude Code?" }]), said("assistant", []), said("assistant", [], { isSidechain: true }),
   );
   write("claude/-home-user-my-project-x/e.jsonl", said("user", "Of a folder with nearly that name.", { cwd: "/home/user/my/project.x" }));
-  write("pi/--anything--/f.jsonl", { type: "session", id: "f", cwd: folder }, { type: "message", message: { role: "user", content: "From pi?" } });
+  write("pi/--anything--/f.jsonl", { type: "session", id: "f", cwd: folder }, { type: "message", message: { role: "user", content: "/mode" } }, { type: "message", message: { role: "user", content: "From pi?" } });
   write("pi/--anything--/g.jsonl", { type: "session", id: "g", cwd: "/elsewhere" }, { type: "message", message: { role: "user", content: "No." } });
   const { found, failed } = await find(folder, {
     "VS Code": [join(root, "code"), join(root, "missing")], "Claude Code": [join(root, "claude")], pi: [join(root, "pi")],
-  });
+  }, join(root, "code/here"));
   const told = found.map(({ source, title, messages }) => `${source}: ${title} (${messages})`).sort();
-  assert.deepEqual(told, ["Claude Code: From Claude Code? (4)", "VS Code: From the editor? (2)", "VS Code: Named (2)", "pi: From pi? (1)"]);
+  assert.deepEqual(told, ["Claude Code: From Claude Code? (4)", "VS Code: From the editor? (2)", "VS Code: Named (2)", "VS Code: Of this window (2)", "pi: From pi? (2)"]);
   assert.deepEqual(failed.map(({ path }) => path), [join(root, "code/one/chatSessions/broken.jsonl")]);
   const times = found.map(({ updatedAt }) => updatedAt);
   assert.deepEqual(times, times.toSorted((one, other) => other - one));
