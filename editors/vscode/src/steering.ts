@@ -20,7 +20,7 @@ export async function rerun(chat: Chat, session: Session, callId: string): Promi
   const call = session.view.snapshot.pendingCalls.find(({ toolCallId }) => toolCallId === callId);
   if (call === undefined) return;
   const result = await chat.invoke({ ...call, sessionId: session.id }, new AbortController().signal);
-  await chat.bring(callId, result);
+  await chat.bring(session, callId, result);
 }
 
 /** Has the model go on without the result of a call. */
