@@ -3,7 +3,7 @@
 
 import { argumentsOf, type Message, type Session } from "@threadhold/client";
 import { counted, isCovered } from "./compaction-row.ts";
-import { listOf, saidIn } from "./conversation.ts";
+import { listOf, openCalls, saidIn } from "./conversation.ts";
 import type { Chat } from "./chat.ts";
 import type { Action, Original } from "./view.ts";
 
@@ -17,8 +17,9 @@ export async function decide(session: Session, { callIds, decision, note }: Of<"
 
 /** Runs a call that a restart left open. */
 export async function rerun(chat: Chat, session: Session, callId: string): Promise<void> {
-  const call = session.view.snapshot.pendingCalls.find(({ toolCallId }) => toolCallId === callId);
-  if (call === undefined) return;
+  const call = openCalls(session.view.snapshot).find(({ toolCallId }) => toolCallId === callId);
+  // It may be run elsewhere by now, and no call runs twice.
+  if (call === undefined || chat.running.has(callId)) return;
   const result = await chat.invoke({ ...call, sessionId: session.id }, new AbortController().signal);
   await chat.bring(session, callId, result);
 }
