@@ -109,7 +109,7 @@ export async function whole(session: Session, ref: string): Promise<string> {
 export async function retry(session: Session, messageId: string, words?: string): Promise<void> {
   // What was attached to the request stays with it.
   const message = session.view.snapshot.messages.find(({ id }) => id === messageId);
-  const rest = (message?.parts ?? []).filter(({ type }) => type === "image" || type === "resource");
+  const rest = (message?.parts ?? []).filter(({ type }) => type !== "text");
   const content = words === undefined ? undefined : [{ type: "text" as const, text: words }, ...rest];
   await session.request("turn/retry", { fromMessageId: messageId, ...(content !== undefined && { content }) });
 }

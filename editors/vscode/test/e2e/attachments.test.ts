@@ -17,7 +17,7 @@ const PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8D
 test("files and pictures are sent along, and a compaction is warned of once", async () => {
   using probe = new Probe({
     window: 16_000,
-    answers: [{ say: "I see both." }, { say: "I read.", calls: [read("c1", "one.rs"), read("c2", "two.rs")] }, { say: "Both are read." }],
+    answers: [{ say: "I see both." }, { say: "I still see both." }, { say: "I read.", calls: [read("c1", "one.rs"), read("c2", "two.rs")] }, { say: "Both are read." }],
   });
   await using editor = await Editor.start({
     extensions: PACKAGES,
@@ -89,6 +89,16 @@ test("files and pictures are sent along, and a compaction is warned of once", as
   await question.getByRole("img", { name: "Picture 1" }).waitFor();
   assert.equal(await attached.count(), 0, "what was sent is not sent again");
   await editor.shoot("attachments-3-sent");
+
+  // What was attached stays with a question that is asked in other words.
+  await panel.write(question.getByRole("button", { name: "Edit and ask again" }), "What do you see now?");
+  await editor.page.keyboard.press("Control+Enter");
+  await panel.answer("I still see both.").waitFor();
+  const edited = JSON.stringify(probe.asked.at(-1)?.messages);
+  assert.match(edited, /What do you see now\?/);
+  assert.match(edited, /unsaved words /, "the file is sent again");
+  assert.match(edited, /"data":"image\/png"/, "and the picture");
+  await panel.frame.locator(".row.user").first().getByText("notes.txt").waitFor();
 
   await panel.ask("Read both.");
   await panel.answer("Both are read.").waitFor();
