@@ -14,7 +14,7 @@ import {
   type ToolInvokeParams,
   type ToolInvokeResult,
 } from "@threadhold/client";
-import type { Attachments } from "./attachments.ts";
+import type { Attachments, Held } from "./attachments.ts";
 import { Background } from "./background.ts";
 import type { Backend } from "./backend.ts";
 import { reviewRow } from "./compaction-row.ts";
@@ -293,22 +293,33 @@ export class Chat implements vscode.Disposable {
     await this.show(session.id);
   }
 
-  /** Asks. Answers false where there is no model to ask. */
+  /** Asks, with what is attached. Answers false where there is no model to ask. */
   async ask(words: string, urgent: boolean): Promise<boolean> {
+    // What is attached and typed while this is sent, is of the next request.
+    const taken = this.attachments.take();
+    let isAsked = false;
+    try {
+      isAsked = await this.#ask(words, taken, urgent);
+    } finally {
+      if (!isAsked) this.attachments.putBack(taken);
+      this.changed();
+    }
+    return isAsked;
+  }
+
+  async #ask(words: string, attached: readonly Held[], urgent: boolean): Promise<boolean> {
     const chosen = this.#models.chosen ?? (await this.#models.refresh());
     if (chosen === undefined) return false;
     const session = await this.ready();
     if (session.view.snapshot.driver === "editor") throw new Error(OF_EDITOR);
-    const { parts, contextFiles } = await this.attachments.contents();
+    await session.request("draft/clear", {});
+    const { parts, contextFiles } = await this.attachments.contents(attached);
     await session.ask([{ type: "text", text: words }, ...parts], {
       tools: offered(),
       model: chosen.model,
       ...(contextFiles.length > 0 && { contextFiles }),
       ...(urgent && { priority: true }),
     });
-    this.attachments.clear();
-    await session.request("draft/clear", {});
-    this.changed();
     return true;
   }
 
