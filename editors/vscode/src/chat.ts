@@ -179,6 +179,7 @@ export class Chat implements vscode.Disposable {
       const session = await this.#open(folder, sessionId);
       // Another one may have been asked for meanwhile.
       if (this.#wanted === wanted) await this.#take(session);
+      else await this.#background.leave(session);
       return session;
     } finally {
       if (this.#wanted === wanted) this.#wanted = undefined;
