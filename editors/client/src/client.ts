@@ -140,7 +140,10 @@ export class Client {
   readonly request: Ask = async (method, params, options = {}) => {
     const { signal } = options;
     const life = await this.#alive(method, signal);
-    return this.#ask(life, method, params, options);
+    const result = await this.#ask(life, method, params, options);
+    // However it was asked for: nobody opens such a session again in the next process.
+    if (ENDS.has(method) && "sessionId" in params) this.#sessions.get(String(params.sessionId))?.ended();
+    return result;
   };
 
   /**
@@ -333,6 +336,9 @@ export type Listeners = { [Name in keyof ClientEvents]?: (told: ClientEvents[Nam
 
 /** The levels of `window/logMessage`. */
 const LEVELS: { [type: number]: LogLine["level"] } = { 1: "error", 2: "warning", 3: "info" };
+
+/** Requests after which a session is open no longer. */
+const ENDS: ReadonlySet<keyof ClientRequests> = new Set<keyof ClientRequests>(["session/close", "session/delete"]);
 
 /** Requests that may be sent twice without harm. */
 const HARMLESS: ReadonlySet<keyof ClientRequests> = new Set<keyof ClientRequests>([

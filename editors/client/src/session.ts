@@ -169,14 +169,11 @@ export class Session {
   /** Closes the session in the sidecar; it stays on disk. */
   async close(): Promise<void> {
     await this.request("session/close", {});
-    this.#end();
   }
 
   /** Deletes the session for good. */
-  async delete(): Promise<ClientRequests["session/delete"]["result"]> {
-    const deleted = await this.request("session/delete", {});
-    this.#end();
-    return deleted;
+  delete(): Promise<ClientRequests["session/delete"]["result"]> {
+    return this.request("session/delete", {});
   }
 
   /**
@@ -197,6 +194,15 @@ export class Session {
    */
   wentOffline(): void {
     this.#set("offline");
+  }
+
+  /**
+   * It is open no longer.
+   * @internal
+   */
+  ended(): void {
+    this.#set("closed");
+    this.#owner.leave(this);
   }
 
   /**
@@ -233,7 +239,7 @@ export class Session {
       this.#took(await this.request("session/subscribe", { ...since, ...this.#part() }));
     } catch (error) {
       // The next process is asked for all of it; the next event has it tried again.
-      if (isProtocolError(error, "UnknownSession")) this.#end();
+      if (isProtocolError(error, "UnknownSession")) this.ended();
       else if (!(error instanceof RequestLost)) this.#owner.onFault(error);
     } finally {
       this.#isCatchingUp = false;
@@ -284,11 +290,6 @@ export class Session {
     if (this.#freshness === freshness || this.#freshness === "closed") return;
     this.#freshness = freshness;
     this.#freshnesses.tell(freshness);
-  }
-
-  #end(): void {
-    this.#set("closed");
-    this.#owner.leave(this);
   }
 }
 

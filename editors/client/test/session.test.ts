@@ -327,6 +327,20 @@ test("closing and deleting end a session for the client too", async () => {
   deepEqual(await within("the word of it", changed.promise), ["s"]);
 });
 
+for (const method of ["session/close", "session/delete"] as const) {
+  test(`${method} that is asked of the client ends the session too`, async () => {
+    const client = await startClient({ handlers: ANSWERS });
+    const session = await client.openSession({ workspaceFolder: WORKSPACE });
+    await session.ask("Keep this.");
+    await settled(session);
+    await client.request(method, { sessionId: session.id });
+    equal(session.freshness, "closed");
+    equal(client.sessions.size, 0, "the next process is not asked for it");
+    await client.restart();
+    equal(session.freshness, "closed");
+  });
+}
+
 test("settings, folders and logs", async () => {
   const lines: string[] = [];
   const client = await startClient({ workspaceFolders: [{ uri: "file:///one", name: "one" }] }, {

@@ -281,18 +281,20 @@ export async function compacted(desk: Desk, more: Parameters<typeof steering.com
 }
 
 export async function renameSession({ backend, chat, sessions }: Desk, sessionId: string): Promise<void> {
-  const shown = chat.session?.id === sessionId ? chat.session : undefined;
-  const known = sessions.shown?.items.find((item) => item.sessionId === sessionId)?.title ?? shown?.view.snapshot.title ?? "";
+  const client = await backend.client();
+  // One that is open stays open: something may go on in it.
+  const open = client.sessions.get(sessionId);
+  const known = sessions.shown?.items.find((item) => item.sessionId === sessionId)?.title ?? open?.view.snapshot.title ?? "";
   const title = await vscode.window.showInputBox({ title: "Rename session", value: known, prompt: "Its new name" });
   if (title === undefined || title.trim() === "" || title === known) return;
-  if (shown !== undefined) await shown.request("session/configure", { title: title.trim() });
-  else {
-    const { folder } = chat;
-    if (folder === undefined) return;
-    // A session must be open to be changed.
-    const other = await backend.open({ workspaceFolder: folder.uri.fsPath, sessionId });
-    await other.request("session/configure", { title: title.trim() });
-    await other.close();
+  const { folder } = chat;
+  if (folder === undefined) return;
+  // A session must be open to be changed.
+  const session = open ?? (await backend.open({ workspaceFolder: folder.uri.fsPath, sessionId }));
+  try {
+    await session.request("session/configure", { title: title.trim() });
+  } finally {
+    if (open === undefined) await session.close();
   }
   await sessions.refresh();
 }

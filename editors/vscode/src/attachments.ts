@@ -13,7 +13,7 @@ const MOST_PICTURE_BYTES = 5_000_000;
 /** A file beyond this does not fit any window, and would be cut without anybody seeing it. */
 const MOST_FILE_BYTES = 1_000_000;
 
-type Held = Attached & ({ kind: "image"; part: Part } | { kind: "file" | "selection"; uri: vscode.Uri; text?: string });
+export type Held = Attached & ({ kind: "image"; part: Part } | { kind: "file" | "selection"; uri: vscode.Uri; text?: string });
 
 export class Attachments {
   #held: Held[] = [];
@@ -62,15 +62,21 @@ export class Attachments {
     this.#held = this.#held.filter((held) => held.id !== id);
   }
 
-  clear(): void {
-    this.#held = [];
+  /** Takes all of it out, for a request: whatever is attached from now on goes with the next one. */
+  take(): Held[] {
+    return this.#held.splice(0);
+  }
+
+  /** What a request took that could not be sent. */
+  putBack(taken: readonly Held[]): void {
+    this.#held.unshift(...taken);
   }
 
   /** What is sent. A file is read now, with what is not saved. */
-  async contents(): Promise<{ parts: Part[]; contextFiles: ContextFile[] }> {
+  async contents(taken: readonly Held[]): Promise<{ parts: Part[]; contextFiles: ContextFile[] }> {
     const parts: Part[] = [];
     const contextFiles: ContextFile[] = [];
-    for (const held of this.#held) {
+    for (const held of taken) {
       if (held.kind === "image") parts.push(held.part);
       else {
         const text = held.text ?? (await read(held.uri));

@@ -14,7 +14,8 @@ import {
   type ToolInvokeParams,
   type ToolInvokeResult,
 } from "@threadhold/client";
-import type { Attachments } from "./attachments.ts";
+import type { Attachments, Held } from "./attachments.ts";
+import { Background } from "./background.ts";
 import type { Backend } from "./backend.ts";
 import { reviewRow } from "./compaction-row.ts";
 import { configuration } from "./configuration.ts";
@@ -31,6 +32,7 @@ const PAGE = 400;
 
 /** A call that runs here. */
 interface Running {
+  sessionId: string;
   /** The numbering of events when it began: another one says that the sidecar that asked for it is gone. */
   stream: string | undefined;
   stop: AbortController;
@@ -57,7 +59,7 @@ export class Chat implements vscode.Disposable {
   /** Calls that run in this window, by their ids. */
   readonly running = new Map<string, Running>();
   /** What calls came to whose result may still be on its way. */
-  readonly #finished = new Map<string, { stream: string | undefined; result: ToolInvokeResult }>();
+  readonly #finished = new Map<string, { sessionId: string; stream: string | undefined; result: ToolInvokeResult }>();
   /** How long calls took that ran here. */
   readonly durations = new Map<string, number>();
   readonly #reviews = new Map<string, { row: CompactionRow; answer: (result: CompactionReviewResult | null) => void }>();
@@ -66,7 +68,13 @@ export class Chat implements vscode.Disposable {
   /** What a session is opened with in the place of what is set. */
   terms: (sessionId: string | undefined) => Partial<SessionOpenParams> | undefined = () => undefined;
   #session: Session | undefined;
-  #opening: Promise<Session> | undefined;
+  /** The session that was asked for last, while it is opened; a new one has no id. */
+  #wanted: { id: string | undefined } | undefined;
+  /** Those that are not shown and not at rest. */
+  readonly #background = new Background(
+    (session) => session === this.#session || session.id === this.#wanted?.id,
+    (session) => this.#settleCalls(session),
+  );
   #starting: Promise<Session> | undefined;
   #inspected: ContextInspectResult | undefined;
   #wantsDetails = false;
@@ -97,6 +105,7 @@ export class Chat implements vscode.Disposable {
 
   dispose(): void {
     for (const end of this.#ends) end.dispose();
+    this.#background.dispose();
     // What runs for the agent ends with the window. No result is told of it: the call stays open, for the user to decide about.
     this.#isOver = true;
     for (const { stop } of this.running.values()) stop.abort();
@@ -164,12 +173,18 @@ export class Chat implements vscode.Disposable {
   async show(sessionId: string | undefined): Promise<Session> {
     const { folder } = this;
     if (folder === undefined) throw new Error("No folder is open. Sessions belong to a folder: open one, then ask.");
-    const opening = this.#open(folder, sessionId);
-    this.#opening = opening;
-    const session = await opening;
-    // Another one may have been asked for meanwhile.
-    if (this.#opening === opening) await this.#take(session);
-    return session;
+    const wanted = { id: sessionId };
+    this.#wanted = wanted;
+    try {
+      const session = await this.#open(folder, sessionId);
+      // Another one may have been asked for meanwhile.
+      if (this.#wanted === wanted) await this.#take(session);
+      else await this.#background.leave(session);
+      return session;
+    } finally {
+      if (this.#wanted === wanted) this.#wanted = undefined;
+      await this.#background.closeResting();
+    }
   }
 
   async #open(folder: vscode.WorkspaceFolder, sessionId: string | undefined): Promise<Session> {
@@ -220,12 +235,13 @@ export class Chat implements vscode.Disposable {
     for (const end of this.#ends) end.dispose();
     const before = this.#session;
     this.#session = session;
+    this.#background.forget(session);
     this.#inspected = undefined;
     this.#isInterrupted = false;
     this.#ends = [
       session.onChange(({ whole, fields }) => {
         if (session.freshness === "live" && isBusy(session.view.snapshot)) this.#isInterrupted = false;
-        this.#settleCalls();
+        this.#settleCalls(session);
         this.#changed.fire({ session: false, streamingOnly: !whole && fields.size === 1 && fields.has("streaming") });
         if (fields.has("context")) this.#isAskedLast = false;
         // What the prompt shows of each message changes with these; its size is told by itself.
@@ -245,7 +261,8 @@ export class Chat implements vscode.Disposable {
     ];
     await this.#state.update(LAST, session.id);
     this.#changed.fire({ session: true, streamingOnly: false });
-    if (before !== undefined && before !== session && before.freshness === "live") await before.close().catch(() => undefined);
+    // What goes on there goes on, until it rests.
+    if (before !== undefined && before !== session) await this.#background.leave(before);
     await this.followModel();
     await this.inspect(this.#wantsDetails);
   }
@@ -266,6 +283,7 @@ export class Chat implements vscode.Disposable {
   async reopen(): Promise<void> {
     const id = this.#session?.id;
     this.#session = undefined;
+    this.#background.dispose();
     await (id === undefined ? this.ready() : this.show(id));
   }
 
@@ -276,22 +294,33 @@ export class Chat implements vscode.Disposable {
     await this.show(session.id);
   }
 
-  /** Asks. Answers false where there is no model to ask. */
+  /** Asks, with what is attached. Answers false where there is no model to ask. */
   async ask(words: string, urgent: boolean): Promise<boolean> {
+    // What is attached and typed while this is sent, is of the next request.
+    const taken = this.attachments.take();
+    let isAsked = false;
+    try {
+      isAsked = await this.#ask(words, taken, urgent);
+    } finally {
+      if (!isAsked) this.attachments.putBack(taken);
+      this.changed();
+    }
+    return isAsked;
+  }
+
+  async #ask(words: string, attached: readonly Held[], urgent: boolean): Promise<boolean> {
     const chosen = this.#models.chosen ?? (await this.#models.refresh());
     if (chosen === undefined) return false;
     const session = await this.ready();
     if (session.view.snapshot.driver === "editor") throw new Error(OF_EDITOR);
-    const { parts, contextFiles } = await this.attachments.contents();
+    await session.request("draft/clear", {});
+    const { parts, contextFiles } = await this.attachments.contents(attached);
     await session.ask([{ type: "text", text: words }, ...parts], {
       tools: offered(),
       model: chosen.model,
       ...(contextFiles.length > 0 && { contextFiles }),
       ...(urgent && { priority: true }),
     });
-    this.attachments.clear();
-    await session.request("draft/clear", {});
-    this.changed();
     return true;
   }
 
@@ -329,16 +358,17 @@ export class Chat implements vscode.Disposable {
     const { folder } = this;
     if (folder === undefined) return { content: "No folder is open in the editor.", isError: true };
     const since = performance.now();
-    const { toolCallId } = call;
-    const stream = this.#streamOf(call.sessionId);
+    const { toolCallId, sessionId } = call;
+    const stream = this.#find(sessionId)?.view.snapshot.stream;
     const stop = new AbortController();
-    this.running.set(toolCallId, { stream, stop });
+    this.running.set(toolCallId, { sessionId, stream, stop });
     this.changed();
     try {
       const result = await run(call, folder.uri, AbortSignal.any([signal, stop.signal]), (change) => this.#keep(call, change));
       if (this.#isOver) return await new Promise<never>(() => undefined);
-      this.#finished.set(toolCallId, { stream, result });
-      this.#settleCalls();
+      this.#finished.set(toolCallId, { sessionId, stream, result });
+      const session = this.#find(sessionId);
+      if (session !== undefined) this.#settleCalls(session);
       return result;
     } finally {
       this.running.delete(toolCallId);
@@ -357,31 +387,32 @@ export class Chat implements vscode.Disposable {
   }
 
   /** Brings the result of a call that a restart left open, where it still waits for one. */
-  async bring(toolCallId: string, { content, ...more }: ToolInvokeResult): Promise<void> {
-    const session = this.#session;
-    if (session?.view.snapshot.pendingCalls.some((call) => call.toolCallId === toolCallId) !== true) return;
+  async bring(session: Session, toolCallId: string, { content, ...more }: ToolInvokeResult): Promise<void> {
+    if (!session.view.snapshot.pendingCalls.some((call) => call.toolCallId === toolCallId)) return;
     await session.request("tool/result", { ...more, content: content ?? "", toolCallId });
   }
 
-  #streamOf(sessionId: string): string | undefined {
-    return this.#session?.id === sessionId ? this.#session.view.snapshot.stream : undefined;
+  /** A session that goes on here, shown or not. */
+  #find(sessionId: string): Session | undefined {
+    return this.#session?.id === sessionId ? this.#session : this.#background.find(sessionId);
   }
 
   /**
    * What a sidecar asked for that is gone: a result that it may not have heard is brought to the one that came after it,
    * where the call still waits; a call that waits no more is stopped.
    */
-  #settleCalls(): void {
-    const session = this.#session;
-    if (session?.freshness !== "live") return;
+  #settleCalls(session: Session): void {
+    if (session.freshness !== "live") return;
     const { stream: now, pendingCalls } = session.view.snapshot;
     const waiting = new Set(pendingCalls.map(({ toolCallId }) => toolCallId));
-    for (const [id, { stream, stop }] of this.running) if (stream !== now && !waiting.has(id)) stop.abort();
-    for (const [id, { stream, result }] of this.#finished) {
-      if (stream === now && waiting.has(id)) continue;
+    for (const [id, { sessionId, stream, stop }] of this.running) {
+      if (sessionId === session.id && stream !== now && !waiting.has(id)) stop.abort();
+    }
+    for (const [id, { sessionId, stream, result }] of this.#finished) {
+      if (sessionId !== session.id || (stream === now && waiting.has(id))) continue;
       this.#finished.delete(id);
       // Where it cannot be brought, the call stays open and is decided about by the user.
-      if (waiting.has(id)) void this.bring(id, result).catch(() => undefined);
+      if (waiting.has(id)) void this.bring(session, id, result).catch(() => undefined);
     }
   }
 

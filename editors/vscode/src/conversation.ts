@@ -2,7 +2,7 @@
 // where they happened. A row that says the same as before is the same object, so that only what changed is told to the
 // webview. No editor and no webview here: a function of what it is given.
 
-import type { CompactionView, Cut, CutReason, LastEnd, Message, Part, PauseReason, Pin2, Snapshot } from "@threadhold/client";
+import type { CompactionView, Cut, CutReason, LastEnd, Message, Part, PauseReason, PendingCall, Pin2, Snapshot } from "@threadhold/client";
 import type { AnswerRow, CallRow, CallResult, CallState, CompactionRow, NoticeRow, Picture, RewindRow, Row, Shown, UserRow } from "./view.ts";
 import { compactionRow } from "./compaction-row.ts";
 import { sentence } from "./words.ts";
@@ -66,7 +66,7 @@ export class Conversation {
       for (const part of streaming.parts) if (part.type === "toolCall") rows.push(callRow(part, streaming.messageId, facts, true));
     }
     rows.push(...beside.notices);
-    return this.#numbered(rows);
+    return this.#numbered(facts.held ? rows.map((row) => ({ ...row, held: true })) : rows);
   }
 
   #card(snapshot: Snapshot, card: CompactionView | undefined): Unnumbered<Row> {
@@ -114,7 +114,10 @@ interface Facts {
   results: Map<string, Message>;
   asked: Map<string, PauseReason>;
   paused: boolean;
-  pending: Set<string>;
+  /** Calls that wait for this window to run them, where it does not run them already. */
+  open: Set<string>;
+  /** Another window writes the session. */
+  held: boolean;
   pins: Map<string, Pin2>;
   excluded: Set<string>;
   covered: CompactionView | undefined;
@@ -135,7 +138,8 @@ function factsOf(snapshot: Snapshot, beside: Beside): Facts {
     results,
     asked: new Map((snapshot.pause?.reasons ?? []).map((reason) => [reason.toolCallId, reason])),
     paused: snapshot.pause !== undefined,
-    pending: new Set(snapshot.pendingCalls.map(({ toolCallId }) => toolCallId)),
+    open: new Set(openCalls(snapshot).map(({ toolCallId }) => toolCallId)),
+    held: snapshot.heldBy !== undefined,
     pins: new Map((snapshot.pins ?? []).flatMap((pin) => (pin.messageId === undefined ? [] : [[pin.messageId, pin]]))),
     excluded: new Set(covered?.excludedIds ?? []),
     covered,
@@ -257,7 +261,12 @@ function callRow(call: Extract<Part, { type: "toolCall" }>, messageId: string, f
 const REJECTED = "[rejected by the user]";
 const CANCELLED = "[cancelled";
 
-function stateOf(callId: string, part: Part | undefined, { asked, paused, pending, beside }: Facts): CallState {
+/** Calls that a window is to run: not those of another window, nor the tools of the sidecar itself. */
+export function openCalls({ state, heldBy, pendingCalls }: Snapshot): PendingCall[] {
+  return state === "waitingIde" && heldBy === undefined ? pendingCalls : [];
+}
+
+function stateOf(callId: string, part: Part | undefined, { asked, paused, open, beside }: Facts): CallState {
   if (part?.type === "toolResult") {
     const { text } = saidIn(listOf(part.content));
     if (text.startsWith(REJECTED)) return "rejected";
@@ -267,7 +276,7 @@ function stateOf(callId: string, part: Part | undefined, { asked, paused, pendin
   if (asked.has(callId)) return "asked";
   if (beside.running.has(callId)) return "running";
   if (paused) return "waiting";
-  return pending.has(callId) ? "open" : "running";
+  return open.has(callId) ? "open" : "running";
 }
 
 /** What is made of a message's parts, once: a long session is gone through with every change. */

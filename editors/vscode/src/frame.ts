@@ -58,7 +58,8 @@ export function endNoticesOf({ snapshot, lastEnd }: Ended, isInterrupted: boolea
       ...(wantsKey ? [{ label: "Set its key…", action: { type: "command", command: "setKey" } } as const] : []),
       { label: "Choose another model…", action: { type: "selectModel" } },
     ];
-    return [{ ...notice, level: "error", text: sentence(message), actions }];
+    // Whoever writes it elsewhere has it answered.
+    return [{ ...notice, level: "error", text: sentence(message), actions: heldBy === undefined ? actions : [] }];
   }
   const last = messages.findLast(({ role }) => role !== "event");
   const isOpen = last?.role === "user" || last?.role === "tool";

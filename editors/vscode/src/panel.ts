@@ -242,7 +242,8 @@ export class Panel implements vscode.WebviewViewProvider {
       activity: session?.freshness === "offline" ? "The sidecar is started again" : activityOf(view),
       busy: isBusy(snapshot),
       queue: waitingOf(snapshot),
-      asked: (snapshot.pause?.reasons ?? []).map(({ toolCallId }) => toolCallId),
+      // Who writes it elsewhere decides.
+      asked: (snapshot.heldBy === undefined ? (snapshot.pause?.reasons ?? []) : []).map(({ toolCallId }) => toolCallId),
       ...(snapshot.heldBy !== undefined && { heldBy: { pid: snapshot.heldBy.pid } }),
       ...(meter !== undefined && { meter }),
       ...(this.#warning.text !== undefined && !snapshot.compression.running && { warning: this.#warning.text }),

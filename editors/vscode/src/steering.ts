@@ -3,7 +3,7 @@
 
 import { argumentsOf, type Message, type Session } from "@threadhold/client";
 import { counted, isCovered } from "./compaction-row.ts";
-import { listOf, saidIn } from "./conversation.ts";
+import { listOf, openCalls, saidIn } from "./conversation.ts";
 import type { Chat } from "./chat.ts";
 import type { Action, Original } from "./view.ts";
 
@@ -17,10 +17,11 @@ export async function decide(session: Session, { callIds, decision, note }: Of<"
 
 /** Runs a call that a restart left open. */
 export async function rerun(chat: Chat, session: Session, callId: string): Promise<void> {
-  const call = session.view.snapshot.pendingCalls.find(({ toolCallId }) => toolCallId === callId);
-  if (call === undefined) return;
+  const call = openCalls(session.view.snapshot).find(({ toolCallId }) => toolCallId === callId);
+  // It may be run elsewhere by now, and no call runs twice.
+  if (call === undefined || chat.running.has(callId)) return;
   const result = await chat.invoke({ ...call, sessionId: session.id }, new AbortController().signal);
-  await chat.bring(callId, result);
+  await chat.bring(session, callId, result);
 }
 
 /** Has the model go on without the result of a call. */
@@ -110,7 +111,7 @@ export async function whole(session: Session, ref: string): Promise<string> {
 export async function retry(session: Session, messageId: string, words?: string): Promise<void> {
   // What was attached to the request stays with it.
   const message = session.view.snapshot.messages.find(({ id }) => id === messageId);
-  const rest = (message?.parts ?? []).filter(({ type }) => type === "image" || type === "resource");
+  const rest = (message?.parts ?? []).filter(({ type }) => type !== "text");
   const content = words === undefined ? undefined : [{ type: "text" as const, text: words }, ...rest];
   await session.request("turn/retry", { fromMessageId: messageId, ...(content !== undefined && { content }) });
 }

@@ -7,6 +7,8 @@ export type Row = EarlierRow | UserRow | AnswerRow | CallRow | CompactionRow | R
 interface Drawn {
   id: string;
   rev: number;
+  /** Whether another window writes the session: it is only read here. */
+  held?: boolean;
 }
 
 /** What was said before, and is not here yet. Where it comes into view, some of it is asked for. */

@@ -14,10 +14,18 @@ import { PACKAGES, SCRIPTED } from "../support/settings.ts";
 /** One red pixel. */
 const PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==";
 
+/** Pastes a picture; it runs in the page. */
+function paste(area: Element, { name, data }: { name: string; data: string }): void {
+  const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
+  const clipboardData = new DataTransfer();
+  clipboardData.items.add(new File([bytes], name, { type: "image/png" }));
+  area.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+}
+
 test("files and pictures are sent along, and a compaction is warned of once", async () => {
   using probe = new Probe({
     window: 16_000,
-    answers: [{ say: "I see both." }, { say: "I read.", calls: [read("c1", "one.rs"), read("c2", "two.rs")] }, { say: "Both are read." }],
+    answers: [{ say: "I see both." }, { say: "I still see both." }, { say: "One is red." }, { say: "The other is not there." }, { say: "I read.", calls: [read("c1", "one.rs"), read("c2", "two.rs")] }, { say: "Both are read." }],
   });
   await using editor = await Editor.start({
     extensions: PACKAGES,
@@ -39,12 +47,7 @@ test("files and pictures are sent along, and a compaction is warned of once", as
   const attached = panel.frame.getByRole("list", { name: "Attached" }).getByRole("listitem");
   await attached.filter({ hasText: "notes.txt" }).waitFor();
   // A picture that is pasted.
-  await panel.prompt.evaluate((area, data) => {
-    const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
-    const clipboardData = new DataTransfer();
-    clipboardData.items.add(new File([bytes], "red.png", { type: "image/png" }));
-    area.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
-  }, PICTURE);
+  await panel.prompt.evaluate(paste, { name: "red.png", data: PICTURE });
   await attached.filter({ hasText: "red.png" }).waitFor();
   // What is selected is pinned.
   await editor.page.locator(".monaco-editor .view-lines").first().click();
@@ -90,11 +93,49 @@ test("files and pictures are sent along, and a compaction is warned of once", as
   assert.equal(await attached.count(), 0, "what was sent is not sent again");
   await editor.shoot("attachments-3-sent");
 
+  // What was attached stays with a question that is asked in other words.
+  await panel.write(question.getByRole("button", { name: "Edit and ask again" }), "What do you see now?");
+  await editor.page.keyboard.press("Control+Enter");
+  await panel.answer("I still see both.").waitFor();
+  const edited = JSON.stringify(probe.asked.at(-1)?.messages);
+  assert.match(edited, /What do you see now\?/);
+  assert.match(edited, /unsaved words /, "the file is sent again");
+  assert.match(edited, /"data":"image\/png"/, "and the picture");
+  await panel.frame.locator(".row.user").first().getByText("notes.txt").waitFor();
+
+  // Whatever is attached and typed while a request is sent, is of the next one; what it took, no other request takes.
+  await panel.prompt.evaluate(paste, { name: "first.png", data: PICTURE });
+  await attached.filter({ hasText: "first.png" }).waitFor();
+  await panel.prompt.evaluate((area: HTMLTextAreaElement) => {
+    for (const words of ["Is one red?", "Is the other?"]) {
+      area.value = words;
+      area.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
+    }
+    const clipboardData = new DataTransfer();
+    clipboardData.items.add(new File(["late"], "late.png", { type: "image/png" }));
+    area.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+    area.value = "typed meanwhile";
+    area.dispatchEvent(new InputEvent("input"));
+    area.dispatchEvent(new FocusEvent("blur"));
+  });
+  await panel.answer("The other is not there.").waitFor();
+  const pictures = (words: string) => panel.frame.locator(".row.user").filter({ hasText: words }).getByRole("img").count();
+  assert.deepEqual([await pictures("Is one red?"), await pictures("Is the other?")], [1, 0]);
+  await attached.filter({ hasText: "late.png" }).waitFor();
+  assert.equal(await attached.count(), 1, "only what came later goes with the next one");
+  await editor.shoot("attachments-4-attached-meanwhile");
+  await panel.button("Take late.png away").click();
+  await editor.command("threadhold: New Session");
+  await until(async () => (await panel.prompt.inputValue()) === "", "another session is shown");
+  await panel.button("Sessions of this folder").click();
+  await panel.frame.locator(".sessions button.open").filter({ hasText: /What do you see/ }).first().click();
+  await until(async () => (await panel.prompt.inputValue()) === "typed meanwhile", "the draft was kept");
+
   await panel.ask("Read both.");
   await panel.answer("Both are read.").waitFor();
   const warning = panel.frame.locator(".notice.warning").filter({ hasText: "until old rounds are summed up" });
   await warning.waitFor();
-  await editor.shoot("attachments-4-warned");
+  await editor.shoot("attachments-5-warned");
   await warning.getByRole("button", { name: "Understood" }).click();
   await warning.waitFor({ state: "detached" });
 });

@@ -21,6 +21,7 @@ test("the second window follows the first, and takes over", async () => {
   await second.frame.getByText("Another window writes this session").waitFor();
   assert.equal(await second.prompt.isDisabled(), true);
   assert.equal(await second.frame.locator(".notice.error").count(), 0);
+  assert.equal(await second.frame.getByRole("button", { name: /^(Edit|Ask|Answer again|Rewind|Pin|Leave out|Branch)/ }).count(), 0, "it is only read");
   await editor.shoot("windows-1-follows", page);
   assert.equal(editor.sidecars().length, 2, "each window has a sidecar of its own");
 

@@ -3,9 +3,11 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CompactionView, Message, SessionView, Snapshot } from "@threadhold/client";
+import type { CompactionView, Message, Session, SessionView, Snapshot } from "@threadhold/client";
+import type { Chat } from "../../src/chat.ts";
 import { type Beside, Conversation } from "../../src/conversation.ts";
 import { endNoticesOf, Warning } from "../../src/frame.ts";
+import { rerun } from "../../src/steering.ts";
 import type { CallRow, Meter, Row } from "../../src/view.ts";
 
 const BESIDE: Beside = { running: new Set(), durations: new Map(), hasDiff: () => false, cuts: [], notices: [] };
@@ -50,6 +52,45 @@ test("a call says how it stands", () => {
   assert.equal(open?.state, "open", "a call that runs nowhere here waits for the user");
   const running = { ...BESIDE, running: new Set(["c1"]) };
   assert.equal(calls(conversation.rows(snapshot({ messages, pendingCalls: pending, state: "waitingIde" }), running))[0]?.state, "running");
+});
+
+test("a call that another window or the sidecar runs is not offered to be run again", () => {
+  const messages = [message(0, { role: "user", parts: [{ type: "text", text: "Read it." }] }), call(1, "c1")];
+  const pendingCalls = [{ toolCallId: "c1", turnId: "t0", name: "read", arguments: "{}" }];
+  const held = { pid: 1, since: "" };
+  const rowsOf = (of: Partial<Snapshot>): Row[] => new Conversation().rows(snapshot({ messages, pendingCalls, ...of }), BESIDE);
+  const followed = rowsOf({ state: "waitingIde", heldBy: held });
+  assert.equal(calls(followed)[0]?.state, "running", "it runs in the other window");
+  assert.ok(followed.every((row) => row.held === true), "nothing is offered that changes the session");
+  assert.equal(calls(rowsOf({ state: "executingTools" }))[0]?.state, "running", "a tool of the sidecar's own");
+  const own = rowsOf({ state: "waitingIde" });
+  assert.equal(calls(own)[0]?.state, "open");
+  assert.ok(own.every((row) => row.held === undefined));
+});
+
+test("a row is told again when another window takes the session, and when it comes back", () => {
+  const conversation = new Conversation();
+  const messages = [message(0, { role: "user", parts: [{ type: "text", text: "Read it." }] })];
+  const told = [{}, { heldBy: { pid: 1, since: "" } }, {}].map((of) => conversation.rows(snapshot({ messages, ...of }), BESIDE)[0]?.rev);
+  assert.equal(new Set(told).size, 3, String(told));
+});
+
+test("a call is run again only where it waits for this window and does not run", async () => {
+  const pendingCalls = [{ toolCallId: "c1", turnId: "t0", name: "read", arguments: "{}" }];
+  const ran: string[] = [];
+  const rerunIn = async (of: Partial<Snapshot>, running: string[] = []): Promise<string[]> => {
+    const chat = {
+      running: new Map(running.map((id) => [id, {}])),
+      invoke: async ({ toolCallId }: { toolCallId: string }) => (ran.push(toolCallId), { content: "" }),
+      bring: async () => undefined,
+    };
+    await rerun(chat as unknown as Chat, { id: "s", view: { snapshot: snapshot({ pendingCalls, ...of }) } } as unknown as Session, "c1");
+    return ran.splice(0);
+  };
+  assert.deepEqual(await rerunIn({ state: "waitingIde", heldBy: { pid: 1, since: "" } }), []);
+  assert.deepEqual(await rerunIn({ state: "executingTools" }), []);
+  assert.deepEqual(await rerunIn({ state: "waitingIde" }, ["c1"]), []);
+  assert.deepEqual(await rerunIn({ state: "waitingIde" }), ["c1"]);
 });
 
 const CARD: CompactionView = {

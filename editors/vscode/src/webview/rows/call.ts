@@ -22,7 +22,10 @@ const STATES: Record<CallState, string> = {
 export function drawCall(desk: Desk, row: CallRow): HTMLElement {
   const { name, about, state, result, durationMs } = row;
   const took = durationMs === undefined || state === "open" ? "" : ` in ${duration(durationMs)}`;
-  const ended = state === "failed" && result?.exitCode !== undefined ? `exit ${result.exitCode}` : STATES[state];
+  const ended =
+    state === "asked" && row.held === true ? "waits for a decision in the other window"
+    : state === "failed" && result?.exitCode !== undefined ? `exit ${result.exitCode}`
+    : STATES[state];
   const stands = `${ended}${took}`;
   const element = el("div", { class: `row call ${state}`, aria: { label: `Tool ${name} ${about}: ${stands}` } });
   const details = foldable(desk.open, `${row.callId}/call`, "", () => [argumentsOf(row), resultOf(desk, row)], "card");
@@ -35,7 +38,7 @@ export function drawCall(desk: Desk, row: CallRow): HTMLElement {
   element.append(details);
   const mark = shownMark(row.shown);
   if (mark !== undefined) element.append(el("div", { class: "foot" }, mark));
-  if (state === "asked") element.append(decision(desk, row));
+  if (state === "asked" && row.held !== true) element.append(decision(desk, row));
   if (state === "open") element.append(unfinished(desk, row));
   return element;
 }

@@ -51,7 +51,7 @@ export function drawCompaction(desk: Desk, row: CompactionRow): HTMLElement {
     card.append(foldable(desk.open, `${row.id}/ways`, label, ways));
   }
   if (phase === "reviewing") card.append(review(desk, row));
-  else if (phase === "inForce" && row.newest) card.append(steering(desk, row));
+  else if (isSteered(row)) card.append(steering(desk, row));
   return element;
 }
 
@@ -89,7 +89,7 @@ function covered(desk: Desk, row: CompactionRow): HTMLElement {
 
 function drawOriginal(desk: Desk, row: CompactionRow, original: Original, chosen: Set<string>): HTMLElement {
   const item = el("li", {});
-  if (row.newest && row.phase === "inForce") {
+  if (isSteered(row)) {
     const box = el("input", { data: { key: `${row.id}/${original.messageId}` }, aria: { label: `Bring back: ${original.label}` } });
     box.type = "checkbox";
     box.checked = chosen.has(original.messageId);
@@ -105,6 +105,11 @@ function drawOriginal(desk: Desk, row: CompactionRow, original: Original, chosen
     foldable(desk.open, `${row.id}/${original.messageId}/text`, original.label, () => [el("pre", { tabIndex: 0 }, original.text)]),
   );
   return item;
+}
+
+/** Whether it can be undone, made again or edited here, as things are. */
+function isSteered({ phase, newest, held }: CompactionRow): boolean {
+  return phase === "inForce" && newest && held !== true;
 }
 
 function steering(desk: Desk, row: CompactionRow): HTMLElement {

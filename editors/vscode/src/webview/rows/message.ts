@@ -34,8 +34,16 @@ export function pictures(images: readonly Picture[]): HTMLElement | undefined {
   return frame;
 }
 
-function tools(...children: (Node | undefined)[]): HTMLElement {
-  return el("div", { class: "tools", role: "toolbar", aria: { label: "Message" } }, ...children);
+/** What can be done with a message: its own, and what all have. Where another window writes, it can be copied. */
+function tools(desk: Desk, row: UserRow | AnswerRow, ...own: Node[]): HTMLElement {
+  const steering = [
+    ...own,
+    pinButton(desk, row),
+    hideButton(desk, row),
+    iconButton("Branch from here", "branch", () => desk.post({ type: "branch", messageId: row.messageId })),
+  ];
+  const copy = iconButton("Copy", "copy", () => desk.copy(row.text));
+  return el("div", { class: "tools", role: "toolbar", aria: { label: "Message" } }, ...(row.held === true ? [] : steering), copy);
 }
 
 function pinButton(desk: Desk, row: UserRow | AnswerRow): HTMLElement {
@@ -52,7 +60,7 @@ function hideButton(desk: Desk, { shown, messageId }: UserRow | AnswerRow): HTML
 
 export function drawUser(desk: Desk, row: UserRow): HTMLElement {
   const element = el("div", { class: `row user ${row.shown}`, aria: { label: `You: ${row.text.slice(0, 200)}` } });
-  if (isTyping(desk, row.id, "edit")) {
+  if (isTyping(desk, row.id, "edit") && row.held !== true) {
     element.append(
       form(desk, {
         rowId: row.id,
@@ -79,13 +87,11 @@ export function drawUser(desk: Desk, row: UserRow): HTMLElement {
       row.pinId !== undefined && el("span", { class: "shown pinned" }, icon("pin"), "Pinned"),
       shownMark(row.shown),
       tools(
+        desk,
+        row,
         iconButton("Edit and ask again", "edit", () => beginTyping(desk, row.id, "edit", row.text)),
         iconButton("Ask again", "retry", () => desk.post({ type: "retry", messageId: row.messageId })),
         iconButton("Rewind to here…", "undo", () => desk.post({ type: "rewind", messageId: row.messageId })),
-        pinButton(desk, row),
-        hideButton(desk, row),
-        iconButton("Branch from here", "branch", () => desk.post({ type: "branch", messageId: row.messageId })),
-        iconButton("Copy", "copy", () => desk.copy(row.text)),
       ),
     ),
   );
@@ -135,11 +141,9 @@ export function drawAnswer(desk: Desk, row: AnswerRow): DrawnAnswer {
           row.pinId !== undefined && el("span", { class: "shown pinned" }, icon("pin"), "Pinned"),
           shownMark(row.shown),
           tools(
+            desk,
+            row,
             iconButton("Answer again", "retry", () => desk.post({ type: "retry", messageId: row.messageId })),
-            pinButton(desk, row),
-            hideButton(desk, row),
-            iconButton("Branch from here", "branch", () => desk.post({ type: "branch", messageId: row.messageId })),
-            iconButton("Copy", "copy", () => desk.copy(row.text)),
           ),
         ),
       );

@@ -1,0 +1,62 @@
+// Sessions that are open although another one is shown: an answer that is being written goes on without anybody looking
+// at it, and a session is closed when it rests. Which one is shown is chat.ts's. No editor here.
+
+import type { Session, Snapshot } from "@threadhold/client";
+import { isBusy } from "./frame.ts";
+
+export class Background {
+  readonly #isWanted: (session: Session) => boolean;
+  readonly #onChange: (session: Session) => void;
+  readonly #ends = new Map<Session, { dispose(): void }[]>();
+
+  /** `isWanted` tells a session that is shown or about to be, which is not closed here. */
+  constructor(isWanted: (session: Session) => boolean, onChange: (session: Session) => void) {
+    this.#isWanted = isWanted;
+    this.#onChange = onChange;
+  }
+
+  dispose(): void {
+    for (const session of [...this.#ends.keys()]) this.forget(session);
+  }
+
+  find(sessionId: string): Session | undefined {
+    return [...this.#ends.keys()].find(({ id }) => id === sessionId);
+  }
+
+  /** Takes a session that is not shown any more: closed at once where it rests, else as soon as it does. */
+  async leave(session: Session): Promise<void> {
+    if (!this.#ends.has(session)) {
+      const follow = (): void => {
+        this.#onChange(session);
+        void this.#closeAtRest(session);
+      };
+      this.#ends.set(session, [session.onChange(follow), session.onFreshness(follow)]);
+    }
+    await this.#closeAtRest(session);
+  }
+
+  /** Closes those that rest and were wanted until now. */
+  async closeResting(): Promise<void> {
+    await Promise.all([...this.#ends.keys()].map((session) => this.#closeAtRest(session)));
+  }
+
+  /** A session is shown, or gone: nothing more is done about it here. */
+  forget(session: Session): void {
+    for (const end of this.#ends.get(session) ?? []) end.dispose();
+    this.#ends.delete(session);
+  }
+
+  async #closeAtRest(session: Session): Promise<void> {
+    if (session.freshness === "closed") return this.forget(session);
+    if (session.freshness !== "live" || this.#isWanted(session) || !isAtRest(session.view.snapshot)) return;
+    this.forget(session);
+    // What cannot be closed ends with the sidecar.
+    await session.close().catch(() => undefined);
+  }
+}
+
+/** Whether closing a session takes nothing away that goes on in it. What another window does goes on there. */
+function isAtRest(snapshot: Snapshot): boolean {
+  const { heldBy, queue, compression } = snapshot;
+  return heldBy !== undefined || (!isBusy(snapshot) && queue.length === 0 && !compression.running);
+}
