@@ -49,6 +49,8 @@ export interface CallRow extends Drawn {
   /** What it does, in a line for people, such as a path or a command. */
   about: string;
   arguments: string;
+  /** How many characters of arguments were written so far, where these are only the last of them. */
+  characters?: number;
   state: CallState;
   /** Why it is asked about. */
   reason?: string;

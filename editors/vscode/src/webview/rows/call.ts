@@ -48,7 +48,9 @@ function argumentsOf(row: CallRow): HTMLElement {
     // Shown as the model wrote it.
   }
   const block = el("pre", { tabIndex: 0, aria: { label: "Arguments" } }, text);
-  return el("div", {}, el("div", { class: "label" }, "Arguments"), block);
+  const { characters } = row;
+  const label = characters === undefined ? "Arguments" : `Arguments: the last ${tokens(text.length)} of ${tokens(characters)} characters`;
+  return el("div", {}, el("div", { class: "label" }, label), block);
 }
 
 function resultOf(desk: Desk, { callId, id, result }: CallRow): HTMLElement | undefined {
