@@ -27,8 +27,6 @@ export class Panel implements vscode.WebviewViewProvider {
   #sessions: Sessions | undefined;
   #rewind: Rewind | undefined;
   #view: vscode.WebviewView | undefined;
-  /** The frame that the webview has. */
-  #frame = "";
   /** Whether the webview draws what it was told last. */
   #drawing = false;
   #behind: "nothing" | "streaming" | "all" = "nothing";
@@ -136,7 +134,6 @@ export class Panel implements vscode.WebviewViewProvider {
 
   #forget(): void {
     this.#telling.forget();
-    this.#frame = "";
     this.#drawing = false;
     this.#behind = "all";
   }
@@ -147,7 +144,9 @@ export class Panel implements vscode.WebviewViewProvider {
     // Of a session that nobody was told of yet, all is new.
     const streaming = this.#behind === "streaming" && session?.id === this.#told ? session.view.snapshot : undefined;
     this.#behind = "nothing";
-    const told: ToPanel[] = [...(streaming === undefined ? this.#changedRows() : this.#telling.grown(streaming)), ...this.#changedFrame()];
+    const told = streaming === undefined ? this.#changedRows() : this.#telling.grown(streaming);
+    // While words follow words, nothing around them changes.
+    if (told[0]?.type !== "append") told.push(...this.#telling.frame(this.#wholeFrame(), this.#chat.attachments.pictures));
     if (this.#revealed !== undefined) told.push({ type: "reveal", messageId: this.#revealed });
     this.#revealed = undefined;
     if (told.length === 0) return;
@@ -183,14 +182,6 @@ export class Panel implements vscode.WebviewViewProvider {
       };
     }
     return this.#telling.rows(snapshot, beside);
-  }
-
-  #changedFrame(): ToPanel[] {
-    const frame = this.#wholeFrame();
-    const text = JSON.stringify(frame);
-    if (text === this.#frame) return [];
-    this.#frame = text;
-    return [{ type: "frame", frame }];
   }
 
   #wholeFrame(): Frame {

@@ -3,16 +3,30 @@
 
 import type { Snapshot } from "@threadhold/client";
 import { type Beside, Conversation, saidIn } from "./conversation.ts";
-import type { AnswerRow, Row, ToPanel } from "./view.ts";
+import type { AnswerRow, Frame, Row, ToPanel } from "./view.ts";
 
 export class Telling {
   readonly #conversation = new Conversation();
   /** What the webview has. */
   #rows: Row[] = [];
+  #frame = "";
+  #pictures: ReadonlyMap<string, string> = new Map();
 
   /** The webview has nothing. */
   forget(): void {
     this.#rows = [];
+    this.#frame = "";
+    this.#pictures = new Map();
+  }
+
+  /** A frame, where it is another than before; and what attached pictures look like that it is the first to have. */
+  frame(frame: Frame, pictures: ReadonlyMap<string, string>): ToPanel[] {
+    const text = JSON.stringify(frame);
+    if (text === this.#frame) return [];
+    this.#frame = text;
+    const others = [...pictures].filter(([id]) => !this.#pictures.has(id));
+    this.#pictures = pictures;
+    return [...others.map(([id, source]): ToPanel => ({ type: "picture", id, source })), { type: "frame", frame }];
   }
 
   /** There is no session. */

@@ -219,7 +219,6 @@ export interface Attached {
   id: string;
   label: string;
   kind: "file" | "image" | "selection";
-  source?: string;
 }
 
 export interface SessionList {
@@ -252,6 +251,8 @@ export interface Original {
 /** From the host to the webview. */
 export type ToPanel =
   | { type: "frame"; frame: Frame }
+  /** What an attached picture looks like: large, and told once, before the first frame that has it. */
+  | { type: "picture"; id: string; source: string }
   /** Takes rows out and puts others in. */
   | { type: "rows"; at: number; remove: number; rows: Row[] }
   /** The answer that is being written goes on. */

@@ -17,6 +17,8 @@ export class Composer {
   readonly #send: HTMLButtonElement;
   readonly #stop: HTMLButtonElement;
   readonly #model: HTMLButtonElement;
+  /** What attached pictures look like, by their ids. */
+  readonly #pictures = new Map<string, string>();
   #session = "";
   /** Whether something was typed or sent since that session is shown: its draft is older than that. */
   #isTouched = false;
@@ -88,6 +90,11 @@ export class Composer {
     this.#wantsFocus = this.#area.disabled;
   }
 
+  /** What a picture looks like that the next frame has. */
+  takePicture(id: string, source: string): void {
+    this.#pictures.set(id, source);
+  }
+
   draw(frame: Frame): void {
     this.#busy = frame.busy;
     this.#stop.hidden = !frame.busy;
@@ -111,9 +118,12 @@ export class Composer {
         ),
       ),
     );
+    const attached = new Set(frame.attachments.map(({ id }) => id));
+    for (const id of this.#pictures.keys()) if (!attached.has(id)) this.#pictures.delete(id);
     this.#attached.hidden = frame.attachments.length === 0;
     this.#attached.replaceChildren(
-      ...frame.attachments.map(({ id, label, source }) => {
+      ...frame.attachments.map(({ id, label }) => {
+        const source = this.#pictures.get(id);
         const chip = el("span", { class: "chip", role: "listitem" });
         if (source !== undefined) {
           const image = document.createElement("img");

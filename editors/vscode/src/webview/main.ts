@@ -167,6 +167,9 @@ function take(message: ToPanel): void {
     case "frame":
       drawFrame(message.frame);
       break;
+    case "picture":
+      composer.takePicture(message.id, message.source);
+      break;
     case "rows":
       putRows(message);
       // A question waits for the user, wherever they look.

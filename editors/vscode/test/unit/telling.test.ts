@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Message, Part, Snapshot } from "@threadhold/client";
 import type { Beside } from "../../src/conversation.ts";
+import { EMPTY } from "../../src/frame.ts";
 import { Telling } from "../../src/telling.ts";
-import type { ToPanel } from "../../src/view.ts";
+import type { Attached, Frame, ToPanel } from "../../src/view.ts";
 
 const BESIDE: Beside = { running: new Set(), durations: new Map(), hasDiff: () => false, cuts: [], notices: [] };
 
@@ -78,4 +79,21 @@ test("of arguments that are being written their end is told, and how many there 
   const [last] = telling.grown(writes([call(`${given}!`)]));
   assert.ok(last?.type === "rows" && last.rows[0]?.kind === "call");
   assert.deepEqual([last.rows[0].characters, last.rows[0].arguments], [50_001, `${given}!`.slice(-2_000)]);
+});
+
+test("what an attached picture looks like is told once, and the frame stays small", () => {
+  const telling = new Telling();
+  const one: Attached = { id: "attached 1", label: "one.png", kind: "image" };
+  const two: Attached = { id: "attached 2", label: "two.png", kind: "image" };
+  const frame = (activity: string, ...attachments: Attached[]): Frame => ({ ...EMPTY, sidecar: { state: "ready" }, model: "m", activity, attachments });
+  const sources = new Map([one, two].map(({ id }) => [id, `data:image/png;base64,${"A".repeat(1_000_000)}`]));
+  const pictures = (...ids: Attached[]) => new Map([...sources].filter(([known]) => ids.some(({ id }) => id === known)));
+  const tell = (made: Frame, ...ids: Attached[]) =>
+    telling.frame(made, pictures(...ids)).map((message) => (message.type === "picture" ? message.id : `${message.type} ${JSON.stringify(message).length < 1_000}`));
+  assert.deepEqual(tell(frame("", one), one), ["attached 1", "frame true"]);
+  assert.deepEqual(tell(frame("", one), one), []);
+  assert.deepEqual(tell(frame("Thinking", one), one), ["frame true"]);
+  assert.deepEqual(tell(frame("Thinking", one, two), one, two), ["attached 2", "frame true"]);
+  telling.forget();
+  assert.deepEqual(tell(frame("", two), two), ["attached 2", "frame true"], "a webview that begins has nothing");
 });
