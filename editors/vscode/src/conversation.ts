@@ -15,6 +15,8 @@ export interface Beside {
   durations: ReadonlyMap<string, number>;
   /** Calls of which the editor can show what they would change. */
   hasDiff: (name: string) => boolean;
+  /** Tools that run commands. */
+  runsCommands: (name: string) => boolean;
   /** A compaction that goes on, or that the user is asked about. */
   compacting?: CompactionRow;
   /** A question before a part of the conversation is taken away. */
@@ -271,6 +273,7 @@ function callRow(call: Extract<Part, { type: "toolCall" }>, messageId: string, f
     arguments: isLong ? given.slice(-WRITING_CHARACTERS) : given,
     state: writing ? "writing" : stateOf(call.id, part, facts),
     hasDiff: beside.hasDiff(call.name),
+    isCommand: beside.runsCommands(call.name),
     shown: answered === undefined ? "whole" : shownOf(answered, facts),
     ...(isLong && { characters: given.length }),
     ...(reason !== undefined && { reason: sentence(reason) }),

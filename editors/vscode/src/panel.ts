@@ -163,6 +163,7 @@ export class Panel implements vscode.WebviewViewProvider {
       running: this.#chat.running,
       durations: this.#chat.durations,
       hasDiff: (name) => ownTool(name)?.preview !== undefined,
+      runsCommands: (name) => ownTool(name)?.kind === "run",
       cuts: this.#chat.inspected?.cuts ?? [],
       compactions: this.#chat.inspected?.compactions ?? [],
       ...(view.lastEnd !== undefined && { lastEnd: view.lastEnd }),

@@ -58,6 +58,8 @@ export interface CallRow extends Drawn {
   durationMs?: number;
   /** Whether the editor can show what it would change. */
   hasDiff: boolean;
+  /** Whether it runs a command: allowed once and for all, it is this command alone. */
+  isCommand: boolean;
   shown: Shown;
 }
 

@@ -8,7 +8,7 @@ import { type Beside, Conversation } from "../../src/conversation.ts";
 import { endNoticesOf, Warning } from "../../src/frame.ts";
 import type { CallRow, Meter, Row } from "../../src/view.ts";
 
-const BESIDE: Beside = { running: new Set(), durations: new Map(), hasDiff: () => false, cuts: [], notices: [] };
+const BESIDE: Beside = { running: new Set(), durations: new Map(), hasDiff: () => false, runsCommands: (name) => name === "run_command", cuts: [], notices: [] };
 
 function message(ord: number, of: Partial<Message>): Message {
   return { id: `m${ord}`, ord, rev: 0, turnId: "t0", role: "assistant", parts: [], tokens: 1, createdAt: new Date(ord * 1000).toISOString(), ...of };
@@ -50,6 +50,12 @@ test("a call says how it stands", () => {
   assert.equal(open?.state, "open", "a call that runs nowhere here waits for the user");
   const running = { ...BESIDE, running: new Set(["c1"]) };
   assert.equal(calls(conversation.rows(snapshot({ messages, pendingCalls: pending, state: "waitingIde" }), running))[0]?.state, "running");
+});
+
+test("a call says whether allowing it for good allows a command or all calls of its tool", () => {
+  const asked = (ord: number, name: string) => message(ord, { parts: [{ type: "toolCall", id: `c${ord}`, name, arguments: "{}" }] });
+  const rows = new Conversation().rows(snapshot({ messages: [asked(0, "run_command"), asked(1, "edit_file")] }), BESIDE);
+  assert.deepEqual(calls(rows).map(({ isCommand }) => isCommand), [true, false]);
 });
 
 const CARD: CompactionView = {

@@ -8,7 +8,7 @@ import { EMPTY } from "../../src/frame.ts";
 import { Telling } from "../../src/telling.ts";
 import type { Attached, Frame, ToPanel } from "../../src/view.ts";
 
-const BESIDE: Beside = { running: new Set(), durations: new Map(), hasDiff: () => false, cuts: [], notices: [] };
+const BESIDE: Beside = { running: new Set(), durations: new Map(), hasDiff: () => false, runsCommands: (name) => name === "run_command", cuts: [], notices: [] };
 
 /** A session of many messages that counts how often they are gone through. */
 function session(): { snapshot: Snapshot; writes(parts: Part[]): Snapshot; read: () => number } {
