@@ -13,14 +13,19 @@ const MOST_PICTURE_BYTES = 5_000_000;
 /** A file beyond this does not fit any window, and would be cut without anybody seeing it. */
 const MOST_FILE_BYTES = 1_000_000;
 
-export type Held = Attached & ({ kind: "image"; part: Part } | { kind: "file" | "selection"; uri: vscode.Uri; text?: string });
+export type Held = Attached & ({ kind: "image"; source: string; part: Part } | { kind: "file" | "selection"; uri: vscode.Uri; text?: string });
 
 export class Attachments {
   #held: Held[] = [];
   #next = 0;
 
   get shown(): Attached[] {
-    return this.#held.map(({ id, label, kind, source }) => ({ id, label, kind, ...(source !== undefined && { source }) }));
+    return this.#held.map(({ id, label, kind }) => ({ id, label, kind }));
+  }
+
+  /** What the pictures look like, by their ids. */
+  get pictures(): Map<string, string> {
+    return new Map(this.#held.flatMap((held) => (held.kind === "image" ? [[held.id, held.source] as const] : [])));
   }
 
   /** Takes files in; pictures as pictures. Those that cannot go along are said, after the others were taken. */

@@ -15,6 +15,8 @@ export interface Beside {
   durations: ReadonlyMap<string, number>;
   /** Calls of which the editor can show what they would change. */
   hasDiff: (name: string) => boolean;
+  /** Tools that run commands. */
+  runsCommands: (name: string) => boolean;
   /** A compaction that goes on, or that the user is asked about. */
   compacting?: CompactionRow;
   /** A question before a part of the conversation is taken away. */
@@ -32,6 +34,9 @@ export interface Beside {
 /** Characters of a result that a row holds; the rest is fetched when it is asked for. */
 const RESULT_CHARACTERS = 4_000;
 
+/** Characters of a call's arguments that its row holds while they are written: those that came last. */
+const WRITING_CHARACTERS = 2_000;
+
 /** A row before it has its number. */
 export type Unnumbered<Of> = Of extends unknown ? Omit<Of, "rev"> : never;
 
@@ -39,6 +44,10 @@ export type Unnumbered<Of> = Of extends unknown ? Omit<Of, "rev"> : never;
 export class Conversation {
   #known = new Map<string, Row>();
   #rev = 0;
+  /** What the rows were made from last. */
+  #facts: Facts | undefined;
+  /** How many rows stand before the answer that is being written. */
+  #settled = 0;
 
   /** All rows, in order. */
   rows(snapshot: Snapshot, beside: Beside): Row[] {
@@ -56,17 +65,22 @@ export class Conversation {
       if (message.id === beside.rewind?.messageId) rows.push(beside.rewind);
     }
     for (const card of cards) rows.push(this.#card(snapshot, card));
-    const { streaming } = snapshot;
     if (beside.compacting !== undefined) rows.push(beside.compacting);
-    if (streaming !== undefined) {
-      const { text, reasoning } = saidIn(streaming.parts);
-      if (text !== "" || reasoning !== "") {
-        rows.push({ kind: "answer", id: `answer ${streaming.messageId}`, messageId: streaming.messageId, text, reasoning, streaming: true, shown: "whole" });
-      }
-      for (const part of streaming.parts) if (part.type === "toolCall") rows.push(callRow(part, streaming.messageId, facts, true));
-    }
-    rows.push(...beside.notices);
-    return this.#numbered(facts.held ? rows.map((row) => ({ ...row, held: true })) : rows);
+    this.#facts = facts;
+    this.#settled = rows.length;
+    const known = new Map<string, Row>();
+    const numbered = this.#numbered(held([...rows, ...behind(snapshot, facts)], facts), known);
+    this.#known = known;
+    return numbered;
+  }
+
+  /**
+   * The rows from the answer on that is being written, where nothing but it went on since all were made: a long session
+   * is not gone through for each piece of an answer.
+   */
+  tail(snapshot: Pick<Snapshot, "streaming">): { at: number; rows: Row[] } {
+    if (this.#facts === undefined) throw new Error("The rows before were not made yet.");
+    return { at: this.#settled, rows: this.#numbered(held(behind(snapshot, this.#facts), this.#facts), this.#known) };
   }
 
   #card(snapshot: Snapshot, card: CompactionView | undefined): Unnumbered<Row> {
@@ -86,17 +100,28 @@ export class Conversation {
   }
 
   /** Gives each row that says something else than before a new number. */
-  #numbered(rows: Unnumbered<Row>[]): Row[] {
-    const known = new Map<string, Row>();
-    const numbered = rows.map((made): Row => {
+  #numbered(rows: Unnumbered<Row>[], known: Map<string, Row>): Row[] {
+    return rows.map((made): Row => {
       const before = this.#known.get(made.id);
       const row = before !== undefined && isSame(before, made) ? before : ({ ...made, rev: (this.#rev += 1) } as Row);
       known.set(row.id, row);
       return row;
     });
-    this.#known = known;
-    return numbered;
   }
+}
+
+/** What stands behind all messages: the answer that is being written, with its calls, and sentences. */
+function behind({ streaming }: Pick<Snapshot, "streaming">, facts: Facts): Unnumbered<Row>[] {
+  const rows: Unnumbered<Row>[] = [];
+  if (streaming !== undefined) {
+    const { messageId, parts } = streaming;
+    const { text, reasoning } = saidIn(parts);
+    if (text !== "" || reasoning !== "") {
+      rows.push({ kind: "answer", id: `answer ${messageId}`, messageId, text, reasoning, streaming: true, shown: "whole" });
+    }
+    for (const part of parts) if (part.type === "toolCall") rows.push(callRow(part, messageId, facts, true));
+  }
+  return [...rows, ...facts.beside.notices];
 }
 
 /** Whether a row says what it said before. What is made of a message is made once, so it is compared by itself. */
@@ -105,6 +130,11 @@ function isSame(before: Row, made: Unnumbered<Row>): boolean {
   const fields = Object.entries(made);
   const old = before as unknown as Record<string, unknown>;
   return fields.length === Object.keys(before).length - 1 && fields.every(([name, value]) => old[name] === value);
+}
+
+/** Rows of a session that another window writes say so: nothing is offered there. */
+function held(rows: Unnumbered<Row>[], facts: Facts): Unnumbered<Row>[] {
+  return facts.held ? rows.map((row) => ({ ...row, held: true })) : rows;
 }
 
 /** Messages of the role `event` that are for people to read. */
@@ -240,17 +270,21 @@ function callRow(call: Extract<Part, { type: "toolCall" }>, messageId: string, f
   const given = typeof call.arguments === "string" ? call.arguments : JSON.stringify(call.arguments);
   const result = answered === undefined ? undefined : contentOf(answered).result;
   const durationMs = beside.durations.get(call.id);
+  // What is written goes to the webview again and again; it is told of its end, and not all of it each time.
+  const isLong = writing && given.length > WRITING_CHARACTERS;
   return {
     kind: "call",
     id: `call ${call.id}`,
     callId: call.id,
     messageId,
     name: call.name,
-    about: aboutOf(call, given),
-    arguments: given,
+    about: isLong ? given.slice(0, 200) : aboutOf(call, given),
+    arguments: isLong ? given.slice(-WRITING_CHARACTERS) : given,
     state: writing ? "writing" : stateOf(call.id, part, facts),
     hasDiff: beside.hasDiff(call.name),
+    isCommand: beside.runsCommands(call.name),
     shown: answered === undefined ? "whole" : shownOf(answered, facts),
+    ...(isLong && { characters: given.length }),
     ...(reason !== undefined && { reason: sentence(reason) }),
     ...(result !== undefined && { result }),
     ...(durationMs !== undefined && { durationMs }),

@@ -5,15 +5,16 @@ import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import type { Backend } from "./backend.ts";
 import type { Changed, Chat } from "./chat.ts";
-import { type Beside, Conversation, saidIn } from "./conversation.ts";
+import type { Beside } from "./conversation.ts";
 import { configuration } from "./configuration.ts";
 import { activityOf, EMPTY, endNoticesOf, isBusy, meterOf, Warning, waitingOf } from "./frame.ts";
 import { WHY } from "./compaction-row.ts";
 import type { Models } from "./models.ts";
 import type { Rewind } from "./rewind/rewind.ts";
 import type { Sessions } from "./session-list.ts";
+import { Telling } from "./telling.ts";
 import { ownTool } from "./tools/toolbox.ts";
-import type { Action, AnswerRow, Frame, NoticeRow, Row, ToPanel } from "./view.ts";
+import type { Action, Frame, NoticeRow, ToPanel } from "./view.ts";
 
 export class Panel implements vscode.WebviewViewProvider {
   readonly #extension: vscode.Uri;
@@ -21,14 +22,11 @@ export class Panel implements vscode.WebviewViewProvider {
   readonly #chat: Chat;
   readonly #models: Models;
   readonly #act: (action: Action) => void;
-  readonly #conversation = new Conversation();
+  readonly #telling = new Telling();
   readonly #warning = new Warning();
   #sessions: Sessions | undefined;
   #rewind: Rewind | undefined;
   #view: vscode.WebviewView | undefined;
-  /** What the webview has. */
-  #rows: readonly Row[] = [];
-  #frame = "";
   /** Whether the webview draws what it was told last. */
   #drawing = false;
   #behind: "nothing" | "streaming" | "all" = "nothing";
@@ -135,17 +133,20 @@ export class Panel implements vscode.WebviewViewProvider {
   }
 
   #forget(): void {
-    this.#rows = [];
-    this.#frame = "";
+    this.#telling.forget();
     this.#drawing = false;
     this.#behind = "all";
   }
 
   #tell(): void {
     if (this.#view === undefined) return;
-    const onlyStreaming = this.#behind === "streaming";
+    const { session } = this.#chat;
+    // Of a session that nobody was told of yet, all is new.
+    const streaming = this.#behind === "streaming" && session?.id === this.#told ? session.view.snapshot : undefined;
     this.#behind = "nothing";
-    const told: ToPanel[] = [...(onlyStreaming ? (this.#grown() ?? this.#changedRows()) : this.#changedRows()), ...this.#changedFrame()];
+    const told = streaming === undefined ? this.#changedRows() : this.#telling.grown(streaming);
+    // While words follow words, nothing around them changes.
+    if (told[0]?.type !== "append") told.push(...this.#telling.frame(this.#wholeFrame(), this.#chat.attachments.pictures));
     if (this.#revealed !== undefined) told.push({ type: "reveal", of: this.#revealed });
     this.#revealed = undefined;
     if (told.length === 0) return;
@@ -153,44 +154,16 @@ export class Panel implements vscode.WebviewViewProvider {
     for (const message of told) this.post(message);
   }
 
-  /** How the answer that is being written went on; undefined where that is not all. */
-  #grown(): ToPanel[] | undefined {
-    const streaming = this.#chat.session?.view.snapshot.streaming;
-    const at = this.#rows.findLastIndex((row) => row.kind === "answer" && row.streaming);
-    const row = this.#rows[at] as AnswerRow | undefined;
-    if (streaming === undefined || row === undefined || row.messageId !== streaming.messageId) return undefined;
-    if (streaming.parts.some(({ type }) => type === "toolCall")) return undefined;
-    const { text, reasoning } = saidIn(streaming.parts);
-    if (!text.startsWith(row.text) || !reasoning.startsWith(row.reasoning)) return undefined;
-    const grown: ToPanel = { type: "append", id: row.id, text: text.slice(row.text.length), reasoning: reasoning.slice(row.reasoning.length) };
-    const rows = [...this.#rows];
-    rows[at] = { ...row, text, reasoning };
-    this.#rows = rows;
-    return [grown];
-  }
-
   #changedRows(): ToPanel[] {
-    const rows = this.#drawnRows();
-    const before = this.#rows;
-    this.#rows = rows;
-    let same = 0;
-    while (same < rows.length && same < before.length && isSame(rows[same], before[same])) same += 1;
-    let tail = 0;
-    while (tail < rows.length - same && tail < before.length - same && isSame(rows.at(-1 - tail), before.at(-1 - tail))) tail += 1;
-    const remove = before.length - same - tail;
-    const put = rows.slice(same, rows.length - tail);
-    return remove === 0 && put.length === 0 ? [] : [{ type: "rows", at: same, remove, rows: put }];
-  }
-
-  #drawnRows(): Row[] {
     const view = this.#chat.session?.view;
-    if (view === undefined) return [];
+    if (view === undefined) return this.#telling.nothing();
     const { snapshot, compacting } = view;
     const { review } = this.#chat;
     const beside: Beside = {
       running: this.#chat.running,
       durations: this.#chat.durations,
       hasDiff: (name) => ownTool(name)?.preview !== undefined,
+      runsCommands: (name) => ownTool(name)?.kind === "run",
       cuts: this.#chat.inspected?.cuts ?? [],
       compactions: this.#chat.inspected?.compactions ?? [],
       ...(view.lastEnd !== undefined && { lastEnd: view.lastEnd }),
@@ -209,15 +182,7 @@ export class Panel implements vscode.WebviewViewProvider {
         ...(compacting?.tokensBefore !== undefined && { tokensBefore: compacting.tokensBefore }),
       };
     }
-    return this.#conversation.rows(snapshot, beside);
-  }
-
-  #changedFrame(): ToPanel[] {
-    const frame = this.#wholeFrame();
-    const text = JSON.stringify(frame);
-    if (text === this.#frame) return [];
-    this.#frame = text;
-    return [{ type: "frame", frame }];
+    return this.#telling.rows(snapshot, beside);
   }
 
   #wholeFrame(): Frame {
@@ -257,10 +222,6 @@ const NO_FOLDER: Frame["sidecar"] = {
   text: "Sessions belong to a folder on disk. Open one, and they are here.",
   actions: [{ label: "Open a folder…", action: { type: "command", command: "openFolder" } }],
 };
-
-function isSame(one: Row | undefined, other: Row | undefined): boolean {
-  return one?.id === other?.id && one?.rev === other?.rev;
-}
 
 /** The page. Its policy lets in this extension's own script and style, and pictures that are data. */
 function page(webview: vscode.Webview, extension: vscode.Uri): string {

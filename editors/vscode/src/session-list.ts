@@ -11,6 +11,17 @@ const ORIGINS: Partial<Record<SessionSummary["origin"], string>> = {
   background: "in the background",
 };
 
+/** So many are read at once. */
+const PAGE = 50;
+
+interface Asked {
+  query: string;
+  /** What is read stands behind these. */
+  before: SessionItem[];
+  limit?: number;
+  cursor?: string;
+}
+
 export class Sessions {
   readonly #backend: Backend;
   readonly #chat: Chat;
@@ -37,29 +48,39 @@ export class Sessions {
 
   /** Lists those that have these words; more of them goes on where the list ends. */
   async list(query: string, more: boolean): Promise<void> {
+    const before = more ? (this.#shown?.items ?? []) : [];
+    await this.#read({ query, before, ...(more && this.#cursor !== undefined && { cursor: this.#cursor }) });
+  }
+
+  /** Something changed: what is shown is read again, as far as it is shown. */
+  async refresh(): Promise<void> {
+    if (this.#shown !== undefined) await this.#read({ query: this.#shown.query, before: [], limit: Math.max(PAGE, this.#shown.items.length) });
+  }
+
+  async #read({ query, before, limit = PAGE, cursor }: Asked): Promise<void> {
     const { folder } = this.#chat;
     if (folder === undefined) throw new Error("No folder is open. Sessions belong to a folder.");
     const asked = (this.#asked += 1);
-    const before = more ? (this.#shown?.items ?? []) : [];
-    this.#shown = { query, items: more ? before : (this.#shown?.items ?? []), more: false, loading: true };
+    this.#shown = { query, items: this.#shown?.items ?? [], more: false, loading: true };
     this.#changed();
-    const client = await this.#backend.client();
-    const page = await client.request("session/list", {
-      workspaceFolder: folder.uri.fsPath,
-      ...(query !== "" && { query }),
-      ...(more && this.#cursor !== undefined && { cursor: this.#cursor }),
-    });
     // A later question has the newer answer; and the list may be closed by now.
-    if (asked !== this.#asked || this.#shown === undefined) return;
-    this.#cursor = page.nextCursor;
-    const items = page.sessions.map((session) => this.#item(session));
-    this.#shown = { query, items: [...before, ...items], more: page.nextCursor !== undefined, loading: false };
-    this.#changed();
-  }
-
-  /** Something changed: what is shown is read again. */
-  async refresh(): Promise<void> {
-    if (this.#shown !== undefined) await this.list(this.#shown.query, false);
+    const isAwaited = (): boolean => asked === this.#asked && this.#shown !== undefined;
+    try {
+      const client = await this.#backend.client();
+      const page = await client.request("session/list", {
+        workspaceFolder: folder.uri.fsPath,
+        limit,
+        ...(query !== "" && { query }),
+        ...(cursor !== undefined && { cursor }),
+      });
+      if (!isAwaited()) return;
+      this.#cursor = page.nextCursor;
+      this.#shown = { query, items: [...before, ...page.sessions.map((session) => this.#item(session))], more: page.nextCursor !== undefined, loading: false };
+    } finally {
+      // What could not be read is not being read any more: what was there stays.
+      if (isAwaited() && this.#shown?.loading === true) this.#shown = { ...this.#shown, more: this.#cursor !== undefined, loading: false };
+      if (isAwaited()) this.#changed();
+    }
   }
 
   #item({ sessionId, title, updatedAt, messages, summarizedCount, state, origin, driver }: SessionSummary): SessionItem {

@@ -51,6 +51,8 @@ export interface CallRow extends Drawn {
   /** What it does, in a line for people, such as a path or a command. */
   about: string;
   arguments: string;
+  /** How many characters of arguments were written so far, where these are only the last of them. */
+  characters?: number;
   state: CallState;
   /** Why it is asked about. */
   reason?: string;
@@ -58,6 +60,8 @@ export interface CallRow extends Drawn {
   durationMs?: number;
   /** Whether the editor can show what it would change. */
   hasDiff: boolean;
+  /** Whether it runs a command: allowed once and for all, it is this command alone. */
+  isCommand: boolean;
   shown: Shown;
 }
 
@@ -219,7 +223,6 @@ export interface Attached {
   id: string;
   label: string;
   kind: "file" | "image" | "selection";
-  source?: string;
 }
 
 export interface SessionList {
@@ -252,6 +255,8 @@ export interface Original {
 /** From the host to the webview. */
 export type ToPanel =
   | { type: "frame"; frame: Frame }
+  /** What an attached picture looks like: large, and told once, before the first frame that has it. */
+  | { type: "picture"; id: string; source: string }
   /** Takes rows out and puts others in. */
   | { type: "rows"; at: number; remove: number; rows: Row[] }
   /** The answer that is being written goes on. */

@@ -4,6 +4,7 @@
 import type { Frame } from "../view.ts";
 import { button, el, iconButton } from "./dom.ts";
 import type { Desk } from "./desk.ts";
+import { drawPart } from "./part.ts";
 
 /** How long after the last key a draft is told; a person does not notice it. */
 const DRAFT_DELAY_MS = 250;
@@ -17,6 +18,8 @@ export class Composer {
   readonly #send: HTMLButtonElement;
   readonly #stop: HTMLButtonElement;
   readonly #model: HTMLButtonElement;
+  /** What attached pictures look like, by their ids. */
+  readonly #pictures = new Map<string, string>();
   #session = "";
   /** Whether something was typed or sent since that session is shown: its draft is older than that. */
   #isTouched = false;
@@ -88,6 +91,11 @@ export class Composer {
     this.#wantsFocus = this.#area.disabled;
   }
 
+  /** What a picture looks like that the next frame has. */
+  takePicture(id: string, source: string): void {
+    this.#pictures.set(id, source);
+  }
+
   draw(frame: Frame): void {
     this.#busy = frame.busy;
     this.#stop.hidden = !frame.busy;
@@ -97,11 +105,11 @@ export class Composer {
     if (this.#wantsFocus && !held && document.hasFocus()) this.focus();
     this.#send.disabled = held;
     this.#send.title = frame.busy ? "Send after this turn (Enter); now, into it (Ctrl+Enter)" : "Send (Enter)";
-    this.#model.replaceChildren(el("span", {}, frame.model));
+    drawPart(this.#model, frame.model, () => [el("span", {}, frame.model)]);
     this.#model.setAttribute("aria-label", `Model: ${frame.model}. Choose another…`);
     this.#waiting.hidden = frame.queue.length === 0;
-    this.#waiting.replaceChildren(
-      ...frame.queue.map(({ itemId, text, priority }) =>
+    drawPart(this.#waiting, frame.queue, () =>
+      frame.queue.map(({ itemId, text, priority }) =>
         el(
           "li",
           {},
@@ -111,9 +119,12 @@ export class Composer {
         ),
       ),
     );
+    const attached = new Set(frame.attachments.map(({ id }) => id));
+    for (const id of this.#pictures.keys()) if (!attached.has(id)) this.#pictures.delete(id);
     this.#attached.hidden = frame.attachments.length === 0;
-    this.#attached.replaceChildren(
-      ...frame.attachments.map(({ id, label, source }) => {
+    drawPart(this.#attached, frame.attachments, () =>
+      frame.attachments.map(({ id, label }) => {
+        const source = this.#pictures.get(id);
         const chip = el("span", { class: "chip", role: "listitem" });
         if (source !== undefined) {
           const image = document.createElement("img");

@@ -2,13 +2,14 @@
 // the user does. It keeps no state of a session: closed and opened again, it asks for everything anew.
 
 import "./style.css";
-import type { Action, AnswerRow, Frame, Row, ToPanel } from "../view.ts";
+import type { Action, AnswerRow, Frame, NoticeRow, Row, ToPanel } from "../view.ts";
 import { Composer } from "./composer.ts";
 import { button, el, iconButton } from "./dom.ts";
 import type { Desk } from "./desk.ts";
 import { beginTyping } from "./form.ts";
 import { VirtualList } from "./list.ts";
 import { MeterView } from "./meter.ts";
+import { drawPart } from "./part.ts";
 import { drawCall } from "./rows/call.ts";
 import { drawCompaction } from "./rows/compaction.ts";
 import { type DrawnAnswer, drawAnswer, drawUser } from "./rows/message.ts";
@@ -47,7 +48,9 @@ const header = el(
   title,
   activity,
 );
-const notices = el("div", { class: "notices" });
+/** A place for each sentence above the conversation, so that a new one leaves the others alone. */
+const places = { sidecar: el("div", {}), held: el("div", {}), warning: el("div", {}), said: el("div", {}) };
+const notices = el("div", { class: "notices" }, ...Object.values(places));
 const feed = el("main", { class: "feed", role: "feed", tabIndex: 0, aria: { label: "Conversation", busy: false } });
 const isEarlier = (id: string): boolean => id === "earlier";
 const list = new VirtualList<Row>(feed, drawRow, isEarlier);
@@ -108,44 +111,42 @@ function drawFrame(frame: Frame): void {
 }
 
 function drawNotices({ sidecar, heldBy, warning, notice }: Frame): void {
-  notices.replaceChildren();
-  if (sidecar.state === "none") {
-    const { title: text, text: detail, actions } = sidecar;
-    notices.append(drawNotice(desk, { kind: "notice", id: "sidecar", rev: 0, level: "error", text, detail, actions }));
-  }
-  if (heldBy !== undefined) {
-    notices.append(
-      drawNotice(desk, {
-        kind: "notice",
-        id: "held",
-        rev: 0,
-        level: "info",
-        text: `Another window writes this session (process ${heldBy.pid}). You see what it does.`,
-        actions: [{ label: "Write here instead", action: { type: "takeOver" } }],
-      }),
-    );
-  }
-  if (warning !== undefined) {
-    const actions = [
-      { label: "Compact now…", action: { type: "compact" } as const },
-      { label: "Understood", action: { type: "dismissWarning" } as const },
-    ];
-    notices.append(drawNotice(desk, { kind: "notice", id: "warning", rev: 0, level: "warning", text: warning, actions }));
-  }
-  if (notice !== undefined) notices.append(drawNotice(desk, notice));
+  const none: Notice | undefined =
+    sidecar.state === "none" ? { level: "error", text: sidecar.title, detail: sidecar.text, actions: sidecar.actions } : undefined;
+  const held: Notice | undefined = heldBy && {
+    level: "info",
+    text: `Another window writes this session (process ${heldBy.pid}). You see what it does.`,
+    actions: [{ label: "Write here instead", action: { type: "takeOver" } }],
+  };
+  const actions: Notice["actions"] = [
+    { label: "Compact now…", action: { type: "compact" } },
+    { label: "Understood", action: { type: "dismissWarning" } },
+  ];
+  drawPlace("sidecar", none);
+  drawPlace("held", held);
+  drawPlace("warning", warning === undefined ? undefined : { level: "warning", text: warning, actions });
+  drawPlace("said", notice);
+}
+
+type Notice = Omit<NoticeRow, "kind" | "id" | "rev">;
+
+function drawPlace(place: keyof typeof places, notice: Notice | undefined): void {
+  const draw = (): Node[] => (notice === undefined ? [] : [drawNotice(desk, { ...notice, kind: "notice", id: place, rev: 0 })]);
+  drawPart(places[place], notice, draw);
 }
 
 /** A bar that says what waits for a decision, wherever the conversation is scrolled to. */
 function drawDecisions({ asked }: Frame): void {
-  decisions.replaceChildren();
-  const [first] = asked;
-  if (first === undefined) return;
-  const many = asked.length > 1;
-  decisions.append(
-    el("span", { role: "status" }, many ? `${asked.length} calls need your decision` : "A call needs your decision"),
-    button("Show", () => list.reveal(`call ${first}`, true)),
-  );
-  if (many) decisions.append(button("Allow all", () => desk.post({ type: "decide", callIds: asked, decision: "approve" })));
+  drawPart(decisions, asked, () => {
+    const [first] = asked;
+    if (first === undefined) return [];
+    const many = asked.length > 1;
+    return [
+      el("span", { role: "status" }, many ? `${asked.length} calls need your decision` : "A call needs your decision"),
+      button("Show", () => list.reveal(`call ${first}`, true)),
+      ...(many ? [button("Allow all", () => desk.post({ type: "decide", callIds: asked, decision: "approve" }))] : []),
+    ];
+  });
 }
 
 // What came since the last frame of the screen is drawn together.
@@ -166,6 +167,9 @@ function take(message: ToPanel): void {
   switch (message.type) {
     case "frame":
       drawFrame(message.frame);
+      break;
+    case "picture":
+      composer.takePicture(message.id, message.source);
       break;
     case "rows":
       putRows(message);

@@ -4,6 +4,7 @@
 import type { Frame, Meter } from "../view.ts";
 import { el, icon, iconButton, tokens } from "./dom.ts";
 import type { Desk } from "./desk.ts";
+import { drawPart } from "./part.ts";
 
 /** A colour for each channel, as a class of style.css; the words beside it say the same. */
 const CHANNELS = ["system", "memory", "summary", "history", "input"];
@@ -27,16 +28,16 @@ export class MeterView {
     if (meter === undefined) return;
     const share = Math.round((100 * meter.tokens) / Math.max(1, meter.limit));
     const words = `${tokens(meter.tokens)} of ${tokens(meter.limit)} tokens`;
-    this.#summary.replaceChildren(
+    drawPart(this.#summary, meter, () => [
       bar(meter),
       el("span", { class: "figures" }, words),
       el("span", { class: "share" }, `${share} %`),
-    );
+    ]);
     this.#summary.setAttribute(
       "aria-label",
       `Context: ${words}, ${share} percent. About ${tokens(Math.max(0, meter.untilCompaction))} tokens until a compaction.`,
     );
-    if (this.#details.open) this.#body.replaceChildren(...this.#breakdown(meter));
+    if (this.#details.open) drawPart(this.#body, meter, () => this.#breakdown(meter));
   }
 
   #breakdown(meter: Meter): Node[] {

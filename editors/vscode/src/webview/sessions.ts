@@ -1,8 +1,9 @@
 // The sessions of the folder, over the conversation: found by words, opened, renamed, branched, deleted.
 
-import type { Frame, SessionItem } from "../view.ts";
+import type { Frame, SessionItem, SessionList } from "../view.ts";
 import { button, el, iconButton } from "./dom.ts";
 import type { Desk } from "./desk.ts";
+import { drawPart } from "./part.ts";
 
 const SEARCH_DELAY_MS = 150;
 
@@ -43,23 +44,19 @@ export class SessionsView {
       this.#shown = false;
       return;
     }
-    const focused = this.element.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset["key"] : undefined;
+    drawPart(this.#list, sessions, () => this.#items(sessions));
+    if (this.#shown) return;
+    this.#shown = true;
+    this.#search.value = sessions.query;
+    this.#search.focus();
+  }
+
+  #items(sessions: SessionList): Node[] {
     const empty = sessions.loading ? "Reading…" : sessions.query === "" ? "No session yet." : "No session has these words.";
-    this.#list.replaceChildren(
-      ...(sessions.items.length === 0 ? [el("li", { class: "note" }, empty)] : sessions.items.map((item) => this.#item(item))),
-    );
-    if (sessions.more) {
-      this.#list.append(
-        el("li", {}, button("Show more", () => this.#desk.post({ type: "listSessions", query: sessions.query, more: true }))),
-      );
-    }
-    if (!this.#shown) {
-      this.#shown = true;
-      this.#search.value = sessions.query;
-      this.#search.focus();
-    } else if (focused !== undefined && focused !== "search") {
-      this.element.querySelector<HTMLElement>(`[data-key="${CSS.escape(focused)}"]`)?.focus();
-    }
+    const items = sessions.items.length === 0 ? [el("li", { class: "note" }, empty)] : sessions.items.map((item) => this.#item(item));
+    if (!sessions.more) return items;
+    const more = button("Show more", () => this.#desk.post({ type: "listSessions", query: sessions.query, more: true }));
+    return [...items, el("li", {}, more)];
   }
 
   #item({ sessionId, title, updatedAt, messages, summarized, state, origin, current }: SessionItem): HTMLElement {

@@ -75,7 +75,7 @@ test("calls that a restart left open are run again or abandoned; what is always 
 
   // Always allowed: the next one does not ask. Taken back: the one after it does.
   await panel.ask("Write.");
-  await panel.button("Always allow").click();
+  await panel.button("Always allow write_file").click();
   await panel.answer("Written once.").waitFor();
   await panel.ask("Write.");
   await panel.answer("Written twice.").waitFor();

@@ -35,7 +35,7 @@ test("calls are allowed, rejected with words, and always allowed", async () => {
   await editor.page.keyboard.press("Enter");
   await panel.frame.getByText("A call needs your decision").waitFor();
   assert.equal(probe.asked.length, 1, "nothing of the round runs before all is decided");
-  await panel.call("run_command").getByRole("button", { name: "Always allow" }).click();
+  await panel.call("run_command").getByRole("button", { name: "Always allow this command" }).click();
   await panel.answer("As you wish.").waitFor();
   assert.equal(editor.read("a.txt"), "hello\n");
   assert.match(JSON.stringify(probe.asked[1]), /rejected by the user\] Keep it polite\./);

@@ -10,7 +10,7 @@ import { endNoticesOf, Warning } from "../../src/frame.ts";
 import { rerun } from "../../src/steering.ts";
 import type { CallRow, Meter, Row } from "../../src/view.ts";
 
-const BESIDE: Beside = { running: new Set(), durations: new Map(), hasDiff: () => false, cuts: [], notices: [] };
+const BESIDE: Beside = { running: new Set(), durations: new Map(), hasDiff: () => false, runsCommands: (name) => name === "run_command", cuts: [], notices: [] };
 
 function message(ord: number, of: Partial<Message>): Message {
   return { id: `m${ord}`, ord, rev: 0, turnId: "t0", role: "assistant", parts: [], tokens: 1, createdAt: new Date(ord * 1000).toISOString(), ...of };
@@ -91,6 +91,12 @@ test("a call is run again only where it waits for this window and does not run",
   assert.deepEqual(await rerunIn({ state: "executingTools" }), []);
   assert.deepEqual(await rerunIn({ state: "waitingIde" }, ["c1"]), []);
   assert.deepEqual(await rerunIn({ state: "waitingIde" }), ["c1"]);
+});
+
+test("a call says whether allowing it for good allows a command or all calls of its tool", () => {
+  const asked = (ord: number, name: string) => message(ord, { parts: [{ type: "toolCall", id: `c${ord}`, name, arguments: "{}" }] });
+  const rows = new Conversation().rows(snapshot({ messages: [asked(0, "run_command"), asked(1, "edit_file")] }), BESIDE);
+  assert.deepEqual(calls(rows).map(({ isCommand }) => isCommand), [true, false]);
 });
 
 const CARD: CompactionView = {

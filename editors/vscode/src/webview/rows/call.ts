@@ -51,7 +51,9 @@ function argumentsOf(row: CallRow): HTMLElement {
     // Shown as the model wrote it.
   }
   const block = el("pre", { tabIndex: 0, aria: { label: "Arguments" } }, text);
-  return el("div", {}, el("div", { class: "label" }, "Arguments"), block);
+  const { characters } = row;
+  const label = characters === undefined ? "Arguments" : `Arguments: the last ${tokens(text.length)} of ${tokens(characters)} characters`;
+  return el("div", {}, el("div", { class: "label" }, label), block);
 }
 
 function resultOf(desk: Desk, { callId, id, result }: CallRow): HTMLElement | undefined {
@@ -70,7 +72,7 @@ function resultOf(desk: Desk, { callId, id, result }: CallRow): HTMLElement | un
   return el("div", {}, el("div", { class: "label" }, "Result"), block, more, pictures(result.images), changed);
 }
 
-function decision(desk: Desk, { id, callId, reason, name, hasDiff }: CallRow): HTMLElement {
+function decision(desk: Desk, { id, callId, reason, name, hasDiff, isCommand }: CallRow): HTMLElement {
   const frame = el("div", { class: "decision", role: "group", aria: { label: `Decide about ${name}` } });
   if (reason !== undefined) frame.append(el("div", { class: "reason" }, reason));
   if (isTyping(desk, id, "reject")) {
@@ -88,13 +90,15 @@ function decision(desk: Desk, { id, callId, reason, name, hasDiff }: CallRow): H
     );
     return frame;
   }
+  // The sidecar keeps a command as it is, and of any other tool all calls.
+  const always = `Always allow ${isCommand ? "this command" : name}`;
   frame.append(
     el(
       "div",
       { class: "buttons" },
       button("Allow", () => desk.post({ type: "decide", callIds: [callId], decision: "approve" }), { class: "primary" }),
-      button("Always allow", () => desk.post({ type: "decide", callIds: [callId], decision: "approveAlways" }), {
-        title: "In this folder, from now on",
+      button(always, () => desk.post({ type: "decide", callIds: [callId], decision: "approveAlways" }), {
+        title: `${isCommand ? "Exactly this command" : `Every call of ${name}, whatever its arguments are`}, in this folder, from now on`,
       }),
       button("Reject…", () => beginTyping(desk, id, "reject", "")),
       hasDiff && button("Show diff", () => desk.post({ type: "diff", callId })),

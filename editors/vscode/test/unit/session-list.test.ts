@@ -1,0 +1,45 @@
+// The list of sessions: what is shown after reading it failed, and after something changed. The sidecar is the real one; no
+// editor is needed.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Backend } from "../../src/backend.ts";
+import type { Chat } from "../../src/chat.ts";
+import { Sessions } from "../../src/session-list.ts";
+import { Window } from "./support/window.ts";
+
+/** The list in a folder with so many sessions. */
+async function listed(window: Window, count: number): Promise<Sessions> {
+  const client = await window.client();
+  for (let at = 0; at < count; at += 1) {
+    const session = await client.openSession({ workspaceFolder: window.folder, sessionId: `s${at}` });
+    await session.close();
+  }
+  const backend: Pick<Backend, "client"> = { client: () => window.client() };
+  const chat = { folder: { uri: { fsPath: window.folder } }, session: undefined };
+  return new Sessions(backend as Backend, chat as Chat, () => undefined);
+}
+
+test("a list that cannot be read is not being read for ever", async () => {
+  await using window = new Window();
+  const sessions = await listed(window, 2);
+  await sessions.list("", false);
+  const client = window.client;
+  window.client = () => Promise.reject(new Error("the sidecar is not there"));
+  await assert.rejects(sessions.list("", false), /the sidecar is not there/);
+  assert.deepEqual([sessions.shown?.loading, sessions.shown?.items.length], [false, 2], "what was there stays");
+  window.client = client;
+  await sessions.refresh();
+  assert.deepEqual([sessions.shown?.loading, sessions.shown?.items.length], [false, 2]);
+});
+
+test("a list that was extended is read again as far as it is shown", async () => {
+  await using window = new Window();
+  const sessions = await listed(window, 55);
+  await sessions.list("", false);
+  assert.deepEqual([sessions.shown?.items.length, sessions.shown?.more], [50, true]);
+  await sessions.list("", true);
+  assert.deepEqual([sessions.shown?.items.length, sessions.shown?.more], [55, false]);
+  await sessions.refresh();
+  assert.deepEqual([sessions.shown?.items.length, sessions.shown?.more], [55, false]);
+});
