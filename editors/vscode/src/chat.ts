@@ -62,7 +62,8 @@ export class Chat implements vscode.Disposable {
   readonly #finished = new Map<string, { sessionId: string; stream: string | undefined; result: ToolInvokeResult }>();
   /** How long calls took that ran here. */
   readonly durations = new Map<string, number>();
-  readonly #reviews = new Map<string, { row: CompactionRow; answer: (result: CompactionReviewResult | null) => void }>();
+  /** Compactions that the user is asked about, also of a session that is not shown now. */
+  readonly #reviews = new Map<string, { sessionId: string; row: CompactionRow; answer: (result: CompactionReviewResult | null) => void }>();
   readonly #images: BeforeImages | undefined;
   readonly #warn: (text: string) => void;
   /** What a session is opened with in the place of what is set. */
@@ -141,10 +142,9 @@ export class Chat implements vscode.Disposable {
     return this.#isInterrupted;
   }
 
-  /** The compaction that the user is asked about. */
+  /** The compaction of this session that the user is asked about. */
   get review(): CompactionRow | undefined {
-    for (const { row } of this.#reviews.values()) return row;
-    return undefined;
+    return [...this.#reviews.values()].find(({ sessionId }) => sessionId === this.#session?.id)?.row;
   }
 
   /** The session that was shown last, else the newest of the folder, else a new one. */
@@ -428,7 +428,7 @@ export class Chat implements vscode.Disposable {
         resolve(result);
       };
       const row = { ...reviewRow(compaction, dropped.length, session.view.snapshot), rev: 0 };
-      this.#reviews.set(compaction.id, { row, answer });
+      this.#reviews.set(compaction.id, { sessionId, row, answer });
       signal.addEventListener("abort", () => answer(null), { once: true });
       this.changed();
     });

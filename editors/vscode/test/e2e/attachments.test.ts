@@ -42,6 +42,8 @@ test("files and pictures are sent along, and a compaction is warned of once", as
   await editor.page.keyboard.press("Enter");
   await editor.page.locator(".tab.active").filter({ hasText: "notes.txt" }).waitFor();
   await editor.page.locator(".monaco-editor .view-lines").first().click();
+  // Wherever the click found the text.
+  await editor.page.keyboard.press("Control+Home");
   await editor.page.keyboard.type("unsaved words ");
   await editor.command("threadhold: Attach to Agent Chat");
   const attached = panel.frame.getByRole("list", { name: "Attached" }).getByRole("listitem");

@@ -166,6 +166,13 @@ test("a compaction waits for the user's word", async () => {
   await card.waitFor();
   await editor.shoot("steering-11-review");
   assert.equal(await panel.answer("Three are read.").count(), 0);
+  // Another session has no part in it, and does not end it.
+  await editor.command("threadhold: New Session");
+  await panel.frame.getByText("Ask something about this folder.").waitFor();
+  assert.equal(await panel.cards.count(), 0, "the card stands in its own session");
+  await panel.button("Sessions of this folder").click();
+  await panel.frame.locator(".sessions button.open").filter({ hasText: "Read three." }).click();
+  await card.waitFor();
   await panel.write(card.getByRole("button", { name: "Edit…" }), "## Goal\nRead three files, as the user said.");
   await editor.page.keyboard.press("Control+Enter");
   await panel.answer("Three are read.").waitFor();
