@@ -20,6 +20,8 @@ export class VirtualList<Of extends Item> {
   readonly #movesAway: (id: string) => boolean;
   readonly #above = document.createElement("div");
   readonly #below = document.createElement("div");
+  /** Between the rows that are seen and the one that has the focus, where that is elsewhere. */
+  readonly #between = document.createElement("div");
   readonly #heights = new Map<string, number>();
   readonly #drawn = new Map<string, { element: HTMLElement; rev: number }>();
   readonly #watch: ResizeObserver;
@@ -33,7 +35,7 @@ export class VirtualList<Of extends Item> {
     this.element = element;
     this.#draw = draw;
     this.#movesAway = movesAway;
-    for (const spacer of [this.#above, this.#below]) {
+    for (const spacer of [this.#above, this.#below, this.#between]) {
       spacer.setAttribute("aria-hidden", "true");
       spacer.className = "spacer";
     }
@@ -123,19 +125,39 @@ export class VirtualList<Of extends Item> {
   }
 
   #top(index: number): number {
-    let top = 0;
-    for (let at = 0; at < index; at += 1) top += this.#height(this.#items[at] as Of);
-    return top;
+    return this.#span(0, index);
+  }
+
+  /** How tall the rows are from one up to another. */
+  #span(from: number, to: number): number {
+    let height = 0;
+    for (let at = from; at < to; at += 1) height += this.#height(this.#items[at] as Of);
+    return height;
+  }
+
+  /** The row that has the focus, and stays. */
+  #focused(): number | undefined {
+    const row = document.activeElement?.closest<HTMLElement>("[data-row]");
+    if (row === null || row === undefined || !this.element.contains(row)) return undefined;
+    const at = this.#items.findIndex(({ id }) => id === row.dataset["row"] && !this.#movesAway(id));
+    return at < 0 ? undefined : at;
+  }
+
+  #isTyping(): boolean {
+    const focused = document.activeElement;
+    return focused instanceof HTMLTextAreaElement && this.element.contains(focused);
   }
 
   #render(): void {
     const { element } = this;
     const view = element.clientHeight;
     if (view === 0) return;
+    // Whoever types into a row is not taken away from it.
+    const follows = this.#follows && !this.#isTyping();
     // A row that is seen, and where: it is to stay there.
-    const held = this.#follows ? undefined : this.#held();
+    const held = follows ? undefined : this.#held();
     const total = this.#items.reduce((sum, item) => sum + this.#height(item), 0);
-    const from = (this.#follows ? Math.max(0, total - view) : this.#place(held)) - AROUND;
+    const from = (follows ? Math.max(0, total - view) : this.#place(held)) - AROUND;
     const to = from + view + 2 * AROUND;
     let first = 0;
     let top = 0;
@@ -149,18 +171,20 @@ export class VirtualList<Of extends Item> {
       bottom += this.#height(this.#items[last] as Of);
       last += 1;
     }
-    this.#put(first, last);
-    this.#above.style.height = `${top}px`;
+    const kept = this.#focused();
+    const isApart = kept !== undefined && (kept < first || kept >= last);
+    this.#put(first, last, isApart ? kept : undefined);
+    this.#above.style.height = `${this.#span(0, isApart ? Math.min(kept, first) : first)}px`;
     let changed = false;
-    for (const item of this.#items.slice(first, last)) {
+    for (const item of [...this.#items.slice(first, last), ...(isApart ? this.#items.slice(kept, kept + 1) : [])]) {
       const drawn = this.#drawn.get(item.id)?.element;
       const height = drawn?.getBoundingClientRect().height ?? GUESS;
       if (Math.abs(height - this.#height(item)) > 0.5) changed = true;
       this.#heights.set(item.id, height);
     }
-    const below = this.#items.slice(last).reduce((sum, item) => sum + this.#height(item), 0);
-    this.#below.style.height = `${below}px`;
-    if (this.#follows) element.scrollTop = element.scrollHeight;
+    if (isApart) this.#between.style.height = `${kept < first ? this.#span(kept + 1, first) : this.#span(last, kept)}px`;
+    this.#below.style.height = `${this.#span(isApart ? Math.max(kept + 1, last) : last, this.#items.length)}px`;
+    if (follows) element.scrollTop = element.scrollHeight;
     else if (element.scrollHeight <= view) this.#setFollows(true);
     else if (held !== undefined) {
       const now = this.elementOf(held.id)?.getBoundingClientRect().top;
@@ -188,9 +212,11 @@ export class VirtualList<Of extends Item> {
     return Math.abs(place - scrollTop) > clientHeight ? place : scrollTop;
   }
 
-  /** Has exactly these rows in the document, in their order. */
-  #put(first: number, last: number): void {
-    const wanted = new Set(this.#items.slice(first, last).map(({ id }) => id));
+  /** Has exactly these rows in the document, in their order; and one apart, which has the focus and would lose it. */
+  #put(first: number, last: number, apart: number | undefined): void {
+    const places = Array.from({ length: last - first }, (_, at) => first + at);
+    if (apart !== undefined) places[apart < first ? "unshift" : "push"](apart);
+    const wanted = new Set(places.map((at) => this.#items[at]?.id));
     for (const [id, { element }] of this.#drawn) {
       if (wanted.has(id)) continue;
       this.#watch.unobserve(element);
@@ -198,8 +224,10 @@ export class VirtualList<Of extends Item> {
       this.#drawn.delete(id);
     }
     const ordered = new Map<string, { element: HTMLElement; rev: number }>();
+    // Taken out first, so that no row has to be moved around it: one that is moved loses the focus.
+    this.#between.remove();
     let before: Element = this.#above;
-    for (let at = first; at < last; at += 1) {
+    for (const at of places) {
       const item = this.#items[at] as Of;
       const { element } = this.#drawnOf(item);
       element.setAttribute("aria-posinset", String(at + 1));
@@ -210,6 +238,10 @@ export class VirtualList<Of extends Item> {
     }
     this.#drawn.clear();
     for (const [id, drawn] of ordered) this.#drawn.set(id, drawn);
+    if (apart === undefined) return;
+    const element = this.elementOf(this.#items[apart]?.id ?? "");
+    if (apart < first) element?.after(this.#between);
+    else element?.before(this.#between);
   }
 
   #drawnOf(item: Of): { element: HTMLElement; rev: number } {

@@ -24,6 +24,7 @@ const host = acquireVsCodeApi();
 const desk: Desk = {
   post: (action) => {
     host.postMessage(action);
+    if (action.type === "earlier") setReading(true);
     // Whoever asks wants to see what comes.
     if (action.type === "send" || action.type === "rewindWith") list.toEnd();
   },
@@ -101,7 +102,6 @@ function drawRow(row: Row): HTMLElement {
 function drawFrame(frame: Frame): void {
   title.textContent = frame.title;
   activity.textContent = frame.activity;
-  feed.setAttribute("aria-busy", String(frame.busy));
   document.body.classList.toggle("busy", frame.busy);
   drawNotices(frame);
   drawDecisions(frame);
@@ -167,12 +167,14 @@ function take(message: ToPanel): void {
   switch (message.type) {
     case "frame":
       drawFrame(message.frame);
+      setReading(false);
       break;
     case "picture":
       composer.takePicture(message.id, message.source);
       break;
     case "rows":
       putRows(message);
+      setReading(false);
       // A question waits for the user, wherever they look.
       for (const { kind, id } of message.rows) if (kind === "rewind") list.reveal(id, true);
       empty.hidden = list.items.length > 0;
@@ -218,6 +220,11 @@ function take(message: ToPanel): void {
       composer.focus();
       break;
   }
+}
+
+/** Says whether earlier messages are being read; what is said of that they could not be is in the frame. */
+function setReading(isReading: boolean): void {
+  feed.setAttribute("aria-busy", String(isReading));
 }
 
 /** Puts rows in. The focus goes with the reader from what stood for earlier ones, which moves away, to the row behind it. */

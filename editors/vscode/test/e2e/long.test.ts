@@ -89,7 +89,8 @@ test("5,000 rounds, and 2,000 pieces a second", async () => {
   assert.ok((await drawn()) <= MOST_DRAWN);
   for (const share of [0.25, 0.5, 0.75]) {
     await feed.evaluate((element, share) => (element.scrollTop = element.scrollHeight * share), share);
-    await until(async () => Math.abs(Number(await panel.rows.first().getAttribute("aria-posinset")) / total - share) < 0.1, "the middle is drawn");
+    // The first one drawn may be the one that has the focus.
+    await until(async () => Math.abs(Number(await panel.rows.nth(1).getAttribute("aria-posinset")) / total - share) < 0.1, "the middle is drawn");
     assert.ok((await drawn()) <= MOST_DRAWN);
   }
   await editor.shoot("long-6-middle");

@@ -1,0 +1,100 @@
+// The panel's page alone in a browser, told what the host would tell it: what the user does there outlasts all that comes
+// meanwhile. No editor is started.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { chromium, type Page } from "playwright-core";
+import type { AnswerRow, CallRow, Frame, Row, ToPanel } from "../../src/view.ts";
+
+const dist = join(import.meta.dirname, "../../dist");
+
+const FRAME: Frame = {
+  sidecar: { state: "ready" }, title: "A session", state: "generating", activity: "Answering", busy: true, model: "m", asked: [], attachments: [],
+  queue: [{ itemId: "q1", text: "And then this", priority: false }],
+};
+
+const answer = (at: number): AnswerRow => ({
+  kind: "answer", id: `answer ${at}`, rev: 1, messageId: `m${at}`, text: `Said ${at}. ${"word ".repeat(100)}`, reasoning: "", streaming: false, shown: "whole",
+});
+const asked = (callId: string, name: string, isCommand: boolean): CallRow => ({
+  kind: "call", id: `call ${callId}`, rev: 1, callId, messageId: "m", name, about: "", arguments: "{}", state: "asked", hasDiff: true, isCommand, shown: "whole",
+});
+
+/** The page, as wide as a side bar, and telling it something. */
+async function opened(use: (page: Page, tell: (...told: ToPanel[]) => Promise<void>) => Promise<void>): Promise<void> {
+  const browser = await chromium.launch({ executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  try {
+    const page = await browser.newPage({ viewport: { width: 300, height: 700 } });
+    await page.setContent("<!DOCTYPE html><html><body></body></html>");
+    await page.evaluate("globalThis.posted = []; globalThis.acquireVsCodeApi = () => ({ postMessage: (action) => posted.push(action) })");
+    await page.addStyleTag({ content: readFileSync(join(dist, "panel.css"), "utf8") });
+    await page.addScriptTag({ content: readFileSync(join(dist, "panel.js"), "utf8") });
+    await use(page, async (...told) => {
+      const drawn = () => page.evaluate<number>("posted.filter(({ type }) => type === 'drawn').length");
+      const before = await drawn();
+      await page.evaluate((told) => told.forEach((message) => window.postMessage(message, "*")), told);
+      await page.waitForFunction(`posted.filter(({ type }) => type === "drawn").length > ${before}`);
+      // What is drawn is measured, and where that changed something drawn again.
+      await page.evaluate(() => new Promise<void>((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => resolve())))));
+    });
+  } finally {
+    await browser.close();
+  }
+}
+
+test("what stands around the rows is left alone while an answer is written", async () => {
+  await opened(async (page, tell) => {
+    await tell({ type: "frame", frame: { ...FRAME, warning: "It is nearly full.", asked: ["c1", "c2"] } });
+    assert.equal(await page.locator(".feed").getAttribute("aria-busy"), "false", "a screen reader need not wait for the end of a turn");
+    const kept = await page.$$(".waiting button, .decisions button, .notices .notice");
+    assert.equal(kept.length, 4);
+    for (const name of ["Allow all", "Take it out of the queue"]) {
+      const button = page.getByRole("button", { name });
+      await button.focus();
+      await tell({ type: "frame", frame: { ...FRAME, warning: "It is nearly full.", asked: ["c1", "c2"], activity: `Running ${name}` } });
+      assert.ok(await button.evaluate((element) => element === document.activeElement), `${name} has the focus`);
+    }
+    for (const element of kept) assert.ok(await element.evaluate(({ isConnected }) => isConnected), "it is the same");
+    // What says something else is drawn anew, and the focus is on the same thing.
+    await tell({ type: "frame", frame: { ...FRAME, queue: [...FRAME.queue, { itemId: "q2", text: "And this", priority: false }] } });
+    assert.ok(await page.locator(".waiting button").first().evaluate((element) => element === document.activeElement));
+  });
+});
+
+test("a row in which somebody types stays, wherever the conversation goes on", async () => {
+  await opened(async (page, tell) => {
+    const rows: Row[] = [asked("c1", "run_command", true), ...Array.from({ length: 60 }, (_, at) => answer(at))];
+    await tell({ type: "frame", frame: FRAME }, { type: "rows", at: 0, remove: 0, rows });
+    const feed = page.locator(".feed");
+    await feed.evaluate((element) => (element.scrollTop = 0));
+    await page.getByRole("button", { name: "Reject…" }).click();
+    await page.locator(".form textarea:focus").fill("Rather not");
+    const typed = await page.$(".form textarea");
+    const isFocused = () => typed?.evaluate((element) => element === document.activeElement);
+    await feed.evaluate((element) => (element.scrollTop = element.scrollHeight));
+    await page.getByText("Said 59.").waitFor();
+    assert.equal(await page.getByText("Said 20.").count(), 0, "what is between is not drawn");
+    assert.ok(await isFocused(), "it has the focus far away");
+    const seen = await feed.evaluate((element) => element.scrollTop);
+    await tell({ type: "rows", at: 61, remove: 0, rows: [60, 61, 62].map(answer) });
+    assert.ok(await isFocused());
+    assert.equal(await feed.evaluate((element) => element.scrollTop), seen, "who types is not taken to the end");
+    await feed.evaluate((element) => (element.scrollTop = 0));
+    await page.getByText("Said 0.").waitFor();
+    assert.ok(await isFocused(), "and back");
+    assert.deepEqual(await page.locator("[data-row]").evaluateAll((rows) => rows.slice(0, 3).map((row) => (row as HTMLElement).dataset["row"])), ["call c1", "answer 0", "answer 1"]);
+  });
+});
+
+test("what is allowed for good is said, and fits", async () => {
+  await opened(async (page, tell) => {
+    const name = "an_extension_that_has_a_long_name_and_a_tool_with_a_long_name";
+    await tell({ type: "frame", frame: FRAME }, { type: "rows", at: 0, remove: 0, rows: [asked("c1", "run_command", true), asked("c2", name, false)] });
+    for (const label of ["Always allow this command", `Always allow ${name}`]) {
+      const box = await page.getByRole("button", { name: label }).boundingBox();
+      assert.ok(box !== null && box.x >= 0 && box.x + box.width <= 300, `${label}: ${JSON.stringify(box)}`);
+    }
+  });
+});
