@@ -29,28 +29,28 @@ test("a log of changes comes to the value that it was written for", () => {
 
 test("chats are found by the folder that they belong to, with what each holds; the newest first", async () => {
   const root = emptyFolder();
-  const folder = "/home/user/my project.x";
+  const folder = "/folders/user/my project.x";
   const write = (path: string, ...lines: object[]): void => {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), lines.map((line) => JSON.stringify(line)).join("\n"));
   };
   const chat = { requests: [{ message: { text: "From the\neditor?" }, response: ["Yes."] }] };
-  write("code/one/workspace.json", { folder: "file:///home/user/my%20project.x" });
+  write("code/one/workspace.json", { folder: "file:///folders/user/my%20project.x" });
   write("code/one/chatSessions/a.json", chat);
   write("code/one/chatSessions/empty.json", { requests: [] });
   write("code/one/chatSessions/broken.jsonl", { kind: 7 });
-  write("code/two/workspace.json", { folder: "vscode-remote://host%3A8080/home/user/my%20project.x" });
+  write("code/two/workspace.json", { folder: "vscode-remote://host%3A8080/folders/user/my%20project.x" });
   write("code/two/chatSessions/b.jsonl", { kind: 0, v: { ...chat, customTitle: "Named" } });
   write("code/here/chatSessions/h.json", { ...chat, customTitle: "Of this window" });
-  write("code/three/workspace.json", { folder: "file:///home/user/other" });
+  write("code/three/workspace.json", { folder: "file:///folders/user/other" });
   write("code/three/chatSessions/c.json", chat);
   const said = (type: string, content: unknown, more = {}) => ({ type, uuid: "u", cwd: folder, message: { role: type, content }, ...more });
   write(
-    "claude/-home-user-my-project-x/d.jsonl",
+    "claude/-folders-user-my-project-x/d.jsonl",
     said("user", "<command-name>/clear</command-name>"), said("user", "written by the program", { isMeta: true }),
     said("user", [{ type: "text", text: "From Claude Code?" }]), said("assistant", []), said("assistant", [], { isSidechain: true }),
   );
-  write("claude/-home-user-my-project-x/e.jsonl", said("user", "Of a folder with nearly that name.", { cwd: "/home/user/my/project.x" }));
+  write("claude/-folders-user-my-project-x/e.jsonl", said("user", "Of a folder with nearly that name.", { cwd: "/folders/user/my/project.x" }));
   write("pi/--anything--/f.jsonl", { type: "session", id: "f", cwd: folder }, { type: "message", message: { role: "user", content: "/mode" } }, { type: "message", message: { role: "user", content: "From pi?" } });
   write("pi/--anything--/g.jsonl", { type: "session", id: "g", cwd: "/elsewhere" }, { type: "message", message: { role: "user", content: "No." } });
   const { found, failed } = await find(folder, {
