@@ -96,6 +96,7 @@ test("files and pictures are sent along, and a compaction is warned of once", as
   await editor.shoot("attachments-3-sent");
 
   // What was attached stays with a question that is asked in other words.
+  await question.hover();
   await panel.write(question.getByRole("button", { name: "Edit and ask again" }), "What do you see now?");
   await editor.page.keyboard.press("Control+Enter");
   await panel.answer("I still see both.").waitFor();
