@@ -54,7 +54,7 @@ test("chats of this folder are found, imported, opened; what cannot be read is n
     assert.equal(details.length, 5, details.join("\n"));
     assert.ok(details.some((row) => row.includes("Remember the number 4711.") && row.includes("2 messages")), "the editor's own chat, from its log of changes");
     assert.equal(details.filter((row) => row.includes("Claude Code ·")).length, 2);
-    await page.locator(".quick-input-check-all").click();
+    await page.locator(".quick-input-widget .quick-input-header").getByRole("checkbox").first().click();
     await page.keyboard.press("Enter");
     await told.filter({ hasText: /Imported 5 chats with [\d,]+ messages\. 1 part could not be read and was left out\./ }).waitFor();
     await editor.shoot("import-2-imported");
