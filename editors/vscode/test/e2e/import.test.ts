@@ -85,7 +85,8 @@ test("chats of this folder are found, imported, opened; what cannot be read is n
       const input = page.locator(".quick-input-widget input[type=text]");
       await until(async () => (await input.inputValue()).startsWith("/"), "the editor asks for a file");
       await input.fill(join(corpus ?? "", "transcripts", name));
-      await page.keyboard.press("Enter");
+      // The editor reads what is typed a moment later, and then takes it.
+      await until(async () => !(await input.isVisible()) || (await page.keyboard.press("Enter"), false), "the file is taken");
       await told.filter({ hasText: said }).waitFor();
     }
     await editor.shoot("import-6-file");
