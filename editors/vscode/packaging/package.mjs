@@ -4,6 +4,8 @@
 //   npm run package                             for this machine, with ../../target/release/threadhold
 //   npm run package -- --target win32-x64       for another one: the program is looked for in THREADHOLD_BINARIES
 //   npm run package -- --binary FILE            with this program
+//   npm run package -- --pictures URL           the README's pictures are at URL/media/readme: the editor's page of an
+//                                               extension shows those of the web only, a preview of the README any
 //
 // THREADHOLD_BINARIES names a folder with TRIPLE/threadhold (or threadhold.exe) for each platform.
 
@@ -20,7 +22,8 @@ const repository = resolve(root, "../..");
 const stage = join(root, "dist/stage");
 
 async function main() {
-  const { target = host(), binary } = parseArgs({ options: { target: { type: "string" }, binary: { type: "string" } } }).values;
+  const options = { target: { type: "string" }, binary: { type: "string" }, pictures: { type: "string" } };
+  const { target = host(), binary, pictures } = parseArgs({ options }).values;
   if (!(target in TARGETS)) throw new Refused(`There is no package for ${target}. There are packages for ${Object.keys(TARGETS).join(", ")}.`);
   const program = programFor(target, binary);
   const inputs = await bundle();
@@ -29,7 +32,8 @@ async function main() {
   const name = target === host() ? "threadhold.vsix" : `threadhold-${target}.vsix`;
   const out = join(root, "dist", name);
   const vsce = join(root, "node_modules/.bin/vsce");
-  const args = ["package", "--target", target, "--no-dependencies", "--allow-missing-repository", "--no-rewrite-relative-links", "--out", out];
+  const links = pictures === undefined ? ["--no-rewrite-relative-links"] : ["--baseImagesUrl", pictures];
+  const args = ["package", "--target", target, "--no-dependencies", "--allow-missing-repository", ...links, "--out", out];
   const packed = spawnSync(vsce, args, { cwd: stage, encoding: "utf8" });
   if (packed.status !== 0) throw new Refused(`vsce did not pack: ${packed.stdout}${packed.stderr}`);
   report(target, program, out, count);
@@ -64,25 +68,19 @@ function lay(target, program, notices) {
   mkdirSync(join(stage, "dist"), { recursive: true });
   mkdirSync(join(stage, "bin"));
   for (const name of ["extension.cjs", "panel.js", "panel.css"]) copyFileSync(join(root, "dist", name), join(stage, "dist", name));
-  const pictures = join(root, "media/readme");
-  cpSync(join(root, "media"), join(stage, "media"), { recursive: true, filter: (source) => source !== pictures });
+  cpSync(join(root, "media"), join(stage, "media"), { recursive: true });
+  copyFileSync(join(root, "README.md"), join(stage, "README.md"));
   const bundled = join(stage, "bin", TARGETS[target].program);
   copyFileSync(program, bundled);
   chmodSync(bundled, 0o755);
   const { scripts: _, devDependencies: __, private: ___, ...manifest } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   writeFileSync(join(stage, "package.json"), JSON.stringify(manifest, null, 2));
-  writeFileSync(join(stage, "README.md"), withPictures(readFileSync(join(root, "README.md"), "utf8")));
   const own = ["MIT", "APACHE"].map((name) => readFileSync(join(repository, `LICENSE-${name}`), "utf8").trim());
   const choice = `threadhold is under ${manifest.license}: one of these, at your choice. What it holds of others is in ThirdPartyNotices.txt.`;
   writeFileSync(join(stage, "LICENSE.txt"), `${[choice, ...own].join(`\n\n${"-".repeat(80)}\n\n`)}\n`);
   writeFileSync(join(stage, "ThirdPartyNotices.txt"), notices);
   // All that is here goes in.
   writeFileSync(join(stage, ".vscodeignore"), ".vscodeignore\n");
-}
-
-/** The page with its pictures in it: the editor shows no picture that lies beside it, and fetches none that we would have. */
-function withPictures(page) {
-  return page.replace(/\]\((media\/readme\/[\w.-]+\.png)\)/g, (_, path) => `](data:image/png;base64,${readFileSync(join(root, path), "base64")})`);
 }
 
 function report(target, program, out, count) {

@@ -46,6 +46,9 @@ test("installed without Rust and without the repository, the panel answers with 
   for (const name of ["vscode-jsonrpc 1", "markdown-it 1", "tokio 1", "rusqlite 0", "ring 0"]) assert.ok(notices.includes(`\n${name}`), `${name} is named`);
   assert.ok(!notices.includes("proptest"), "what is only tested with is not in the package");
 
+  const pictures = [...readFileSync(join(installed, "readme.md"), "utf8").matchAll(/\]\((media\/readme\/[^)]+)\)/g)].map(([, path = ""]) => path);
+  assert.ok(pictures.length >= 4 && pictures.every((path) => existsSync(join(installed, path))), "the page's pictures are beside it");
+
   // Without it, the one on the PATH; without that one too, a sentence that says what to do.
   copyFileSync(bundled, join(extra, "threadhold"));
   renameSync(bundled, `${bundled}.away`);
