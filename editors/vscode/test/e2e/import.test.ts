@@ -85,7 +85,9 @@ test("chats of this folder are found, imported, opened; what cannot be read is n
       const input = page.locator(".quick-input-widget input[type=text]");
       await until(async () => (await input.inputValue()).startsWith("/"), "the editor asks for a file");
       await input.fill(join(corpus ?? "", "transcripts", name));
-      await page.keyboard.press("Enter");
+      // It is taken once the editor has looked into its folder.
+      await rows.filter({ hasText: name }).first().waitFor();
+      await page.getByRole("button", { name: "Import", exact: true }).click();
       await told.filter({ hasText: said }).waitFor();
     }
     await editor.shoot("import-6-file");
