@@ -66,8 +66,12 @@ export function compactionRow(view: CompactionView, snapshot: Snapshot): Unnumbe
   };
 }
 
-function isReplaced({ id }: CompactionView, { compactions }: Snapshot): boolean {
-  return compactions.some(({ replaces, status }) => replaces === id && status !== "void");
+/** Whether the one that was put in its place is in force, or has such a one in its place. */
+function isReplaced({ id }: CompactionView, snapshot: Snapshot): boolean {
+  return snapshot.compactions.some((newer) => {
+    if (newer.replaces !== id) return false;
+    return newer.status === "inForce" || (newer.status === "undone" && isReplaced(newer, snapshot));
+  });
 }
 
 /** The card of one that waits for the user's word. */
