@@ -150,11 +150,7 @@ async function carryOut(desk: Desk, action: Action): Promise<void> {
       else await vscode.commands.executeCommand(COMMANDS[action.command]);
       return;
     case "draft":
-      // Of a session that is not shown any more nothing is kept but what was told in time.
-      if (session !== undefined && session.id === action.sessionId && session.view.snapshot.heldBy === undefined) {
-        await session.request("draft/set", { text: action.text });
-      }
-      return;
+      return chat.keepDraft(action.text, action.sessionId);
     default:
       break;
   }

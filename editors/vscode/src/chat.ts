@@ -77,6 +77,7 @@ export class Chat implements vscode.Disposable {
     (session) => this.#settleCalls(session),
   );
   #starting: Promise<Session> | undefined;
+  #drafts: Promise<unknown> = Promise.resolve();
   #inspected: ContextInspectResult | undefined;
   #wantsDetails = false;
   #wasBusy = false;
@@ -298,8 +299,10 @@ export class Chat implements vscode.Disposable {
   async ask(words: string, urgent: boolean): Promise<boolean> {
     // What is attached and typed while this is sent, is of the next request.
     const taken = this.attachments.take();
+    const cleared = this.#inOrder(async () => (await this.ready()).request("draft/clear", {}));
     let isAsked = false;
     try {
+      await cleared;
       isAsked = await this.#ask(words, taken, urgent);
     } finally {
       if (!isAsked) this.attachments.putBack(taken);
@@ -308,12 +311,25 @@ export class Chat implements vscode.Disposable {
     return isAsked;
   }
 
+  /** Keeps what is typed and not sent. Of a session that is not shown any more, nothing is kept but what was told in time. */
+  async keepDraft(text: string, sessionId: string): Promise<void> {
+    const session = this.#session;
+    if (session?.id !== sessionId || session.view.snapshot.heldBy !== undefined) return;
+    await this.#inOrder(() => session.request("draft/set", { text }));
+  }
+
+  /** What becomes of a draft, in the order in which the user did it: several things may come at once. */
+  #inOrder<Answer>(act: () => Promise<Answer>): Promise<Answer> {
+    const done = this.#drafts.then(act);
+    this.#drafts = done.catch(() => undefined);
+    return done;
+  }
+
   async #ask(words: string, attached: readonly Held[], urgent: boolean): Promise<boolean> {
     const chosen = this.#models.chosen ?? (await this.#models.refresh());
     if (chosen === undefined) return false;
     const session = await this.ready();
     if (session.view.snapshot.driver === "editor") throw new Error(OF_EDITOR);
-    await session.request("draft/clear", {});
     const { parts, contextFiles } = await this.attachments.contents(attached);
     await session.ask([{ type: "text", text: words }, ...parts], {
       tools: offered(),
