@@ -55,8 +55,12 @@ export class Background {
   }
 }
 
-/** Whether closing a session takes nothing away that goes on in it. What another window does goes on there. */
+/**
+ * Whether closing a session takes nothing away that goes on in it. What another window does goes on there; of one that the
+ * editor's chat drives, nobody here knows whether its turn is over.
+ */
 function isAtRest(snapshot: Snapshot): boolean {
-  const { heldBy, queue, compression } = snapshot;
+  const { driver, heldBy, queue, compression } = snapshot;
+  if (driver === "editor") return false;
   return heldBy !== undefined || (!isBusy(snapshot) && queue.length === 0 && !compression.running);
 }

@@ -61,9 +61,10 @@ export class Models implements vscode.Disposable {
   async refresh(): Promise<Chosen | undefined> {
     const { model, configuredModel } = configuration();
     const own = configuredModel === undefined ? undefined : configuredChoice(configuredModel);
+    // Asked for also where another one is chosen: the editor's chat has models for a participant only then.
+    const all = await editorModels();
     if (model === "configured") this.#chosen = own;
     else {
-      const all = await editorModels();
       const wanted = model === "" ? all[0] : all.find((one) => nameOf(one) === model);
       this.#chosen = wanted === undefined ? (model === "" ? own : undefined) : editorChoice(wanted);
     }

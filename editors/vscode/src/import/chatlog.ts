@@ -30,8 +30,8 @@ function changed(value: unknown, { kind, k = [], v, i }: Change): unknown {
   if (kind === 0) return v;
   const last = k.at(-1);
   if (last === undefined) throw new Error("A change names no place.");
-  const holder = k.slice(0, -1).reduce<unknown>((inner, key) => fieldsOf(inner)[key], value);
-  const fields = fieldsOf(holder);
+  const holder = k.slice(0, -1).reduce<unknown>((inner, key) => fieldsOf(inner, key)[key], value);
+  const fields = fieldsOf(holder, last);
   if (kind === 1) fields[last] = v;
   else if (kind === 3) delete fields[last];
   else if (kind === 2) {
@@ -42,8 +42,11 @@ function changed(value: unknown, { kind, k = [], v, i }: Change): unknown {
   return value;
 }
 
-/** A list or an object, by its keys. */
-function fieldsOf(value: unknown): { [key: string | number]: unknown } {
-  if (typeof value !== "object" || value === null) throw new Error("A change names a place that is not there.");
+/** A list or an object, for a key of its own: a file may name whatever it likes. */
+function fieldsOf(value: unknown, key: string | number): { [key: string | number]: unknown } {
+  const isPlace =
+    Array.isArray(value) ? typeof key === "number" && Number.isInteger(key) && key >= 0 && key <= value.length
+    : typeof value === "object" && value !== null && (Object.hasOwn(value, key) || !(key in value));
+  if (!isPlace) throw new Error("A change names a place that is not there.");
   return value as { [key: string]: unknown };
 }

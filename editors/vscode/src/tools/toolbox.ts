@@ -76,9 +76,9 @@ export async function runOfEditor(
 ): Promise<ToolInvokeResult> {
   const input = argumentsOf(call);
   if (input === undefined) return UNREADABLE;
-  if (vscode.lm?.tools.every(({ name }) => name !== call.name) ?? true) {
-    return { content: `There is no tool ${call.name} any more.`, isError: true };
-  }
+  const tool = editorTools().find(({ name }) => name === call.name);
+  if (tool === undefined) return { content: `There is no tool ${call.name} any more.`, isError: true };
+  if (tool.policy === "deny") return { content: `The user does not allow ${call.name}.`, isError: true };
   const { token, end } = tokenOf(signal);
   try {
     const result = await vscode.lm.invokeTool(call.name, { input, toolInvocationToken }, token);

@@ -25,6 +25,10 @@ test("a log of changes comes to the value that it was written for", () => {
   assert.throws(() => replayed("no log"), SyntaxError);
   assert.throws(() => replayed(`${log[0]}\n{"kind":1,"k":["gone","in"],"v":1}`), /place that is not there/);
   assert.throws(() => replayed(`${log[0]}\n{"kind":9,"k":["a"]}`), /not known/);
+  for (const key of ["__proto__", "constructor"]) {
+    assert.throws(() => replayed(`${log[0]}\n{"kind":1,"k":["${key}","planted"],"v":1}`), /place that is not there/);
+  }
+  assert.equal(({} as { planted?: number }).planted, undefined);
 });
 
 test("chats are found by the folder that they belong to, with what each holds; the newest first", async () => {
