@@ -1,17 +1,11 @@
 // What goes with the next request: files, selections, pictures. Only until it is sent.
 
-import { readFile, stat } from "node:fs/promises";
-import { basename, extname } from "node:path";
+import { basename } from "node:path";
 import * as vscode from "vscode";
 import type { ContextFile, Part } from "@threadhold/client";
+import { type Picture, picture, readable } from "./given.ts";
 import { read } from "./tools/own.ts";
 import type { Attached } from "./view.ts";
-
-const PICTURES: Record<string, string> = { ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp" };
-/** What providers take of a picture; a larger one would be refused after it was sent. */
-const MOST_PICTURE_BYTES = 5_000_000;
-/** A file beyond this does not fit any window, and would be cut without anybody seeing it. */
-const MOST_FILE_BYTES = 1_000_000;
 
 export type Held = Attached & ({ kind: "image"; source: string; part: Part } | { kind: "file" | "selection"; uri: vscode.Uri; text?: string });
 
@@ -37,15 +31,11 @@ export class Attachments {
 
   async #addFile(uri: vscode.Uri): Promise<void> {
     const name = basename(uri.path);
-    const found = await stat(uri.fsPath).catch(() => undefined);
-    if (found === undefined) throw new Error(`${name} cannot be read: there is no such file. Nothing of it is attached.`);
-    if (!found.isFile()) throw new Error(`${name} is a folder. Attach files of it, or name it in your words.`);
-    const mediaType = PICTURES[extname(uri.path).toLowerCase()];
-    if (mediaType !== undefined) return this.addPicture(mediaType, (await readFile(uri.fsPath)).toString("base64"), name);
-    if (found.size > MOST_FILE_BYTES) throw new Error(`${name} is larger than 1 MB. Attach a selection of it, or let the agent read it.`);
     // What is no text is known now, and not when it is sent.
-    await read(uri);
-    this.#held.push({ id: this.#id(), kind: "file", label: vscode.workspace.asRelativePath(uri), uri });
+    const found = await readable(uri);
+    if (found.kind === "folder") throw new Error(`${name} is a folder. Attach files of it, or name it in your words.`);
+    if (found.kind === "picture") this.#addPicture(found.part, name);
+    else this.#held.push({ id: this.#id(), kind: "file", label: vscode.workspace.asRelativePath(uri), uri });
   }
 
   /** Takes what is selected in an editor; the whole file where nothing is. */
@@ -57,10 +47,13 @@ export class Attachments {
     return undefined;
   }
 
+  /** Takes a picture that was pasted or dropped; `data` is in base64. */
   addPicture(mediaType: string, data: string, name: string): void {
-    if (data.length * 0.75 > MOST_PICTURE_BYTES) throw new Error(`${name} is larger than 5 MB, more than models take. Make it smaller and attach it again.`);
-    const part: Part = { type: "image", mediaType, data };
-    this.#held.push({ id: this.#id(), kind: "image", label: name, source: `data:${mediaType};base64,${data}`, part });
+    this.#addPicture(picture(mediaType, Buffer.from(data, "base64"), name), name);
+  }
+
+  #addPicture(part: Picture, name: string): void {
+    this.#held.push({ id: this.#id(), kind: "image", label: name, source: `data:${part.mediaType};base64,${part.data}`, part });
   }
 
   remove(id: string): void {

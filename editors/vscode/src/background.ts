@@ -8,8 +8,9 @@ export class Background {
   readonly #isWanted: (session: Session) => boolean;
   readonly #onChange: (session: Session) => void;
   readonly #ends = new Map<Session, { dispose(): void }[]>();
+  readonly #closing = new Map<string, Promise<void>>();
 
-  /** `isWanted` tells a session that is shown or about to be, which is not closed here. */
+  /** `isWanted` tells a session that is not closed here: it is shown or about to be, or the editor's chat answers in it. */
   constructor(isWanted: (session: Session) => boolean, onChange: (session: Session) => void) {
     this.#isWanted = isWanted;
     this.#onChange = onChange;
@@ -51,16 +52,19 @@ export class Background {
     if (session.freshness !== "live" || this.#isWanted(session) || !isAtRest(session.view.snapshot)) return;
     this.forget(session);
     // What cannot be closed ends with the sidecar.
-    await session.close().catch(() => undefined);
+    const closing = session.close().catch(() => undefined).finally(() => this.#closing.delete(session.id));
+    this.#closing.set(session.id, closing);
+    await closing;
+  }
+
+  /** Waits until a session is closed that is being closed. */
+  async closed(sessionId: string): Promise<void> {
+    await this.#closing.get(sessionId);
   }
 }
 
-/**
- * Whether closing a session takes nothing away that goes on in it. What another window does goes on there; of one that the
- * editor's chat drives, nobody here knows whether its turn is over.
- */
+/** Whether closing a session takes nothing away that goes on in it. What another window does goes on there. */
 function isAtRest(snapshot: Snapshot): boolean {
-  const { driver, heldBy, queue, compression } = snapshot;
-  if (driver === "editor") return false;
+  const { heldBy, queue, compression } = snapshot;
   return heldBy !== undefined || (!isBusy(snapshot) && queue.length === 0 && !compression.running);
 }

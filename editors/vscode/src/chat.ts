@@ -68,12 +68,14 @@ export class Chat implements vscode.Disposable {
   readonly #warn: (text: string) => void;
   /** What a session is opened with in the place of what is set. */
   terms: (sessionId: string | undefined) => Partial<SessionOpenParams> | undefined = () => undefined;
+  /** Whether the editor's own chat answers in a session. */
+  isAnswering: (sessionId: string) => boolean = () => false;
   #session: Session | undefined;
   /** The session that was asked for last, while it is opened; a new one has no id. */
   #wanted: { id: string | undefined } | undefined;
   /** Those that are not shown and not at rest. */
   readonly #background = new Background(
-    (session) => session === this.#session || session.id === this.#wanted?.id,
+    (session) => this.isShown(session) || this.isAnswering(session.id),
     (session) => this.#settleCalls(session),
   );
   #starting: Promise<Session> | undefined;
@@ -222,6 +224,16 @@ export class Chat implements vscode.Disposable {
     } finally {
       this.#isReading = false;
     }
+  }
+
+  /** Whether a session is shown, or about to be. */
+  isShown(session: Session): boolean {
+    return session === this.#session || session.id === this.#wanted?.id;
+  }
+
+  /** Waits until a session is closed that was shown before. */
+  closed(sessionId: string): Promise<void> {
+    return this.#background.closed(sessionId);
   }
 
   /** Has a message among those that are shown, however long ago it was said. */

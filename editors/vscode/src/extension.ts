@@ -63,6 +63,7 @@ export function activate(context: vscode.ExtensionContext): void {
     panel.update({ session: false, streamingOnly: false });
   };
   const participant = new Participant(backend, chat, models, log);
+  chat.isAnswering = (sessionId) => participant.isAnswering(sessionId);
   context.subscriptions.push(
     ...participant.register(vscode.Uri.joinPath(context.extensionUri, "media", "icon.svg")),
     log,

@@ -1,16 +1,33 @@
-// What a user gave with a request in the editor's own chat: files, places in them, texts, names of tools. Read here, once;
-// how it stands in a prompt is the sidecar's.
+// What a user gave with a request in the editor's own chat: files, folders, places in files, pictures, texts, names of tools.
+// Read here, once; how it stands in a prompt is the sidecar's, what a file comes to is ../given.ts's.
 
 import * as vscode from "vscode";
 import type { Attachment, Variable } from "@threadhold/client";
-import { read } from "../tools/own.ts";
+import { picture, readable } from "../given.ts";
 import { wordsOf } from "../words.ts";
 
-/** The values of what was given, in the order of the words. */
-export async function variablesOf(references: readonly vscode.ChatPromptReference[]): Promise<Variable[]> {
+/** The values of what was given, in the order of the words, and a sentence for each that could not be taken. */
+export interface Given {
+  variables: Variable[];
+  left: string[];
+}
+
+/** Reads what was given. What cannot be read is named to the model too, so that it does not guess. */
+export async function given(references: readonly vscode.ChatPromptReference[]): Promise<Given> {
+  const left: string[] = [];
   // The editor gives the last one first.
-  const all = await Promise.all([...references].reverse().map(variableOf));
-  return all.filter((variable) => variable !== undefined);
+  const variables = await Promise.all(
+    [...references].reverse().map(async (reference): Promise<Variable> => {
+      const name = nameOf(reference);
+      try {
+        return { name, value: await valueOf(reference, name) };
+      } catch (error) {
+        left.push(wordsOf(error));
+        return { name, value: `(It cannot be shown: ${wordsOf(error)})` };
+      }
+    }),
+  );
+  return { variables, left };
 }
 
 /** Tools that the user named. */
@@ -19,20 +36,32 @@ export function namedTools(references: readonly vscode.ChatLanguageModelToolRefe
   return [{ name: "tools", text: `The user asks you to use: ${references.map(({ name }) => name).join(", ")}.` }];
 }
 
-async function variableOf({ id, modelDescription, value }: vscode.ChatPromptReference): Promise<Variable | undefined> {
-  if (typeof value === "string") return { name: modelDescription ?? id, value };
-  if (value instanceof vscode.Uri) return { name: vscode.workspace.asRelativePath(value), value: await contentOf(value) };
-  if (!(value instanceof vscode.Location)) return undefined;
+function nameOf({ id, modelDescription, value }: vscode.ChatPromptReference): string {
+  if (value instanceof vscode.Uri) return vscode.workspace.asRelativePath(value);
+  if (!(value instanceof vscode.Location)) return modelDescription ?? id;
   const { uri, range } = value;
-  const lines = (await contentOf(uri)).split("\n").slice(range.start.line, range.end.line + 1);
-  return { name: `${vscode.workspace.asRelativePath(uri)}#L${range.start.line + 1}-L${range.end.line + 1}`, value: lines.join("\n") };
+  return `${vscode.workspace.asRelativePath(uri)}#L${range.start.line + 1}-L${range.end.line + 1}`;
 }
 
-async function contentOf(uri: vscode.Uri): Promise<string> {
-  try {
-    return (await read(uri)) ?? "(The file is gone.)";
-  } catch (error) {
-    // A folder or a picture: the model is told of it by its name, and why it does not see it.
-    return `(It cannot be shown: ${wordsOf(error)})`;
+async function valueOf({ value }: vscode.ChatPromptReference, name: string): Promise<Variable["value"]> {
+  if (typeof value === "string") return value;
+  if (value instanceof vscode.Uri) {
+    const found = await readable(value);
+    if (found.kind === "picture") return [found.part];
+    return found.kind === "folder" ? `A folder. In it:\n${found.names.join("\n")}` : found.text;
   }
+  if (value instanceof vscode.Location) {
+    const { start, end } = value.range;
+    // A document of any size has lines that fit.
+    const document = await vscode.workspace.openTextDocument(value.uri);
+    return document.getText(new vscode.Range(start.line, 0, end.line + 1, 0));
+  }
+  // A picture that was pasted. Its class is no part of the stable interface, so it is known by what it has.
+  if (isBinary(value)) return [picture(value.mimeType, await value.data(), name)];
+  throw new Error(`${name} is of a kind that cannot be read here. Attach the file that it is in, or paste its text.`);
+}
+
+function isBinary(value: unknown): value is { mimeType: string; data(): Thenable<Uint8Array> } {
+  const { mimeType, data } = (value ?? {}) as { mimeType?: unknown; data?: unknown };
+  return typeof mimeType === "string" && mimeType.startsWith("image/") && typeof data === "function";
 }

@@ -24,8 +24,8 @@ export type Metadata = { readonly [key: string]: unknown };
 const OURS = "threadholdTurn";
 
 /**
- * Rounds that weigh more are not persisted a second time: the editor hands all metadata of a chat over with each request,
- * and the sidecar has them.
+ * Rounds that weigh more are not persisted a second time, nor is what was given: the editor hands all metadata of a chat
+ * over with each request, and the sidecar has them.
  */
 const MOST_CHARACTERS = 8_000_000;
 
@@ -34,12 +34,12 @@ const MOST_CHARACTERS = 8_000_000;
  * argument of a tool may well have, for one of its own and change it.
  */
 export function persisted(kept: Kept, { summary, summaries }: TurnMetadata): Metadata {
-  const whole = JSON.stringify(kept);
-  const { rounds: _, ...small } = kept;
+  const { sessionId, requestId, variables } = kept;
+  const forms = [kept, { sessionId, requestId, ...(variables && { variables }) }, { sessionId, requestId }].map((form) => JSON.stringify(form));
   return {
     ...(summary !== undefined && { summary }),
     ...(summaries !== undefined && { summaries }),
-    [OURS]: whole.length > MOST_CHARACTERS ? JSON.stringify(small) : whole,
+    [OURS]: forms.find((form) => form.length <= MOST_CHARACTERS) ?? forms.at(-1),
   };
 }
 
@@ -57,8 +57,35 @@ export function keptIn(metadata: Metadata | undefined): Kept | undefined {
 
 type Entry = ChatRequestLike | ChatResponseLike;
 
+/** The command that compacts, without its slash. */
+export const COMPACT = "compact";
+
+/**
+ * A history of the editor's chat without the requests that only compact: they are nothing that was said. Their summaries
+ * go with the turn before them.
+ */
+function saidIn(history: readonly Entry[]): Entry[] {
+  const said: Entry[] = [];
+  let isAside = false;
+  for (const entry of history) {
+    if (!isResponse(entry)) isAside = entry.command === COMPACT;
+    const last = said.at(-1);
+    if (!isAside) said.push(entry);
+    else if (isResponse(entry) && last !== undefined && isResponse(last)) said[said.length - 1] = withSummaries(last, entry.result?.metadata);
+  }
+  return said;
+}
+
+function withSummaries(response: ChatResponseLike, { summary, summaries }: TurnMetadata = {}): ChatResponseLike {
+  const metadata: TurnMetadata = response.result?.metadata ?? {};
+  const all = [metadata, { summary, summaries }].flatMap((of) => of.summaries ?? (of.summary === undefined ? [] : [of.summary]));
+  const newest = all.at(-1);
+  return newest === undefined ? response : { ...response, result: { ...response.result, metadata: { ...metadata, summary: newest, summaries: all } } };
+}
+
 /** A history of the editor's chat as the sidecar takes it. */
-export function turnsOf(history: readonly Entry[]): Turn[] {
+export function turnsOf(entries: readonly Entry[]): Turn[] {
+  const history = saidIn(entries);
   const known = history.flatMap((entry, at) => {
     if (isResponse(entry)) return [];
     const next = history[at + 1];

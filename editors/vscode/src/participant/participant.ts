@@ -3,18 +3,32 @@
 
 import { randomUUID } from "node:crypto";
 import * as vscode from "vscode";
-import { isProtocolError, type Session, type SessionOpenParams } from "@threadhold/client";
+import type { Session, Turn } from "@threadhold/client";
 import type { Backend } from "../backend.ts";
 import type { Chat } from "../chat.ts";
 import { configuration } from "../configuration.ts";
 import { ask, type Models } from "../models.ts";
 import { editorTools, runOfEditor } from "../tools/toolbox.ts";
 import { sentence, wordsOf } from "../words.ts";
-import { namedTools, variablesOf } from "./given.ts";
+import { compactNow } from "./compact.ts";
+import { given, namedTools } from "./given.ts";
+import { openForWriting } from "./held.ts";
+import { compactionLink } from "./links.ts";
 import { type Host, runTurn } from "./loop.ts";
-import { persisted, sessionOf, turnsOf } from "./metadata.ts";
+import { COMPACT, persisted, sessionOf, turnsOf } from "./metadata.ts";
 
 const ID = "threadhold.chat";
+/** The command behind *Do not wait*: its argument is the session. */
+const GO_ON = "threadhold.doNotWait";
+
+/** A request of the editor's chat. */
+interface Asked {
+  request: vscode.ChatRequest;
+  /** The turns before it. */
+  history: Turn[];
+  stream: vscode.ChatResponseStream;
+  signal: AbortSignal;
+}
 
 export class Participant {
   readonly #backend: Backend;
@@ -23,6 +37,8 @@ export class Participant {
   readonly #log: vscode.LogOutputChannel;
   /** The newest turn of each session: the one before may still be ending when the next one begins. */
   readonly #turns = new Map<string, Promise<unknown>>();
+  /** Requests that wait for another window, by their sessions. */
+  readonly #waiting = new Map<string, () => void>();
 
   constructor(backend: Backend, chat: Chat, models: Models, log: vscode.LogOutputChannel) {
     this.#backend = backend;
@@ -38,7 +54,12 @@ export class Participant {
       this.#answer(request, context, stream, token),
     );
     participant.iconPath = icon;
-    return [participant];
+    return [participant, vscode.commands.registerCommand(GO_ON, (sessionId: string) => this.#waiting.get(sessionId)?.())];
+  }
+
+  /** Whether a request of the editor's chat is answered in a session, or waits for it. */
+  isAnswering(sessionId: string): boolean {
+    return this.#turns.has(sessionId);
   }
 
   async #answer(
@@ -74,8 +95,23 @@ export class Participant {
     token: vscode.CancellationToken,
   ): Promise<vscode.ChatResult> {
     const { signal, end } = signalOf(token);
-    const variables = await variablesOf(request.references);
-    const session = await this.#open(sessionId);
+    const asked: Asked = { request, history: turnsOf(history), stream, signal };
+    try {
+      const session = await this.#open(sessionId, asked);
+      try {
+        return await (request.command === COMPACT ? this.#compact(session, asked) : this.#converse(session, asked));
+      } finally {
+        await this.#close(session);
+      }
+    } finally {
+      end();
+    }
+  }
+
+  /** A turn, as the user asked for it. */
+  async #converse(session: Session, { request, history, stream, signal }: Asked): Promise<vscode.ChatResult> {
+    const { variables, left } = await given(request.references);
+    for (const why of left) stream.markdown(`*${why}*\n\n`);
     const requestId = randomUUID();
     const compacted: string[] = [];
     const host: Host = {
@@ -85,78 +121,90 @@ export class Participant {
       // What the user denied for the whole folder is not offered; about the rest the editor asks in the chat.
       tools: () => editorTools().filter(({ policy }) => policy !== "deny"),
       say: (text) => stream.markdown(text),
-      progress: (message) => stream.progress(sentence(message).replace(/\.$/, "…")),
+      progress: (message) => stream.progress(progressOf(message)),
       compacted: (compactionId) => void compacted.push(compactionId),
       log: (message) => this.#log.info(`@threadhold: ${message}`),
     };
-    try {
-      const outcome = await this.#models.lend(request.model, ({ model }) =>
-        runTurn(session, host, {
-          requestId,
-          content: request.command === undefined ? request.prompt : `/${request.command} ${request.prompt}`,
-          variables,
-          attachments: namedTools(request.toolReferences),
-          sections: configuration().sections,
-          history: turnsOf(history),
-          model,
-          roundLimit: session.view.snapshot.settings.roundLimit ?? Infinity,
-          signal,
-        }),
-      );
-      const { rounds, metadata, error, isAtLimit } = outcome;
-      if (isAtLimit) stream.markdown(`\n\n*The agent used its tools ${rounds.length} times in a row. Say what it is to do next, such as* go on.`);
-      // Below the answer: what stands above it is folded once it is there.
-      for (const compactionId of compacted) stream.button(this.#compacted(session, compactionId));
-      if (error !== undefined) this.#log.error(`@threadhold: ${wordsOf(error)}`);
-      return {
-        metadata: persisted({ sessionId, requestId, ...(variables.length > 0 && { variables }), rounds }, metadata),
-        ...(error !== undefined && { errorDetails: { message: sentence(wordsOf(error)) } }),
-      };
-    } finally {
-      end();
-      await this.#close(session);
-    }
+    const outcome = await this.#models.lend(request.model, ({ model }) =>
+      runTurn(session, host, {
+        requestId,
+        content: request.command === undefined ? request.prompt : `/${request.command} ${request.prompt}`,
+        variables,
+        attachments: namedTools(request.toolReferences),
+        sections: configuration().sections,
+        history,
+        model,
+        roundLimit: session.view.snapshot.settings.roundLimit ?? Infinity,
+        signal,
+      }),
+    );
+    const { rounds, metadata, error, isAtLimit } = outcome;
+    if (isAtLimit) stream.markdown(`\n\n*The agent used its tools ${rounds.length} times in a row. Say what it is to do next, such as* go on.`);
+    // Below the answer: what stands above it is folded once it is there.
+    for (const compactionId of compacted) stream.markdown(compactionLink(session, compactionId));
+    if (error !== undefined) this.#log.error(`@threadhold: ${wordsOf(error)}`);
+    return {
+      metadata: persisted({ sessionId: session.id, requestId, ...(variables.length > 0 && { variables }), rounds }, metadata),
+      ...(error !== undefined && { errorDetails: { message: sentence(wordsOf(error)) } }),
+    };
+  }
+
+  /** Compacts now; what the user says beside it is what the summary must not lose. */
+  async #compact(session: Session, { request, history, stream, signal }: Asked): Promise<vscode.ChatResult> {
+    const { compaction, metadata = {}, reason } = await this.#models.lend(request.model, ({ model }) =>
+      compactNow(session, {
+        terms: this.#terms(session.id),
+        history,
+        model,
+        focus: request.prompt.trim(),
+        signal,
+        onProgress: (message) => stream.progress(progressOf(message)),
+      }),
+    );
+    if (compaction === undefined) stream.markdown(`Nothing was compacted: ${reason ?? "there is nothing to gain"}.`);
+    else stream.markdown(compactionLink(session, compaction.id));
+    return { metadata: persisted({ sessionId: session.id, requestId: randomUUID() }, metadata) };
   }
 
   /** Opens the session for writing, also where another window has it: the user goes on here. */
-  async #open(sessionId: string): Promise<Session> {
-    const { folder } = this.#chat;
-    if (folder === undefined) throw new Error("No folder is open. A conversation belongs to a folder: open one, then ask.");
+  async #open(sessionId: string, { stream, signal }: Asked): Promise<Session> {
     const client = await this.#backend.client();
+    await this.#chat.closed(sessionId);
     const known = client.sessions.get(sessionId);
     if (known?.freshness === "live" && known.view.snapshot.heldBy === undefined) return known;
     const { instructionFiles = ["AGENTS.md"] } = configuration().settings;
-    const params: SessionOpenParams = {
-      workspaceFolder: folder.uri.fsPath,
-      sessionId,
-      driver: "editor",
-      settings: { instructionFiles },
-      // The editor shows the conversation; only the panel shows it from here.
-      ...(known === undefined && { snapshotMessages: 1 }),
+    const { snapshotMessages, ...terms } = this.#terms(sessionId);
+    // What the panel shows of it already is not cut.
+    const params = { ...terms, settings: { instructionFiles }, ...(known === undefined && { snapshotMessages }) };
+    const begin = (): Promise<void> => {
+      stream.progress("Another window answers in this conversation. This one goes on when that answer is there…");
+      stream.button({ command: GO_ON, title: "Do not wait: stop it there", arguments: [sessionId] });
+      return new Promise((done) => this.#waiting.set(sessionId, done));
     };
     try {
-      return await client.openSession(params);
-    } catch (error) {
-      if (!isProtocolError(error, "SessionHeldElsewhere")) throw error;
-      const followed = await client.openSession({ ...params, follow: true });
-      await followed.request("session/takeOver", {});
-      return client.openSession(params);
+      return await openForWriting(client, params, { begin, signal });
+    } finally {
+      this.#waiting.delete(sessionId);
     }
   }
 
+  /** What a session of the editor's chat is opened with. The editor shows the conversation, so little is told of it. */
+  #terms(sessionId: string): { workspaceFolder: string; sessionId: string; driver: "editor"; snapshotMessages: number } {
+    const { folder } = this.#chat;
+    if (folder === undefined) throw new Error("No folder is open. A conversation belongs to a folder: open one, then ask.");
+    return { workspaceFolder: folder.uri.fsPath, sessionId, driver: "editor", snapshotMessages: 1 };
+  }
+
   async #close(session: Session): Promise<void> {
-    if (this.#chat.session === session) return;
+    if (this.#chat.isShown(session)) return;
     // One that cannot be closed is open until the window ends, and no more.
     await session.close().catch((error: unknown) => this.#log.warn(`@threadhold: ${wordsOf(error)}`));
   }
+}
 
-  /** A button that says what a compaction did, and shows it in the panel. */
-  #compacted(session: Session, compactionId: string): vscode.Command {
-    const made = session.view.snapshot.compactions.find(({ id }) => id === compactionId);
-    const figure = (count: number): string => count.toLocaleString("en-US");
-    const size = made === undefined ? "" : `: ${figure(made.tokensBefore)} → ${figure(made.tokensAfter)} tokens`;
-    return { command: "threadhold.showSession", title: `Compacted${size}`, arguments: [session.id] };
-  }
+/** What goes on, as the editor shows it. */
+function progressOf(message: string): string {
+  return sentence(message).replace(/\.$/, "…");
 }
 
 /** The editor's address of the chat, where this version tells one. */

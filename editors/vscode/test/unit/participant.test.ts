@@ -118,6 +118,32 @@ test("a stopped turn, of which the editor keeps no metadata, goes on where it st
   assert.equal(sessions.length, 1, "nothing was taken for dropped");
 });
 
+// rows: V24
+test("a compaction that the user asked for in the chat is no turn, and comes back with the turn before it", async () => {
+  await using window = new Window();
+  window.result = (id) => `${id} ${"word ".repeat(500)}`;
+  await window.ask("Begin.", { say: "I look.", read: "a" }, { say: "I looked at a." });
+  await window.ask("Go on.", { say: "I look.", read: "b" }, { say: "I looked at b." });
+  const { compaction, metadata } = await window.compact("Keep the names.");
+  assert.ok(compaction !== undefined && metadata?.summary !== undefined);
+  assert.match(JSON.stringify(window.summed.at(-1)?.messages), /Keep the names\./);
+  assert.ok(window.progress.length > 0, "the user is told while it is made");
+  assert.deepEqual(window.turns.map(({ request }) => request), ["Begin.", "Go on."]);
+  assert.deepEqual(window.turns.at(-1)?.metadata?.summaries, [metadata.summary]);
+  await window.ask("And now?", { say: "Well." });
+  const expected = [...said(window.prompt), text("assistant", "Well."), text("user", "Really?")];
+  assert.match(JSON.stringify(expected), /conversation-summary/);
+  assert.ok(!JSON.stringify(expected).includes("Keep the names."), "what was said to the command is said to nobody else");
+  const asked = window.summed.length;
+
+  // Nothing but what the editor keeps.
+  await window.quit();
+  window.storage = emptyFolder();
+  await window.ask("Really?", { say: "Yes." });
+  assert.deepEqual(said(window.prompt), expected);
+  assert.equal(window.summed.length, asked, "no summary was made a second time");
+});
+
 test("a model that finds its prompt too large is asked again with a smaller one", async () => {
   await using window = new Window();
   await window.ask("Read.", { read: "a" }, { read: "b" }, { overflows: true }, { say: "That fits." });
@@ -182,6 +208,10 @@ test("rounds too large to be persisted are left to the sidecar, and five million
   assert.equal(keptIn(persisted({ sessionId: "s", requestId: "r", rounds: [round(5_000_000)] }, {}))?.rounds?.length, 1);
   const left = keptIn(persisted({ sessionId: "s", requestId: "r", rounds: [round(9_000_000)] }, {}));
   assert.deepEqual(left, { sessionId: "s", requestId: "r" });
+  const variables = (length: number) => [{ name: "a.txt", value: "x".repeat(length) }];
+  const given = persisted({ sessionId: "s", requestId: "r", variables: variables(10), rounds: [round(9_000_000)] }, {});
+  assert.deepEqual(keptIn(given), { sessionId: "s", requestId: "r", variables: variables(10) }, "what was given is kept where only the rounds are too large");
+  assert.deepEqual(keptIn(persisted({ sessionId: "s", requestId: "r", variables: variables(9_000_000) }, {})), { sessionId: "s", requestId: "r" });
   // Then the history has the words of the answer, and the sidecar its own rounds.
   const [turn] = turnsOf([{ prompt: "Q" }, { response: [{ value: { value: "A" } }], result: { metadata: persisted({ sessionId: "s", requestId: "r", rounds: [round(9_000_000)] }, {}) } }]);
   assert.deepEqual(turn, { request: "Q", externalId: "r", response: "A", metadata: {} });

@@ -7,11 +7,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import {
-  type ChatRequestLike, type ChatResponseLike, Client, ContextOverflow, type Model, type PromptMessage, type Settings, type Tool, type Turn,
+  type ChatRequestLike, type ChatResponseLike, Client, type ContextCompactResult, ContextOverflow, type Model, type PromptMessage, type Settings, type Tool, type Turn,
 } from "@threadhold/client";
 import { sidecar } from "@threadhold/client/node";
+import { compactNow } from "../../../src/participant/compact.ts";
 import { type Outcome, runTurn } from "../../../src/participant/loop.ts";
-import { persisted, sessionOf, turnsOf } from "../../../src/participant/metadata.ts";
+import { COMPACT, persisted, sessionOf, turnsOf } from "../../../src/participant/metadata.ts";
 import { wordsOf } from "../../../src/words.ts";
 
 export const BINARY = process.env["THREADHOLD_BIN"] ?? "";
@@ -137,6 +138,21 @@ export class Window {
     await session.close();
     if (outcome.error !== undefined) this.log.push(wordsOf(outcome.error));
     return outcome;
+  }
+
+  /** A request that only compacts; in the history it stands as one of the user's. */
+  async compact(focus: string): Promise<ContextCompactResult> {
+    const { sessionId } = this;
+    const client = await this.client();
+    const terms = { workspaceFolder: this.folder, sessionId, driver: "editor", snapshotMessages: 1 } as const;
+    const session = await client.openSession(terms);
+    const made = await compactNow(session, {
+      terms, history: this.turns, model: this.model, focus, signal: this.abort.signal, onProgress: (message) => this.progress.push(message),
+    });
+    const metadata = persisted({ sessionId, requestId: randomUUID() }, made.metadata ?? {});
+    this.history.push({ prompt: focus, command: COMPACT, references: [] }, { response: [{ value: { value: "Compacted" } }], result: { metadata: asOnDisk(metadata) } });
+    await session.close();
+    return made;
   }
 
   get turns(): Turn[] {
