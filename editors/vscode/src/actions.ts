@@ -52,7 +52,8 @@ export async function act(desk: Desk, action: Action): Promise<void> {
 }
 
 const CHOOSE = { label: "Choose a model…", action: { type: "selectModel" } } as const;
-const DISMISS = { label: "Understood", action: { type: "dismissNotice" } } as const;
+/** Takes a notice away. */
+export const DISMISS = { label: "Understood", action: { type: "dismissNotice" } } as const;
 
 /** Actions that a model would have to answer. */
 const ASKS = new Set<Action["type"]>(["send", "edit", "retry", "regenerate"]);

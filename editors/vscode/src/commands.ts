@@ -1,12 +1,13 @@
 // The commands of the palette and the menus. What a command does with a session is in actions.ts and steering.ts.
 
 import * as vscode from "vscode";
-import { act, compacted, type Desk, deleteSession, renameSession, showCompaction } from "./actions.ts";
+import { act, compacted, type Desk, deleteSession, DISMISS, renameSession, showCompaction } from "./actions.ts";
 import { configuration } from "./configuration.ts";
 import { find } from "./find.ts";
 import { importChats } from "./import/import.ts";
 import type { Keys } from "./keys.ts";
 import type { Models } from "./models.ts";
+import { knownSessions } from "./session-list.ts";
 import { preview } from "./steering.ts";
 
 /** How long the status bar says what was done. */
@@ -29,10 +30,13 @@ export function registerCommands(context: vscode.ExtensionContext, desk: Desk, m
       await vscode.commands.executeCommand("threadhold.panel.focus");
       await act(desk, { type: "listSessions", query: "", more: false });
     },
-    // For links and buttons that know a session; the palette has the list.
+    // For links that know a session, which may be older than it is; the palette has the list.
     showSession: async (sessionId: string) => {
       await show();
-      await act(desk, { type: "openSession", sessionId });
+      const { folder } = chat;
+      const isThere = folder !== undefined && (await knownSessions(await backend.client(), folder.uri.fsPath)).has(sessionId);
+      if (isThere) await act(desk, { type: "openSession", sessionId });
+      else panel.say({ level: "info", text: "The session of this link is not in this folder any more: it was deleted, or its store is another one.", actions: [DISMISS] });
     },
     renameSession: async () => renameSession(desk, (await chat.ready()).id),
     deleteSession: async () => deleteSession(desk, (await chat.ready()).id),

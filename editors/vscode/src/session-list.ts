@@ -2,7 +2,7 @@
 
 import type { Chat } from "./chat.ts";
 import type { Backend } from "./backend.ts";
-import type { SessionSummary } from "@threadhold/client";
+import type { Client, SessionSummary } from "@threadhold/client";
 import type { SessionItem, SessionList } from "./view.ts";
 
 const ORIGINS: Partial<Record<SessionSummary["origin"], string>> = {
@@ -13,6 +13,17 @@ const ORIGINS: Partial<Record<SessionSummary["origin"], string>> = {
 
 /** So many are read at once. */
 const PAGE = 50;
+
+/** The ids of all sessions of a folder. */
+export async function knownSessions(client: Client, workspaceFolder: string): Promise<Set<string>> {
+  const known = new Set<string>();
+  for (let cursor: string | undefined; ; ) {
+    const page = await client.request("session/list", { workspaceFolder, ...(cursor !== undefined && { cursor }) });
+    for (const { sessionId } of page.sessions) known.add(sessionId);
+    cursor = page.nextCursor;
+    if (cursor === undefined) return known;
+  }
+}
 
 interface Asked {
   query: string;

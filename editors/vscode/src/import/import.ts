@@ -6,6 +6,7 @@ import * as vscode from "vscode";
 import type { Client, SessionImportResult } from "@threadhold/client";
 import type { Desk } from "../actions.ts";
 import { configuration } from "../configuration.ts";
+import { knownSessions } from "../session-list.ts";
 import { sentence, wordsOf } from "../words.ts";
 import { chatOf, find, type Found, type Places, type Source, usualPlaces } from "./find.ts";
 
@@ -56,13 +57,7 @@ function placesOf(context: vscode.ExtensionContext): Places {
 /** Of what was imported, that whose session is still there. */
 async function stillThere(client: Client, workspaceFolder: string, imported: Imported): Promise<Imported> {
   if (Object.keys(imported).length === 0) return {};
-  const known = new Set<string>();
-  for (let cursor: string | undefined; ; ) {
-    const page = await client.request("session/list", { workspaceFolder, ...(cursor !== undefined && { cursor }) });
-    for (const { sessionId } of page.sessions) known.add(sessionId);
-    cursor = page.nextCursor;
-    if (cursor === undefined) break;
-  }
+  const known = await knownSessions(client, workspaceFolder);
   return Object.fromEntries(Object.entries(imported).filter(([, { sessionId }]) => known.has(sessionId)));
 }
 

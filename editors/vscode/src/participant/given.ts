@@ -6,7 +6,7 @@ import type { Attachment, Variable } from "@threadhold/client";
 import { picture, readable } from "../given.ts";
 import { wordsOf } from "../words.ts";
 
-/** The values of what was given, in the order of the words, and a sentence for each that could not be taken. */
+/** The values of what was given, in its order, and a sentence for each that could not be taken. */
 export interface Given {
   variables: Variable[];
   left: string[];
@@ -15,9 +15,10 @@ export interface Given {
 /** Reads what was given. What cannot be read is named to the model too, so that it does not guess. */
 export async function given(references: readonly vscode.ChatPromptReference[]): Promise<Given> {
   const left: string[] = [];
-  // The editor gives the last one first.
+  // What is attached has no place among the words and comes before them; of what has one, the editor gives the last first.
+  const inOrder = [...references].sort((one, other) => (one.range?.[0] ?? -1) - (other.range?.[0] ?? -1));
   const variables = await Promise.all(
-    [...references].reverse().map(async (reference): Promise<Variable> => {
+    inOrder.map(async (reference): Promise<Variable> => {
       const name = nameOf(reference);
       try {
         return { name, value: await valueOf(reference, name) };

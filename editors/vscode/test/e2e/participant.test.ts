@@ -49,7 +49,7 @@ test("three turns, an overflow, a restart: the fourth turn has the summary and t
   await editor.shoot("participant-2-summing-up");
   probe.release("held");
   await chat.answer.filter({ hasText: "All four are read." }).waitFor();
-  await chat.answer.getByRole("button", { name: /Compacted: [\d,]+ → [\d,]+ tokens/ }).waitFor();
+  await chat.compacted.waitFor();
   await editor.shoot("participant-3-compacted");
   await chat.ask("@threadhold Thanks.", "You are welcome.");
   const third = turns(probe).at(-1);
@@ -74,6 +74,12 @@ test("three turns, an overflow, a restart: the fourth turn has the summary and t
   assert.deepEqual(turns(probe).at(-1)?.messages, goesOn(fourth, "I still know all of it.", "Still?"));
   assert.equal(probe.asked.filter(({ summary }) => summary).length, summaries, "no summary was made a second time");
   await editor.shoot("participant-5-by-address");
+
+  // What the second answer says of its compaction still leads to it.
+  await chat.compacted.click();
+  const panel = await Panel.on(editor.page);
+  await panel.cards.first().waitFor();
+  await panel.answer("And I always will.").waitFor();
 });
 
 // rows: V24
@@ -163,4 +169,13 @@ test("five million bytes of metadata, and a store that is gone: the same bytes f
   await chat.ask("@threadhold Is it lost?", "Nothing is lost.");
   assert.deepEqual(turns(probe).at(-1)?.messages, goesOn(before, "You are welcome.", "Is it lost?"));
   await editor.shoot("participant-9-without-store");
+
+  // The link of a compaction outlives its session.
+  const panel = await Panel.open(editor);
+  await editor.command("threadhold: Sessions of This Folder");
+  await panel.frame.locator(".sessions li").filter({ hasText: "in the editor's chat" }).getByRole("button", { name: /^Delete/ }).click();
+  await editor.page.getByRole("button", { name: "Delete", exact: true }).click();
+  await panel.frame.locator(".sessions li").filter({ hasText: "in the editor's chat" }).waitFor({ state: "detached" });
+  await chat.compacted.click();
+  await panel.frame.getByText("is not in this folder any more").waitFor();
 });

@@ -70,6 +70,11 @@ export class ChatView {
     return this.#root.locator(".interactive-response").last();
   }
 
+  /** What is said below an answer of its compaction. */
+  get compacted(): Locator {
+    return this.#root.locator(".interactive-response a").filter({ hasText: /Compacted: [\d,]+ → [\d,]+ tokens/ }).first();
+  }
+
   /** Types words and sends them. */
   async send(words: string): Promise<void> {
     await this.input.click();
@@ -84,6 +89,17 @@ export class ChatView {
     await this.page.keyboard.press("Enter");
   }
 
+  /** Pastes a picture into the words. */
+  async paste(png: Buffer): Promise<void> {
+    await this.input.click();
+    await this.page.evaluate((base64) => {
+      const data = new DataTransfer();
+      data.items.add(new File([Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))], "pasted.png", { type: "image/png" }));
+      document.activeElement?.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+    }, png.toString("base64"));
+    await this.#root.locator(".chat-attached-context-attachment").filter({ hasText: "Pasted" }).waitFor({ timeout: 15_000 });
+  }
+
   /** Sends an earlier request again, as it was. */
   async sendAgain(words: string): Promise<void> {
     // A click begins to edit it.
@@ -95,6 +111,11 @@ export class ChatView {
   /** Sends words, and waits for an answer with others. */
   async ask(words: string, answer: string): Promise<void> {
     await this.send(words);
+    await this.answered(answer);
+  }
+
+  /** Waits for an answer with these words, to its end. */
+  async answered(answer: string): Promise<void> {
     await this.answer.filter({ hasText: answer }).waitFor({ timeout: PATIENCE });
     // It is over when it can be sent to again, and its metadata is on disk.
     await until(() => chatFiles(this.#editor).some(({ text }) => text.includes(answer)), `${answer} is on disk`);

@@ -14,6 +14,11 @@ export class Panel {
   /** Opens the panel by its command. */
   static async open(editor: Editor, page = editor.page): Promise<Panel> {
     await editor.command("threadhold: Open Agent Panel", page);
+    return Panel.on(page);
+  }
+
+  /** The panel that something else opens, such as a link. */
+  static async on(page: Page): Promise<Panel> {
     const panel = new Panel(page);
     await panel.prompt.waitFor({ timeout: PATIENCE });
     return panel;

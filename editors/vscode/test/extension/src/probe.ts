@@ -17,6 +17,14 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.commands.registerCommand("probe.openChat", () =>
       vscode.commands.executeCommand("vscode.open", vscode.Uri.parse(readFileSync(join(FOLDER, "open.txt"), "utf8"))),
     ),
+    // As dragging them into the chat does; what is asked about them is the test's.
+    vscode.commands.registerCommand("probe.attach", () => {
+      const [folder] = vscode.workspace.workspaceFolders ?? [];
+      if (folder === undefined) throw new Error("No folder is open.");
+      const { query, paths } = JSON.parse(readFileSync(join(FOLDER, "attach.json"), "utf8")) as { query: string; paths: string[] };
+      const attachFiles = paths.map((path) => vscode.Uri.joinPath(folder.uri, path));
+      return vscode.commands.executeCommand("workbench.action.chat.open", { query, attachFiles });
+    }),
     vscode.lm.registerLanguageModelChatProvider("probe", provider),
     vscode.lm.registerTool<{ path: string }>("probe_read", {
       async invoke({ input }) {
