@@ -120,7 +120,7 @@ test("a package for another platform takes its program, and no other one", () =>
   assert.match(make("--target", "beos-ppc").stderr, /no package for beos-ppc.*linux-x64, .*win32-arm64/);
   assert.match(make("--target", "darwin-arm64", "--binary", own).stderr, /is no program for darwin-arm64/);
   assert.match(make("--target", "alpine-x64", "--binary", own).stderr, /needs glibc/);
-  // On Windows a program has an ending, and the client library looks for it there.
+  assert.match(make("--target", "win32-arm64").stderr, /aarch64-pc-windows-msvc\/threadhold\.exe/, "on Windows a program has an ending");
   const pe = Buffer.alloc(70);
   pe.writeUInt16LE(0x5a4d, 0);
   pe.writeUInt32LE(64, 0x3c);
@@ -128,10 +128,8 @@ test("a package for another platform takes its program, and no other one", () =>
   pe.writeUInt16LE(0x8664, 68);
   mkdirSync(join(folder, "x86_64-pc-windows-msvc"));
   writeFileSync(join(folder, "x86_64-pc-windows-msvc/threadhold.exe"), pe);
-  // The licences of that platform's crates are on disk only where they were fetched.
-  const windows = make("--target", "win32-x64");
-  if (windows.status === 0) assert.deepEqual(readdirSync("dist/stage/bin"), ["threadhold.exe"]);
-  else assert.match(windows.stderr, /licences of the crates are not known.*cargo fetch/s);
+  // Whether the licences of that platform's crates are on disk is another thing.
+  assert.doesNotMatch(make("--target", "win32-x64").stderr, /no program for/);
   writeFileSync(join(folder, "empty"), "");
   assert.match(make("--target", "win32-x64", "--binary", join(folder, "empty")).stderr, /is no program for win32-x64/);
   const program = elf(0xb7);
