@@ -102,7 +102,8 @@ function report(target, program, out, count) {
   line(`${small.length} smaller files`, small.reduce((sum, { size }) => sum + size, 0));
   line(relative(process.cwd(), out), statSync(out).size);
   const glibc = glibcOf(program);
-  console.log(`${target}, with ${relative(process.cwd(), program)}${glibc === undefined ? "" : `, which needs glibc ${glibc}`}${tooNew(program, target) === undefined ? "" : ": it may not start on other machines"}; terms of ${count} packages of others`);
+  const needs = glibc === undefined ? "" : `, which needs glibc ${glibc}${tooNew(program, target) === undefined ? "" : ": it may not start on other machines"}`;
+  console.log(`${target}, with ${relative(process.cwd(), program)}${needs}; terms of ${count} packages of others`);
 }
 
 try {

@@ -4,7 +4,9 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync, statSync, writeFileSync,
+} from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
@@ -184,7 +186,7 @@ test("a package that is taken in without known terms is refused", () => {
   const mit = list({ license: "MIT", author: { name: "Ada Example" } });
   assert.match(mit.stdout, /@some\/part 1\.2\.3 \(npm, MIT\)\n\nMIT License\n\nCopyright \(c\) Ada Example\n\nPermission is hereby granted/);
   const strange = list({ license: "Strange-1.0" }, { LICENSE: "\n" });
-  assert.match(strange.stderr, /The terms of @some\/part 1\.2\.3 \(npm\) are not known: .*the words of the licence that it names, Strange-1\.0, are not known here/);
+  assert.match(strange.stderr, /The terms of @some\/part 1\.2\.3 \(npm\) are not known: .*the licence that it names, Strange-1\.0, are not known here/);
   assert.match(list({}).stderr, /The terms of @some\/part 1\.2\.3 \(npm\) are not known: .*names no licence\./);
   rmSync(folder, { recursive: true });
 });

@@ -26,7 +26,7 @@ const WORKBENCH = `${OUT}/vs/code/browser/workbench/workbench.js`;
 
 /** It is known by the function behind it, which throws where it says no. */
 const IS_PROPOSAL_ENABLED =
-  /function ([\w$]+)\(([\w$]+),([\w$]+)\)\{return!0\}(?=function [\w$]+\([\w$]+,[\w$]+\)\{if\(!\1\([\w$]+,[\w$]+\)\)throw new Error\(`Extension '[^']*' CANNOT use API proposal)/g;
+  /function ([\w$]+)\(([\w$]+),([\w$]+)\)\{return!0\}(?=function [^{]*\{if\(!\1\([^)]*\)\)throw new Error\(`Extension '[^']*' CANNOT use API proposal)/g;
 
 const CHECK: Edit[] = [
   ...[HOST, WORKER, WORKBENCH].map((file) => ({
@@ -36,7 +36,12 @@ const CHECK: Edit[] = [
     put: "function $1($2,$3){return $2.enabledApiProposals?.includes($3)??!1}",
   })),
   // What is installed and not the editor's own gets none, even where its manifest asks.
-  { file: WORKBENCH, what: "the switch that enables proposed APIs for all", find: /this\._envEnablesProposedApiForAll=!0/g, put: "this._envEnablesProposedApiForAll=!1" },
+  {
+    file: WORKBENCH,
+    what: "the switch that enables proposed APIs for all",
+    find: /this\._envEnablesProposedApiForAll=!0/g,
+    put: "this._envEnablesProposedApiForAll=!1",
+  },
 ];
 
 const ADDRESS: Edit[] = [

@@ -33,8 +33,8 @@ async function answered(environment: NodeJS.ProcessEnv, method: string, params: 
   let heard = "";
   sidecar.stdout.on("data", (chunk: Buffer) => (heard += chunk.toString()));
   await once(sidecar, "close");
-  const messages = heard.split(/Content-Length: \d+\r\n\r\n/).filter((text) => text !== "").map((text) => JSON.parse(text) as { id?: number; result?: unknown; error?: unknown });
-  const answer = messages.find(({ id }) => id === 2);
+  const messages = heard.split(/Content-Length: \d+\r\n\r\n/).filter((text) => text !== "");
+  const answer = messages.map((text) => JSON.parse(text) as { id?: number; result?: unknown; error?: unknown }).find(({ id }) => id === 2);
   if (answer?.result === undefined) throw new Error(`${method} was not answered: ${JSON.stringify(answer?.error ?? heard)}`);
   return answer.result;
 }

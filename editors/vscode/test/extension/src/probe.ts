@@ -1,6 +1,7 @@
 // A model of the editor that answers from a script, a tool of the editor that reads files, another participant: what a
-// vendor of models and another extension would bring. PROBE names a folder: `script.json` has the answers, one for each request of a turn;
-// `requests.jsonl` is what was asked, with whatever the editor made of it, `given.jsonl` what the editor gave the participant.
+// vendor of models and another extension would bring. PROBE names a folder: `script.json` has the answers, one for each
+// request of a turn; `requests.jsonl` is what was asked, with whatever the editor made of it; `given.jsonl` says what the
+// editor gave the participant.
 
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
