@@ -17,9 +17,21 @@ const BESIDE = [
 /** A package that cannot be made, and what to do. */
 export class Refused extends Error {}
 
-/** The whole list as text. `inputs` are the files of the bundles, `repository` holds Cargo.toml, `triple` is the program's platform. */
+/**
+ * The whole list as text. `inputs` are the files of the bundles, `repository` holds Cargo.toml and our own licences, `triple`
+ * is the program's platform. A package whose terms are not known is refused.
+ */
 export function notices({ inputs, repository, triple }) {
-  const packages = [...npmPackages(inputs), ...crates(repository, triple)];
+  const standard = standardTerms(repository);
+  const packages = [...npmPackages(inputs), ...crates(repository, triple)].map(({ kind, name, version, license, authors, folder }) => {
+    const terms = termsIn(folder, license) ?? standard({ name, license, authors });
+    if (terms !== undefined) return { name: `${name} ${version} (${kind}, ${license ?? "see below"})`, terms };
+    const named = license === undefined ? "names no licence" : `the words of the licence that it names, ${license}, are not known here`;
+    throw new Refused(
+      `The terms of ${name} ${version} (${kind}) are not known: ${folder} has no file with them, and ${named}.\n` +
+        "What is packed must say under which terms it is: take a version that brings them, or do without it.",
+    );
+  });
   const byTerms = new Map();
   for (const { name, terms } of packages) byTerms.set(terms, [...(byTerms.get(terms) ?? []), name]);
   const head = "threadhold for VS Code holds what others wrote. Each is named here with the terms that its authors give.\n";
@@ -30,10 +42,11 @@ export function notices({ inputs, repository, triple }) {
 
 /** The packages that the files of a bundle come from. */
 function npmPackages(inputs) {
-  const folders = inputs.flatMap((input) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1] ?? []);
+  const folders = inputs.flatMap((input) => /^(.*node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+)[\\/]/.exec(input)?.[1] ?? []);
   return [...new Set(folders)].sort().map((folder) => {
-    const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-    return { name: `${name} ${version} (npm, ${license})`, terms: termsIn(folder, license) };
+    const { name, version, license, author } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    const authors = [typeof author === "string" ? author : author?.name].filter((author) => author !== undefined);
+    return { kind: "npm", name, version, license: typeof license === "string" ? license : undefined, authors, folder };
   });
 }
 
@@ -61,17 +74,28 @@ function crates(repository, triple) {
   return packages
     .filter(({ id }) => linked.has(id))
     .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.version < b.version ? -1 : 1))
-    .map(({ name, version, license, manifest_path: manifest, authors }) => {
-      const terms = termsIn(dirname(manifest), license ?? "");
-      const by = terms === NO_FILE && authors.length > 0 ? `, by ${authors.map((author) => author.replace(/ <.*/, "")).join(", ")}` : "";
-      return { name: `${name} ${version} (crate, ${license ?? "see below"}${by})`, terms };
-    });
+    .map(({ name, version, license, manifest_path: manifest, authors }) => (
+      { kind: "crate", name, version, license: license ?? undefined, authors, folder: dirname(manifest) }
+    ));
 }
 
-const NO_FILE = "Its package brings no file with its terms; the licence that it names stands beside its name.";
+/**
+ * Answers the terms of a package that names a licence and brings no file: those whose words are the same for all, which are
+ * those of our own two. Of licences to choose from, one of these.
+ */
+function standardTerms(repository) {
+  const apache = readFileSync(join(repository, "LICENSE-APACHE"), "utf8").trim();
+  const mit = readFileSync(join(repository, "LICENSE-MIT"), "utf8").trim();
+  return ({ name, license = "", authors }) => {
+    const choice = license.split(/ OR |\//);
+    if (choice.includes("Apache-2.0")) return apache;
+    const people = authors.map((author) => author.replace(/ <.*/, "")).join(", ") || `the authors of ${name}`;
+    return choice.includes("MIT") ? mit.replace(/^Copyright .*$/m, `Copyright (c) ${people}`) : undefined;
+  };
+}
 
-/** What a folder says of its terms; of licences to choose from, MIT's. */
-function termsIn(folder, license) {
+/** What a folder says of its terms, if it does; of licences to choose from, MIT's. */
+function termsIn(folder, license = "") {
   const files = readdirSync(folder).filter((name) => TERMS.test(name)).sort();
   const isChoice = / OR |\//.test(license) && /\bMIT\b/.test(license);
   const ofMit = files.filter((name) => /mit/i.test(name));
@@ -79,6 +103,7 @@ function termsIn(folder, license) {
   const texts = chosen
     .map((name) => join(folder, name))
     .filter((file) => statSync(file).isFile())
-    .map((file) => readFileSync(file, "utf8").replace(/\r\n/g, "\n").trim());
-  return texts.length === 0 ? NO_FILE : texts.join("\n\n");
+    .map((file) => readFileSync(file, "utf8").replace(/\r\n/g, "\n").trim())
+    .filter((text) => text !== "");
+  return texts.length === 0 ? undefined : texts.join("\n\n");
 }

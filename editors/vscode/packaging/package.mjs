@@ -4,6 +4,8 @@
 //   npm run package                             for this machine, with ../../target/release/threadhold
 //   npm run package -- --target win32-x64       for another one: the program is looked for in THREADHOLD_BINARIES
 //   npm run package -- --binary FILE            with this program
+//   npm run package -- --any-glibc              also with a program that asks for a newer glibc than the editor does: it
+//                                               starts on machines like this one only, and is not for others
 //   npm run package -- --pictures URL           the README's pictures are at URL/media/readme: the editor's page of an
 //                                               extension shows those of the web only, a preview of the README any
 //
@@ -15,32 +17,35 @@ import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { bundle } from "../build.mjs";
 import { notices, Refused } from "./notices.mjs";
-import { glibcOf, host, misfit, TARGETS } from "./targets.mjs";
+import { glibcOf, host, misfit, TARGETS, tooNew } from "./targets.mjs";
 
 const root = resolve(import.meta.dirname, "..");
 const repository = resolve(root, "../..");
 const stage = join(root, "dist/stage");
 
 async function main() {
-  const options = { target: { type: "string" }, binary: { type: "string" }, pictures: { type: "string" } };
-  const { target = host(), binary, pictures } = parseArgs({ options }).values;
+  const options = { target: { type: "string" }, binary: { type: "string" }, pictures: { type: "string" }, "any-glibc": { type: "boolean" } };
+  const { target = host(), binary, pictures, "any-glibc": anyGlibc = false } = parseArgs({ options }).values;
   if (!(target in TARGETS)) throw new Refused(`There is no package for ${target}. There are packages for ${Object.keys(TARGETS).join(", ")}.`);
-  const program = programFor(target, binary);
+  const program = programFor(target, binary, anyGlibc);
   const inputs = await bundle();
   const { text, count } = notices({ inputs: inputs.map((input) => join(root, input)), repository, triple: TARGETS[target].triple });
   lay(target, program, text);
   const name = target === host() ? "threadhold.vsix" : `threadhold-${target}.vsix`;
   const out = join(root, "dist", name);
-  const vsce = join(root, "node_modules/.bin/vsce");
+  // What npm puts into .bin is, on Windows, nothing that can be spawned.
+  const vsce = join(root, "node_modules/@vscode/vsce/vsce");
   const links = pictures === undefined ? ["--no-rewrite-relative-links"] : ["--baseImagesUrl", pictures];
   const args = ["package", "--target", target, "--no-dependencies", "--allow-missing-repository", ...links, "--out", out];
-  const packed = spawnSync(vsce, args, { cwd: stage, encoding: "utf8" });
-  if (packed.status !== 0) throw new Refused(`vsce did not pack: ${packed.stdout}${packed.stderr}`);
+  const packed = spawnSync(process.execPath, [vsce, ...args], { cwd: stage, encoding: "utf8" });
+  const said = `${packed.stdout}${packed.stderr}`;
+  if (packed.status !== 0) throw new Refused(`vsce did not pack: ${said}`);
+  if (/\bWARNING\b/.test(said)) throw new Refused(`vsce packed, and has something to say of it: ${said}`);
   report(target, program, out, count);
 }
 
 /** The program that goes in. */
-function programFor(target, given) {
+function programFor(target, given, anyGlibc) {
   const { triple, program } = TARGETS[target];
   const folder = process.env["THREADHOLD_BINARIES"];
   const built = resolve(repository, process.env["CARGO_TARGET_DIR"] ?? "target");
@@ -59,6 +64,8 @@ function programFor(target, given) {
   }
   const why = misfit(found, target);
   if (why !== undefined) throw new Refused(`${why} Name another one with --binary.`);
+  const some = anyGlibc ? undefined : tooNew(found, target);
+  if (some !== undefined) throw new Refused(some);
   return found;
 }
 
@@ -70,6 +77,7 @@ function lay(target, program, notices) {
   for (const name of ["extension.cjs", "panel.js", "panel.css"]) copyFileSync(join(root, "dist", name), join(stage, "dist", name));
   cpSync(join(root, "media"), join(stage, "media"), { recursive: true });
   copyFileSync(join(root, "README.md"), join(stage, "README.md"));
+  copyFileSync(join(repository, "CHANGELOG.md"), join(stage, "CHANGELOG.md"));
   const bundled = join(stage, "bin", TARGETS[target].program);
   copyFileSync(program, bundled);
   chmodSync(bundled, 0o755);
@@ -94,7 +102,8 @@ function report(target, program, out, count) {
   line(`${small.length} smaller files`, small.reduce((sum, { size }) => sum + size, 0));
   line(relative(process.cwd(), out), statSync(out).size);
   const glibc = glibcOf(program);
-  console.log(`${target}, with ${relative(process.cwd(), program)}${glibc === undefined ? "" : `, which needs glibc ${glibc}`}; terms of ${count} packages of others`);
+  const needs = glibc === undefined ? "" : `, which needs glibc ${glibc}${tooNew(program, target) === undefined ? "" : ": it may not start on other machines"}`;
+  console.log(`${target}, with ${relative(process.cwd(), program)}${needs}; terms of ${count} packages of others`);
 }
 
 try {

@@ -1,6 +1,7 @@
 // The sidecar of this window: found, started when it is first needed, kept running by the client library, spoken of in
 // words that say what to do where it is not there. What is asked of it is for others.
 
+import { access, chmod, constants } from "node:fs/promises";
 import * as vscode from "vscode";
 import { Client, type ClientStatus, type Handlers, type Settings, SidecarError, type Session } from "@threadhold/client";
 import { sidecar } from "@threadhold/client/node";
@@ -121,6 +122,7 @@ export class Backend implements vscode.Disposable {
     this.#stand({ state: "starting" });
     try {
       await this.#models.refresh();
+      if (binary === "") await letRun(this.#ownProgram);
       const client = await Client.start(
         {
           launch: sidecar({
@@ -162,6 +164,11 @@ export class Backend implements vscode.Disposable {
     this.#standing = standing;
     this.#changed.fire();
   }
+}
+
+/** Some of what unpacks a package loses the bit that lets its program run. Where it cannot be set, whoever starts it says so. */
+async function letRun(program: string): Promise<void> {
+  await access(program, constants.X_OK).catch(() => chmod(program, 0o755).catch(() => undefined));
 }
 
 /** Why there is no sidecar, and what to do. */

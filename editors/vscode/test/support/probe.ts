@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Asked, Script } from "../extension/src/script.ts";
+import type { Asked, Given, Script } from "../extension/src/script.ts";
 
 /** The package that `test/run` made. */
 export const PROBE = "test/extension/dist/probe.vsix";
@@ -23,9 +23,12 @@ export class Probe {
 
   /** What it was asked so far. */
   get asked(): Asked[] {
-    const path = join(this.folder, "requests.jsonl");
-    if (!existsSync(path)) return [];
-    return readFileSync(path, "utf8").split("\n").filter((line) => line !== "").map((line) => JSON.parse(line) as Asked);
+    return this.#lines("requests.jsonl") as Asked[];
+  }
+
+  /** What its participant was given, for each of its requests. */
+  get given(): Given[] {
+    return this.#lines("given.jsonl") as Given[];
   }
 
   /** All requests kept to what the editor's models take: its roles, its ways to use tools, the window of each model. */
@@ -49,6 +52,12 @@ export class Probe {
   /** Has them go on. */
   release(name: string): void {
     rmSync(join(this.folder, name), { force: true });
+  }
+
+  #lines(name: string): unknown[] {
+    const path = join(this.folder, name);
+    if (!existsSync(path)) return [];
+    return readFileSync(path, "utf8").split("\n").filter((line) => line !== "").map((line) => JSON.parse(line) as unknown);
   }
 
   [Symbol.dispose](): void {

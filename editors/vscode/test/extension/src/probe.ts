@@ -1,18 +1,23 @@
 // A model of the editor that answers from a script, a tool of the editor that reads files, another participant: what a
-// vendor of models and another extension would bring. PROBE names a folder: `script.json` has the answers, one for each request of a turn;
-// `requests.jsonl` is what was asked, with whatever the editor made of it.
+// vendor of models and another extension would bring. PROBE names a folder: `script.json` has the answers, one for each
+// request of a turn; `requests.jsonl` is what was asked, with whatever the editor made of it; `given.jsonl` says what the
+// editor gave the participant.
 
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as vscode from "vscode";
 import { answerAsOther } from "./other.ts";
-import type { Answer, Asked, Script } from "./script.ts";
+import type { Answer, Asked, Given, Script } from "./script.ts";
 
 const FOLDER = process.env["PROBE"] ?? "";
 
 export function activate(context: vscode.ExtensionContext): void {
   context.subscriptions.push(
-    vscode.chat.createChatParticipant("threadhold-probe.other", answerAsOther),
+    vscode.chat.createChatParticipant("threadhold-probe.other", (request, chat, stream, token) => {
+      const given: Given = { request: there(request), context: there(chat) };
+      appendFileSync(join(FOLDER, "given.jsonl"), `${JSON.stringify(given)}\n`);
+      return answerAsOther(request, chat, stream, token);
+    }),
     // As a link or another extension would: the address of a chat is all that is needed.
     vscode.commands.registerCommand("probe.openChat", () =>
       vscode.commands.executeCommand("vscode.open", vscode.Uri.parse(readFileSync(join(FOLDER, "open.txt"), "utf8"))),
@@ -35,6 +40,11 @@ export function activate(context: vscode.ExtensionContext): void {
       },
     }),
   );
+}
+
+/** The fields of an object that have a value. */
+function there(object: object): string[] {
+  return Object.entries(object).flatMap(([name, value]) => (value === undefined ? [] : [name]));
 }
 
 function script(): Script {

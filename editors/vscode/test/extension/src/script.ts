@@ -39,3 +39,9 @@ export interface Asked {
   /** What all of it weighs, with its tools, as this model counts. */
   tokens: number;
 }
+
+/** What the editor gave a participant: the names of the fields that are there. */
+export interface Given {
+  request: string[];
+  context: string[];
+}
