@@ -1,11 +1,10 @@
 // Makes the package of the extension for one platform, with the sidecar's program in it: builds the bundles, lays all that
 // goes in into a folder, has vsce pack that folder, and reports sizes. What a platform is stands in targets.mjs.
 //
-//   npm run package                             for this machine, with ../../target/release/threadhold
-//   npm run package -- --target win32-x64       for another one: the program is looked for in THREADHOLD_BINARIES
+//   npm run package                             for machines like this one, with ../../target/release/threadhold
+//   npm run package -- --target win32-x64       for all of a platform: the program is looked for in THREADHOLD_BINARIES,
+//                                               and one that does not start wherever the editor does is refused
 //   npm run package -- --binary FILE            with this program
-//   npm run package -- --any-glibc              also with a program that asks for a newer glibc than the editor does: it
-//                                               starts on machines like this one only, and is not for others
 //   npm run package -- --pictures URL           the README's pictures are at URL/media/readme: the editor's page of an
 //                                               extension shows those of the web only, a preview of the README any
 //
@@ -24,14 +23,17 @@ const repository = resolve(root, "../..");
 const stage = join(root, "dist/stage");
 
 async function main() {
-  const options = { target: { type: "string" }, binary: { type: "string" }, pictures: { type: "string" }, "any-glibc": { type: "boolean" } };
-  const { target = host(), binary, pictures, "any-glibc": anyGlibc = false } = parseArgs({ options }).values;
+  const options = { target: { type: "string" }, binary: { type: "string" }, pictures: { type: "string" } };
+  const { target: named, binary, pictures } = parseArgs({ options }).values;
+  const target = named ?? host();
   if (!(target in TARGETS)) throw new Refused(`There is no package for ${target}. There are packages for ${Object.keys(TARGETS).join(", ")}.`);
-  const program = programFor(target, binary, anyGlibc);
+  const program = programFor(target, binary);
+  const why = named === undefined ? undefined : tooNew(program, target);
+  if (why !== undefined) throw new Refused(why);
   const inputs = await bundle();
   const { text, count } = notices({ inputs: inputs.map((input) => join(root, input)), repository, triple: TARGETS[target].triple });
   lay(target, program, text);
-  const name = target === host() ? "threadhold.vsix" : `threadhold-${target}.vsix`;
+  const name = named === undefined ? "threadhold.vsix" : `threadhold-${target}.vsix`;
   const out = join(root, "dist", name);
   // What npm puts into .bin is, on Windows, nothing that can be spawned.
   const vsce = join(root, "node_modules/@vscode/vsce/vsce");
@@ -45,7 +47,7 @@ async function main() {
 }
 
 /** The program that goes in. */
-function programFor(target, given, anyGlibc) {
+function programFor(target, given) {
   const { triple, program } = TARGETS[target];
   const folder = process.env["THREADHOLD_BINARIES"];
   const built = resolve(repository, process.env["CARGO_TARGET_DIR"] ?? "target");
@@ -64,8 +66,6 @@ function programFor(target, given, anyGlibc) {
   }
   const why = misfit(found, target);
   if (why !== undefined) throw new Refused(`${why} Name another one with --binary.`);
-  const some = anyGlibc ? undefined : tooNew(found, target);
-  if (some !== undefined) throw new Refused(some);
   return found;
 }
 

@@ -41,7 +41,7 @@ export function tooNew(file, target) {
   if (floor === undefined || asked === undefined || minor(asked) <= minor(floor)) return undefined;
   return (
     `${file} needs glibc ${asked}, and ${target} is promised from glibc ${floor} on, as the editor itself is.\n` +
-    `Build it with \`cargo zigbuild --release --target ${triple}.${floor}\`. For this machine alone, pack it with --any-glibc.`
+    `Build it with \`cargo zigbuild --release --target ${triple}.${floor}\`. For machines like this one, pack it without --target.`
   );
 }
 
