@@ -6,7 +6,7 @@ mod keys;
 mod rollout;
 mod talk;
 
-use super::json::{Object, arguments, code, each_record, flag, list, needed, number, object, owned, text};
+use super::json::{Object, arguments, code, each_record, flag, needed, number, object, owned, text};
 use super::parts::contents;
 use super::{Format, Import};
 use crate::engine::message::{Content, ToolResult, Usage, Verdict};

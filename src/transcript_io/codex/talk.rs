@@ -5,6 +5,9 @@ use crate::engine::message::{AssistantPart, Beside, Body, Content, ToolCall, Too
 use crate::transcript_io::Import;
 use std::collections::BTreeMap;
 
+/// So many parts of an answer can be open at once; a file of millions must not be searched for each.
+const NEAR: usize = 32;
+
 /// What a model says something with. Each comes in deltas of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Voice {
@@ -105,7 +108,7 @@ impl Talk {
 
     pub(super) fn delta(&mut self, voice: Voice, words: &str) {
         let Some(answer) = self.answer() else { return };
-        match answer.heard.iter_mut().rfind(|heard| heard.voice == voice).filter(|heard| !heard.is_whole) {
+        match answer.near().rfind(|heard| heard.voice == voice).filter(|heard| !heard.is_whole) {
             Some(heard) => heard.words.push_str(words),
             None => answer.heard.push(Heard { voice, words: words.to_owned(), is_whole: false }),
         }
@@ -124,7 +127,7 @@ impl Talk {
         let is_same = |heard: &&mut Heard| {
             heard.voice == voice && !heard.is_whole && words.contains(heard.words.trim())
         };
-        match answer.heard.iter_mut().find(is_same) {
+        match answer.near().find(is_same) {
             Some(heard) => (heard.words, heard.is_whole) = (words.to_owned(), true),
             None => answer.heard.push(Heard { voice, words: words.to_owned(), is_whole: true }),
         }
@@ -207,6 +210,12 @@ impl Talk {
 }
 
 impl Answer {
+    /// What was heard last, which is all that words can still belong to.
+    fn near(&mut self) -> std::slice::IterMut<'_, Heard> {
+        let from = self.heard.len().saturating_sub(NEAR);
+        self.heard[from..].iter_mut()
+    }
+
     fn finish(self, import: &mut Import) {
         let heard = self.heard.into_iter().filter(|heard| !heard.words.is_empty());
         let parts: Vec<AssistantPart> = heard

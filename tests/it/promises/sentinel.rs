@@ -20,13 +20,16 @@ use threadhold::engine::text::one_line;
 use threadhold::engine::transcript::Transcript;
 use threadhold::transcript_io::{Import, import};
 
-pub const FILES: [&str; 6] = [
+pub const FILES: [&str; 9] = [
     "claude-code-session-four.jsonl",
     "vscode-claude-session.jsonl",
     "pi-large-session.jsonl",
     "vscode-copilot-chat-mcp.json",
     "vscode-copilot.chatreplay.json",
     "sweagent-marshmallow-fc.traj",
+    "codex-tui-oss-story.jsonl",
+    "cline-session.messages.json",
+    "openhands-llm-log-deepseek.json",
 ];
 
 /// Compactions in a row, at the least.
