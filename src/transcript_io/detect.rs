@@ -32,15 +32,25 @@ fn by_fields(bytes: &[u8]) -> Option<Format> {
         && (has("sessionId") || has("system_prompt") || has("agent") && has("updated_at"))
     {
         Some(Format::Cline)
-    } else if has("messages") && (CALL_LOG.into_iter().any(has) || is_cut && keys.0.len() == 1) {
+    } else if has("messages") && (CALL_LOG.1.into_iter().any(has) || is_cut && is_begun(&keys.0)) {
         Some(Format::OpenHands)
     } else {
         None
     }
 }
 
-/// Fields of which a log of OpenHands has one beside its messages. These come first, so a cut log may have none.
-const CALL_LOG: [&str; 5] = ["raw_messages", "response", "raw_response", "context_window", "latency_sec"];
+/// The fields that a log of OpenHands begins with, which others have too, and those that tell it.
+const CALL_LOG: ([&str; 3], [&str; 5]) = (
+    ["messages", "tools", "kwargs"],
+    ["raw_messages", "response", "raw_response", "context_window", "latency_sec"],
+);
+
+/// Whether a log of OpenHands that was cut could begin so.
+fn is_begun(keys: &[String]) -> bool {
+    !keys.is_empty()
+        && keys.iter().zip(CALL_LOG.0).all(|(key, known)| key == known)
+        && keys.len() <= CALL_LOG.0.len()
+}
 
 /// The formats that are one record per line.
 fn by_line(line: &[u8]) -> Option<Format> {
@@ -92,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_format_is_told_by_its_fields_even_in_a_cut_file() {
-        let cases: [(&str, Option<Format>); 18] = [
+        let cases: [(&str, Option<Format>); 20] = [
             ("\u{feff}{\"requests\": [", Some(Format::VscodeChat)),
             ("{\n \"exportedAt\": \"\", \"prompts\": [{\"prom", Some(Format::Chatreplay)),
             ("{\"trajectory\": [],\r\n \"history\"", Some(Format::SweAgent)),
@@ -108,6 +118,8 @@ mod tests {
             ),
             ("{\"messages\": [], \"system_prompt\": \"s\"}", Some(Format::Cline)),
             ("{\"messages\": [{\"role\": \"sys", Some(Format::OpenHands)),
+            ("{\"messages\": [], \"tools\": [{\"ty", Some(Format::OpenHands)),
+            ("{\"messages\": [], \"model\": \"m", None),
             ("{\"messages\": [], \"tools\": [], \"context_window\": 9, \"raw_m", Some(Format::OpenHands)),
             ("{\"messages\": [{\"role\": \"user\"}], \"model\": \"m\"}", None),
             ("{\"ts\":\"t\",\"dir\":\"meta\",\"kind\":\"session_start\"}\n{\"ts", Some(Format::Codex)),
