@@ -42,13 +42,16 @@ fn contents_beside(
 /// The type of a block that holds a tool's result.
 const RESULT: &str = "tool_result";
 
+/// Reads a content; what of it cannot be read is set aside.
+pub(super) type ReadContents = fn(Option<&Value>, &str, &mut Import) -> Result<Vec<Content>, String>;
+
 /// What a user's message holds where results are blocks of it: the results, and the words beside them where there are
 /// any. Results are read by `read`, which knows what their tools write.
 pub(super) fn results_and_words(
     content: &Value,
     place: &str,
     import: &mut Import,
-    read: fn(Option<&Value>, &str, &mut Import) -> Result<Vec<Content>, String>,
+    read: ReadContents,
 ) -> Result<(Vec<ToolResult>, Option<Vec<Content>>), String> {
     let blocks = content.as_array().map_or(&[][..], Vec::as_slice);
     let mut results = Vec::new();

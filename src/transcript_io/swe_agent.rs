@@ -32,7 +32,6 @@ fn take(import: &mut Import, place: &str, row: &Object) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::engine::id::SessionId;
     use crate::engine::message::Body;
     use crate::engine::tokens::QuarterOfChars;

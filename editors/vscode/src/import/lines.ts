@@ -6,7 +6,7 @@ export interface LeftOut {
   what: string;
 }
 
-const WIDTH = 80;
+const WIDTH = 60;
 
 /** Chat by chat, each thing in lines of its own. */
 export function leftOutText(skipped: readonly LeftOut[]): string {

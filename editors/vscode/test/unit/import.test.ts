@@ -49,12 +49,12 @@ test("a chat is titled by what its user asked, not by what a program put before 
 test("what an import left out is told in short lines, chat by chat", () => {
   const text = leftOutText([
     { chat: "One chat", what: "line 3: is not JSON at column 7: expected value" },
-    { chat: "Another", what: `line 4: ${"many words ".repeat(20)}${"x".repeat(200)}` },
+    { chat: "Another", what: `line 4: ${"many words ".repeat(20)}${"Q".repeat(200)}` },
     { chat: "One chat", what: "line 5: ends in its middle, at column 9" },
   ]);
   assert.ok(text.includes("One chat\n  - line 3: is not JSON at column 7: expected value\n  - line 5: ends in its middle, at column 9\n\nAnother\n"), text);
-  assert.ok(Math.max(...text.split("\n").map((line) => line.length)) <= 80, text);
-  assert.equal(text.match(/x/g)?.length, 200);
+  assert.ok(Math.max(...text.split("\n").map((line) => line.length)) <= 60, text);
+  assert.equal(text.match(/Q/g)?.length, 200);
 });
 
 test("chats are found by the folder that they belong to, with what each holds; the newest first", async () => {
