@@ -115,7 +115,7 @@ mod tests {
             ("hello", Some("hello")),
             ("a llon###ong story #", Some("a long story")),
             ("helo<l>", Some("hello")),
-            ("held<<p>!", Some("help")),
+            ("held<<lp!!", Some("help")),
             ("##<< it's \\ é ,", Some("it's \\ é ,")),
             ("  #", None),
         ];

@@ -233,8 +233,10 @@ impl Done {
                 });
                 let name = call.name.to_lowercase();
                 let failed = result.is_none_or(|result| result.is_error);
-                let changes =
-                    ["write", "edit", "create", "replace", "insert"].iter().any(|w| name.contains(w));
+                // One editor has its reading among its commands.
+                let reads = argument(call, &["command"]).as_deref() == Some("view");
+                let changes = !reads
+                    && ["write", "edit", "create", "replace", "insert"].iter().any(|w| name.contains(w));
                 if let Some(path) = argument(call, &["path", "file_path", "filePath"])
                     && changes
                     && !failed
