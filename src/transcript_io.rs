@@ -6,10 +6,14 @@
 
 mod chatreplay;
 mod claude_code;
+mod cline;
+mod codex;
+mod completions;
 mod detect;
 mod json;
 mod jsonl;
 mod markdown;
+mod openhands;
 mod parts;
 mod pi;
 mod store;
@@ -39,6 +43,12 @@ pub enum Format {
     Chatreplay,
     /// A trajectory of SWE-agent (`.traj`).
     SweAgent,
+    /// A session file of Codex: the log of its terminal interface, or a rollout.
+    Codex,
+    /// A session file of Cline (`.messages.json`).
+    Cline,
+    /// A log of one model call of OpenHands, with the whole history that it carried.
+    OpenHands,
     /// Our own format: one entry per line.
     Jsonl,
     /// A trajectory: one object with its messages (source: 001).
@@ -47,12 +57,15 @@ pub enum Format {
 
 impl Format {
     /// Every format, in the order in which they are listed to people.
-    pub const ALL: [Format; 7] = [
+    pub const ALL: [Format; 10] = [
         Format::ClaudeCode,
         Format::Pi,
         Format::VscodeChat,
         Format::Chatreplay,
         Format::SweAgent,
+        Format::Codex,
+        Format::Cline,
+        Format::OpenHands,
         Format::Jsonl,
         Format::Trajectory,
     ];
@@ -65,6 +78,9 @@ impl Format {
             Format::VscodeChat => "vscode-chat",
             Format::Chatreplay => "chatreplay",
             Format::SweAgent => "swe-agent",
+            Format::Codex => "codex",
+            Format::Cline => "cline",
+            Format::OpenHands => "openhands",
             Format::Jsonl => "jsonl",
             Format::Trajectory => "trajectory",
         }
@@ -231,6 +247,9 @@ pub fn import(bytes: &[u8], format: Option<Format>) -> Result<Import, ImportErro
         Format::VscodeChat => vscode_chat::read(bytes)?,
         Format::Chatreplay => chatreplay::read(bytes)?,
         Format::SweAgent => swe_agent::read(bytes)?,
+        Format::Codex => codex::read(bytes),
+        Format::Cline => cline::read(bytes)?,
+        Format::OpenHands => openhands::read(bytes)?,
         Format::Jsonl => return jsonl::read(bytes),
         Format::Trajectory => return trajectory::import(bytes),
     };

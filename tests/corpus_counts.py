@@ -1,4 +1,4 @@
-"""Counts what the six transcripts of the corpus hold, with nothing but a JSON parser.
+"""Counts what the nine transcripts of the corpus hold, with nothing but a JSON parser.
 
 It shares no code and no idea of structure with the importer. `tests/it/import.rs` holds the numbers that it prints:
 
@@ -98,6 +98,57 @@ def swe_agent(path):
             yield (row["role"],)
 
 
+def codex(path):
+    """A request is what was typed while no task ran, up to the Enter from which a task came."""
+    typed = running = False
+    for record in records(path):
+        kind = record["kind"]
+        if kind == "key_event" and not running and "kind: Press" in record["event"]:
+            typed = "code: Enter" in record["event"]
+        elif kind == "codex_event":
+            event = record["payload"]["msg"]
+            if event["type"] == "task_started":
+                assert typed, "a task without a request"
+                typed, running = False, True
+                yield ("user",)
+            elif event["type"] == "task_complete":
+                running = False
+            elif event["type"] == "agent_message":
+                yield ("assistant", event["message"], [])
+
+
+def cline(path):
+    session = json.loads(path.read_text(encoding="utf-8"))
+    assert session["system_prompt"]
+    yield ("system",)
+    for message in session["messages"]:
+        blocks = message["content"]
+        if message["role"] == "assistant":
+            text = "".join(block["text"] for block in blocks if block["type"] == "text")
+            yield ("assistant", text, [block["id"] for block in blocks if block["type"] == "tool_use"])
+            continue
+        yield from (("result", block["tool_use_id"]) for block in blocks if block["type"] == "tool_result")
+        if any(block["type"] != "tool_result" for block in blocks):
+            yield ("user",)
+
+
+def openhands(path):
+    """By the text that was sent, which the importer reads where there is nothing better: a call is one of the answer before."""
+    log = json.loads(path.read_text(encoding="utf-8"))
+    answer = log["raw_response"]["choices"][0]["message"]
+    calls = 0
+    for message in [*log["messages"], answer]:
+        text = message["content"]
+        if message["role"] == "assistant":
+            calls += 1
+            assert text.count("<function=") == 1
+            yield ("assistant", text, [calls])
+        elif text.startswith("EXECUTION RESULT of ["):
+            yield ("result", calls)
+        else:
+            yield (message["role"],)
+
+
 def count(rows):
     rows = list(rows)
     kinds = [row[0] for row in rows]
@@ -124,6 +175,9 @@ FILES = [
     ("vscode-copilot-chat-mcp.json", vscode_chat),
     ("vscode-copilot.chatreplay.json", chatreplay),
     ("sweagent-marshmallow-fc.traj", swe_agent),
+    ("codex-tui-oss-story.jsonl", codex),
+    ("cline-session.messages.json", cline),
+    ("openhands-llm-log-deepseek.json", openhands),
 ]
 
 if __name__ == "__main__":

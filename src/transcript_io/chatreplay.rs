@@ -12,12 +12,11 @@
 //! Requests by which the extension helps itself (a title, a summary) are no part of the conversation and are set aside.
 
 use super::json::{Object, each_item, list, needed, needed_list, number, object, owned, text, whole};
-use super::parts::{Said, contents, function_calls, joined, reported, said};
+use super::parts::{Said, contents, function_calls, joined, reported, said, tool};
 use super::vscode_chat::bare_id;
 use super::{Entry, Format, Import, ImportError};
 use crate::engine::id::CallId;
 use crate::engine::message::{AssistantPart, Beside, Body, ToolCall, ToolResult, Usage};
-use crate::engine::prompt::item::{Approval, Tool};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -227,22 +226,6 @@ fn row(import: &mut Import, place: &str, message: &Object) -> Result<Row, String
 fn bare(mut call: ToolCall) -> ToolCall {
     call.id = CallId::new(bare_id(call.id.as_str()));
     call
-}
-
-/// A tool of a request: in the shape of chat completions, or plain.
-fn tool(value: &Value) -> Option<Tool> {
-    let of = value.get("function").unwrap_or(value).as_object()?;
-    let schema = ["parameters", "inputSchema", "input_schema"].into_iter().find_map(|key| of.get(key));
-    Some(Tool {
-        rules: Vec::new(),
-        name: owned(of, "name")?,
-        description: owned(of, "description").unwrap_or_default(),
-        input_schema: schema.cloned().unwrap_or_else(|| Value::Object(Object::new())),
-        kind: None,
-        guidelines: None,
-        approval: Approval::default(),
-        ends_turn: None,
-    })
 }
 
 /// Whether two messages are one. A call and a result are told by their ids: a later request may shorten what they say.

@@ -1,10 +1,10 @@
 //! Session files of Claude Code. One record per line, read in the order of the file; its tree of `uuid` and
 //! `parentUuid` is not followed, so a branch that the user left stands where it was written.
 
-use super::json::{Object, each_record, flag, list, needed, number, object, owned, text};
-use super::parts::{Said, contents, contents_beside, joined, said, stated_code};
+use super::json::{Object, each_record, flag, needed, number, object, owned, text};
+use super::parts::{Said, contents, joined, results_and_words, said};
 use super::{Entry, Format, Import};
-use crate::engine::message::{Beside, Body, Content, ToolResult};
+use crate::engine::message::{Beside, Body};
 use std::collections::BTreeMap;
 
 /// Reads every record.
@@ -33,9 +33,6 @@ const KNOWN: [&str; 14] = [
     "tag",
     "worktree-state",
 ];
-
-/// The type of a block that holds a tool's result.
-const RESULT: &str = "tool_result";
 
 #[derive(Default)]
 struct Reader {
@@ -93,30 +90,14 @@ impl Reader {
         let uuid = owned(record, "uuid");
         let time = owned(record, "timestamp");
         let content = message.get("content").ok_or("has no `content`")?;
-        let blocks = list(message, "content");
-        let mut said = 0;
-        let mut others = 0;
-        for (index, block) in blocks.iter().enumerate() {
-            let Some(block) = block.as_object().filter(|block| text(block, "type") == Some(RESULT)) else {
-                others += 1;
-                continue;
-            };
-            let place = format!("{place}, content[{index}]");
-            match result(import, &place, block) {
-                Ok(body) => {
-                    self.hold(import, body, &uuid, said, time.clone());
-                    said += 1;
-                }
-                Err(reason) => import.skip(place, reason),
-            }
+        let (results, words) = results_and_words(content, place, import, contents)?;
+        let said = results.len();
+        for (nth, result) in results.into_iter().enumerate() {
+            self.hold(import, Body::Tool(result), &uuid, nth, time.clone());
         }
-        if blocks.is_empty() || others > 0 {
-            let parts = contents_beside(RESULT, Some(content), place, import)?;
-            // A part that could not be read is reported by itself; a message of nothing else is left out.
-            if !parts.is_empty() || blocks.is_empty() {
-                self.open = None;
-                self.hold(import, Body::User(parts), &uuid, said, time);
-            }
+        if let Some(words) = words {
+            self.open = None;
+            self.hold(import, Body::User(words), &uuid, said, time);
         }
         Ok(())
     }
@@ -202,18 +183,6 @@ impl Reader {
             import.skip(boundary.place, "is a compaction boundary without its summary");
         }
     }
-}
-
-fn result(import: &mut Import, place: &str, block: &Object) -> Result<Body, String> {
-    let content: Vec<Content> = contents(block.get("content"), place, import)?;
-    let is_error = flag(block, "is_error");
-    Ok(Body::Tool(ToolResult {
-        call: needed(block, "tool_use_id")?.to_owned(),
-        exit_code: if is_error { stated_code(&content) } else { None },
-        content,
-        is_error,
-        ..ToolResult::default()
-    }))
 }
 
 #[cfg(test)]

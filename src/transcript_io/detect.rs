@@ -18,7 +18,7 @@ pub fn detect(bytes: &[u8]) -> Option<Format> {
 fn by_fields(bytes: &[u8]) -> Option<Format> {
     let mut keys = Keys::default();
     // A cut file ends in an error here; the fields before the cut are known all the same.
-    let _cut = serde_json::Deserializer::from_slice(bytes).deserialize_map(&mut keys);
+    let is_cut = serde_json::Deserializer::from_slice(bytes).deserialize_map(&mut keys).is_err();
     let has = |key: &str| keys.0.iter().any(|known| known == key);
     if has("requests") {
         Some(Format::VscodeChat)
@@ -28,16 +28,41 @@ fn by_fields(bytes: &[u8]) -> Option<Format> {
         Some(Format::SweAgent)
     } else if has("messages") && has("id") {
         Some(Format::Trajectory)
+    } else if has("messages")
+        && (has("sessionId") || has("system_prompt") || has("agent") && has("updated_at"))
+    {
+        Some(Format::Cline)
+    } else if has("messages") && (CALL_LOG.1.into_iter().any(has) || is_cut && is_begun(&keys.0)) {
+        Some(Format::OpenHands)
     } else {
         None
     }
+}
+
+/// The fields that a log of OpenHands begins with, which others have too, and those that tell it.
+const CALL_LOG: ([&str; 3], [&str; 5]) = (
+    ["messages", "tools", "kwargs"],
+    ["raw_messages", "response", "raw_response", "context_window", "latency_sec"],
+);
+
+/// Whether a log of OpenHands that was cut could begin so.
+fn is_begun(keys: &[String]) -> bool {
+    !keys.is_empty()
+        && keys.iter().zip(CALL_LOG.0).all(|(key, known)| key == known)
+        && keys.len() <= CALL_LOG.0.len()
 }
 
 /// The formats that are one record per line.
 fn by_line(line: &[u8]) -> Option<Format> {
     let record: Object = serde_json::from_slice(line).ok()?;
     let has = |key: &str| record.contains_key(key);
+    if has("dir") && has("kind") {
+        return Some(Format::Codex);
+    }
     match text(&record, "type")? {
+        "session_meta" | "response_item" | "event_msg" | "turn_context" | "compacted" if has("payload") => {
+            Some(Format::Codex)
+        }
         "session" if text(&record, "format") == Some("threadhold") => Some(Format::Jsonl),
         "session" if has("id") || has("cwd") => Some(Format::Pi),
         "message" if has("parts") => Some(Format::Jsonl),
@@ -77,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_format_is_told_by_its_fields_even_in_a_cut_file() {
-        let cases: [(&str, Option<Format>); 10] = [
+        let cases: [(&str, Option<Format>); 20] = [
             ("\u{feff}{\"requests\": [", Some(Format::VscodeChat)),
             ("{\n \"exportedAt\": \"\", \"prompts\": [{\"prom", Some(Format::Chatreplay)),
             ("{\"trajectory\": [],\r\n \"history\"", Some(Format::SweAgent)),
@@ -87,6 +112,22 @@ mod tests {
             ("{\"type\":\"user\",\"uuid\":\"u\",\"message\":{}}", Some(Format::ClaudeCode)),
             ("{\"type\":\"message\",\"role\":\"user\",\"parts\":[]}", Some(Format::Jsonl)),
             ("{\"id\": \"c\", \"title\": \"t\", \"messages\": [{\"role\"", Some(Format::Trajectory)),
+            (
+                "{\"version\": 1, \"updated_at\": \"t\", \"agent\": \"lead\", \"messages\": [{\"ro",
+                Some(Format::Cline),
+            ),
+            ("{\"messages\": [], \"system_prompt\": \"s\"}", Some(Format::Cline)),
+            ("{\"messages\": [{\"role\": \"sys", Some(Format::OpenHands)),
+            ("{\"messages\": [], \"tools\": [{\"ty", Some(Format::OpenHands)),
+            ("{\"messages\": [], \"model\": \"m", None),
+            ("{\"messages\": [], \"tools\": [], \"context_window\": 9, \"raw_m", Some(Format::OpenHands)),
+            ("{\"messages\": [{\"role\": \"user\"}], \"model\": \"m\"}", None),
+            ("{\"ts\":\"t\",\"dir\":\"meta\",\"kind\":\"session_start\"}\n{\"ts", Some(Format::Codex)),
+            (
+                "{\"timest\n{\"timestamp\":\"t\",\"type\":\"response_item\",\"payload\":{}}",
+                Some(Format::Codex),
+            ),
+            ("{\"type\":\"event_msg\"}", None),
             ("[{\"role\":\"user\"}]", None),
         ];
         for (source, format) in cases {

@@ -1,10 +1,12 @@
-//! The parts of messages as the formats write them: text, pictures, thinking, calls. The formats borrow these shapes
-//! from two providers and from each other, so one reader serves all. Whole records are read in the formats' files.
+//! The parts of messages as the formats write them: text, pictures, thinking, calls, results, tools. The formats borrow
+//! these shapes from two providers and from each other, so one reader serves all. Whole records are read in the formats'
+//! files.
 
 use super::Import;
-use super::json::{Object, arguments, each_item, needed, object, owned, text};
+use super::json::{Object, arguments, each_item, flag, needed, object, owned, text};
 use crate::engine::message::attachment::Attachment;
-use crate::engine::message::{AssistantPart, Beside, Content, Image, ToolCall, Usage};
+use crate::engine::message::{AssistantPart, Beside, Content, Image, ToolCall, ToolResult, Usage};
+use crate::engine::prompt::item::{Approval, Tool};
 use serde_json::Value;
 
 /// The content of a user message or a result: one text, or a list in which an unreadable part is set aside by itself.
@@ -17,7 +19,7 @@ pub(super) fn contents(
 }
 
 /// The content beside the parts of one type, which the caller reads by itself.
-pub(super) fn contents_beside(
+fn contents_beside(
     other: &str,
     value: Option<&Value>,
     place: &str,
@@ -35,6 +37,67 @@ pub(super) fn contents_beside(
         }
     }
     Ok(found)
+}
+
+/// The type of a block that holds a tool's result.
+const RESULT: &str = "tool_result";
+
+/// Reads a content; what of it cannot be read is set aside.
+pub(super) type ReadContents = fn(Option<&Value>, &str, &mut Import) -> Result<Vec<Content>, String>;
+
+/// What a user's message holds where results are blocks of it: the results, and the words beside them where there are
+/// any. Results are read by `read`, which knows what their tools write.
+pub(super) fn results_and_words(
+    content: &Value,
+    place: &str,
+    import: &mut Import,
+    read: ReadContents,
+) -> Result<(Vec<ToolResult>, Option<Vec<Content>>), String> {
+    let blocks = content.as_array().map_or(&[][..], Vec::as_slice);
+    let mut results = Vec::new();
+    for (index, block) in blocks.iter().enumerate() {
+        let Some(block) = block.as_object().filter(|block| text(block, "type") == Some(RESULT)) else {
+            continue;
+        };
+        let place = format!("{place}, content[{index}]");
+        let result = read(block.get("content"), &place, import).and_then(|content| {
+            let is_error = flag(block, "is_error");
+            Ok(ToolResult {
+                call: needed(block, "tool_use_id")?.to_owned(),
+                exit_code: if is_error { stated_code(&content) } else { None },
+                content,
+                is_error,
+                ..ToolResult::default()
+            })
+        });
+        match result {
+            Ok(result) => results.push(result),
+            Err(reason) => import.skip(place, reason),
+        }
+    }
+    let is_result = |block: &Value| block.get("type").is_some_and(|kind| kind == RESULT);
+    if !blocks.is_empty() && blocks.iter().all(is_result) {
+        return Ok((results, None));
+    }
+    let words = contents_beside(RESULT, Some(content), place, import)?;
+    // A part that could not be read is reported by itself; a message of nothing else is left out.
+    Ok((results, (!words.is_empty() || blocks.is_empty()).then_some(words)))
+}
+
+/// A tool that was offered: in the shape of chat completions, or plain.
+pub(super) fn tool(value: &Value) -> Option<Tool> {
+    let of = value.get("function").unwrap_or(value).as_object()?;
+    let schema = ["parameters", "inputSchema", "input_schema"].into_iter().find_map(|key| of.get(key));
+    Some(Tool {
+        rules: Vec::new(),
+        name: owned(of, "name")?,
+        description: owned(of, "description").unwrap_or_default(),
+        input_schema: schema.cloned().unwrap_or_else(|| Value::Object(Object::new())),
+        kind: None,
+        guidelines: None,
+        approval: Approval::default(),
+        ends_turn: None,
+    })
 }
 
 /// What an assistant message says and asks for.
@@ -195,10 +258,13 @@ fn content(part: &Value) -> Result<Option<Content>, String> {
     Ok(Some(match Kind::of(part) {
         Kind::Text => Content::Text(needed(part, "text")?.into()),
         Kind::Picture => image_at(&url_in("imageUrl")?),
-        Kind::Named("image_url") => image_at(&url_in("image_url")?),
+        Kind::Named("image_url" | "input_image") => image_at(&url_in("image_url")?),
         Kind::Named("image") => image(part)?,
         Kind::Named("resource") => {
             Content::Resource { uri: needed(part, "uri")?.into(), text: needed(part, "text")?.into() }
+        }
+        Kind::Named("file") => {
+            Content::ContextFile { path: needed(part, "path")?.into(), text: needed(part, "content")?.into() }
         }
         Kind::Named("contextFile") => {
             Content::ContextFile { path: needed(part, "path")?.into(), text: needed(part, "text")?.into() }
@@ -218,10 +284,10 @@ pub(super) fn reported(usage: Option<Usage>, model: Option<&str>) -> Beside {
     Beside { usage, extra: extra.into_iter().collect(), ..Beside::default() }
 }
 
-/// Anthropic keeps the data in `source`; pi and our own format keep it beside the type.
+/// Anthropic keeps the data in `source`; pi, Cline and our own format keep it beside the type, Codex an address there.
 fn image(part: &Object) -> Result<Content, String> {
     let of = object(part, "source").unwrap_or(part);
-    if let Some(url) = text(of, "url") {
+    if let Some(url) = text(of, "url").or(text(of, "image_url")) {
         return Ok(image_at(url));
     }
     let media_type = ["media_type", "mediaType", "mimeType"].into_iter().find_map(|key| text(of, key));

@@ -1,11 +1,9 @@
 //! Trajectories of SWE-agent (`.traj`): the rows of `history`. The steps of `trajectory` say the same in other words
 //! and are not read.
 
-use super::json::{Object, code, each_item, list, needed, needed_list, text, whole};
-use super::parts::{contents, function_calls, joined, said};
-use super::{Format, Import, ImportError};
-use crate::engine::message::{AssistantPart, Beside, Body, ToolResult};
-use serde_json::Value;
+use super::json::{Object, each_item, needed, needed_list, whole};
+use super::parts::{contents, joined};
+use super::{Format, Import, ImportError, completions};
 
 /// Reads every row of the history.
 pub(super) fn read(bytes: &[u8]) -> Result<Import, ImportError> {
@@ -17,47 +15,25 @@ pub(super) fn read(bytes: &[u8]) -> Result<Import, ImportError> {
 }
 
 fn take(import: &mut Import, place: &str, row: &Object) -> Result<(), String> {
-    let content = row.get("content");
+    // Without function calls, older files hold observations as words of the user; they stay what they are.
+    if let Some(body) = completions::body(row, place, import)? {
+        import.push(body, None, None);
+        return Ok(());
+    }
     match needed(row, "role")? {
         "system" => {
-            let words = joined(&contents(content, place, import)?);
+            let words = joined(&contents(row.get("content"), place, import)?);
             import.push_system(&words, None);
+            Ok(())
         }
-        // Without function calls, older files hold observations as words of the user; they stay what they are.
-        "user" => {
-            let parts = contents(content, place, import)?;
-            import.push(Body::User(parts), None, None);
-        }
-        "assistant" => assistant(import, place, row)?,
-        "tool" => {
-            let content = contents(content, place, import)?;
-            let ids = list(row, "tool_call_ids").first().and_then(Value::as_str);
-            let call = ids.or(text(row, "tool_call_id")).ok_or("is a result that names no call")?.to_owned();
-            let exit_code = code(row, "exit_code");
-            import.push(
-                Body::Tool(ToolResult { call, content, exit_code, ..ToolResult::default() }),
-                None,
-                None,
-            );
-        }
-        unknown => return Err(format!("is a row of an unknown role, `{unknown}`")),
+        unknown => Err(format!("is a row of an unknown role, `{unknown}`")),
     }
-    Ok(())
-}
-
-fn assistant(import: &mut Import, place: &str, row: &Object) -> Result<(), String> {
-    // Thinking stands beside the content and came before it.
-    let mut parts: Vec<AssistantPart> = said(row.get("thinking_blocks"), place, import)?.parts;
-    let calls = function_calls(list(row, "tool_calls"), &format!("{place}.tool_calls"), import);
-    parts.extend(said(row.get("content"), place, import)?.parts);
-    import.push(Body::Assistant { parts, calls, beside: Beside::default() }, None, None);
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::engine::id::SessionId;
+    use crate::engine::message::Body;
     use crate::engine::tokens::QuarterOfChars;
     use crate::transcript_io::import;
 

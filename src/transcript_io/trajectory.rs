@@ -1,14 +1,14 @@
 //! Trajectories (source: 001): a session as one JSON object that people and other programs may read and change. Read
 //! message by message; what is not known here is kept and written again. Where the file lies is not known here.
 
-use super::json::{Object, function_usage, list, needed, number, object, owned, text, whole};
+use super::json::{Object, list, needed, number, object, owned, text, whole};
 use super::jsonl::{message_line, messages as our_messages, set};
-use super::parts::{contents, function_calls, joined, said};
-use super::{Entry, Format, Import, ImportError, Skipped};
+use super::parts::{contents, joined};
+use super::{Entry, Format, Import, ImportError, Skipped, completions};
 use crate::engine::compact::metadata::{SummaryEntry, SummaryMetadata};
 use crate::engine::id::MessageId;
 use crate::engine::message::source::SOURCE_KEYS;
-use crate::engine::message::{Beside, Body, Message, NewMessage, SYSTEM_IN_HISTORY, ToolResult};
+use crate::engine::message::{Body, Message, NewMessage, SYSTEM_IN_HISTORY};
 use crate::engine::text::sha256_hex;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -47,7 +47,18 @@ const MESSAGE_KEYS: &[&str] = &[
 ];
 
 /// Keys of a message as other programs write it: in the form of chat completions.
-const OTHERS_KEYS: &[&str] = &["id", "role", "content", "tool_calls", "tool_call_id", "usage"];
+const OTHERS_KEYS: &[&str] = &[
+    "id",
+    "role",
+    "content",
+    "thinking_blocks",
+    "reasoning_content",
+    "tool_calls",
+    "tool_call_id",
+    "tool_call_ids",
+    "exit_code",
+    "usage",
+];
 
 /// What a file holds.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -241,39 +252,20 @@ fn message(id: &str, record: &Object, place: &str, import: &mut Import) -> Resul
 
 /// A message as other programs write it. A role that no model has is a record that no model sees.
 fn of_others(record: &Object, place: &str, import: &mut Import) -> Result<NewMessage, String> {
-    let content = record.get("content");
-    let body = match needed(record, "role")? {
-        "user" => Body::User(contents(content, place, import)?),
-        "assistant" => {
-            let mut said = said(content, place, import)?;
-            let calls = function_calls(list(record, "tool_calls"), &format!("{place}, tool_calls"), import);
-            said.calls.extend(calls);
-            let usage = object(record, "usage").and_then(function_usage);
-            Body::Assistant {
-                parts: said.parts,
-                calls: said.calls,
-                beside: Beside { usage, ..Beside::default() },
-            }
-        }
-        "tool" => Body::Tool(ToolResult {
-            call: needed(record, "tool_call_id")?.to_owned(),
-            content: contents(content, place, import)?,
-            ..ToolResult::default()
-        }),
-        role => {
-            let text = match content {
-                Some(Value::String(text)) => text.clone(),
-                Some(other) => contents(Some(other), place, import)
-                    .map(|parts| joined(&parts))
-                    .unwrap_or_else(|_| other.to_string()),
-                None => return Err(format!("is a message of the role `{role}` without a content")),
-            };
-            let kind = if role == "system" { SYSTEM_IN_HISTORY } else { role };
-            let body = Body::Event { kind: kind.to_owned(), text: text.into() };
-            return Ok(NewMessage { visible_to_model: false, ..NewMessage::new(body) });
-        }
+    if let Some(body) = completions::body(record, place, import)? {
+        return Ok(NewMessage::new(body));
+    }
+    let role = needed(record, "role")?;
+    let text = match record.get("content") {
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => contents(Some(other), place, import)
+            .map(|parts| joined(&parts))
+            .unwrap_or_else(|_| other.to_string()),
+        None => return Err(format!("is a message of the role `{role}` without a content")),
     };
-    Ok(NewMessage::new(body))
+    let kind = if role == "system" { SYSTEM_IN_HISTORY } else { role };
+    let body = Body::Event { kind: kind.to_owned(), text: text.into() };
+    Ok(NewMessage { visible_to_model: false, ..NewMessage::new(body) })
 }
 
 impl Trajectory {

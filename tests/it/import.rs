@@ -19,14 +19,20 @@ use threadhold::transcript_io::{Entry, Format, Import, ImportError, detect, expo
 
 /// A transcript of the corpus and what `tests/corpus_counts.py` counts in it: messages, user and assistant messages
 /// among them, turns, rounds, calls, results, calls without a result.
-const FILES: [(&str, Format, [usize; 8]); 6] = [
+const FILES: [(&str, Format, [usize; 8]); 9] = [
     ("claude-code-session-four.jsonl", Format::ClaudeCode, [63, 6, 30, 3, 30, 27, 27, 0]),
     ("vscode-claude-session.jsonl", Format::ClaudeCode, [43, 3, 15, 2, 15, 25, 25, 0]),
     ("pi-large-session.jsonl", Format::Pi, [914, 88, 453, 88, 439, 391, 373, 18]),
     ("vscode-copilot-chat-mcp.json", Format::VscodeChat, [8, 1, 4, 1, 4, 3, 3, 0]),
     ("vscode-copilot.chatreplay.json", Format::Chatreplay, [11, 3, 4, 2, 4, 2, 2, 0]),
     ("sweagent-marshmallow-fc.traj", Format::SweAgent, [28, 1, 13, 1, 13, 13, 13, 0]),
+    (CODEX, Format::Codex, [6, 3, 3, 3, 3, 0, 0, 0]),
+    ("cline-session.messages.json", Format::Cline, [33, 5, 16, 5, 16, 11, 11, 0]),
+    (OPENHANDS, Format::OpenHands, [9, 1, 4, 1, 4, 4, 3, 1]),
 ];
+
+const CODEX: &str = "codex-tui-oss-story.jsonl";
+const OPENHANDS: &str = "openhands-llm-log-deepseek.json";
 
 /// A file of the corpus, or nothing where there is no corpus. On CI there must be one.
 fn corpus(name: &str) -> Option<Vec<u8>> {
@@ -89,6 +95,11 @@ fn what_the_sources_say_beside_messages_is_kept() {
     assert!(replay.system.unwrap().starts_with("You are an expert AI programming assistant"));
     let Some(swe) = read("sweagent-marshmallow-fc.traj") else { return };
     assert!(swe.system.unwrap().starts_with("SETTING: You are an autonomous programmer"));
+    let Some(openhands) = read(OPENHANDS) else { return };
+    assert_eq!(openhands.tools.len(), 3);
+    assert!(openhands.system.unwrap().ends_with("</PROCESS_MANAGEMENT>"));
+    let Some(cline) = read("cline-session.messages.json") else { return };
+    assert!(cline.system.unwrap().starts_with("You are Cline, an AI coding agent."));
     let Some(claude) = read("vscode-claude-session.jsonl") else { return };
     assert!(
         claude.title.unwrap().starts_with("API Error: 401"),
@@ -104,6 +115,71 @@ fn a_words_bytes_do_not_change_on_their_way() {
         transcript.messages().iter().flat_map(|m| m.body.texts()).map(|text| &**text).collect();
     assert_eq!(texts[0], "вызови метод update_entry_fields");
     assert!(texts.contains(&"{\"document_id\": \"18\", \"first\": 5, \"page\": 1}"));
+}
+
+/// What was said in each message, without what calls ask for.
+fn texts(import: &Import) -> Vec<String> {
+    let bodies = import.entries.iter().filter_map(|entry| match entry {
+        Entry::Message(message) => Some(&message.body),
+        Entry::Compaction(_) => None,
+    });
+    let said = bodies.map(|body| match body {
+        Body::Assistant { parts, .. } => {
+            parts.iter().filter_map(|part| part.text()).map(|text| &**text).collect()
+        }
+        other => other.texts().iter().map(|text| &***text).collect(),
+    });
+    said.collect()
+}
+
+#[test]
+fn a_terminals_log_gives_what_was_sent_and_what_was_answered() {
+    let Some(bytes) = corpus(CODEX) else { return };
+    let whole = texts(&import(&bytes, None).unwrap());
+    assert_eq!([&*whole[0], &*whole[2], &*whole[4]], ["hello", "hello again", "write me a long story"]);
+    assert!(whole[1].ends_with("politely.Hello! How can I help you today?"), "{}", whole[1]);
+    // Without the whole answers the deltas say the same, and a log that ends in the story keeps what was told of it.
+    let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
+    let is_delta = |line: &&&[u8]| {
+        !String::from_utf8_lossy(line).contains("\"agent_message\"")
+            && !String::from_utf8_lossy(line).contains("task_complete")
+    };
+    let deltas: Vec<&[u8]> = lines.iter().filter(is_delta).copied().collect();
+    assert_eq!(texts(&import(&deltas.join(&b'\n'), None).unwrap())[1], whole[1]);
+    let cut = texts(&import(&lines[..5_000].join(&b'\n'), None).unwrap());
+    assert!(cut[5].len() > 3_000 && whole[5].starts_with(&cut[5]));
+}
+
+#[test]
+fn calls_that_were_written_as_text_are_the_calls_that_they_were_before() {
+    let Some(bytes) = corpus(OPENHANDS) else { return };
+    let mut log: Value = serde_json::from_slice(&bytes).unwrap();
+    let native = import(&bytes, None).unwrap();
+    log.as_object_mut().unwrap().remove("raw_messages");
+    log["response"] = log["raw_response"].clone();
+    let written = import(log.to_string().as_bytes(), None).unwrap();
+    assert_eq!(written.skipped, []);
+    assert_eq!(counts(&stored(written.clone())), counts(&stored(native.clone())));
+    // The system text has the tools behind it there.
+    assert_eq!(texts(&written)[1..], texts(&native)[1..]);
+    let asked = |import: &Import| -> Vec<(String, Value)> {
+        let transcript = stored(import.clone());
+        let calls = transcript.messages().iter().flat_map(|message| match &message.body {
+            Body::Assistant { calls, .. } => calls.clone(),
+            _ => Vec::new(),
+        });
+        calls.map(|call| (call.name.to_string(), serde_json::from_str(&call.arguments).unwrap())).collect()
+    };
+    assert_eq!(asked(&written), asked(&native));
+    let codes = stored(native)
+        .messages()
+        .iter()
+        .filter_map(|message| match &message.body {
+            Body::Tool(result) => Some(result.exit_code),
+            _ => None,
+        })
+        .collect::<Vec<_>>();
+    assert_eq!(codes, [Some(0), None, Some(0)]);
 }
 
 #[test]
@@ -155,7 +231,7 @@ fn an_error_says_what_happened_and_where_and_what_to_do() {
         (
             message(b"hello", None),
             "The format was not recognised. Name the right one with --format; known are: claude-code, pi, \
-             vscode-chat, chatreplay, swe-agent, jsonl, trajectory.",
+             vscode-chat, chatreplay, swe-agent, codex, cline, openhands, jsonl, trajectory.",
         ),
         (
             message(b"{\"requests\": [\n  {\"message\": }", None),
@@ -183,7 +259,7 @@ fn an_error_says_what_happened_and_where_and_what_to_do() {
     for (found, expected) in cases {
         assert_eq!(found, expected);
     }
-    assert_eq!("cline".parse::<Format>(), Err(ImportError::UnknownFormat { known: names() }));
+    assert_eq!("aider".parse::<Format>(), Err(ImportError::UnknownFormat { known: names() }));
     assert!(Format::ALL.into_iter().all(|format| format.name().parse() == Ok(format)));
 }
 
@@ -234,6 +310,46 @@ fn samples() -> Vec<(Format, Vec<Value>)> {
     let swe = json!({"history": [{"role": "system", "content": "s"}, {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:a;base64,b"}}]},
         {"role": "assistant", "content": "a", "thinking_blocks": [{"type": "thinking", "thinking": "t"}], "tool_calls": [call]},
         {"role": "tool", "content": "r", "tool_call_ids": ["c"]}]});
+    let event = |msg: Value| json!({"ts": "t", "dir": "to_tui", "kind": "codex_event", "payload": {"id": "1", "msg": msg}});
+    let codex = vec![
+        json!({"ts": "t", "dir": "meta", "kind": "session_start", "cwd": "/"}),
+        json!({"ts": "t", "dir": "to_tui", "kind": "key_event", "event": "KeyEvent { code: Char('h'), modifiers: KeyModifiers(0x0), kind: Press, state: KeyEventState(0x0) }"}),
+        json!({"ts": "t", "dir": "to_tui", "kind": "key_event", "event": "KeyEvent { code: Enter, modifiers: KeyModifiers(0x0), kind: Press, state: KeyEventState(0x0) }"}),
+        event(json!({"type": "task_started"})),
+        event(json!({"type": "agent_message_delta", "delta": "a"})),
+        event(json!({"type": "agent_reasoning_section_break"})),
+        event(json!({"type": "agent_message", "message": "ab"})),
+        event(json!({"type": "exec_approval_request", "call_id": "c", "command": ["ls"], "cwd": "/"})),
+        json!({"ts": "t", "dir": "from_tui", "kind": "op", "payload": {"type": "exec_approval", "id": "1", "decision": "denied"}}),
+        event(json!({"type": "exec_command_begin", "call_id": "c", "command": ["ls"], "cwd": "/"})),
+        event(json!({"type": "exec_command_output_delta", "call_id": "c", "chunk": [104]})),
+        event(
+            json!({"type": "exec_command_end", "call_id": "c", "stdout": "h", "stderr": "", "exit_code": 1}),
+        ),
+        event(
+            json!({"type": "mcp_tool_call_end", "call_id": "m", "invocation": {"server": "s", "tool": "t"}, "result": {"Ok": {"content": [{"type": "text", "text": "r"}]}}}),
+        ),
+        event(json!({"type": "token_count", "info": {"last_token_usage": {"input_tokens": 1}}})),
+        event(json!({"type": "task_complete", "last_agent_message": "ab"})),
+        json!({"timestamp": "t", "type": "response_item", "payload": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "u"}]}}),
+        json!({"timestamp": "t", "type": "response_item", "payload": {"type": "reasoning", "summary": [{"type": "summary_text", "text": "s"}], "content": null}}),
+        json!({"timestamp": "t", "type": "response_item", "payload": {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "c"}}),
+        json!({"timestamp": "t", "type": "response_item", "payload": {"type": "function_call_output", "call_id": "c", "output": "{\"output\":\"o\",\"metadata\":{\"exit_code\":0}}"}}),
+        json!({"timestamp": "t", "type": "compacted", "payload": {"message": "sum"}}),
+    ];
+    let cline = json!({"version": 1, "sessionId": "s", "messages": [
+        {"id": "1", "role": "user", "ts": 1, "content": [{"type": "text", "text": "t"}, {"type": "file", "path": "/a", "content": "f"}, image]},
+        {"id": "2", "role": "assistant", "content": [{"type": "thinking", "thinking": "t"}, {"type": "tool_use", "id": "c", "name": "n", "input": {"a": [1]}}],
+            "metrics": {"inputTokens": 3, "outputTokens": 1}, "modelInfo": {"id": "m"}},
+        {"id": "3", "role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": [{"query": "q", "result": "r"}]}, {"type": "text", "text": "t"}]},
+        {"id": "4", "role": "user", "content": "sum", "metadata": {"kind": "compaction_summary", "summary": "s", "tokensBefore": 4}}],
+        "system_prompt": "s"});
+    let openhands = json!({"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "u"},
+        {"role": "assistant", "content": "a\n\n<function=f>\n<parameter=n>1</parameter>\n<parameter=t>\nx\ny\n</parameter>\n</function>"},
+        {"role": "user", "content": "EXECUTION RESULT of [f]:\nr\n[Command finished with exit code 1]"},
+        {"role": "assistant", "content": null, "tool_calls": [call]}, {"role": "tool", "tool_call_id": "c", "content": [{"type": "text", "text": "r"}]}],
+        "tools": [{"type": "function", "function": {"name": "f", "parameters": {"properties": {"n": {"type": "integer"}}}}}],
+        "response": {"model": "m", "choices": [{"message": {"role": "assistant", "content": "<function=finish>\n<parameter=message>d"}}], "usage": {"prompt_tokens": 2}}});
     let own = vec![
         json!({"type": "session", "format": "threadhold", "version": 1, "title": "t", "tools": [{"name": "f", "kind": "read", "inputSchema": {}}]}),
         json!({"type": "message", "role": "tool", "parts": [{"type": "toolResult", "toolCallId": "c", "exitCode": 1, "content": [], "effects": [{"path": "p", "sha256": "s"}]}]}),
@@ -250,6 +366,9 @@ fn samples() -> Vec<(Format, Vec<Value>)> {
         (Format::VscodeChat, vec![vscode]),
         (Format::Chatreplay, vec![replay]),
         (Format::SweAgent, vec![swe]),
+        (Format::Codex, codex),
+        (Format::Cline, vec![cline]),
+        (Format::OpenHands, vec![openhands]),
         (Format::Jsonl, own),
         (Format::Trajectory, vec![trajectory]),
     ]
@@ -303,6 +422,30 @@ fn the_samples_are_read_whole() {
     }
 }
 
+/// Files that a machine could make: what is done for each of their parts must not grow with the file.
+#[test]
+fn a_file_of_many_small_parts_is_read_at_once() {
+    let event = |msg: &str| {
+        format!("{{\"dir\":\"to_tui\",\"kind\":\"codex_event\",\"payload\":{{\"msg\":{msg}}}}}\n")
+    };
+    let section = event("{\"type\":\"agent_reasoning_section_break\"}");
+    let delta = event("{\"type\":\"agent_reasoning_delta\",\"delta\":\"x\"}");
+    let other = event("{\"type\":\"agent_reasoning\",\"text\":\"y\"}");
+    let stray = event("{\"type\":\"exec_command_end\",\"call_id\":\"a\",\"stdout\":\"\"}");
+    no_panic(format!("{section}{delta}{other}{stray}").repeat(20_000).as_bytes());
+    for words in [
+        "</parameter>",
+        "<parameter=a>",
+        "<function=f>",
+        "<function=",
+        "<function=f>\n<parameter=a></parameter>x",
+    ] {
+        let log =
+            json!({"messages": [{"role": "assistant", "content": words.repeat(100_000)}], "latency_sec": 1});
+        no_panic(log.to_string().as_bytes());
+    }
+}
+
 #[test]
 fn a_deep_nest_is_an_error_and_no_overflow() {
     for open in [
@@ -310,6 +453,8 @@ fn a_deep_nest_is_an_error_and_no_overflow() {
         "{\"requests\":",
         "{\"history\":[",
         "{\"type\":\"user\",\"uuid\":\"u\",\"message\":{\"content\":[",
+        "{\"messages\":[{\"role\":\"user\",\"content\":[",
+        "{\"dir\":\"to_tui\",\"kind\":\"codex_event\",\"payload\":{\"msg\":",
     ] {
         no_panic(open.repeat(200_000).as_bytes());
         no_panic(format!("{open}{}", "[".repeat(100_000)).as_bytes());

@@ -107,7 +107,7 @@ impl Step<'_> {
     }
 
     fn tell_taken(&mut self) {
-        self.name_after(Ordinal(0));
+        self.name_after_taken();
         self.write_head();
         self.emit_thread();
     }

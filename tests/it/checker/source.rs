@@ -83,6 +83,9 @@ impl Source {
             "vscode-chat" => vscode_chat(&whole()),
             "chatreplay" => chatreplay(&whole(), &mut tools),
             "swe-agent" => swe_agent(&whole()),
+            "codex" => codex(&records()),
+            "cline" => cline(&whole()),
+            "openhands" => openhands(&whole(), &mut tools),
             other => panic!("no reader for {other}"),
         };
         pair(&mut messages);
@@ -249,7 +252,77 @@ fn swe_agent(root: &Value) -> Vec<Said> {
     said.collect()
 }
 
-/// Texts and thinking of a content, without empty texts.
+/// The log of one terminal: what was typed while no task ran, the thinking as it came, the answers as they were whole.
+fn codex(records: &[Value]) -> Vec<Said> {
+    let mut messages = Vec::new();
+    let (mut typed, mut thought, mut is_running) = (String::new(), String::new(), false);
+    for record in records {
+        let event = &record["payload"]["msg"];
+        match event["type"].as_str() {
+            Some("task_started") => {
+                let words = std::mem::take(&mut typed);
+                messages.push(Said::new(Speaker::User, vec![text(words.trim())]));
+                is_running = true;
+            }
+            Some("agent_reasoning_raw_content_delta") => thought += &string(&event["delta"]),
+            Some("agent_message") => {
+                let thinking =
+                    json!({"type": "reasoning", "text": std::mem::take(&mut thought), "signature": null});
+                messages.push(Said::assistant(vec![thinking, text(&string(&event["message"]))], Vec::new()));
+            }
+            Some("task_complete") => is_running = false,
+            _ => {}
+        }
+        let key = record["event"].as_str().filter(|key| !is_running && key.contains("kind: Press"));
+        match key.and_then(|key| key.split("code: ").nth(1)) {
+            Some(code) if code.starts_with("Char('") && code.contains("(0x0), kind") => {
+                typed.push(code.chars().nth(6).unwrap());
+            }
+            Some(code) if code.starts_with("Backspace") => drop(typed.pop()),
+            _ => {}
+        }
+    }
+    messages
+}
+
+fn cline(root: &Value) -> Vec<Said> {
+    let mut messages = vec![Said::new(Speaker::System, parts(&root["system_prompt"]))];
+    for message in list(&root["messages"]) {
+        let content = &message["content"];
+        if message["role"] == "assistant" {
+            let calls = of_type(content, "tool_use").map(|block| call(block, &block["input"]));
+            messages.push(Said::assistant(parts(content), calls.collect()));
+            continue;
+        }
+        messages.extend(of_type(content, "tool_result").map(|block| {
+            let words = block["content"].as_str().map_or_else(|| block["content"].to_string(), str::to_owned);
+            Said::result(&block["tool_use_id"], vec![text(&words)])
+        }));
+        let words = parts(content);
+        if !words.is_empty() {
+            messages.push(Said::new(Speaker::User, words));
+        }
+    }
+    messages
+}
+
+fn openhands(root: &Value, tools: &mut BTreeSet<String>) -> Vec<Said> {
+    tools.extend(list(&root["tools"]).iter().map(|tool| string(&tool["function"]["name"])));
+    let answer = &root["response"]["choices"][0]["message"];
+    let said = list(&root["raw_messages"]).iter().chain([answer]).map(|row| {
+        let words = parts(&row["content"]);
+        match row["role"].as_str() {
+            Some("system") => Said::new(Speaker::System, words),
+            Some("user") => Said::new(Speaker::User, words),
+            Some("assistant") => Said::assistant(words, function_calls(&row["tool_calls"])),
+            Some("tool") => Said::result(&row["tool_call_id"], words),
+            other => panic!("a role that this reader does not know: {other:?}"),
+        }
+    });
+    said.collect()
+}
+
+/// Texts, thinking and files of a content, without empty texts.
 fn parts(content: &Value) -> Vec<Value> {
     if let Some(words) = content.as_str() {
         return Some(text(words)).filter(|_| !words.is_empty()).into_iter().collect();
@@ -259,6 +332,9 @@ fn parts(content: &Value) -> Vec<Value> {
             "type": "reasoning", "text": block["thinking"], "signature": block["thinkingSignature"],
         })),
         kind if kind == "text" || kind == 1 => Some(text(&string(&block["text"]))),
+        kind if kind == "file" => {
+            Some(json!({"type": "contextFile", "path": block["path"], "text": block["content"]}))
+        }
         _ => None,
     });
     blocks.filter(|part| part["type"] != "text" || part["text"] != "").collect()

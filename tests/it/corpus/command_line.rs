@@ -38,8 +38,8 @@ fn bad_usage_names_what_is_bad_and_what_is_known() {
     let folder = Folder::new("usage");
     let file = folder.file("s.jsonl", SESSION);
     let complaint_of = |more: &[&str]| complaint(&[&["replay", &file], more].concat());
-    let said = complaint_of(&["--format", "cline"]);
-    assert!(said.contains("'cline'") && said.contains("claude-code"), "{said}");
+    let said = complaint_of(&["--format", "aider"]);
+    assert!(said.contains("'aider'") && said.contains("claude-code"), "{said}");
     let said = complaint_of(&["--policy", "best"]);
     assert!(said.contains("\"best\"") && said.contains("lastTurns (coqui"), "{said}");
     let policy = folder.file("p.toml", "base = \"rounds\"\nrawTial = 0.5\n");

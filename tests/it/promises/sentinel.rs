@@ -20,13 +20,16 @@ use threadhold::engine::text::one_line;
 use threadhold::engine::transcript::Transcript;
 use threadhold::transcript_io::{Import, import};
 
-pub const FILES: [&str; 6] = [
+pub const FILES: [&str; 9] = [
     "claude-code-session-four.jsonl",
     "vscode-claude-session.jsonl",
     "pi-large-session.jsonl",
     "vscode-copilot-chat-mcp.json",
     "vscode-copilot.chatreplay.json",
     "sweagent-marshmallow-fc.traj",
+    "codex-tui-oss-story.jsonl",
+    "cline-session.messages.json",
+    "openhands-llm-log-deepseek.json",
 ];
 
 /// Compactions in a row, at the least.
@@ -230,8 +233,10 @@ impl Done {
                 });
                 let name = call.name.to_lowercase();
                 let failed = result.is_none_or(|result| result.is_error);
-                let changes =
-                    ["write", "edit", "create", "replace", "insert"].iter().any(|w| name.contains(w));
+                // One editor has its reading among its commands.
+                let reads = argument(call, &["command"]).as_deref() == Some("view");
+                let changes = !reads
+                    && ["write", "edit", "create", "replace", "insert"].iter().any(|w| name.contains(w));
                 if let Some(path) = argument(call, &["path", "file_path", "filePath"])
                     && changes
                     && !failed

@@ -19,7 +19,8 @@ export type Places = { readonly [Of in Source]: readonly string[] };
 export interface Found {
   source: Source;
   path: string;
-  title: string;
+  /** What it is about, where it says so. */
+  title: string | undefined;
   messages: number;
   /** When its file was written last, in milliseconds. */
   updatedAt: number;
@@ -127,8 +128,7 @@ async function filesBelow(folder: string): Promise<string[]> {
 async function readChat(path: string): Promise<Told> {
   const { requests, customTitle } = await chatOf(path);
   const all = Array.isArray(requests) ? (requests as { message?: { text?: string } | string; response?: unknown[] }[]) : [];
-  const [first] = all;
-  const asked = typeof first?.message === "string" ? first.message : first?.message?.text;
+  const asked = all.map(({ message }) => ownWords((typeof message === "string" ? message : message?.text) ?? "")).find((words) => words !== "");
   const answered = all.filter(({ response }) => Array.isArray(response) && response.length > 0).length;
   return { title: typeof customTitle === "string" ? customTitle : (asked ?? ""), messages: all.length + answered };
 }
@@ -145,7 +145,7 @@ async function readClaude(path: string, folder: string): Promise<Told | undefine
     if (typeof customTitle === "string") title = customTitle;
     if (isSidechain === true || (type !== "user" && type !== "assistant")) continue;
     messages += 1;
-    if (type === "user" && isMeta !== true) asked ??= wordsIn(message).find(isOfUser);
+    if (type === "user" && isMeta !== true) asked ??= askedIn(message);
   }
   return { title: title ?? asked ?? summed ?? "", messages };
 }
@@ -159,7 +159,7 @@ async function readPi(path: string, folder: string): Promise<Told | undefined> {
     if (type === "session_info" && typeof name === "string") title = name;
     if (type !== "message") continue;
     messages += 1;
-    if ((message as { role?: string } | undefined)?.role === "user") asked ??= wordsIn(message).find(isOfUser);
+    if ((message as { role?: string } | undefined)?.role === "user") asked ??= askedIn(message);
   }
   return { title: title ?? asked ?? "", messages };
 }
@@ -185,12 +185,30 @@ function wordsIn(message: unknown): string[] {
   return parts.flatMap(({ type, text }) => (type === "text" && typeof text === "string" ? [text] : []));
 }
 
-/** Whether words are a person's: a program's stand in brackets, and a command says nothing of what it is about. */
-function isOfUser(words: string): boolean {
-  return !/^[</]/.test(words);
+/** What a person asks in a message; a command says nothing of what it is about. */
+function askedIn(message: unknown): string | undefined {
+  return wordsIn(message).map(ownWords).find((words) => words !== "" && !words.startsWith("/"));
 }
 
-function shortened(title: string): string {
+/** Tags in which programs put a user's own words. */
+const OWN = ["userRequest", "user_query", "user_request", "user_message", "user_input", "task"];
+
+/** A user's own words behind what a program put before them: blocks such as `<environment_info>…</environment_info>`, each on lines of its own. */
+export function ownWords(said: string): string {
+  let rest = said.trim();
+  for (;;) {
+    const [opening, name] = /^<([\w-]+)(?:\s[^>]*)?>/.exec(rest) ?? [];
+    if (opening === undefined || name === undefined) return rest;
+    const closing = `</${name}>`;
+    const end = rest.indexOf(closing);
+    const behind = rest.slice(end + closing.length);
+    if (end < 0 || !/^[ \t\r]*(?:$|[\n<])/.test(behind)) return rest;
+    if (OWN.includes(name)) return rest.slice(opening.length, end).trim();
+    rest = behind.trim();
+  }
+}
+
+function shortened(title: string): string | undefined {
   const line = title.replace(/\s+/g, " ").trim();
-  return line === "" ? "Untitled chat" : line.length > 80 ? `${line.slice(0, 79)}…` : line;
+  return line === "" ? undefined : line.length > 80 ? `${line.slice(0, 79)}…` : line;
 }

@@ -9,8 +9,10 @@ import { configuration } from "../configuration.ts";
 import { knownSessions } from "../session-list.ts";
 import { sentence, wordsOf } from "../words.ts";
 import { chatOf, find, type Found, type Places, type Source, usualPlaces } from "./find.ts";
+import { type LeftOut, showLeftOut } from "./leftout.ts";
 
 const IMPORTED = "threadhold.imported";
+const UNTITLED = "Untitled chat";
 
 /** What was imported, by its path, and what it was then. */
 type Imported = { [path: string]: { sessionId: string; bytes: number; updatedAt: number } };
@@ -44,7 +46,7 @@ export async function importChats(desk: Desk, context: vscode.ExtensionContext):
     await vscode.commands.executeCommand("threadhold.panel.focus");
     await desk.chat.show(taken.last);
   }
-  await tell(desk, taken);
+  await tell(desk, context, taken);
 }
 
 /** Where is looked: as it is set, else the usual places. */
@@ -73,7 +75,7 @@ async function choose(found: Found[], before: Imported, failed: number): Promise
     if (of.length === 0) return [];
     const rows = of.map((one): Item => {
       const again = isSame(one, before) ? " · imported before, will be opened" : before[one.path] === undefined ? "" : " · has grown since it was imported";
-      return { label: one.title, detail: `${source} · ${one.messages} messages · ${time(one.updatedAt)}${again}`, found: one };
+      return { label: one.title ?? UNTITLED, detail: `${source} · ${one.messages} messages · ${time(one.updatedAt)}${again}`, found: one };
     });
     return [{ label: source, kind: vscode.QuickPickItemKind.Separator }, ...rows];
   });
@@ -116,8 +118,8 @@ interface Taken {
   chats: number;
   messages: number;
   opened: number;
-  /** What could not be read, with its chat. */
-  skipped: string[];
+  /** What could not be read of which chat. */
+  skipped: LeftOut[];
   failed: string[];
 }
 
@@ -133,7 +135,7 @@ async function takeIn(
   // The newest is shown at the end.
   for (const one of [...wanted].reverse()) {
     if (token.isCancellationRequested) break;
-    const name = "title" in one ? one.title : basename(one.path);
+    const name = ("title" in one ? one.title : undefined) ?? basename(one.path);
     report(name, 100 / wanted.length);
     const known = before[one.path];
     if (known !== undefined && isSame(one, before)) {
@@ -147,7 +149,7 @@ async function takeIn(
       taken.last = sessionId;
       taken.chats += 1;
       taken.messages += messages;
-      taken.skipped.push(...skipped.map((what) => `${name}: ${what}`));
+      taken.skipped.push(...skipped.map((what) => ({ chat: name, what })));
     } catch (error) {
       taken.failed.push(`${name}: ${wordsOf(error)}`);
     }
@@ -160,11 +162,11 @@ async function importOne(client: Client, workspaceFolder: string, wanted: Wanted
   const { source, path, title } = wanted;
   // The editor's own file may be a log of changes.
   const from = source === "VS Code" ? { data: JSON.stringify(await chatOf(path)) } : { path };
-  return client.request("session/import", { workspaceFolder, title, ...from });
+  return client.request("session/import", { workspaceFolder, ...(title !== undefined && { title }), ...from });
 }
 
-async function tell({ log }: Desk, { chats, messages, opened, skipped, failed }: Taken): Promise<void> {
-  for (const line of [...failed, ...skipped]) log.warn(`import: ${line}`);
+async function tell({ log }: Desk, context: vscode.ExtensionContext, { chats, messages, opened, skipped, failed }: Taken): Promise<void> {
+  for (const line of [...failed, ...skipped.map(({ chat, what }) => `${chat}: ${what}`)]) log.warn(`import: ${line}`);
   const count = (number: number, one: string): string => `${number.toLocaleString("en-US")} ${one}${number === 1 ? "" : "s"}`;
   const said = [
     ...(chats > 0 ? [`Imported ${count(chats, "chat")} with ${count(messages, "message")}.`] : []),
@@ -176,6 +178,5 @@ async function tell({ log }: Desk, { chats, messages, opened, skipped, failed }:
   const show = failed.length > 0 ? vscode.window.showWarningMessage : vscode.window.showInformationMessage;
   const answer = await show(said, ...(skipped.length > 0 ? ["Show What Was Left Out"] : []));
   if (answer === undefined) return;
-  const content = `What the import left out. The chats' own files are as they were.\n\n${skipped.join("\n")}\n`;
-  await vscode.window.showTextDocument(await vscode.workspace.openTextDocument({ content }));
+  await showLeftOut(context, skipped);
 }

@@ -1,10 +1,10 @@
-// Chats of other programs come into the panel: recorded sessions of Claude Code, pi and the editor, found where their
-// programs keep them, imported by the command, opened; and a chat of this very editor, from its own file.
+// Chats of other programs come into the panel: all nine recorded transcripts, those of Claude Code, pi and the editor found
+// where their programs keep them, the others from their files; and a chat of this very editor, from its own file.
 
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
 import { ChatView } from "../support/chatview.ts";
 import { Editor, until } from "../support/editor.ts";
@@ -56,11 +56,19 @@ test("chats of this folder are found, imported, opened; what cannot be read is n
     assert.equal(details.filter((row) => row.includes("Claude Code ·")).length, 2);
     await page.locator(".quick-input-widget .quick-input-header").getByRole("checkbox").first().click();
     await page.keyboard.press("Enter");
-    await told.filter({ hasText: /Imported 5 chats with [\d,]+ messages\. 1 part could not be read and was left out\./ }).waitFor();
+    await told.filter({ hasText: `Imported 5 chats with ${(63 + 43 + 914 + 8 + 2).toLocaleString("en-US")} messages. 1 part could not be read and was left out.` }).waitFor();
     await editor.shoot("import-2-imported");
     await told.getByRole("button", { name: "Show What Was Left Out" }).click();
-    await page.locator(".view-lines").filter({ hasText: "What the import left out" }).waitFor();
+    const leftOut = page.locator(".editor-instance .view-lines").filter({ hasText: "What the import left out" });
+    await leftOut.waitFor();
+    // It is a text to read: keys change nothing in it, and closing it asks nothing.
+    await leftOut.click();
+    await page.keyboard.type("x");
+    await page.locator(".monaco-editor-overlaymessage").filter({ hasText: "read-only" }).waitFor();
     await editor.shoot("import-3-left-out");
+    await page.locator(".tab").filter({ hasText: "What the import left out" }).locator(".codicon-close").click();
+    await leftOut.waitFor({ state: "detached" });
+    assert.equal(await page.locator(".monaco-dialog-box").count(), 0);
 
     // All of them are sessions of the panel; one is opened, with what was said in it.
     const panel = await Panel.open(editor);
@@ -78,14 +86,23 @@ test("chats of this folder are found, imported, opened; what cannot be read is n
     await panel.answer("I will remember it.").waitFor();
     await editor.shoot("import-5-opened");
 
-    // A file that no format fits is refused in words, and one that the folders do not hold is taken.
-    for (const [name, said] of [["cline-session.messages.json", "Not imported: cline-session.messages.json: the format was not recognised"], ["vscode-copilot.chatreplay.json", "Imported 1 chat with"]] as const) {
+    // Files that the folders do not hold are taken, each with all of its messages; one that no format fits is refused in words.
+    write("notes.json", JSON.stringify({ notes: ["Buy milk."] }));
+    const files = [
+      [join(places, "notes.json"), "Not imported: notes.json: the format was not recognised"],
+      ["vscode-copilot.chatreplay.json", "Imported 1 chat with 11 messages."],
+      ["sweagent-marshmallow-fc.traj", "Imported 1 chat with 28 messages."],
+      ["codex-tui-oss-story.jsonl", "Imported 1 chat with 6 messages."],
+      ["cline-session.messages.json", "Imported 1 chat with 33 messages."],
+      ["openhands-llm-log-deepseek.json", "Imported 1 chat with 9 messages."],
+    ] as const;
+    for (const [name, said] of files) {
       await editor.command("threadhold: Import Chats");
       await page.getByRole("button", { name: "Import a file…" }).click();
       const input = page.locator(".quick-input-widget input[type=text]");
       await until(async () => (await input.inputValue()).startsWith("/"), "the editor asks for a file");
       // The editor opens a folder of its own in the end, and reads what is typed a moment later.
-      const path = join(corpus ?? "", "transcripts", name);
+      const path = resolve(corpus ?? "", "transcripts", name);
       await until(async () => {
         if (!(await input.isVisible())) return true;
         if ((await input.inputValue()) === path) await page.keyboard.press("Enter");
@@ -93,8 +110,19 @@ test("chats of this folder are found, imported, opened; what cannot be read is n
         return false;
       }, "the file is taken");
       await told.filter({ hasText: said }).waitFor();
+      await editor.command("Notifications: Clear All Notifications");
     }
+    await panel.answer("Perfect! The hello.py file already exists").first().waitFor();
     await editor.shoot("import-6-file");
+
+    // Each is called after what its user asked.
+    await editor.command("threadhold: Sessions of This Folder");
+    const titles = panel.frame.locator(".sessions li .open");
+    for (const title of ["create a file that says", "hello", "can you update @apps/examples", "Hello! Can you create a new Python file"]) {
+      await titles.filter({ hasText: title }).first().waitFor();
+    }
+    for (const title of await titles.allTextContents()) assert.doesNotMatch(title, /^\s*</);
+    await editor.shoot("import-7-titles");
   } finally {
     rmSync(places, { recursive: true, force: true });
   }

@@ -1,11 +1,13 @@
-// Finding chats of a folder that other programs keep, and the editor's log of changes; without an editor.
+// Finding chats of a folder that other programs keep, the editor's log of changes, the text of what an import left out;
+// without an editor.
 
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { replayed } from "../../src/import/chatlog.ts";
-import { find } from "../../src/import/find.ts";
+import { find, ownWords } from "../../src/import/find.ts";
+import { leftOutText } from "../../src/import/lines.ts";
 import { emptyFolder } from "./support/window.ts";
 
 test("a log of changes comes to the value that it was written for", () => {
@@ -31,6 +33,30 @@ test("a log of changes comes to the value that it was written for", () => {
   assert.equal(({} as { planted?: number }).planted, undefined);
 });
 
+test("a chat is titled by what its user asked, not by what a program put before it", () => {
+  const cases = [
+    ["<environment_info>\nOS: Linux\n</environment_info>\n<workspace_info>a\n</workspace_info>\n", ""],
+    ["<context>\nToday\n</context>\n<userRequest>\ncreate a file\n</userRequest>\n", "create a file"],
+    ["<system-reminder>x</system-reminder>\n\nFix the tests", "Fix the tests"],
+    ['<command-name a="b">/clear</command-name><note>n</note>', ""],
+    ["<Button>Save</Button> does nothing", "<Button>Save</Button> does nothing"],
+    ["<div> is never closed", "<div> is never closed"],
+    ["a < b", "a < b"],
+  ] as const;
+  for (const [said, expected] of cases) assert.equal(ownWords(said), expected, said);
+});
+
+test("what an import left out is told in short lines, chat by chat", () => {
+  const text = leftOutText([
+    { chat: "One chat", what: "line 3: is not JSON at column 7: expected value" },
+    { chat: "Another", what: `line 4: ${"many words ".repeat(20)}${"Q".repeat(200)}` },
+    { chat: "One chat", what: "line 5: ends in its middle, at column 9" },
+  ]);
+  assert.ok(text.includes("One chat\n  - line 3: is not JSON at column 7: expected value\n  - line 5: ends in its middle, at column 9\n\nAnother\n"), text);
+  assert.ok(Math.max(...text.split("\n").map((line) => line.length)) <= 60, text);
+  assert.equal(text.match(/Q/g)?.length, 200);
+});
+
 test("chats are found by the folder that they belong to, with what each holds; the newest first", async () => {
   const root = emptyFolder();
   const folder = "/folders/user/my project.x";
@@ -46,6 +72,8 @@ test("chats are found by the folder that they belong to, with what each holds; t
   write("code/two/workspace.json", { folder: "vscode-remote://host%3A8080/folders/user/my%20project.x" });
   write("code/two/chatSessions/b.jsonl", { kind: 0, v: { ...chat, customTitle: "Named" } });
   write("code/here/chatSessions/h.json", { ...chat, customTitle: "Of this window" });
+  write("code/one/chatSessions/i.json", { requests: [{ message: { text: "<environment_info>\nOS\n</environment_info>" } }, { message: "<context>\nc\n</context>\nWhat now?" }] });
+  write("code/one/chatSessions/j.json", { requests: [{ message: "<context>\nc\n</context>" }] });
   write("code/three/workspace.json", { folder: "file:///folders/user/other" });
   write("code/three/chatSessions/c.json", chat);
   const said = (type: string, content: unknown, more = {}) => ({ type, uuid: "u", cwd: folder, message: { role: type, content }, ...more });
@@ -61,7 +89,7 @@ test("chats are found by the folder that they belong to, with what each holds; t
     "VS Code": [join(root, "code"), join(root, "missing")], "Claude Code": [join(root, "claude")], pi: [join(root, "pi")],
   }, join(root, "code/here"));
   const told = found.map(({ source, title, messages }) => `${source}: ${title} (${messages})`).sort();
-  assert.deepEqual(told, ["Claude Code: From Claude Code? (4)", "VS Code: From the editor? (2)", "VS Code: Named (2)", "VS Code: Of this window (2)", "pi: From pi? (2)"]);
+  assert.deepEqual(told, ["Claude Code: From Claude Code? (4)", "VS Code: From the editor? (2)", "VS Code: Named (2)", "VS Code: Of this window (2)", "VS Code: What now? (2)", "VS Code: undefined (1)", "pi: From pi? (2)"]);
   assert.deepEqual(failed.map(({ path }) => path), [join(root, "code/one/chatSessions/broken.jsonl")]);
   const times = found.map(({ updatedAt }) => updatedAt);
   assert.deepEqual(times, times.toSorted((one, other) => other - one));
