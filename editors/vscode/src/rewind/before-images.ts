@@ -1,5 +1,6 @@
 // The bytes of files before the agent's edit tools changed them, kept in a folder of the extension's own over restarts, up
-// to a bound. A folder for each session, in it a line for each change and a file for each content; the oldest go first. Which files a rewind restores is plan.ts's; no editor here, and nothing is logged.
+// to a bound. A folder for each session, in it a line for each change and a file for each content; the oldest go first.
+// Which files a rewind restores is plan.ts's; no editor here, and nothing is logged.
 
 import { createHash, randomUUID } from "node:crypto";
 import { appendFile, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";

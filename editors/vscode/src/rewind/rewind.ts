@@ -197,6 +197,7 @@ export class Rewind {
         wanted.set(path, { path, now, ...(content !== undefined && { content }), ...(mode !== undefined && { mode }) });
       }
     }
+    files.sort((one, other) => (one.path < other.path ? -1 : 1));
     const known = new Set(images.map(({ path }) => path));
     for (const { name, effects, succeeded } of calls) {
       if (!isTraced(name) || !succeeded) continue;

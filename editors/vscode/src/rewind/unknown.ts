@@ -22,8 +22,8 @@ export async function unknownOf(calls: readonly CutCall[], since: number, folder
     for (const path of new Set([...taken, ...others.map((name) => pathOf(name, folder))])) {
       if (known.has(path) || path === "") continue;
       const { fsPath } = uriOf(path, folder);
-      if (effects.has(path) || ((await timeOf(fsPath)) ?? 0) >= since) lost.set(path, `changed by ${call.name}, which keeps nothing of before`);
-      else if (taken.has(path) && (await isMissing(fsPath))) lost.set(path, `is not there; ${call.name} named it as what to take away`);
+      if (effects.has(path) || ((await timeOf(fsPath)) ?? 0) >= since) lost.set(path, `changed by ${call.name}, which keeps no earlier version`);
+      else if (taken.has(path) && (await isMissing(fsPath))) lost.set(path, `is gone; ${call.name} was told to remove or move it`);
     }
     for (const part of unclear) lost.set(shortened(part), "took files away that it does not name");
   }

@@ -6,7 +6,7 @@ import * as vscode from "vscode";
 import type { ToolInvokeResult } from "@threadhold/client";
 import { hashOf } from "../rewind/before-images.ts";
 import { type Change, type Given, inFolder, type Keep, type OwnTool, text } from "./own.ts";
-import { bytesEqual, canSay, catchUp, encoded, inTurn, openDocument, putBytes, readText, replace, save, type TextFile } from "./text-file.ts";
+import { bytesEqual, canSay, catchUp, encoded, inTurn, openDocument, putBytes, readText, replace, save, says, type TextFile } from "./text-file.ts";
 
 const editFile: OwnTool = {
   name: "edit_file",
@@ -83,7 +83,8 @@ async function changeable(named: string, folder: vscode.Uri): Promise<Changeable
   // The editor reads it in another encoding than it was written in: to save it would lose what it could not read.
   const again = await encoded(file.text, file.encoding);
   if (again === undefined || !bytesEqual(again, file.bytes)) {
-    throw new Error(`${path} is not in the encoding that the editor has for it, so a change would lose letters. Set files.encoding for it, or change it by a command.`);
+    const why = `${path} is not in the encoding that the editor has for it, so a change would lose letters.`;
+    throw new Error(`${why} Set files.encoding for it, or change it by a command.`);
   }
   const open = openDocument(uri);
   return { uri, path, real, file: open?.isDirty === true ? { ...file, text: open.getText() } : file };
@@ -111,10 +112,11 @@ function inLinesOf(other: string, said: string): string {
 
 export const EDIT_TOOLS: readonly OwnTool[] = [editFile, writeFile];
 
-async function apply(this: OwnTool, given: Given, folder: vscode.Uri, _: AbortSignal, keep?: Keep): Promise<ToolInvokeResult> {
+async function apply(this: OwnTool, given: Given, folder: vscode.Uri, signal: AbortSignal, keep?: Keep): Promise<ToolInvokeResult> {
   const { uri, path } = await inFolder(text(given, "path"), folder);
   // Calls of one round run side by side.
   return inTurn(uri.fsPath, async () => {
+    signal.throwIfAborted();
     // The change would save it anyway; so the file before it is one that was there.
     if (!(await save(uri))) throw new Error(`${path} has changes that are not saved and cannot be saved. Save it, or take them back.`);
     const change = await this.preview?.(given, folder);
@@ -123,6 +125,7 @@ async function apply(this: OwnTool, given: Given, folder: vscode.Uri, _: AbortSi
     const encoding = file?.encoding ?? encodingFor(uri);
     const bytes = await encoded(after, encoding);
     if (bytes === undefined) throw new Error(`${path} is in ${encoding}, which does not have all letters of the new text. Write it without them.`);
+    if (file !== undefined && !(await saysNow(uri, file.text))) throw new Error(`${path} changed at the same moment. Read it and try again.`);
     const kept = await keep?.({ path: real, ...(file !== undefined && { bytes: file.bytes, mode: file.mode }) });
     if (isNew) await create(uri, path, bytes);
     else await write(uri, path, after, bytes);
@@ -131,6 +134,13 @@ async function apply(this: OwnTool, given: Given, folder: vscode.Uri, _: AbortSi
     const lines = after.split("\n").length;
     return { content: isNew ? `${path} is there now, ${lines} lines.` : `${path} is changed.`, effects: [{ path: real, sha256 }] };
   });
+}
+
+/** Whether the editor holds a file as it is on disk. */
+async function saysNow(uri: vscode.Uri, said: string): Promise<boolean> {
+  const document = await vscode.workspace.openTextDocument(uri);
+  await catchUp(document);
+  return says(document, said);
 }
 
 /** What the settings say of the encoding of a file that is not there yet. */
@@ -148,7 +158,6 @@ async function write(uri: vscode.Uri, path: string, after: string, bytes: Uint8A
   const document = await vscode.workspace.openTextDocument(uri);
   // What a document cannot say is written, and the document follows the file.
   if (!canSay(document, after)) return putBytes(uri, bytes);
-  await catchUp(document);
   await replace(document, after);
   if (!(await save(uri))) throw new Error(`${path} was changed and could not be saved.`);
 }

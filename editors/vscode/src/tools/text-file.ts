@@ -57,7 +57,7 @@ export async function save(uri: vscode.Uri): Promise<boolean> {
 
 /** Puts a text into a document of the editor, where it can be undone. */
 export async function replace(document: vscode.TextDocument, text: string): Promise<void> {
-  if (withPlainEnds(document.getText()) === withPlainEnds(text)) return;
+  if (says(document, text)) return;
   const edit = new vscode.WorkspaceEdit();
   edit.replace(document.uri, new vscode.Range(document.positionAt(0), document.positionAt(document.getText().length)), text);
   if (!(await vscode.workspace.applyEdit(edit))) throw new Error("the editor did not apply the change");
@@ -68,7 +68,7 @@ export async function catchUp(document: vscode.TextDocument): Promise<void> {
   const { encoding, uri } = document;
   for (let tries = 0; tries < MOST_TRIES && !document.isDirty; tries += 1) {
     const text = await vscode.workspace.decode(await readFile(uri.fsPath), { encoding }).then((said) => said, () => undefined);
-    if (text === undefined || withPlainEnds(text) === withPlainEnds(document.getText())) return;
+    if (text === undefined || says(document, text)) return;
     await new Promise((done) => setTimeout(done, 50));
   }
 }
@@ -100,6 +100,11 @@ export function canSay({ eol }: vscode.TextDocument, text: string): boolean {
 
 export function bytesEqual(one: Uint8Array, other: Uint8Array): boolean {
   return Buffer.compare(one, other) === 0;
+}
+
+/** Whether a document has this text, whatever the ends of its lines. */
+export function says(document: vscode.TextDocument, text: string): boolean {
+  return withPlainEnds(document.getText()) === withPlainEnds(text);
 }
 
 function withPlainEnds(text: string): string {
