@@ -98,12 +98,19 @@ function othersOf(last: BeforeImage, { sha256, unsaved }: FileNow, isUnbroken: b
   return isUnbroken ? {} : { others: "between" };
 }
 
-/** Names of tools that look and change nothing, for those that do not say what they do. */
-const LOOKS = /read|list|search|find|get|fetch|grep|view|show|symbols|usages|problems|errors|diagnos|think|todo|recall|ask/i;
+/** Words in the names of tools that look and change nothing, for those that do not say what they do. */
+const LOOKS = /\b(read|list|search|find|get|fetch|grep|view|show|symbols?|usages?|problems?|errors?|diagnos\w+|think|todos?|recall|ask)\b/i;
+/** Words of those that do more than look. */
+const CHANGES = /\b(write|edit|replace|delete|remove|create|update|set|insert|rename|move|apply|patch|run|execute|install)\b/i;
+
+function looksOnly(name: string): boolean {
+  const words = name.replace(/([a-z])([A-Z])/g, "$1 $2").replace(/[^A-Za-z]+/g, " ");
+  return LOOKS.test(words) && !CHANGES.test(words);
+}
 
 /** Calls of tools that may have changed something that nobody can restore. `isOurs`: the edit tools and those that look. */
 export function unknownChanges(calls: readonly CutCall[], isOurs: (name: string) => boolean): CutCall[] {
-  return calls.filter(({ name, effects }) => !isOurs(name) && (effects.length > 0 || !LOOKS.test(name)));
+  return calls.filter(({ name, effects }) => !isOurs(name) && (effects.length > 0 || !looksOnly(name)));
 }
 
 /** Arguments that are a command of a shell. */

@@ -109,7 +109,7 @@ export class Rewind {
       if (back.failed.length === 0) throw error;
       throw new Error(`${wordsOf(error)} These files are restored already: ${back.failed.map(({ what, why }) => `${what} (${why})`).join(", ")}`);
     }
-    this.#undo = { folder: folder.uri, files: before };
+    if (before.length > 0) this.#undo = { folder: folder.uri, files: before };
     if (chosen.length === 0 && asked.goal !== "rewind") return;
     const notDone = new Set(failed.map(({ what }) => what));
     const lines = chosen
@@ -126,6 +126,7 @@ export class Rewind {
 
   /** Leaves conversation and files as they are. */
   async leave(): Promise<void> {
+    if (this.#isGoing) return;
     const leave = this.#asked?.leave;
     this.#forget();
     leave?.();

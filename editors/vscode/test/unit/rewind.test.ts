@@ -124,6 +124,9 @@ test("calls from a message on, those that may have changed something else, and w
   assert.deepEqual(calls.map(({ toolCallId, succeeded }) => [toolCallId, succeeded]), [["c1", false], ["c2", false], ["c3", false], ["c4", true]]);
   const unknown = unknownChanges(calls, (name) => name === "edit_file");
   assert.deepEqual(unknown.map(({ name }) => name), ["run_command", "replaceString"], "what only reads is not suspected");
+  const suspected = (name: string): boolean => unknownChanges([{ ...call("t", "c"), name, given: {}, effects: [], succeeded: true }], () => false).length > 0;
+  assert.ok(["find_and_replace", "widget_write", "target", "thread_delete"].every(suspected), "a word within a word is none");
+  assert.ok(!["copilot_readFile", "getErrors", "list-files"].some(suspected));
   const named = unknown.map(namedBy);
   assert.deepEqual(named[0]?.gone, ["c.txt"]);
   assert.ok(named[0].others.includes("src/b.txt"));

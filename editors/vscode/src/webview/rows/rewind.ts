@@ -40,7 +40,7 @@ export function drawRewind(desk: Desk, row: RewindRow): HTMLElement {
   if (row.lost.length > 0) {
     card.append(el("div", { class: "label" }, "Cannot be restored:"));
     const items = row.lost.map(({ what, why }) => el("li", {}, el("span", { class: "name" }, what), el("span", { class: "note" }, why)));
-    card.append(el("ul", { class: "changes lost" }, ...items));
+    card.append(el("ul", { class: "changes lost", tabIndex: 0, aria: { label: "Cannot be restored" } }, ...items));
   }
   card.append(el("div", { class: "note" }, "The conversation as it stands is kept among the sessions of this folder."));
   card.append(el("div", { class: "buttons", role: "group", aria: { label: title } }, ...buttons(desk, row, chosen)));
