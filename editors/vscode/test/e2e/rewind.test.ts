@@ -217,6 +217,40 @@ test("a file comes back byte by byte in any encoding, open or not, and can be un
   assert.deepEqual(bytes(), changed);
 });
 
+test("what was typed and not saved is lost neither by an edit of the agent nor by taking a restore back", async () => {
+  using probe = new Probe({ answers: [{ calls: [edit("c1", "a.txt", "one", "uno")] }, { say: "It says uno." }] });
+  await using editor = await Editor.start({ extensions: PACKAGES, files: { "a.txt": "one\n" }, settings: SETTINGS, environment: { PROBE: probe.folder } });
+  const line = editor.page.locator(".editor-instance .view-line").first();
+  const says = (words: string) => until(async () => (await line.textContent())?.replaceAll("\u00a0", " ") === words, `the editor says ${words}`);
+  const type = async (words: string): Promise<void> => {
+    await line.click();
+    await editor.page.keyboard.press("Control+Home");
+    await editor.page.keyboard.type(words);
+  };
+  await openFile(editor, "a.txt");
+  await type("first ");
+  const panel = await Panel.open(editor);
+  await panel.ask("Say it in Italian.");
+  await panel.answer("It says uno.").waitFor();
+  assert.equal(editor.read("a.txt"), "first uno\n");
+  await type("second ");
+  await says("second first uno");
+
+  const card = panel.frame.locator(".row.rewind");
+  await rewind(panel, "Say it in Italian.");
+  await card.getByText("It has changes that are not saved: they would be lost.").waitFor();
+  await card.getByRole("checkbox", { name: "Restore a.txt" }).click();
+  await card.getByRole("button", { name: "Restore 1 file, rewind" }).click();
+  const told = panel.frame.locator(".notices .notice").filter({ hasText: "1 file is restored." });
+  await told.waitFor();
+  assert.equal(editor.read("a.txt"), "first one\n");
+  await says("first one");
+  await told.getByRole("button", { name: "Undo restoring" }).click();
+  await panel.frame.getByText("as they were before they were restored").waitFor();
+  await says("second first uno");
+  assert.equal(editor.read("a.txt"), "first uno\n", "and it is not saved, as it was not");
+});
+
 test("what is in the way of a file is named, and the others are restored all the same", async () => {
   const paths = ["a.txt", "folder.txt", "link.txt", "locked.txt", "mine.txt"];
   using probe = new Probe({
