@@ -70,7 +70,8 @@ interface Changeable {
 /** A file that may be changed, as it is with what is not saved; without one where there is none. */
 async function changeable(named: string, folder: vscode.Uri): Promise<Changeable> {
   const { uri, path, real } = await inFolder(named, folder);
-  if (path.split(/[\\/]/).includes(".git")) throw new Error(`${path} is git's own. Change it by git's commands.`);
+  // By whatever name it is reached.
+  if ([path, real].some((name) => name.split(/[\\/]/).includes(".git"))) throw new Error(`${path} is git's own. Change it by git's commands.`);
   const there = await stat(uri.fsPath).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
     throw error;

@@ -35,6 +35,7 @@ test("files are listed, searched, read; a command prints", async () => {
           call("of a folder", "write_file", { path: "src", text: "no folder" }),
           call("through a link", "write_file", { path: "link.txt", text: "out" }),
           call("of git", "write_file", { path: ".git/hooks/pre-commit", text: "#!/bin/sh" }),
+          call("of git, by a link", "write_file", { path: "tags/v1", text: "none" }),
           // Two pieces of one character, apart.
           call("run", "run_command", { command: "printf '\\303'; sleep 0.3; printf '\\244\\n'" }),
         ],
@@ -60,6 +61,7 @@ test("files are listed, searched, read; a command prints", async () => {
       writeFileSync(join(folder, "wide.txt"), Buffer.from("\uFEFFgrün\n", "utf16le"));
       writeFileSync(join(folder, "locked.txt"), "locked\n", { mode: 0o444 });
       writeFileSync(join(folder, "src/linked.txt"), "linked\n");
+      symlinkSync(".git/refs/tags", join(folder, "tags"));
       symlinkSync("src/linked.txt", join(folder, "alias.txt"));
       writeFileSync(join(root, "secret.txt"), "needle\n");
       symlinkSync(join(root, "secret.txt"), join(folder, "secret.txt"));
@@ -96,6 +98,7 @@ test("files are listed, searched, read; a command prints", async () => {
     "of a folder": "src is no file.",
     "through a link": "link.txt is outside of the folder that is open.",
     "of git": ".git/hooks/pre-commit is git's own. Change it by git's commands.",
+    "of git, by a link": "tags/v1 is git's own. Change it by git's commands.",
     run: "ä\n",
   });
   assert.equal(editor.read("windows.txt"), "one\r\n2\r\nthree\r\n");
