@@ -5,7 +5,7 @@ import { access, chmod, constants, lstat, mkdir, readFile, realpath, stat, write
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import * as vscode from "vscode";
 import { realOf } from "../tools/own.ts";
-import { inTurn, openDocument, putBytes, replace } from "../tools/text-file.ts";
+import { inTurn, openDocument, putBytes, replace, says } from "../tools/text-file.ts";
 import { wordsOf } from "../words.ts";
 import { hashOf } from "./before-images.ts";
 import { type FileNow, isSame } from "./plan.ts";
@@ -52,7 +52,8 @@ export function pathOf(named: string, folder: vscode.Uri): string {
 export async function standingOf(path: string, folder: vscode.Uri): Promise<FileNow> {
   const { fsPath } = uriOf(path, folder);
   const open = openDocument(uriOf(path, folder));
-  const unsaved = open?.isDirty === true ? { unsaved: hashOf(Buffer.from(open.getText())) } : {};
+  const dirty = open?.isDirty === true ? open : undefined;
+  const unsaved = dirty === undefined ? {} : { unsaved: hashOf(Buffer.from(dirty.getText())) };
   const place = await placeOf(path, folder);
   if (place !== undefined) return { isThere: true, obstacle: place, ...unsaved };
   const found = await lstat(fsPath).catch((error: NodeJS.ErrnoException) => {
@@ -64,7 +65,9 @@ export async function standingOf(path: string, folder: vscode.Uri): Promise<File
   const bytes = await readFile(fsPath).catch((error: unknown) => `it cannot be read: ${wordsOf(error)}`);
   if (typeof bytes === "string") return { isThere: true, obstacle: bytes, ...unsaved };
   const mayWrite = (found.mode & 0o222) !== 0 && (await access(fsPath, constants.W_OK).then(() => true, () => false));
-  return { isThere: true, sha256: hashOf(bytes), ...unsaved, ...(!mayWrite && { obstacle: "it is write-protected" }) };
+  // What is not saved and says what the disk says is nothing that could be lost.
+  const isOther = dirty !== undefined && !says(dirty, await vscode.workspace.decode(bytes, { encoding: dirty.encoding }).then((said) => said, () => ""));
+  return { isThere: true, sha256: hashOf(bytes), ...(isOther && unsaved), ...(!mayWrite && { obstacle: "it is write-protected" }) };
 }
 
 /** Why a path does not lead to the file of that name any more; undefined where it does. */

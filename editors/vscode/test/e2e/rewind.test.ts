@@ -211,6 +211,7 @@ test("a file comes back byte by byte in any encoding, open or not, and can be un
     assert.deepEqual(bytes(), before);
     await editor.command("File: Revert File");
     await shown.filter({ hasText: "one" }).first().waitFor();
+    await editor.page.locator(".tab.active.dirty").waitFor({ state: "detached" });
   }
   await told.getByRole("button", { name: "Undo restoring" }).click();
   await panel.frame.getByText("as they were before they were restored").waitFor();
