@@ -21,8 +21,7 @@ import { reviewRow } from "./compaction-row.ts";
 import { configuration } from "./configuration.ts";
 import { isBusy } from "./frame.ts";
 import type { Models } from "./models.ts";
-import type { BeforeImages } from "./rewind/before-images.ts";
-import type { Change } from "./tools/own.ts";
+import type { Before, BeforeImages } from "./rewind/before-images.ts";
 import { offered, run } from "./tools/toolbox.ts";
 import type { CompactionRow } from "./view.ts";
 
@@ -392,7 +391,7 @@ export class Chat implements vscode.Disposable {
     this.running.set(toolCallId, { sessionId, stream, stop });
     this.changed();
     try {
-      const result = await run(call, folder.uri, AbortSignal.any([signal, stop.signal]), (change) => this.#keep(call, change));
+      const result = await run(call, folder.uri, AbortSignal.any([signal, stop.signal]), (before) => this.#keep(call, before));
       if (this.#isOver) return await new Promise<never>(() => undefined);
       this.#finished.set(toolCallId, { sessionId, stream, result });
       const session = this.#find(sessionId);
@@ -405,13 +404,13 @@ export class Chat implements vscode.Disposable {
     }
   }
 
-  /** Keeps what a file says before a call changes it. Where that cannot be, the change is made all the same: a rewind says so. */
-  async #keep(call: ToolInvokeParams, change: Change): Promise<(sha256: string) => Promise<void>> {
+  /** Keeps a file before a call changes it. Where that cannot be, the change is made all the same: a rewind says so. */
+  async #keep(call: ToolInvokeParams, before: Before): Promise<(sha256: string) => Promise<void>> {
     const guarded = async (kept: Promise<void> | undefined): Promise<void> => {
-      await kept?.catch((error: unknown) => this.#warn(`${change.path} cannot be restored by a rewind: ${String(error)}`));
+      await kept?.catch((error: unknown) => this.#warn(`${before.path} cannot be restored by a rewind: ${String(error)}`));
     };
-    await guarded(this.#images?.keep(call, change));
-    return (sha256) => guarded(this.#images?.changed(call, change.path, sha256));
+    await guarded(this.#images?.keep(call, before));
+    return (sha256) => guarded(this.#images?.changed(call, before.path, sha256));
   }
 
   /** Brings the result of a call that a restart left open, where it still waits for one. */

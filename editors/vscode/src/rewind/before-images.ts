@@ -1,8 +1,8 @@
-// What files said before the agent's edit tools changed them, kept in a folder of the extension's own over restarts, up
-// to a bound. A folder for each session, in it a line for each change and a file for each text; the oldest texts go
-// first. Which files a rewind restores is plan.ts's; no editor here, and nothing is logged.
+// The bytes of files before the agent's edit tools changed them, kept in a folder of the extension's own over restarts, up
+// to a bound. A folder for each session, in it a line for each change and a file for each content; the oldest go first.
+// Which files a rewind restores is plan.ts's; no editor here, and nothing is logged.
 
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { appendFile, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -16,42 +16,59 @@ export interface CallName {
 export interface BeforeImage extends CallName {
   /** From the folder on. */
   path: string;
-  /** Names the text; missing where there was no file, or where the text was too large to keep. */
-  text?: string;
+  /** SHA-256 of what was in it, which names what is kept; missing where there was no file, or where it was too large. */
+  content?: string;
   /** Whether the call made the file. */
   isNew: boolean;
+  /** Who might read, write and run it. */
+  mode?: number;
   /** SHA-256 of the file after the change; missing where the change was not seen to its end. */
   after?: string;
 }
 
-/** A larger text is not kept: it would push out those of many other files. */
-const MOST_TEXT_BYTES = 5_000_000;
+/** A file before a change: its bytes on disk; none where the call makes it. */
+export interface Before {
+  path: string;
+  bytes?: Uint8Array;
+  mode?: number;
+}
+
+/** A larger file is not kept: it would push out many others. */
+const MOST_FILE_BYTES = 5_000_000;
 const INDEX = "index.jsonl";
 
 export class BeforeImages {
   readonly #home: string;
   readonly #mostBytes: () => number;
+  #last: Promise<unknown> = Promise.resolve();
 
-  /** `mostBytes` is asked with each text, for it is a setting. */
+  /** `mostBytes` is asked with each file, for it is a setting. */
   constructor(home: string, mostBytes: () => number) {
     this.#home = home;
     this.#mostBytes = mostBytes;
   }
 
-  /** Keeps what a file says, before a call changes it. */
-  async keep(call: CallName, { path, before, isNew }: { path: string; before: string; isNew: boolean }): Promise<void> {
+  /** Keeps what is in a file, before a call changes it. */
+  keep(call: CallName, before: Before): Promise<void> {
+    // One at a time: what is made room for is there until it is written.
+    const kept = this.#last.then(() => this.#keep(call, before));
+    this.#last = kept.catch(() => undefined);
+    return kept;
+  }
+
+  async #keep(call: CallName, { path, bytes, mode }: Before): Promise<void> {
     const most = this.#mostBytes();
     if (most === 0) return;
     const folder = this.#folderOf(sessionOf(call));
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    const bytes = Buffer.from(before, "utf8");
-    const isKept = !isNew && bytes.length <= Math.min(most, MOST_TEXT_BYTES);
-    const text = isKept ? hashOf(bytes) : undefined;
-    if (text !== undefined) {
+    const isKept = bytes !== undefined && bytes.length <= Math.min(most, MOST_FILE_BYTES);
+    const content = isKept ? hashOf(bytes) : undefined;
+    if (isKept && content !== undefined) {
       await this.#makeRoom(most - bytes.length);
-      await put(join(folder, text), bytes);
+      await put(join(folder, content), bytes);
     }
-    await this.#write(folder, { ...nameOf(call), path, isNew, ...(text !== undefined && { text }) });
+    const more = { ...(content !== undefined && { content }), ...(mode !== undefined && { mode }) };
+    await this.#write(folder, { ...nameOf(call), path, isNew: bytes === undefined, ...more });
   }
 
   /** Notes how the file came out of the change. */
@@ -60,10 +77,11 @@ export class BeforeImages {
     await this.#write(this.#folderOf(sessionOf(call)), { ...nameOf(call), path, after });
   }
 
-  /** What is known of changes by these calls, in the order in which they happened. */
+  /** What is known of changes by these calls, in the order in which they happened: calls of one round run side by side. */
   async of(calls: readonly CallName[]): Promise<BeforeImage[]> {
     const wanted = new Set(calls.map(keyOf));
     const found: BeforeImage[] = [];
+    // What a branch took over was said before what is its own.
     for (const session of new Set(calls.map(sessionOf))) {
       const known = new Map<string, BeforeImage>();
       for (const line of await linesOf(join(this.#folderOf(session), INDEX))) {
@@ -73,17 +91,16 @@ export class BeforeImages {
       }
       found.push(...known.values());
     }
-    const order = new Map(calls.map((call, at) => [keyOf(call), at]));
-    return found.sort((a, b) => (order.get(keyOf(a)) ?? 0) - (order.get(keyOf(b)) ?? 0));
+    return found;
   }
 
-  /** What the file said; undefined where it is not kept any more. */
-  async textOf(image: BeforeImage): Promise<string | undefined> {
-    if (image.text === undefined) return undefined;
+  /** What was in the file; undefined where it is not kept any more. */
+  async bytesOf(image: BeforeImage): Promise<Uint8Array | undefined> {
+    if (image.content === undefined) return undefined;
     try {
-      const bytes = await readFile(join(this.#folderOf(sessionOf(image)), image.text));
-      // A text that a crash or a disk damaged is none.
-      return hashOf(bytes) === image.text ? bytes.toString("utf8") : undefined;
+      const bytes = await readFile(join(this.#folderOf(sessionOf(image)), image.content));
+      // What a crash or a disk damaged is nothing.
+      return hashOf(bytes) === image.content ? bytes : undefined;
     } catch (error) {
       if (isMissing(error)) return undefined;
       throw error;
@@ -105,20 +122,20 @@ export class BeforeImages {
     await appendFile(join(folder, INDEX), `\n${JSON.stringify(line)}`, { mode: 0o600 });
   }
 
-  /** Takes the oldest texts away until no more than so many bytes are left. */
+  /** Takes the oldest away until no more than so many bytes are left. */
   async #makeRoom(most: number): Promise<void> {
-    const texts: { file: string; size: number; at: number }[] = [];
+    const kept: { file: string; size: number; at: number }[] = [];
     for (const folder of await namesIn(this.#home)) {
       for (const name of await namesIn(join(this.#home, folder))) {
         if (name === INDEX) continue;
         const file = join(this.#home, folder, name);
         // Another window may have taken it away meanwhile.
         const found = await stat(file).catch(() => undefined);
-        if (found !== undefined) texts.push({ file, size: found.size, at: found.mtimeMs });
+        if (found !== undefined) kept.push({ file, size: found.size, at: found.mtimeMs });
       }
     }
-    let left = texts.reduce((sum, { size }) => sum + size, 0);
-    for (const { file, size } of texts.sort((a, b) => a.at - b.at)) {
+    let left = kept.reduce((sum, { size }) => sum + size, 0);
+    for (const { file, size } of kept.sort((a, b) => a.at - b.at)) {
       if (left <= most) return;
       await rm(file, { force: true });
       left -= size;
@@ -150,7 +167,8 @@ async function put(file: string, bytes: Uint8Array): Promise<void> {
   const now = new Date();
   const isThere = await utimes(file, now, now).then(() => true, () => false);
   if (isThere) return;
-  const part = `${file}.${process.pid}`;
+  // The same content may be kept twice at the same moment.
+  const part = `${file}.${randomUUID()}`;
   await writeFile(part, bytes, { mode: 0o600 });
   await rename(part, file);
 }

@@ -1,20 +1,39 @@
-// Files of the folder as a rewind meets them: how they stand now, putting texts back by an edit of the workspace, and
-// which of them changed since some time. Which are restored is plan.ts's and the user's.
+// Files of the folder as a rewind meets them: how they stand now, putting their earlier bytes back, and which of them
+// changed since some time. Which are restored is plan.ts's and the user's.
 
-import { readFile, stat } from "node:fs/promises";
-import { isAbsolute, join, relative } from "node:path";
+import { access, chmod, constants, lstat, mkdir, readFile, realpath, stat, writeFile } from "node:fs/promises";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import * as vscode from "vscode";
+import { realOf } from "../tools/own.ts";
+import { inTurn, openDocument, putBytes, replace, says } from "../tools/text-file.ts";
+import { wordsOf } from "../words.ts";
 import { hashOf } from "./before-images.ts";
-import type { FileNow } from "./plan.ts";
+import { type FileNow, isSame } from "./plan.ts";
+import type { RewindLost } from "../view.ts";
 
-/** A file and what is to be in it; gone where that is nothing. */
-export interface Wanted {
+/** What is in a file; nothing where there is none. */
+export interface Held {
   path: string;
-  content: Uint8Array | undefined;
+  content?: Uint8Array;
+  mode?: number;
+  /** What an editor holds of it and has not saved. */
+  unsaved?: string;
+}
+
+/** A file and what is to be in it, if it still stands as the user was told. */
+export interface Wanted extends Held {
+  now: FileNow;
+}
+
+/** What came of putting files back. */
+export interface Outcome {
+  /** What was in those that are another now, for taking it back. */
+  before: Wanted[];
+  failed: RewindLost[];
 }
 
 /** Files that are looked at for changes. */
-const MOST_FILES = 5_000;
+const MOST_FILES = 20_000;
 /** What programs make and nobody misses, where the settings do not hide it anyway. */
 const MADE = ["**/.git/**", "**/node_modules/**", "**/target/**", "**/dist/**", "**/build/**", "**/out/**", "**/__pycache__/**"];
 
@@ -22,64 +41,144 @@ export function uriOf(path: string, folder: vscode.Uri): vscode.Uri {
   return vscode.Uri.file(isAbsolute(path) ? path : join(folder.fsPath, path));
 }
 
-/** How a file stands, beside what it said before. */
-export async function standingOf(path: string, folder: vscode.Uri, before: string | undefined): Promise<FileNow> {
-  const uri = uriOf(path, folder);
-  const bytes = await readFile(uri.fsPath).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT" || error.code === "EISDIR") return undefined;
+/** A path that somebody named, from the folder on where it is in it. */
+export function pathOf(named: string, folder: vscode.Uri): string {
+  const wanted = resolve(folder.fsPath, named);
+  const inside = relative(folder.fsPath, wanted);
+  return isOutside(inside) ? wanted : inside;
+}
+
+/** How a file stands. */
+export async function standingOf(path: string, folder: vscode.Uri): Promise<FileNow> {
+  const { fsPath } = uriOf(path, folder);
+  const open = openDocument(uriOf(path, folder));
+  const dirty = open?.isDirty === true ? open : undefined;
+  const unsaved = dirty === undefined ? {} : { unsaved: hashOf(Buffer.from(dirty.getText())) };
+  const place = await placeOf(path, folder);
+  if (place !== undefined) return { isThere: true, obstacle: place, ...unsaved };
+  const found = await lstat(fsPath).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
     throw error;
   });
-  if (bytes === undefined) return { isThere: false, isUnsaved: false, isAsBefore: false };
-  const open = openDocument(uri);
-  const isUnsaved = open?.isDirty ?? false;
-  const said = open?.getText() ?? bytes.toString("utf8");
-  return { isThere: true, sha256: hashOf(bytes), isUnsaved, isAsBefore: said === before };
+  if (found === undefined) return { isThere: false, ...unsaved };
+  if (!found.isFile()) return { isThere: true, obstacle: `${found.isDirectory() ? "a folder" : "something that is no file"} is in its place now` };
+  const bytes = await readFile(fsPath).catch((error: unknown) => `it cannot be read: ${wordsOf(error)}`);
+  if (typeof bytes === "string") return { isThere: true, obstacle: bytes, ...unsaved };
+  const mayWrite = (found.mode & 0o222) !== 0 && (await access(fsPath, constants.W_OK).then(() => true, () => false));
+  // What is not saved and says what the disk says is nothing that could be lost.
+  const isOther = dirty !== undefined && !says(dirty, await vscode.workspace.decode(bytes, { encoding: dirty.encoding }).then((said) => said, () => ""));
+  return { isThere: true, sha256: hashOf(bytes), ...(isOther && unsaved), ...(!mayWrite && { obstacle: "it is write-protected" }) };
 }
 
-/** What is in a file now, with what is not saved; undefined where there is none. */
-export async function contentOf(path: string, folder: vscode.Uri): Promise<Uint8Array | undefined> {
+/** Why a path does not lead to the file of that name any more; undefined where it does. */
+async function placeOf(path: string, folder: vscode.Uri): Promise<string | undefined> {
+  const root = await realpath(folder.fsPath);
+  const wanted = resolve(root, path);
+  if (isOutside(relative(root, wanted))) return "it is outside of the folder that is open";
+  try {
+    const real = await realOf(wanted);
+    if (isOutside(relative(root, real))) return "it leads out of the folder by a link now";
+    return plainName(real) === plainName(wanted) ? undefined : "it is a link now, or in a folder that is one";
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === "ENOTDIR" ? "a file is in the place of its folder now" : `it cannot be reached: ${wordsOf(error)}`;
+  }
+}
+
+/** What is in a file now, with what is not saved. */
+export async function heldIn(path: string, folder: vscode.Uri): Promise<Held> {
   const uri = uriOf(path, folder);
-  if ((await timeOf(uri.fsPath)) === undefined) return undefined;
   const open = openDocument(uri);
-  return open === undefined ? readFile(uri.fsPath) : Buffer.from(open.getText(), "utf8");
+  const unsaved = open?.isDirty === true ? { unsaved: open.getText() } : {};
+  const found = await stat(uri.fsPath).catch(() => undefined);
+  if (found?.isFile() !== true) return { path, ...unsaved };
+  return { path, content: await readFile(uri.fsPath), mode: found.mode & 0o7777, ...unsaved };
 }
 
-/** Puts all of this into the files by one edit of the workspace, and saves them. */
-export async function write(files: readonly Wanted[], folder: vscode.Uri): Promise<void> {
-  const edit = new vscode.WorkspaceEdit();
-  for (const { path, content } of files) {
-    const uri = uriOf(path, folder);
-    const open = openDocument(uri);
-    if (content === undefined) edit.deleteFile(uri, { ignoreIfNotExists: true });
-    else if (open === undefined || (await timeOf(uri.fsPath)) === undefined) edit.createFile(uri, { contents: content, overwrite: true });
-    // What an editor shows can be undone there too.
-    else edit.replace(uri, new vscode.Range(open.positionAt(0), open.positionAt(open.getText().length)), Buffer.from(content).toString("utf8"));
+/** What a file says now, or would say with these bytes, in the encoding that the editor has for it. */
+export async function textOf(path: string, content: Uint8Array | undefined, folder: vscode.Uri): Promise<string> {
+  if (content === undefined) return "";
+  const uri = uriOf(path, folder);
+  const open = openDocument(uri);
+  try {
+    return await (open === undefined ? vscode.workspace.decode(content, { uri }) : vscode.workspace.decode(content, { encoding: open.encoding }));
+  } catch {
+    throw new Error(`${path} is no text, so what changes in it cannot be shown. It can be restored all the same.`);
   }
-  if (!(await vscode.workspace.applyEdit(edit))) throw new Error("The editor did not put the files back; they are as they were.");
-  const unsaved: string[] = [];
-  for (const { path, content } of files) {
-    const document = content === undefined ? undefined : openDocument(uriOf(path, folder));
-    if (document?.isDirty === true && !(await document.save())) unsaved.push(path);
-  }
-  if (unsaved.length > 0) throw new Error(`Restored, and not saved: ${unsaved.join(", ")}. Look at them in the editor, and save them there.`);
 }
 
-/** Files of the folder that were written since a time, except those that programs make. */
-export async function writtenSince(since: number, folder: vscode.Uri): Promise<string[]> {
+/** Puts all of this into the files, and saves them. What cannot be written is told, and the others are written all the same. */
+export async function put(files: readonly Wanted[], folder: vscode.Uri): Promise<Outcome> {
+  const outcome: Outcome = { before: [], failed: [] };
+  for (const wanted of files) {
+    await inTurn(uriOf(wanted.path, folder).fsPath, () => putOne(wanted, folder, outcome)).catch((error: unknown) => {
+      outcome.failed.push({ what: wanted.path, why: wordsOf(error) });
+    });
+  }
+  return outcome;
+}
+
+async function putOne(wanted: Wanted, folder: vscode.Uri, outcome: Outcome): Promise<void> {
+  const { path } = wanted;
+  const now = await standingOf(path, folder);
+  if (!isSame(now, wanted.now)) throw new Error("it changed meanwhile, and that is not overwritten");
+  if (now.obstacle !== undefined) throw new Error(now.obstacle);
+  const before = await heldIn(path, folder);
+  try {
+    await write(wanted, uriOf(path, folder));
+  } finally {
+    const after = await standingOf(path, folder);
+    // Also what was written only in part can be taken back.
+    if (!isSame(after, now)) outcome.before.push({ ...before, now: after });
+  }
+}
+
+async function write({ content, mode, unsaved, now }: Wanted, uri: vscode.Uri): Promise<void> {
+  if (content === undefined) {
+    const edit = new vscode.WorkspaceEdit();
+    edit.deleteFile(uri, { ignoreIfNotExists: true });
+    if (!(await vscode.workspace.applyEdit(edit))) throw new Error("the editor did not delete it");
+  } else {
+    if (!now.isThere) {
+      await mkdir(dirname(uri.fsPath), { recursive: true });
+      // Where somebody made it just now, it is theirs.
+      await writeFile(uri.fsPath, content, { flag: "wx" });
+      if (mode !== undefined) await chmod(uri.fsPath, mode);
+    }
+    await putBytes(uri, content);
+  }
+  if (unsaved !== undefined) await replace(await vscode.workspace.openTextDocument(uri), unsaved);
+}
+
+/** Files of the folder that were written since a time, except those that programs make, and whether there are more to look at. */
+export async function writtenSince(since: number, folder: vscode.Uri): Promise<{ paths: string[]; isCut: boolean }> {
   const hidden = ["files.exclude", "search.exclude"].flatMap((name) => {
     const patterns = vscode.workspace.getConfiguration().get<{ [pattern: string]: unknown }>(name, {});
     return Object.entries(patterns).flatMap(([pattern, is]) => (is === true ? [pattern] : []));
   });
-  const found = await vscode.workspace.findFiles(new vscode.RelativePattern(folder, "**/*"), `{${[...MADE, ...hidden].join(",")}}`, MOST_FILES);
-  const written = await Promise.all(found.map(async ({ fsPath }) => ((await timeOf(fsPath)) ?? 0) >= since ? [relative(folder.fsPath, fsPath)] : []));
-  return written.flat().sort();
+  const found = await vscode.workspace.findFiles(new vscode.RelativePattern(folder, "**/*"), `{${[...MADE, ...hidden].join(",")}}`, MOST_FILES + 1);
+  const isCut = found.length > MOST_FILES;
+  const looked = found.slice(0, MOST_FILES);
+  const written = await Promise.all(looked.map(async ({ fsPath }) => ((await timeOf(fsPath)) ?? 0) >= since ? [relative(folder.fsPath, fsPath)] : []));
+  return { paths: written.flat().sort(), isCut };
 }
 
-/** When a file was written last; undefined where there is none. */
+/** When a file was written or put there last; undefined where there is none. */
 export async function timeOf(fsPath: string): Promise<number | undefined> {
-  return stat(fsPath).then((found) => (found.isFile() ? found.mtimeMs : undefined), () => undefined);
+  // What is moved or unpacked keeps the time of its writing.
+  return stat(fsPath).then((found) => (found.isFile() ? Math.max(found.mtimeMs, found.ctimeMs) : undefined), () => undefined);
 }
 
-function openDocument(uri: vscode.Uri): vscode.TextDocument | undefined {
-  return vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
+/** Whether nothing at all is at a place. */
+export async function isMissing(fsPath: string): Promise<boolean> {
+  return lstat(fsPath).then(() => false, (error: NodeJS.ErrnoException) => error.code === "ENOENT" || error.code === "ENOTDIR");
+}
+
+function isOutside(inside: string): boolean {
+  return inside === ".." || inside.startsWith(`..${sep}`) || isAbsolute(inside);
+}
+
+/** A name as the file systems compare it that do not tell large letters from small ones. */
+function plainName(path: string): string {
+  return process.platform === "linux" ? path : path.normalize().toLowerCase();
 }

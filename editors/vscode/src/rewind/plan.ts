@@ -4,6 +4,7 @@
 import type { Part, Snapshot } from "@threadhold/client";
 import type { RewindFile, RewindLost } from "../view.ts";
 import type { BeforeImage, CallName } from "./before-images.ts";
+import { type Named, namedIn } from "./command.ts";
 
 /** A call that a rewind takes out of the conversation. */
 export interface CutCall extends CallName {
@@ -20,10 +21,15 @@ export interface FileNow {
   isThere: boolean;
   /** SHA-256 of what is on disk. */
   sha256?: string;
-  /** Whether an editor holds changes that are not saved. */
-  isUnsaved: boolean;
-  /** Whether it says what it said before; unknown where its earlier text is not kept. */
-  isAsBefore: boolean;
+  /** SHA-256 of what an editor holds and has not saved. */
+  unsaved?: string;
+  /** Why nothing can be written there. */
+  obstacle?: string;
+}
+
+/** Whether a file stands as it did. */
+export function isSame(one: FileNow, other: FileNow): boolean {
+  return one.isThere === other.isThere && one.sha256 === other.sha256 && one.unsaved === other.unsaved && one.obstacle === other.obstacle;
 }
 
 /** The calls of the messages from one on, in their order. `read` reads the arguments of a call. */
@@ -58,15 +64,14 @@ export interface Changed {
   isUnbroken: boolean;
 }
 
-/** The changes by file. `textHash` tells what a text of `BeforeImage.text` is on disk, where that is known. */
+/** The changes by file. */
 export function byFile(images: readonly BeforeImage[]): Map<string, Changed> {
   const files = new Map<string, Changed>();
   for (const image of images) {
     const known = files.get(image.path);
     if (known === undefined) files.set(image.path, { first: image, last: image, isUnbroken: true });
     else {
-      // The name of a text is the hash of the file that says it, where the file is plain UTF-8.
-      const goesOn = image.text === undefined || known.last.after === undefined || image.text === known.last.after;
+      const goesOn = image.content === undefined || known.last.after === undefined || image.content === known.last.after;
       files.set(image.path, { first: known.first, last: image, isUnbroken: known.isUnbroken && goesOn });
     }
   }
@@ -76,38 +81,72 @@ export function byFile(images: readonly BeforeImage[]): Map<string, Changed> {
 /** What can be done about a file that the edit tools changed; undefined where nothing is left to do. */
 export function fileOf(path: string, { first, last, isUnbroken }: Changed, now: FileNow, isKept: boolean): RewindFile | RewindLost | undefined {
   if (first.isNew) {
-    if (!now.isThere) return undefined;
-    return { path, how: "delete", ...othersOf(last, now, isUnbroken) };
+    if (now.obstacle !== undefined) return { what: path, why: `${now.obstacle}, so it is not deleted` };
+    return now.isThere ? { path, how: "delete", ...othersOf(last, now, isUnbroken) } : undefined;
   }
-  if (!isKept) return { what: path, why: "what it said before is not kept any more" };
-  if (now.isThere && now.isAsBefore) return undefined;
-  return now.isThere ? { path, how: "restore", ...othersOf(last, now, isUnbroken) } : { path, how: "create" };
+  if (now.isThere && now.unsaved === undefined && now.sha256 !== undefined && now.sha256 === first.content) return undefined;
+  if (!isKept) return { what: path, why: first.content === undefined ? "was too large to be kept" : "what was in it before is not kept any more" };
+  if (now.obstacle !== undefined) return { what: path, why: `${now.obstacle}, so nothing is written there` };
+  if (now.isThere) return { path, how: "restore", ...othersOf(last, now, isUnbroken) };
+  return { path, how: "create", ...(now.unsaved !== undefined && { others: "unsaved" as const }) };
 }
 
-function othersOf(last: BeforeImage, { sha256, isUnsaved }: FileNow, isUnbroken: boolean): Pick<RewindFile, "others"> {
-  if (isUnsaved) return { others: "unsaved" };
+function othersOf(last: BeforeImage, { sha256, unsaved }: FileNow, isUnbroken: boolean): Pick<RewindFile, "others"> {
+  if (unsaved !== undefined) return { others: "unsaved" };
   if (last.after === undefined) return { others: "unknown" };
   if (last.after !== sha256) return { others: "since" };
   return isUnbroken ? {} : { others: "between" };
 }
 
-/** Names of tools that look and change nothing, for those that do not say what they do. */
-const LOOKS = /read|list|search|find|get|fetch|grep|view|show|symbols|usages|problems|errors|diagnos|think|todo|recall|ask/i;
+/** Words in the names of tools that look and change nothing, for those that do not say what they do. */
+const LOOKS = /\b(read|list|search|find|get|fetch|grep|view|show|symbols?|usages?|problems?|errors?|diagnos\w+|think|todos?|recall|ask)\b/i;
+/** Words of those that do more than look. */
+const CHANGES = /\b(write|edit|replace|delete|remove|create|update|set|insert|rename|move|apply|patch|run|execute|install)\b/i;
+
+function looksOnly(name: string): boolean {
+  const words = name.replace(/([a-z])([A-Z])/g, "$1 $2").replace(/[^A-Za-z]+/g, " ");
+  return LOOKS.test(words) && !CHANGES.test(words);
+}
 
 /** Calls of tools that may have changed something that nobody can restore. `isOurs`: the edit tools and those that look. */
 export function unknownChanges(calls: readonly CutCall[], isOurs: (name: string) => boolean): CutCall[] {
-  return calls.filter(({ name, effects }) => !isOurs(name) && (effects.length > 0 || !LOOKS.test(name)));
+  return calls.filter(({ name, effects }) => !isOurs(name) && (effects.length > 0 || !looksOnly(name)));
 }
 
-/** Files that a call names, in whatever argument; words of a command too. */
-export function namedBy({ given, effects }: CutCall): string[] {
-  const words = Object.values(given).flatMap((value) => (typeof value === "string" && value.length < 4_000 ? value.split(/[\s"'`;|&<>()=]+/) : []));
-  const paths = words.map((word) => word.replace(/^file:\/\//, "")).filter((word) => /^[^-\s].*[./]/.test(word) && !/^[a-z]+:\/\//i.test(word));
-  return [...new Set([...effects, ...paths])];
+/** Arguments that are a command of a shell. */
+const COMMANDS = new Set(["command", "cmd", "script"]);
+
+/** What a call names, in whatever argument; words of a command too. Paths are from the folder on. */
+export function namedBy({ given, effects }: CutCall): Named {
+  const folder = given["folder"] ?? given["cwd"];
+  const found: Named = { gone: [], others: [...effects], unclear: [] };
+  for (const [name, value] of Object.entries(given)) {
+    if (typeof value !== "string") continue;
+    if (COMMANDS.has(name)) {
+      const { gone, others, unclear } = namedIn(value, typeof folder === "string" ? folder : "");
+      found.gone.push(...gone);
+      found.others.push(...others);
+      found.unclear.push(...unclear);
+    } else if (value.length < MOST_PATH && !value.includes("\n") && !/^(?!file:)[a-z]+:\/\//i.test(value)) found.others.push(value.replace(/^file:\/\//, ""));
+  }
+  return { ...found, gone: [...new Set(found.gone)], others: [...new Set(found.others)] };
 }
 
-/** A command in a line. */
+/** No path has more characters. */
+const MOST_PATH = 4_096;
+
+/** A call in a line, with where it ran. */
 export function commandOf({ name, given }: CutCall): string {
   const said = given["command"] ?? given["path"] ?? given["filePath"] ?? given["name"];
-  return typeof said === "string" ? `${name}: ${said.split("\n", 1)[0]?.slice(0, 120) ?? ""}` : name;
+  const folder = given["folder"];
+  const where = typeof folder === "string" && !["", "."].includes(folder) ? ` (in ${folder})` : "";
+  return typeof said === "string" ? `${name}: ${shortened(said)}${where}` : name;
 }
+
+/** The first line of a text, or its beginning. */
+export function shortened(text: string): string {
+  const [line = "", ...more] = text.trim().split("\n");
+  return more.length > 0 || line.length > MOST_SHOWN ? `${line.slice(0, MOST_SHOWN)}…` : line;
+}
+
+const MOST_SHOWN = 120;

@@ -8,12 +8,11 @@ import { isBusy } from "../frame.ts";
 import type { Diffs } from "../tools/edit.ts";
 import { isTraced } from "../tools/toolbox.ts";
 import type { NoticeRow, RewindFile, RewindGoal, RewindLost, RewindRow } from "../view.ts";
+import { wordsOf } from "../words.ts";
 import type { BeforeImages } from "./before-images.ts";
-import { contentOf, standingOf, timeOf, uriOf, type Wanted, write, writtenSince } from "./files.ts";
-import { byFile, callsFrom, commandOf, type CutCall, fileOf, namedBy, unknownChanges } from "./plan.ts";
-
-/** Names that a person reads of files that cannot be restored; of the others, how many there are. */
-const MOST_NAMED = 20;
+import { heldIn, put, standingOf, textOf, uriOf, type Wanted } from "./files.ts";
+import { byFile, callsFrom, fileOf, isSame } from "./plan.ts";
+import { unknownOf } from "./unknown.ts";
 
 /** What is done with the conversation, once the files are decided about. */
 export interface Step {
@@ -29,8 +28,8 @@ export interface Step {
 interface Asked extends Step {
   session: Session;
   row: RewindRow;
-  /** What each file that can be restored said. */
-  earlier: Map<string, string | undefined>;
+  /** Each file that can be restored: what is to be in it, and how it stood when the user was asked. */
+  wanted: Map<string, Wanted>;
 }
 
 type Say = (notice: Omit<NoticeRow, "kind" | "id" | "rev">) => void;
@@ -40,7 +39,8 @@ export class Rewind {
   readonly #images: BeforeImages | undefined;
   readonly #diffs: Diffs;
   #asked: Asked | undefined;
-  /** What the files said before they were restored, and whose they are. */
+  #isGoing = false;
+  /** What was in the files before they were restored, and whose they are. */
   #undo: { folder: vscode.Uri; files: Wanted[] } | undefined;
   #count = 0;
 
@@ -62,50 +62,71 @@ export class Rewind {
     if (folder === undefined) return;
     // Who only reads a session is told so by the sidecar.
     if (session.view.snapshot.heldBy !== undefined) return void (await step.go());
-    const { files, lost, earlier } = await this.#changes(session, step.messageId, folder.uri);
+    const { files, lost, wanted } = await this.#changes(session, step.messageId, folder.uri);
     if (files.length === 0 && lost.length === 0) {
       await step.go();
-      if (step.goal === "rewind") say({ level: "info", text: done(0, step.goal), actions: [DISMISS] });
+      if (step.goal === "rewind") say({ level: "info", text: done(0, 0, step.goal), actions: [DISMISS] });
       return;
     }
     if (isBusy(session.view.snapshot)) {
       step.leave?.();
-      throw new Error("The agent is still at work, and changes files. Stop it with Escape in the prompt, then do this again.");
+      throw new Error(AT_WORK);
     }
-    this.#show({ ...step, session, row: this.#row(step, files, lost), earlier });
+    this.#show({ ...step, session, row: this.#row(step, files, lost), wanted });
   }
 
   /** Restores these files, then does with the conversation what was asked for. */
   async go(restore: readonly string[], say: Say): Promise<void> {
+    if (this.#isGoing) return;
+    this.#isGoing = true;
+    try {
+      await this.#go(restore, say);
+    } finally {
+      this.#isGoing = false;
+    }
+  }
+
+  async #go(restore: readonly string[], say: Say): Promise<void> {
     const asked = this.#asked;
     const { folder } = this.#chat;
     if (asked === undefined || folder === undefined) return;
-    const wanted = asked.row.files.filter(({ path }) => restore.includes(path));
+    if (isBusy(asked.session.view.snapshot)) throw new Error(AT_WORK);
     const now = await this.#changes(asked.session, asked.messageId, folder.uri);
-    if (wanted.some((file) => now.files.every((other) => JSON.stringify(other) !== JSON.stringify(file)))) {
-      this.#show({ ...asked, row: this.#row(asked, now.files, now.lost), earlier: now.earlier });
-      throw new Error("Files changed while you decided, and nothing was done. Look again at what would be lost.");
+    const others = now.files.filter(({ path }) => !asked.wanted.has(path)).map(({ path }) => path);
+    const changed = [...new Set([...restore.filter((path) => !isStill(asked.wanted.get(path), now.wanted.get(path))), ...others])];
+    if (changed.length > 0) {
+      this.#show({ ...asked, row: this.#row(asked, now.files, now.lost), wanted: now.wanted });
+      throw new Error(`${listed(changed)} changed while you decided, and nothing was done. Look again at what would be lost.`);
     }
     this.#forget();
-    const before: Wanted[] = [];
-    for (const { path } of wanted) before.push({ path, content: await contentOf(path, folder.uri) });
-    if (wanted.length > 0) await write(wanted.map(({ path }) => ({ path, content: bytesOf(asked.earlier.get(path)) })), folder.uri);
+    const chosen = restore.flatMap((path) => asked.wanted.get(path) ?? []);
+    const { before, failed } = await put(chosen, folder.uri);
     try {
       await asked.go();
     } catch (error) {
       // Both or neither.
-      if (wanted.length > 0) await write(before, folder.uri);
-      throw error;
+      const back = await put(before, folder.uri);
+      if (back.failed.length === 0) throw error;
+      throw new Error(`${wordsOf(error)} These files are restored already: ${back.failed.map(({ what, why }) => `${what} (${why})`).join(", ")}`);
     }
-    this.#undo = { folder: folder.uri, files: before };
-    if (wanted.length === 0 && asked.goal !== "rewind") return;
-    const detail = wanted.map(({ path, how }) => `${path}: ${how === "delete" ? "deleted" : "restored"}`).join("\n");
-    const putBack = { label: "Undo restoring", action: { type: "putBack" } as const };
-    say({ level: "info", text: done(wanted.length, asked.goal), ...(detail !== "" && { detail }), actions: [...(wanted.length > 0 ? [putBack] : []), DISMISS] });
+    if (before.length > 0) this.#undo = { folder: folder.uri, files: before };
+    if (chosen.length === 0 && asked.goal !== "rewind") return;
+    const notDone = new Set(failed.map(({ what }) => what));
+    const lines = chosen
+      .filter(({ path }) => !notDone.has(path))
+      .map(({ path, content }) => `${path}: ${content === undefined ? "deleted" : "restored"}`)
+      .concat(failed.map(({ what, why }) => `${what}: not restored, ${why}`));
+    say({
+      level: failed.length > 0 ? "warning" : "info",
+      text: done(chosen.length - failed.length, failed.length, asked.goal),
+      ...(lines.length > 0 && { detail: lines.join("\n") }),
+      actions: [...(before.length > 0 ? [PUT_BACK] : []), DISMISS],
+    });
   }
 
   /** Leaves conversation and files as they are. */
   async leave(): Promise<void> {
+    if (this.#isGoing) return;
     const leave = this.#asked?.leave;
     this.#forget();
     leave?.();
@@ -117,19 +138,30 @@ export class Rewind {
     const undo = this.#undo;
     if (undo === undefined) return;
     this.#undo = undefined;
-    await write(undo.files, undo.folder);
-    say({ level: "info", text: "The files are as they were before they were restored.", actions: [DISMISS] });
+    const { failed } = await put(undo.files, undo.folder);
+    if (failed.length === 0) return say({ level: "info", text: "The files are as they were before they were restored.", actions: [DISMISS] });
+    // What is in the way may be taken out of it.
+    const left = new Set(failed.map(({ what }) => what));
+    this.#undo = { ...undo, files: undo.files.filter(({ path }) => left.has(path)) };
+    const rest = undo.files.length > failed.length ? " The others are as they were before they were restored." : "";
+    say({
+      level: "warning",
+      text: `${listed([...left])} ${left.size === 1 ? "is" : "are"} left as restored.${rest}`,
+      detail: failed.map(({ what, why }) => `${what}: ${why}`).join("\n"),
+      actions: [{ ...PUT_BACK, label: "Try again" }, DISMISS],
+    });
   }
 
   /** Shows what restoring a file would change. */
   async showDiff(path: string): Promise<void> {
     const { folder } = this.#chat;
-    if (this.#asked === undefined || folder === undefined) return;
-    const after = this.#asked.earlier.get(path) ?? "";
-    const content = await contentOf(path, folder.uri);
-    const before = Buffer.from(content ?? []).toString("utf8");
-    const isNew = content === undefined;
-    await this.#diffs.show(`rewind ${path}`, { uri: uriOf(path, folder.uri), path, before, after, isNew }, `${path} (now and restored)`);
+    const wanted = this.#asked?.wanted.get(path);
+    if (wanted === undefined || folder === undefined) return;
+    const held = await heldIn(path, folder.uri);
+    const before = held.unsaved ?? (await textOf(path, held.content, folder.uri));
+    const after = await textOf(path, wanted.content, folder.uri);
+    const title = wanted.content === undefined ? `${path} (would be deleted)` : `${path} (now and restored)`;
+    await this.#diffs.show(`rewind ${path}`, { uri: uriOf(path, folder.uri), path, before, after, isNew: held.content === undefined }, title);
   }
 
   #row({ messageId, goal }: Step, files: RewindFile[], lost: RewindLost[]): RewindRow {
@@ -146,84 +178,61 @@ export class Rewind {
     this.#asked = undefined;
   }
 
-  async #changes(
-    session: Session,
-    messageId: string,
-    folder: vscode.Uri,
-  ): Promise<{ files: RewindFile[]; lost: RewindLost[]; earlier: Map<string, string | undefined> }> {
+  async #changes(session: Session, messageId: string, folder: vscode.Uri): Promise<{ files: RewindFile[]; lost: RewindLost[]; wanted: Map<string, Wanted> }> {
     const calls = callsFrom(session.view.snapshot, messageId, argumentsOf);
     const files: RewindFile[] = [];
     const lost: RewindLost[] = [];
-    const earlier = new Map<string, string | undefined>();
+    const wanted = new Map<string, Wanted>();
     // What cannot be read is named, and does not stand in the way of asking again.
-    const unread = (what: string) => (error: unknown): undefined => void lost.push({ what, why: `cannot be read: ${String(error)}` });
-    const images = (await this.#images?.of(calls).catch(unread("What files said before"))) ?? [];
+    const unread = (what: string) => (error: unknown): undefined => void lost.push({ what, why: `cannot be read: ${wordsOf(error)}` });
+    const images = (await this.#images?.of(calls).catch(unread("What was in the files before"))) ?? [];
     for (const [path, changed] of byFile(images)) {
-      const text = await this.#images?.textOf(changed.first).catch(() => undefined);
-      const now = await standingOf(path, folder, text).catch(unread(path));
-      const file = now === undefined ? undefined : fileOf(path, changed, now, text !== undefined);
-      if (file === undefined) continue;
+      const content = await this.#images?.bytesOf(changed.first).catch(() => undefined);
+      const now = await standingOf(path, folder).catch(unread(path));
+      const file = now === undefined ? undefined : fileOf(path, changed, now, content !== undefined);
+      if (now === undefined || file === undefined) continue;
       if ("what" in file) lost.push(file);
       else {
         files.push(file);
-        earlier.set(path, text);
+        const { mode } = changed.first;
+        wanted.set(path, { path, now, ...(content !== undefined && { content }), ...(mode !== undefined && { mode }) });
       }
     }
+    files.sort((one, other) => (one.path < other.path ? -1 : 1));
     const known = new Set(images.map(({ path }) => path));
     for (const { name, effects, succeeded } of calls) {
       if (!isTraced(name) || !succeeded) continue;
       for (const path of effects) {
         if (known.has(path)) continue;
         known.add(path);
-        lost.push({ what: path, why: "what it said before was not kept" });
+        lost.push({ what: path, why: "what was in it before was not kept" });
       }
     }
-    lost.push(...(await unknownOf(session, messageId, calls, folder, known)));
-    return { files, lost, earlier };
+    const { createdAt } = session.view.snapshot.messages.find(({ id }) => id === messageId) ?? {};
+    if (createdAt !== undefined) lost.push(...(await unknownOf(calls, Date.parse(createdAt), folder, known)));
+    return { files, lost, wanted };
   }
 }
 
+const AT_WORK = "The agent is still at work, and changes files. Stop it with Escape in the prompt, then do this again.";
 const DISMISS = { label: "Understood", action: { type: "dismissNotice" } } as const;
+const PUT_BACK = { label: "Undo restoring", action: { type: "putBack" } } as const;
 
-function bytesOf(text: string | undefined): Uint8Array | undefined {
-  return text === undefined ? undefined : Buffer.from(text, "utf8");
+/** Whether what would be lost is what the user was told of. */
+function isStill(told: Wanted | undefined, found: Wanted | undefined): boolean {
+  return told !== undefined && found !== undefined && isSame(told.now, found.now);
 }
 
-function done(files: number, goal: RewindGoal): string {
-  const restored = files === 0 ? "" : files === 1 ? "1 file is restored. " : `${files} files are restored. `;
+/** A few names, or how many there are. */
+function listed(paths: readonly string[]): string {
+  if (paths.length > 3) return `${paths.length} files`;
+  return paths.length < 2 ? paths.join("") : `${paths.slice(0, -1).join(", ")} and ${paths.at(-1)}`;
+}
+
+function done(restored: number, failed: number, goal: RewindGoal): string {
+  const files = (count: number): string => (count === 1 ? "1 file is" : `${count} files are`);
   const back = goal === "rewind" ? "The conversation is back where you said. " : "";
-  return `${back}${restored}As it stood before, the conversation is among the sessions of this folder.`;
-}
-
-/** What commands and tools of others changed, as far as it can be seen. */
-async function unknownOf(
-  session: Session,
-  messageId: string,
-  calls: readonly CutCall[],
-  folder: vscode.Uri,
-  known: ReadonlySet<string>,
-): Promise<RewindLost[]> {
-  const unknown = unknownChanges(calls, isTraced);
-  const { createdAt } = session.view.snapshot.messages.find(({ id }) => id === messageId) ?? {};
-  if (unknown.length === 0 || createdAt === undefined) return [];
-  const since = Date.parse(createdAt);
-  const lost = new Map<string, string>();
-  for (const call of unknown) {
-    for (const path of namedBy(call)) {
-      if (known.has(path)) continue;
-      const time = await timeOf(uriOf(path, folder).fsPath);
-      const isGone = time === undefined && /\b(rm|mv|del|unlink)\b/.test(commandOf(call));
-      if (call.effects.includes(path) || (time ?? 0) >= since) lost.set(path, `changed by ${call.name}, which keeps no earlier text`);
-      else if (isGone) lost.set(path, "is gone since a command named it");
-    }
-  }
-  for (const path of await writtenSince(since, folder)) {
-    if (!known.has(path) && !lost.has(path)) lost.set(path, "changed on disk since, by a command or by somebody else");
-  }
-  const named = [...lost].map(([what, why]) => ({ what, why }));
-  const more = named.length - MOST_NAMED;
-  if (more > 0) named.splice(MOST_NAMED, more, { what: `${more} more files`, why: "changed on disk since" });
-  // What ran says more than the files that are known of.
-  if (named.length > 0) named.push(...unknown.slice(0, MOST_NAMED).map((call) => ({ what: commandOf(call), why: "what else it changed is not known" })));
-  return named;
+  const went = restored === 0 ? "" : `${files(restored)} restored. `;
+  const not = failed === 0 ? "" : `${files(failed)} not restored. `;
+  return `${back}${went}${not}As it stood before, the conversation is among the sessions of this folder.`;
 }

@@ -1,10 +1,12 @@
 // Tools that change files: by an edit of the workspace, which the editor can undo, and whose diff can be shown before it
 // is applied. Whether it may be applied at all is decided before, by the sidecar's approvals.
 
-import { createHash } from "node:crypto";
+import { access, constants, readFile, stat } from "node:fs/promises";
 import * as vscode from "vscode";
 import type { ToolInvokeResult } from "@threadhold/client";
-import { type Change, type Given, inFolder, type Keep, type OwnTool, read, text } from "./own.ts";
+import { hashOf } from "../rewind/before-images.ts";
+import { type Change, type Given, inFolder, type Keep, type OwnTool, text } from "./own.ts";
+import { bytesEqual, canSay, catchUp, encoded, inTurn, openDocument, putBytes, readText, replace, save, says, type TextFile } from "./text-file.ts";
 
 const editFile: OwnTool = {
   name: "edit_file",
@@ -23,15 +25,15 @@ const editFile: OwnTool = {
   },
   guidelines: "Read a file before you edit it. Give enough of the text around the place that it is found once.",
   async preview(given, folder) {
-    const { uri, path, before } = await changeable(text(given, "path"), folder);
-    if (before === undefined) throw new Error(`There is no file ${path}. write_file makes one.`);
-    const [old, now] = [inLinesOf(before, text(given, "old")), inLinesOf(before, text(given, "new"))];
-    const places = old === "" ? 0 : before.split(old).length - 1;
+    const { uri, path, real, file } = await changeable(text(given, "path"), folder);
+    if (file === undefined) throw new Error(`There is no file ${path}. write_file makes one.`);
+    const before = file.text;
+    const { old, now, places } = placesOf(before, text(given, "old"), text(given, "new"));
     if (places === 0) throw new Error(`The old text does not stand in ${path}. Read the file and try again.`);
     if (places > 1 && given["all"] !== true) {
       throw new Error(`The old text stands in ${path} ${places} times. Give more of the text around it, or say that all are meant.`);
     }
-    return { uri, path, before, after: before.split(old).join(now), isNew: false };
+    return { uri, path, real, before, after: before.split(old).join(now), isNew: false, file };
   },
   run: apply,
 };
@@ -50,55 +52,115 @@ const writeFile: OwnTool = {
     required: ["path", "text"],
   },
   async preview(given, folder) {
-    const { uri, path, before } = await changeable(text(given, "path"), folder);
-    const after = inLinesOf(before ?? "", text(given, "text"));
-    return { uri, path, before: before ?? "", after, isNew: before === undefined };
+    const { uri, path, real, file } = await changeable(text(given, "path"), folder);
+    const before = file?.text ?? "";
+    const after = inLinesOf(before, text(given, "text"));
+    return { uri, path, real, before, after, isNew: file === undefined, ...(file !== undefined && { file }) };
   },
   run: apply,
 };
 
-/** A file that may be changed, with what its document says: what is put into a document is what stands there. */
-async function changeable(named: string, folder: vscode.Uri): Promise<{ uri: vscode.Uri; path: string; before: string | undefined }> {
-  const { uri, path } = await inFolder(named, folder);
-  if (path.split(/[\\/]/).includes(".git")) throw new Error(`${path} is git's own. Change it by git's commands.`);
-  const said = await read(uri);
-  if (said === undefined) return { uri, path, before: undefined };
-  const before = (await vscode.workspace.openTextDocument(uri)).getText();
-  // The editor read it in another encoding than it was written in: to save it would lose what it could not read.
-  const isUnread = before.includes(UNREAD) && !Buffer.from(await vscode.workspace.fs.readFile(uri)).includes(UNREAD);
-  if (isUnread) throw new Error(`${path} is not in the encoding that the editor has for it, so a change would lose letters. Set files.encoding for it, or change it by a command.`);
-  return { uri, path, before };
+interface Changeable {
+  uri: vscode.Uri;
+  path: string;
+  real: string;
+  file?: TextFile;
 }
 
-/** What stands for bytes that are no letter. */
-const UNREAD = "\uFFFD";
+/** A file that may be changed, as it is with what is not saved; without one where there is none. */
+async function changeable(named: string, folder: vscode.Uri): Promise<Changeable> {
+  const { uri, path, real } = await inFolder(named, folder);
+  // By whatever name it is reached.
+  if ([path, real].some((name) => name.split(/[\\/]/).includes(".git"))) throw new Error(`${path} is git's own. Change it by git's commands.`);
+  const there = await stat(uri.fsPath).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  if (there === undefined) return { uri, path, real };
+  if (!there.isFile()) throw new Error(`${path} is no file.`);
+  const mayWrite = (there.mode & 0o222) !== 0 && (await access(uri.fsPath, constants.W_OK).then(() => true, () => false));
+  if (!mayWrite) throw new Error(`${path} is write-protected.`);
+  const file = await readText(uri);
+  // The editor reads it in another encoding than it was written in: to save it would lose what it could not read.
+  const again = await encoded(file.text, file.encoding);
+  if (again === undefined || !bytesEqual(again, file.bytes)) {
+    const why = `${path} is not in the encoding that the editor has for it, so a change would lose letters.`;
+    throw new Error(`${why} Set files.encoding for it, or change it by a command.`);
+  }
+  const open = openDocument(uri);
+  return { uri, path, real, file: open?.isDirty === true ? { ...file, text: open.getText() } : file };
+}
 
-/** A text with the ends of lines of another: models write the short ones. */
+/** Where a text stands, with the ends of lines that the file has there: models write the short ones. */
+function placesOf(before: string, old: string, now: string): { old: string; now: string; places: number } {
+  const count = (said: string): number => (said === "" ? 0 : before.split(said).length - 1);
+  const isLong = old.includes("\n") ? count(old) === 0 : hasLongEnd(before, before.indexOf(old));
+  const [meant, put] = isLong ? [inLinesOf("\r\n", old), inLinesOf("\r\n", now)] : [old, now];
+  return { old: meant, now: put, places: count(meant) };
+}
+
+/** Whether the line at a place ends as those of Windows do; the last line, as the one before it. */
+function hasLongEnd(text: string, at: number): boolean {
+  const next = text.indexOf("\n", Math.max(0, at));
+  const end = next < 0 ? text.lastIndexOf("\n") : next;
+  return end > 0 && text[end - 1] === "\r";
+}
+
+/** A text with the ends of lines of another. */
 function inLinesOf(other: string, said: string): string {
   return other.includes("\r\n") && !said.includes("\r\n") ? said.replaceAll("\n", "\r\n") : said;
 }
 
 export const EDIT_TOOLS: readonly OwnTool[] = [editFile, writeFile];
 
-async function apply(this: OwnTool, given: Given, folder: vscode.Uri, _: AbortSignal, keep?: Keep): Promise<ToolInvokeResult> {
-  const change = await this.preview?.(given, folder);
-  if (change === undefined) throw new Error(`${this.name} changes nothing.`);
-  const { uri, path, after, isNew } = change;
-  const kept = await keep?.(change);
-  const edit = new vscode.WorkspaceEdit();
-  if (isNew) edit.createFile(uri, { contents: Buffer.from(after, "utf8"), ignoreIfExists: true });
-  else {
-    const document = await vscode.workspace.openTextDocument(uri);
-    const all = new vscode.Range(document.positionAt(0), document.positionAt(document.getText().length));
-    edit.replace(uri, all, after);
-  }
-  if (!(await vscode.workspace.applyEdit(edit))) throw new Error(`The editor did not apply the change of ${path}.`);
+async function apply(this: OwnTool, given: Given, folder: vscode.Uri, signal: AbortSignal, keep?: Keep): Promise<ToolInvokeResult> {
+  const { uri, path } = await inFolder(text(given, "path"), folder);
+  // Calls of one round run side by side.
+  return inTurn(uri.fsPath, async () => {
+    signal.throwIfAborted();
+    // The change would save it anyway; so the file before it is one that was there.
+    if (!(await save(uri))) throw new Error(`${path} has changes that are not saved and cannot be saved. Save it, or take them back.`);
+    const change = await this.preview?.(given, folder);
+    if (change === undefined) throw new Error(`${this.name} changes nothing.`);
+    const { real, after, isNew, file } = change;
+    const encoding = file?.encoding ?? encodingFor(uri);
+    const bytes = await encoded(after, encoding);
+    if (bytes === undefined) throw new Error(`${path} is in ${encoding}, which does not have all letters of the new text. Write it without them.`);
+    if (file !== undefined && !(await saysNow(uri, file.text))) throw new Error(`${path} changed at the same moment. Read it and try again.`);
+    const kept = await keep?.({ path: real, ...(file !== undefined && { bytes: file.bytes, mode: file.mode }) });
+    if (isNew) await create(uri, path, bytes);
+    else await write(uri, path, after, bytes);
+    const sha256 = hashOf(await readFile(uri.fsPath));
+    await kept?.(sha256);
+    const lines = after.split("\n").length;
+    return { content: isNew ? `${path} is there now, ${lines} lines.` : `${path} is changed.`, effects: [{ path: real, sha256 }] };
+  });
+}
+
+/** Whether the editor holds a file as it is on disk. */
+async function saysNow(uri: vscode.Uri, said: string): Promise<boolean> {
   const document = await vscode.workspace.openTextDocument(uri);
-  if (document.isDirty && !(await document.save())) throw new Error(`${path} was changed and could not be saved.`);
-  const sha256 = createHash("sha256").update(await vscode.workspace.fs.readFile(uri)).digest("hex");
-  await kept?.(sha256);
-  const lines = after.split("\n").length;
-  return { content: isNew ? `${path} is there now, ${lines} lines.` : `${path} is changed.`, effects: [{ path, sha256 }] };
+  await catchUp(document);
+  return says(document, said);
+}
+
+/** What the settings say of the encoding of a file that is not there yet. */
+function encodingFor(uri: vscode.Uri): string {
+  return vscode.workspace.getConfiguration("files", uri).get("encoding", "utf8");
+}
+
+async function create(uri: vscode.Uri, path: string, contents: Uint8Array): Promise<void> {
+  const edit = new vscode.WorkspaceEdit();
+  edit.createFile(uri, { contents });
+  if (!(await vscode.workspace.applyEdit(edit))) throw new Error(`The editor did not make ${path}. Somebody else may have made it meanwhile.`);
+}
+
+async function write(uri: vscode.Uri, path: string, after: string, bytes: Uint8Array): Promise<void> {
+  const document = await vscode.workspace.openTextDocument(uri);
+  // What a document cannot say is written, and the document follows the file.
+  if (!canSay(document, after)) return putBytes(uri, bytes);
+  await replace(document, after);
+  if (!(await save(uri))) throw new Error(`${path} was changed and could not be saved.`);
 }
 
 /** The scheme of texts that a file would have after an edit. */

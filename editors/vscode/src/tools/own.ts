@@ -5,6 +5,8 @@ import { readlink, realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import * as vscode from "vscode";
 import type { ToolInvokeResult, ToolKind } from "@threadhold/client";
+import type { Before } from "../rewind/before-images.ts";
+import { openDocument, type TextFile } from "./text-file.ts";
 
 export interface OwnTool {
   name: string;
@@ -16,7 +18,7 @@ export interface OwnTool {
   guidelines?: string;
   run(given: Given, folder: vscode.Uri, signal: AbortSignal, keep?: Keep): Promise<ToolInvokeResult>;
   /** What a call would make of a file, where it changes one. */
-  preview?(given: Given, folder: vscode.Uri): Promise<Change>;
+  preview?(given: Given, folder: vscode.Uri): Promise<Planned>;
 }
 
 export type Given = { [name: string]: unknown };
@@ -30,8 +32,16 @@ export interface Change {
   isNew: boolean;
 }
 
-/** Is told of a change before it is made; what it answers, how the file came out of it. */
-export type Keep = (change: Change) => Promise<(sha256: string) => Promise<void>>;
+/** A change that a tool is about to make. */
+export interface Planned extends Change {
+  /** Where the file really is, from the folder on, behind all links. */
+  real: string;
+  /** The file as it is, where there is one. */
+  file?: TextFile;
+}
+
+/** Is told of a file before it is changed; what it answers, how the file came out of it. */
+export type Keep = (before: Before) => Promise<(sha256: string) => Promise<void>>;
 
 /** A text that must be there. */
 export function text(given: Given, name: string): string {
@@ -54,16 +64,16 @@ export function maybeCount(given: Given, name: string): number | undefined {
 }
 
 /** A file of the folder. What is outside, also behind a link, is refused: approvals hold for the folder. */
-export async function inFolder(path: string, folder: vscode.Uri): Promise<{ uri: vscode.Uri; path: string }> {
+export async function inFolder(path: string, folder: vscode.Uri): Promise<{ uri: vscode.Uri; path: string; real: string }> {
   const wanted = isAbsolute(path) ? path : join(folder.fsPath, path);
   const [root, real] = await Promise.all([realpath(folder.fsPath), realOf(wanted)]);
   const inside = relative(root, real);
   if (inside === ".." || inside.startsWith(`..${sep}`) || isAbsolute(inside)) throw new Error(`${path} is outside of the folder that is open.`);
-  return { uri: vscode.Uri.file(wanted), path: relative(folder.fsPath, wanted) || "." };
+  return { uri: vscode.Uri.file(wanted), path: relative(folder.fsPath, wanted) || ".", real: inside };
 }
 
 /** Where a path leads, also where its end is not there yet. */
-async function realOf(path: string): Promise<string> {
+export async function realOf(path: string): Promise<string> {
   try {
     return await realpath(path);
   } catch (error) {
@@ -77,7 +87,7 @@ async function realOf(path: string): Promise<string> {
 
 /** What a file says, with what is not saved; missing where there is none. */
 export async function read(uri: vscode.Uri): Promise<string | undefined> {
-  const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
+  const open = openDocument(uri);
   if (open !== undefined) return open.getText();
   let bytes: Uint8Array;
   try {
@@ -86,11 +96,15 @@ export async function read(uri: vscode.Uri): Promise<string | undefined> {
     if (error instanceof vscode.FileSystemError && error.code === "FileNotFound") return undefined;
     throw error;
   }
-  if (bytes.subarray(0, 8_000).includes(0)) throw new Error(`${vscode.workspace.asRelativePath(uri)} is no text, and cannot be shown to a model.`);
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    if (!bytes.subarray(0, 8_000).includes(0)) return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    // In the encoding that the settings have for it.
-    return (await vscode.workspace.openTextDocument(uri)).getText();
+    // It is in another encoding.
+  }
+  try {
+    // As the settings and its first bytes say.
+    return await vscode.workspace.decode(bytes, { uri });
+  } catch {
+    throw new Error(`${vscode.workspace.asRelativePath(uri)} is no text, and cannot be shown to a model.`);
   }
 }

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Editor } from "../support/editor.ts";
@@ -29,8 +29,13 @@ test("files are listed, searched, read; a command prints", async () => {
           call("latin", "read_file", { path: "latin.txt" }),
           call("lines of Windows", "edit_file", { path: "windows.txt", old: "one\ntwo", new: "one\n2" }),
           call("other letters", "edit_file", { path: "latin.txt", old: "end", new: "END" }),
+          call("wide", "read_file", { path: "wide.txt" }),
+          call("by another name", "edit_file", { path: "alias.txt", old: "linked", new: "changed" }),
+          call("protected", "write_file", { path: "locked.txt", text: "open" }),
+          call("of a folder", "write_file", { path: "src", text: "no folder" }),
           call("through a link", "write_file", { path: "link.txt", text: "out" }),
           call("of git", "write_file", { path: ".git/hooks/pre-commit", text: "#!/bin/sh" }),
+          call("of git, by a link", "write_file", { path: "tags/v1", text: "none" }),
           // Two pieces of one character, apart.
           call("run", "run_command", { command: "printf '\\303'; sleep 0.3; printf '\\244\\n'" }),
         ],
@@ -53,6 +58,11 @@ test("files are listed, searched, read; a command prints", async () => {
     before: async ({ folder, root }) => {
       execFileSync("git", ["init", "--quiet"], { cwd: folder });
       writeFileSync(join(folder, "latin.txt"), Buffer.from("caf\xe9 end\n", "latin1"));
+      writeFileSync(join(folder, "wide.txt"), Buffer.from("\uFEFFgrün\n", "utf16le"));
+      writeFileSync(join(folder, "locked.txt"), "locked\n", { mode: 0o444 });
+      writeFileSync(join(folder, "src/linked.txt"), "linked\n");
+      symlinkSync(".git/refs/tags", join(folder, "tags"));
+      symlinkSync("src/linked.txt", join(folder, "alias.txt"));
       writeFileSync(join(root, "secret.txt"), "needle\n");
       symlinkSync(join(root, "secret.txt"), join(folder, "secret.txt"));
       symlinkSync(join(root, "new.txt"), join(folder, "link.txt"));
@@ -71,7 +81,7 @@ test("files are listed, searched, read; a command prints", async () => {
     ),
   );
   assert.deepEqual(Object.fromEntries(results), {
-    all: ".gitignore\nlatin.txt\nsecret.txt\nsrc/lib.rs\nsrc/main.rs\nwindows.txt",
+    all: ".gitignore\nalias.txt\nlatin.txt\nlocked.txt\nsecret.txt\nsrc/lib.rs\nsrc/linked.txt\nsrc/main.rs\nwide.txt\nwindows.txt",
     some: "src/lib.rs\nsrc/main.rs",
     words: "src/main.rs:1: // needle",
     shape: "src/lib.rs:1: fn help() {}\nsrc/main.rs:2: fn main() {}",
@@ -82,11 +92,18 @@ test("files are listed, searched, read; a command prints", async () => {
     "lines of Windows": "windows.txt is changed.",
     "other letters":
       "latin.txt is not in the encoding that the editor has for it, so a change would lose letters. Set files.encoding for it, or change it by a command.",
+    wide: "grün\n",
+    "by another name": "alias.txt is changed.",
+    protected: "locked.txt is write-protected.",
+    "of a folder": "src is no file.",
     "through a link": "link.txt is outside of the folder that is open.",
     "of git": ".git/hooks/pre-commit is git's own. Change it by git's commands.",
+    "of git, by a link": "tags/v1 is git's own. Change it by git's commands.",
     run: "ä\n",
   });
   assert.equal(editor.read("windows.txt"), "one\r\n2\r\nthree\r\n");
   assert.deepEqual(readFileSync(join(editor.folder, "latin.txt")), Buffer.from("caf\xe9 end\n", "latin1"));
+  assert.equal(editor.read("src/linked.txt"), "changed\n");
+  assert.ok(lstatSync(join(editor.folder, "alias.txt")).isSymbolicLink());
   assert.ok(!existsSync(join(editor.root, "new.txt")), "nothing is written outside");
 });

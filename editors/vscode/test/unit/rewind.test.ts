@@ -2,15 +2,18 @@
 // or named with somebody else's changes. No editor is needed.
 
 import assert from "node:assert/strict";
-import { appendFileSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Message, Part } from "@threadhold/client";
 import { type BeforeImage, BeforeImages, hashOf } from "../../src/rewind/before-images.ts";
-import { byFile, callsFrom, fileOf, type FileNow, namedBy, unknownChanges } from "../../src/rewind/plan.ts";
+import { namedIn } from "../../src/rewind/command.ts";
+import { byFile, callsFrom, commandOf, fileOf, type FileNow, namedBy, unknownChanges } from "../../src/rewind/plan.ts";
 
-const sha = (text: string): string => hashOf(Buffer.from(text));
+const bytes = (text: string): Uint8Array => Buffer.from(text);
+const sha = (text: string): string => hashOf(bytes(text));
+const plain = (found: Uint8Array | undefined): string | undefined => (found === undefined ? undefined : Buffer.from(found).toString("utf8"));
 const call = (turnId: string, toolCallId: string) => ({ turnId, toolCallId });
 
 function images(mostBytes: number) {
@@ -25,45 +28,46 @@ const texts = (home: string): string[] =>
 
 test("what a file said is there after a restart, and after a line was torn", async () => {
   using store = images(1000);
-  await store.kept.keep(call("s/t0", "c1"), { path: "a.txt", before: "one", isNew: false });
+  await store.kept.keep(call("s/t0", "c1"), { path: "a.txt", bytes: bytes("one") });
   await store.kept.changed(call("s/t0", "c1"), "a.txt", sha("two"));
   appendFileSync(join(store.home, readdirSync(store.home)[0] ?? "", "index.jsonl"), '\n{"turnId":"s/t0","tool');
-  await store.kept.keep(call("s/t1", "c1"), { path: "b.txt", before: "b", isNew: false });
-  assert.equal((await store.kept.of([call("s/t1", "c1")]))[0]?.text, sha("b"), "the next line is whole");
+  await store.kept.keep(call("s/t1", "c1"), { path: "b.txt", bytes: bytes("b") });
+  assert.equal((await store.kept.of([call("s/t1", "c1")]))[0]?.content, sha("b"), "the next line is whole");
   const [image, ...more] = await store.made().of([call("s/t0", "c1"), call("s/t0", "c2")]);
-  assert.deepEqual(image, { ...call("s/t0", "c1"), path: "a.txt", isNew: false, text: sha("one"), after: sha("two") });
+  assert.deepEqual(image, { ...call("s/t0", "c1"), path: "a.txt", isNew: false, content: sha("one"), after: sha("two") });
   assert.deepEqual(more, []);
-  assert.equal(await store.made().textOf(image as BeforeImage), "one");
+  assert.equal(plain(await store.made().bytesOf(image as BeforeImage)), "one");
   // A call that is run again after a crash began from what the first run found.
-  await store.made().keep(call("s/t0", "c1"), { path: "a.txt", before: "half", isNew: false });
-  assert.equal((await store.made().of([call("s/t0", "c1")]))[0]?.text, sha("one"));
+  await store.made().keep(call("s/t0", "c1"), { path: "a.txt", bytes: bytes("half") });
+  assert.equal((await store.made().of([call("s/t0", "c1")]))[0]?.content, sha("one"));
   await store.kept.forget("s");
   assert.deepEqual(await store.kept.of([call("s/t0", "c1")]), []);
 });
 
 test("the oldest texts go when there are too many, and damaged ones are none", async () => {
   using store = images(100);
-  const textOf = async (turn: string) => store.kept.textOf((await store.kept.of([call(turn, "c")]))[0] as BeforeImage);
-  await store.kept.keep(call("s/t0", "c"), { path: "a", before: "a".repeat(60), isNew: false });
+  const textOf = async (turn: string) => plain(await store.kept.bytesOf((await store.kept.of([call(turn, "c")]))[0] as BeforeImage));
+  await store.kept.keep(call("s/t0", "c"), { path: "a", bytes: bytes("a".repeat(60)) });
   const [first = ""] = texts(store.home);
   utimesSync(first, 1, 1);
-  await store.kept.keep(call("s/t1", "c"), { path: "b", before: "b".repeat(40), isNew: false });
+  await store.kept.keep(call("s/t1", "c"), { path: "b", bytes: bytes("b".repeat(40)) });
   assert.equal(await textOf("s/t0"), "a".repeat(60), "both fit");
-  await store.kept.keep(call("other/t0", "c"), { path: "c", before: "c".repeat(30), isNew: false });
+  await store.kept.keep(call("other/t0", "c"), { path: "c", bytes: bytes("c".repeat(30)) });
   assert.equal(await textOf("s/t0"), undefined, "the oldest went, though it is of another session");
   assert.equal(await textOf("s/t1"), "b".repeat(40));
-  await store.kept.keep(call("s/t2", "c"), { path: "d", before: "d".repeat(101), isNew: false });
+  await store.kept.keep(call("s/t2", "c"), { path: "d", bytes: bytes("d".repeat(101)) });
   assert.equal(await textOf("s/t2"), undefined, "one that never fits is not kept");
   assert.equal(await textOf("s/t1"), "b".repeat(40), "and pushes nothing out");
   writeFileSync(texts(store.home).find((file) => file.endsWith(sha("b".repeat(40)))) ?? "", "damaged");
   assert.equal(await textOf("s/t1"), undefined);
   using none = images(0);
-  await none.kept.keep(call("s/t0", "c"), { path: "a", before: "a", isNew: false });
+  await none.kept.keep(call("s/t0", "c"), { path: "a", bytes: bytes("a") });
   assert.deepEqual(await none.kept.of([call("s/t0", "c")]), [], "nothing is kept where the setting says so");
 });
 
-const image = (of: Partial<BeforeImage>): BeforeImage => ({ ...call("t", "c"), path: "a", isNew: false, text: sha("one"), after: sha("two"), ...of });
-const now = (text: string, of: Partial<FileNow> = {}): FileNow => ({ isThere: true, sha256: sha(text), isUnsaved: false, isAsBefore: text === "one", ...of });
+const image = (of: Partial<BeforeImage>): BeforeImage => ({ ...call("t", "c"), path: "a", isNew: false, content: sha("one"), after: sha("two"), ...of });
+const now = (text: string, of: Partial<FileNow> = {}): FileNow => ({ isThere: true, sha256: sha(text), ...of });
+const nowhere: FileNow = { isThere: false };
 const offered = (images: BeforeImage[], standing: FileNow, isKept = true) => {
   const changed = byFile(images).get("a");
   return changed === undefined ? undefined : fileOf("a", changed, standing, isKept);
@@ -73,22 +77,34 @@ test("a file is put back only over what the agent left, or with a word on whose 
   assert.deepEqual(offered([image({})], now("two")), { path: "a", how: "restore" });
   assert.equal(offered([image({})], now("one")), undefined, "it says already what it said");
   assert.deepEqual(offered([image({})], now("three")), { path: "a", how: "restore", others: "since" });
-  assert.deepEqual(offered([image({})], now("two", { isUnsaved: true })), { path: "a", how: "restore", others: "unsaved" });
+  assert.deepEqual(offered([image({})], now("two", { unsaved: sha("typed") })), { path: "a", how: "restore", others: "unsaved" });
   const { after: _, ...unfinished } = image({});
   assert.deepEqual(offered([unfinished], now("two")), { path: "a", how: "restore", others: "unknown" });
-  const chain = [image({}), image({ text: sha("two"), after: sha("three") })];
+  const chain = [image({}), image({ content: sha("two"), after: sha("three") })];
   assert.deepEqual(offered(chain, now("three")), { path: "a", how: "restore" });
-  const broken = [image({}), image({ text: sha("by hand"), after: sha("three") })];
+  const broken = [image({}), image({ content: sha("by hand"), after: sha("three") })];
   assert.deepEqual(offered(broken, now("three")), { path: "a", how: "restore", others: "between" });
-  assert.deepEqual(offered([image({})], { isThere: false, isUnsaved: false, isAsBefore: false }), { path: "a", how: "create" });
+  assert.deepEqual(offered([image({})], nowhere), { path: "a", how: "create" });
   assert.match(JSON.stringify(offered([image({})], now("two"), false)), /not kept any more/);
+  const { content: __, ...large } = image({});
+  assert.match(JSON.stringify(offered([large], now("two"), false)), /too large/);
+  assert.deepEqual(offered([image({})], now("one", { unsaved: sha("typed") })), { path: "a", how: "restore", others: "unsaved" }, "what is typed counts");
+  assert.deepEqual(offered([image({})], { isThere: false, unsaved: sha("typed") }), { path: "a", how: "create", others: "unsaved" });
+});
+
+test("what stands in the way is said, and is offered to nobody", () => {
+  const folder: FileNow = { isThere: true, obstacle: "a folder is in its place now" };
+  assert.deepEqual(offered([image({})], folder), { what: "a", why: "a folder is in its place now, so nothing is written there" });
+  const { content: _, ...made } = image({ isNew: true });
+  assert.deepEqual(offered([made], folder, false), { what: "a", why: "a folder is in its place now, so it is not deleted" });
+  assert.equal(offered([image({})], now("one", { obstacle: "it is write-protected" })), undefined, "it is as it was anyway");
 });
 
 test("a file that the agent made is deleted, and one that is gone is left alone", () => {
-  const { text: _, ...made } = image({ isNew: true });
+  const { content: _, ...made } = image({ isNew: true });
   assert.deepEqual(offered([made], now("two"), false), { path: "a", how: "delete" });
   assert.deepEqual(offered([made], now("more"), false), { path: "a", how: "delete", others: "since" });
-  assert.equal(offered([made], { isThere: false, isUnsaved: false, isAsBefore: false }, false), undefined);
+  assert.equal(offered([made], nowhere, false), undefined);
 });
 
 test("calls from a message on, those that may have changed something else, and what they name", () => {
@@ -108,7 +124,99 @@ test("calls from a message on, those that may have changed something else, and w
   assert.deepEqual(calls.map(({ toolCallId, succeeded }) => [toolCallId, succeeded]), [["c1", false], ["c2", false], ["c3", false], ["c4", true]]);
   const unknown = unknownChanges(calls, (name) => name === "edit_file");
   assert.deepEqual(unknown.map(({ name }) => name), ["run_command", "replaceString"], "what only reads is not suspected");
+  const suspected = (name: string): boolean => unknownChanges([{ ...call("t", "c"), name, given: {}, effects: [], succeeded: true }], () => false).length > 0;
+  assert.ok(["find_and_replace", "widget_write", "target", "thread_delete"].every(suspected), "a word within a word is none");
+  assert.ok(!["copilot_readFile", "getErrors", "list-files"].some(suspected));
   const named = unknown.map(namedBy);
-  assert.ok(named[0]?.includes("src/b.txt") && named[0].includes("./c.txt") && !named[0].some((name) => name.includes("example.com")));
-  assert.deepEqual(named[1], ["g.txt", "f.txt"]);
+  assert.deepEqual(named[0]?.gone, ["c.txt"]);
+  assert.ok(named[0].others.includes("src/b.txt"));
+  assert.deepEqual(named[1]?.others, ["g.txt", "f.txt"]);
+});
+
+test("a command names what it takes away, by bare names too", () => {
+  const gone = (command: string, folder?: string) => namedIn(command, folder).gone;
+  assert.deepEqual(gone("rm Makefile 'my notes' -rf ./src/a.txt"), ["Makefile", "my notes", "src/a.txt"]);
+  assert.deepEqual(gone("mv one two && git mv old new; git rm gone"), ["one", "old", "gone"]);
+  assert.deepEqual(gone("mv -t there one two"), ["there", "one", "two"], "what is there still is looked for on disk");
+  assert.deepEqual(gone("cd sub && rm a; sudo rm b"), ["sub/a", "sub/b"]);
+  assert.deepEqual(gone("rm a", "inner"), ["inner/a"]);
+  assert.deepEqual(gone("echo ok\nrm \\\n  later\nif [ -f x ]; then rm x; fi"), ["later", "x"], "not only in its first line");
+  assert.deepEqual(gone('bash -c "rm inside" ; echo $(rm within)'), ["inside", "within"]);
+  assert.deepEqual(gone("rm -- -odd a 2>/dev/null"), ["-odd", "a", "/dev/null"]);
+});
+
+test("what is no file is not named as taken away", () => {
+  const none = [
+    'git commit -m "rm old and mv new"',
+    "echo rm foo",
+    "docker rm box && npm rm left-pad && git remote rm origin",
+    "# rm a comment",
+    "cat > notes <<'EOF'\nrm in-a-text\nEOF\n",
+    "grep 'a; rm b' c",
+    'rm "$FILE" *.o ~/x {a,b} $(cat list)',
+  ];
+  for (const command of none) assert.deepEqual(namedIn(command).gone, [], command);
+  assert.deepEqual(namedIn("cat > notes <<'EOF'\nrm text\nEOF\nrm after").gone, ["after"]);
+  // What it takes away is not known, and that is said.
+  for (const command of ["rm *.o", 'mv "$A" b', "ls | xargs rm", "find . -name x -delete", "git clean -fd"]) {
+    assert.equal(namedIn(command).unclear.length, 1, command);
+  }
+  for (const command of ["rm a", "git clean -n", "find . -name rm", "ls *.o"]) assert.deepEqual(namedIn(command).unclear, [], command);
+});
+
+test("any text can be a command", () => {
+  const signs = ["rm", " ", "'", '"', "\\", "\n", ";", "&", "|", ">", "<", "<<", "(", ")", "#", "$", "a", "{", "EOF", "-c", "sh", "2>&1"];
+  for (let seed = 1; seed < 4_000; seed += 1) {
+    let text = "";
+    for (let at = seed * 7919; at > 0; at = Math.floor(at / signs.length)) text += signs[at % signs.length] ?? "";
+    const { gone, others } = namedIn(text);
+    assert.ok([...gone, ...others].every((name) => name !== ""), text);
+  }
+});
+
+test("a command is said with the folder in which it ran", () => {
+  const ran = (given: object) => commandOf({ ...call("t", "c"), name: "run_command", given: { ...given }, effects: [], succeeded: true });
+  assert.equal(ran({ command: "make all", folder: "sub" }), "run_command: make all (in sub)");
+  assert.equal(ran({ command: "make\nmake install", folder: "." }), "run_command: make…");
+});
+
+test("what is kept is the bytes, for this user alone", async () => {
+  using store = images(10_000);
+  const latin = Buffer.from("caf\xe9\r\nbar\n\0", "latin1");
+  await store.kept.keep(call("s/t0", "c"), { path: "a", bytes: latin, mode: 0o755 });
+  const [image] = await store.made().of([call("s/t0", "c")]);
+  assert.deepEqual(Buffer.from((await store.made().bytesOf(image as BeforeImage)) ?? []), latin);
+  assert.equal(image?.mode, 0o755);
+  const modes = [store.home, ...readdirSync(store.home, { recursive: true, encoding: "utf8" }).map((name) => join(store.home, name))]
+    .map((file) => statSync(file)).map((found) => [found.isDirectory(), found.mode & 0o777]);
+  assert.deepEqual(modes, [[true, 0o700], [true, 0o700], [false, 0o600], [false, 0o600]]);
+});
+
+test("the same content may be kept many times at the same moment", async () => {
+  using store = images(10_000);
+  // Two of one process, as an old window and a new one have while it is loaded again.
+  const two = [store.made(), store.made()];
+  const names = Array.from({ length: 40 }, (_, at) => call("s/t0", `c${at}`));
+  await Promise.all(names.map((name, at) => two[at % 2]?.keep(name, { path: `${at}`, bytes: bytes("alike") })));
+  const kept = await store.kept.of(names);
+  assert.equal(kept.length, 40);
+  for (const image of kept) assert.equal(plain(await store.kept.bytesOf(image)), "alike");
+  assert.equal(texts(store.home).length, 1);
+});
+
+test("changes are told in the order in which they happened, also where calls ran side by side", async () => {
+  using store = images(10_000);
+  const [one, two] = [call("s/t0", "c1"), call("s/t0", "c2")];
+  await store.kept.keep(two, { path: "a", bytes: bytes("first") });
+  await store.kept.changed(two, "a", sha("second"));
+  await store.kept.keep(one, { path: "a", bytes: bytes("second") });
+  await store.kept.changed(one, "a", sha("third"));
+  const found = byFile(await store.kept.of([one, two])).get("a");
+  assert.deepEqual([found?.first.content, found?.last.after, found?.isUnbroken], [sha("first"), sha("third"), true]);
+  // A branch has the turns of the session that it began from under their names, and its own after them.
+  const own = call("branch/t1", "c1");
+  await store.kept.keep(own, { path: "a", bytes: bytes("third") });
+  await store.kept.changed(own, "a", sha("fourth"));
+  const all = byFile(await store.kept.of([one, two, own])).get("a");
+  assert.deepEqual([all?.first.content, all?.last.after, all?.isUnbroken], [sha("first"), sha("fourth"), true]);
 });

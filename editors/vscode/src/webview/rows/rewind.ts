@@ -40,11 +40,15 @@ export function drawRewind(desk: Desk, row: RewindRow): HTMLElement {
   if (row.lost.length > 0) {
     card.append(el("div", { class: "label" }, "Cannot be restored:"));
     const items = row.lost.map(({ what, why }) => el("li", {}, el("span", { class: "name" }, what), el("span", { class: "note" }, why)));
-    card.append(el("ul", { class: "changes lost" }, ...items));
+    card.append(el("ul", { class: "changes lost", tabIndex: 0, aria: { label: "Cannot be restored" } }, ...items));
   }
   card.append(el("div", { class: "note" }, "The conversation as it stands is kept among the sessions of this folder."));
   card.append(el("div", { class: "buttons", role: "group", aria: { label: title } }, ...buttons(desk, row, chosen)));
-  return el("div", { class: "row rewind", aria: { label: title } }, card);
+  const drawn = el("div", { class: "row rewind", aria: { label: title } }, card);
+  drawn.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") desk.post({ type: "rewindNot" });
+  });
+  return drawn;
 }
 
 function drawFile(desk: Desk, row: RewindRow, { path, how, others }: RewindFile, chosen: Set<string>): HTMLElement {
@@ -56,10 +60,11 @@ function drawFile(desk: Desk, row: RewindRow, { path, how, others }: RewindFile,
     else chosen.delete(path);
     desk.redraw(row.id);
   });
-  const show = button("Show", () => desk.post({ type: "rewindDiff", path }), { name: `Show what changes in ${path}`, key: `${row.id}/${path}/diff` });
+  const name = how === "delete" ? `Show what is in ${path}` : `Show what changes in ${path}`;
+  const show = button("Show", () => desk.post({ type: "rewindDiff", path }), { name, key: `${row.id}/${path}/diff` });
   const words = el("div", { class: "about" }, el("span", { class: "name" }, path), HOW[how] !== undefined && el("span", { class: "note" }, HOW[how]));
   if (others !== undefined) words.append(el("span", { class: "note warning" }, OTHERS[others]));
-  return el("li", {}, box, words, how !== "delete" && show);
+  return el("li", {}, box, words, show);
 }
 
 function buttons(desk: Desk, { goal, files }: RewindRow, chosen: Set<string>): HTMLElement[] {
@@ -71,6 +76,6 @@ function buttons(desk: Desk, { goal, files }: RewindRow, chosen: Set<string>): H
   return [
     ...(chosen.size > 0 ? [button(`Restore ${count}, ${what}`, () => go([...chosen]), { class: "primary", key: "go" })] : []),
     button(without, () => go([]), { key: "leave", ...(chosen.size === 0 && { class: "primary" }) }),
-    button("Cancel", () => desk.post({ type: "rewindNot" })),
+    button("Cancel", () => desk.post({ type: "rewindNot" }), { title: "Cancel (Escape)" }),
   ];
 }

@@ -1,0 +1,112 @@
+// A text file as it is on disk and as its letters: read in its encoding, changed so that nothing but the change is another,
+// one change after the other. What is changed, and whether it may be, is not decided here.
+
+import { readFile, realpath, stat, writeFile } from "node:fs/promises";
+import * as vscode from "vscode";
+
+/** A text file. Its letters keep the ends of lines as they are, which a document of the editor does not. */
+export interface TextFile {
+  bytes: Uint8Array;
+  text: string;
+  encoding: string;
+  /** Who may read, write and run it. */
+  mode: number;
+}
+
+/** How often it is looked whether a document followed its file. */
+const MOST_TRIES = 60;
+
+/** What waits for each file, by where it really is. */
+const waiting = new Map<string, Promise<unknown>>();
+
+/** Does something with a file when all that began earlier with it is done. */
+export async function inTurn<Done>(fsPath: string, act: () => Promise<Done>): Promise<Done> {
+  const file = await realpath(fsPath).catch(() => fsPath);
+  const done = (waiting.get(file) ?? Promise.resolve()).then(act);
+  const over = done.catch(() => undefined);
+  waiting.set(file, over);
+  void over.then(() => {
+    if (waiting.get(file) === over) waiting.delete(file);
+  });
+  return done;
+}
+
+/** The document of a file, where the editor holds one. */
+export function openDocument(uri: vscode.Uri): vscode.TextDocument | undefined {
+  return vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
+}
+
+/** A file that is there, in the encoding that the editor has for it. */
+export async function readText(uri: vscode.Uri): Promise<TextFile> {
+  const { encoding } = await vscode.workspace.openTextDocument(uri);
+  const [bytes, { mode }] = await Promise.all([readFile(uri.fsPath), stat(uri.fsPath)]);
+  return { bytes, encoding, mode: mode & 0o7777, text: await vscode.workspace.decode(bytes, { encoding }) };
+}
+
+/** A text as bytes that say just that; undefined where the encoding has no form for some of its letters. */
+export async function encoded(text: string, encoding: string): Promise<Uint8Array | undefined> {
+  const bytes = await vscode.workspace.encode(text, { encoding });
+  return (await vscode.workspace.decode(bytes, { encoding })) === text ? bytes : undefined;
+}
+
+/** Saves what an editor holds of a file; answers whether nothing is left unsaved. */
+export async function save(uri: vscode.Uri): Promise<boolean> {
+  const document = openDocument(uri);
+  return document?.isDirty !== true || (await document.save());
+}
+
+/** Puts a text into a document of the editor, where it can be undone. */
+export async function replace(document: vscode.TextDocument, text: string): Promise<void> {
+  if (says(document, text)) return;
+  const edit = new vscode.WorkspaceEdit();
+  edit.replace(document.uri, new vscode.Range(document.positionAt(0), document.positionAt(document.getText().length)), text);
+  if (!(await vscode.workspace.applyEdit(edit))) throw new Error("the editor did not apply the change");
+}
+
+/** Waits for a document to say what the file says that somebody else has just written. */
+export async function catchUp(document: vscode.TextDocument): Promise<void> {
+  const { encoding, uri } = document;
+  for (let tries = 0; tries < MOST_TRIES && !document.isDirty; tries += 1) {
+    const text = await vscode.workspace.decode(await readFile(uri.fsPath), { encoding }).then((said) => said, () => undefined);
+    if (text === undefined || says(document, text)) return;
+    await new Promise((done) => setTimeout(done, 50));
+  }
+}
+
+/** Has a file be just these bytes. What an editor holds of it goes the same way, so that it can be undone there. */
+export async function putBytes(uri: vscode.Uri, bytes: Uint8Array): Promise<void> {
+  const document = openDocument(uri);
+  const isSaved = document === undefined || (await putText(document, bytes));
+  // Saving makes all ends of lines alike and may format; a document that is saved follows the disk.
+  if (!bytesEqual(await readFile(uri.fsPath), bytes)) await writeFile(uri.fsPath, bytes);
+  if (!isSaved) throw new Error("it is written, and an editor still holds it as not saved");
+}
+
+/** Has a document say these bytes; answers whether it is saved. */
+async function putText(document: vscode.TextDocument, bytes: Uint8Array): Promise<boolean> {
+  const text = await vscode.workspace.decode(bytes, { encoding: document.encoding }).then((said) => said, () => undefined);
+  // What is no text is in no document.
+  if (text === undefined) return true;
+  await catchUp(document);
+  await replace(document, text);
+  return save(document.uri);
+}
+
+/** Whether a document of the editor can say this: all ends of lines alike, and those that it has. */
+export function canSay({ eol }: vscode.TextDocument, text: string): boolean {
+  const ends = new Set(text.match(/\r\n|\n|\r/g));
+  return ends.size === 0 || (ends.size === 1 && ends.has(eol === vscode.EndOfLine.CRLF ? "\r\n" : "\n"));
+}
+
+export function bytesEqual(one: Uint8Array, other: Uint8Array): boolean {
+  return Buffer.compare(one, other) === 0;
+}
+
+/** Whether a document has this text, whatever the ends of its lines. */
+export function says(document: vscode.TextDocument, text: string): boolean {
+  return withPlainEnds(document.getText()) === withPlainEnds(text);
+}
+
+function withPlainEnds(text: string): string {
+  return text.replace(/\r\n?/g, "\n");
+}
