@@ -8,6 +8,7 @@ import { test } from "node:test";
 import { ChatView } from "../support/chatview.ts";
 import { Editor } from "../support/editor.ts";
 import { long, read } from "../support/files.ts";
+import { Panel } from "../support/panel.ts";
 import { Probe } from "../support/probe.ts";
 import { PACKAGES, SCRIPTED } from "../support/settings.ts";
 
@@ -68,4 +69,13 @@ test("/compact makes a summary with a focus, and the next request has it", async
   const words = JSON.stringify(probe.asked.at(-1)?.messages);
   assert.match(words, /conversation-summary/);
   assert.ok(!words.includes("/compact") && !words.includes("Keep every name."), "the command is no request of the conversation");
+
+  // The link of a compaction outlives its session.
+  const panel = await Panel.open(editor);
+  await editor.command("threadhold: Sessions of This Folder");
+  await panel.frame.locator(".sessions li").filter({ hasText: "in the editor's chat" }).getByRole("button", { name: /^Delete/ }).click();
+  await editor.page.getByRole("button", { name: "Delete", exact: true }).click();
+  await panel.frame.locator(".sessions li").filter({ hasText: "in the editor's chat" }).waitFor({ state: "detached" });
+  await chat.compacted.click();
+  await panel.frame.getByText("is not in this folder any more").waitFor();
 });
