@@ -13,7 +13,7 @@ import type { BeforeImages } from "./rewind/before-images.ts";
 import type { Rewind } from "./rewind/rewind.ts";
 import type { Sessions } from "./session-list.ts";
 import * as steering from "./steering.ts";
-import type { Action } from "./view.ts";
+import { type Action, DISMISS } from "./view.ts";
 import { sentence } from "./words.ts";
 
 /** What actions are carried out with. */
@@ -52,8 +52,6 @@ export async function act(desk: Desk, action: Action): Promise<void> {
 }
 
 const CHOOSE = { label: "Choose a model…", action: { type: "selectModel" } } as const;
-/** Takes a notice away. */
-export const DISMISS = { label: "Understood", action: { type: "dismissNotice" } } as const;
 
 /** Actions that a model would have to answer. */
 const ASKS = new Set<Action["type"]>(["send", "edit", "retry", "regenerate"]);

@@ -20,6 +20,7 @@ import type { Backend } from "./backend.ts";
 import { reviewRow } from "./compaction-row.ts";
 import { configuration } from "./configuration.ts";
 import { isBusy } from "./frame.ts";
+import { InTurn } from "./in-turn.ts";
 import type { Models } from "./models.ts";
 import type { Before, BeforeImages } from "./rewind/before-images.ts";
 import { offered, run } from "./tools/toolbox.ts";
@@ -78,7 +79,7 @@ export class Chat implements vscode.Disposable {
     (session) => this.#settleCalls(session),
   );
   #starting: Promise<Session> | undefined;
-  #drafts: Promise<unknown> = Promise.resolve();
+  readonly #drafts = new InTurn();
   #inspected: ContextInspectResult | undefined;
   #wantsDetails = false;
   #wasBusy = false;
@@ -331,9 +332,7 @@ export class Chat implements vscode.Disposable {
 
   /** What becomes of a draft, in the order in which the user did it: several things may come at once. */
   #inOrder<Answer>(act: () => Promise<Answer>): Promise<Answer> {
-    const done = this.#drafts.then(act);
-    this.#drafts = done.catch(() => undefined);
-    return done;
+    return this.#drafts.run("draft", act);
   }
 
   async #ask(words: string, attached: readonly Held[], urgent: boolean): Promise<boolean> {

@@ -1,7 +1,7 @@
 // The commands of the palette and the menus. What a command does with a session is in actions.ts and steering.ts.
 
 import * as vscode from "vscode";
-import { act, compacted, type Desk, deleteSession, DISMISS, renameSession, showCompaction } from "./actions.ts";
+import { act, compacted, type Desk, deleteSession, renameSession, showCompaction } from "./actions.ts";
 import { configuration } from "./configuration.ts";
 import { find } from "./find.ts";
 import { importChats } from "./import/import.ts";
@@ -9,6 +9,7 @@ import type { Keys } from "./keys.ts";
 import type { Models } from "./models.ts";
 import { knownSessions } from "./session-list.ts";
 import { preview } from "./steering.ts";
+import { DISMISS } from "./view.ts";
 
 /** How long the status bar says what was done. */
 const TOLD_MS = 5_000;

@@ -1,5 +1,5 @@
 // What the panel draws and what it can ask for: the words between the extension host, which has all state, and the
-// webview, which has none but where it is scrolled to. Types only; no editor, no document, no protocol of the sidecar.
+// webview, which has none but where it is scrolled to. Types and constants only; no editor, no document, no protocol of the sidecar.
 
 /** Something of the conversation that stands in a row of its own. `id` stays, `rev` changes with what it says. */
 export type Row = EarlierRow | UserRow | AnswerRow | CallRow | CompactionRow | RewindRow | NoticeRow;
@@ -152,6 +152,9 @@ export interface Button {
   label: string;
   action: Action;
 }
+
+/** Takes a notice away. */
+export const DISMISS = { label: "Understood", action: { type: "dismissNotice" } } as const satisfies Button;
 
 export type Shown = "whole" | "shortened" | "covered" | "excluded" | "dropped";
 

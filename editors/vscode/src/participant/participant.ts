@@ -7,6 +7,7 @@ import type { Session, Turn } from "@threadhold/client";
 import type { Backend } from "../backend.ts";
 import type { Chat } from "../chat.ts";
 import { configuration } from "../configuration.ts";
+import { InTurn } from "../in-turn.ts";
 import { ask, type Models } from "../models.ts";
 import { editorTools, runOfEditor } from "../tools/toolbox.ts";
 import { sentence, wordsOf } from "../words.ts";
@@ -35,8 +36,8 @@ export class Participant {
   readonly #chat: Chat;
   readonly #models: Models;
   readonly #log: vscode.LogOutputChannel;
-  /** The newest turn of each session: the one before may still be ending when the next one begins. */
-  readonly #turns = new Map<string, Promise<unknown>>();
+  /** Turns by their sessions: the one before may still be ending when the next one begins. */
+  readonly #turns = new InTurn();
   /** Requests that wait for another window, by their sessions. */
   readonly #waiting = new Map<string, () => void>();
 
@@ -69,21 +70,13 @@ export class Participant {
     token: vscode.CancellationToken,
   ): Promise<vscode.ChatResult> {
     const sessionId = sessionOf(addressOf(request), history) ?? `chat-${randomUUID()}`;
-    const before = this.#turns.get(sessionId);
-    const turn = (async () => {
-      await before?.catch(() => undefined);
-      return this.#turn(sessionId, request, history, stream, token);
-    })();
-    this.#turns.set(sessionId, turn);
     try {
-      return await turn;
+      return await this.#turns.run(sessionId, () => this.#turn(sessionId, request, history, stream, token));
     } catch (error) {
       this.#log.error(`@threadhold: ${wordsOf(error)}`);
       const { standing } = this.#backend;
       const title = standing.state === "none" ? `${standing.title} ` : "";
       return { errorDetails: { message: title + sentence(wordsOf(error)) } };
-    } finally {
-      if (this.#turns.get(sessionId) === turn) this.#turns.delete(sessionId);
     }
   }
 

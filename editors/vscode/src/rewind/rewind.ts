@@ -7,7 +7,7 @@ import type { Chat } from "../chat.ts";
 import { isBusy } from "../frame.ts";
 import type { Diffs } from "../tools/edit.ts";
 import { isTraced } from "../tools/toolbox.ts";
-import type { NoticeRow, RewindFile, RewindGoal, RewindLost, RewindRow } from "../view.ts";
+import { DISMISS, type NoticeRow, type RewindFile, type RewindGoal, type RewindLost, type RewindRow } from "../view.ts";
 import { wordsOf } from "../words.ts";
 import type { BeforeImages } from "./before-images.ts";
 import { heldIn, put, standingOf, textOf, uriOf, type Wanted } from "./files.ts";
@@ -215,7 +215,6 @@ export class Rewind {
 }
 
 const AT_WORK = "The agent is still at work, and changes files. Stop it with Escape in the prompt, then do this again.";
-const DISMISS = { label: "Understood", action: { type: "dismissNotice" } } as const;
 const PUT_BACK = { label: "Undo restoring", action: { type: "putBack" } } as const;
 
 /** Whether what would be lost is what the user was told of. */

@@ -3,6 +3,7 @@
 
 import { readFile, realpath, stat, writeFile } from "node:fs/promises";
 import * as vscode from "vscode";
+import { InTurn } from "../in-turn.ts";
 
 /** A text file. Its letters keep the ends of lines as they are, which a document of the editor does not. */
 export interface TextFile {
@@ -16,19 +17,11 @@ export interface TextFile {
 /** How often it is looked whether a document followed its file. */
 const MOST_TRIES = 60;
 
-/** What waits for each file, by where it really is. */
-const waiting = new Map<string, Promise<unknown>>();
+const changes = new InTurn();
 
-/** Does something with a file when all that began earlier with it is done. */
+/** Does something with a file when all that began earlier with it is done, by whatever name the file was reached. */
 export async function inTurn<Done>(fsPath: string, act: () => Promise<Done>): Promise<Done> {
-  const file = await realpath(fsPath).catch(() => fsPath);
-  const done = (waiting.get(file) ?? Promise.resolve()).then(act);
-  const over = done.catch(() => undefined);
-  waiting.set(file, over);
-  void over.then(() => {
-    if (waiting.get(file) === over) waiting.delete(file);
-  });
-  return done;
+  return changes.run(await realpath(fsPath).catch(() => fsPath), act);
 }
 
 /** The document of a file, where the editor holds one. */
