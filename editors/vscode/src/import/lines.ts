@@ -16,7 +16,7 @@ export function leftOutText(skipped: readonly LeftOut[]): string {
     return [...wrapped(name, "", "  "), ...things.flatMap(({ what }) => wrapped(what, "  - ", "    "))].join("\n");
   };
   const head = "What the import left out. The chats' own files are as they were.";
-  return `${[head, ...chats.map(of)].join("\n\n")}\n`;
+  return `${[wrapped(head, "", "").join("\n"), ...chats.map(of)].join("\n\n")}\n`;
 }
 
 /** A text in lines that end where a word does; a word that is longer than a line is cut. */

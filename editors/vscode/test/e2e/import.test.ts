@@ -66,7 +66,7 @@ test("chats of this folder are found, imported, opened; what cannot be read is n
     await page.keyboard.type("x");
     await page.locator(".monaco-editor-overlaymessage").filter({ hasText: "read-only" }).waitFor();
     await editor.shoot("import-3-left-out");
-    await page.locator(".tab").filter({ hasText: "What the import left out" }).locator(".codicon-close").click();
+    await page.locator(".tab.active .tab-actions a.action-label").click();
     await leftOut.waitFor({ state: "detached" });
     assert.equal(await page.locator(".monaco-dialog-box").count(), 0);
 
