@@ -15,7 +15,7 @@ export function leftOutText(skipped: readonly LeftOut[]): string {
     const things = skipped.filter(({ chat }) => chat === name);
     return [...wrapped(name, "", "  "), ...things.flatMap(({ what }) => wrapped(what, "  - ", "    "))].join("\n");
   };
-  const head = "What the import left out. The chats' own files are as they were.";
+  const head = "What the import left out. The chats stay as they were.";
   return `${[wrapped(head, "", "").join("\n"), ...chats.map(of)].join("\n\n")}\n`;
 }
 
