@@ -5,29 +5,23 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ChatView } from "../support/chatview.ts";
 import { Editor } from "../support/editor.ts";
-import { long, read } from "../support/files.ts";
+import { FOUR, READING } from "../support/files.ts";
 import { Probe } from "../support/probe.ts";
 import { PACKAGES, SCRIPTED } from "../support/settings.ts";
 import { sessionsOf } from "../support/sidecar.ts";
 
-const FILES = Object.fromEntries(["one", "two", "three", "four"].map((name) => [`${name}.rs`, long(name, 4_000)]));
 
 // rows: V24 V25
 test("two turns, an overflow, a restart: the third turn has the same bytes, in the one session that there is", async () => {
   using probe = new Probe({
     window: 20_000,
     answers: [
-      { say: "I look first.", calls: [read("c1", "one.rs")] },
-      { say: "One is read." },
-      { say: "Two.", calls: [read("c2", "two.rs")] },
-      { say: "Three.", calls: [read("c3", "three.rs")] },
-      { say: "Four.", calls: [read("c4", "four.rs")] },
-      { say: "All four are read." },
+      ...READING,
       { say: "I still know all of it." },
     ],
   });
   await using editor = await Editor.start({
-    variant: "withoutAddress", extensions: PACKAGES, files: FILES, environment: { PROBE: probe.folder },
+    variant: "withoutAddress", extensions: PACKAGES, files: FOUR, environment: { PROBE: probe.folder },
     settings: { ...SCRIPTED, "threadhold.sidecarSettings": { limitHistory: "off", triggers: { background: false, preTurnTokens: false } } },
   });
   let chat = await ChatView.open(editor);

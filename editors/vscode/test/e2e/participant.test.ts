@@ -8,12 +8,11 @@ import { test } from "node:test";
 import type { Asked } from "../extension/src/script.ts";
 import { addressOf, chatFiles, ChatView } from "../support/chatview.ts";
 import { Editor } from "../support/editor.ts";
-import { long, read } from "../support/files.ts";
+import { FOUR, READING, read } from "../support/files.ts";
 import { Panel } from "../support/panel.ts";
 import { Probe } from "../support/probe.ts";
 import { PACKAGES, SCRIPTED } from "../support/settings.ts";
 
-const FILES = Object.fromEntries(["one", "two", "three", "four"].map((name) => [`${name}.rs`, long(name, 4_000)]));
 const SETTINGS = { ...SCRIPTED, "threadhold.sidecarSettings": { limitHistory: "off", triggers: { background: false, preTurnTokens: false } } };
 
 const said = (role: "User" | "Assistant", text: string) => ({ role, parts: [{ text }] });
@@ -27,12 +26,7 @@ test("three turns, an overflow, a restart: the fourth turn has the summary and t
   using probe = new Probe({
     window: 20_000,
     answers: [
-      { say: "I look first.", calls: [read("c1", "one.rs")] },
-      { say: "One is read." },
-      { say: "Two.", calls: [read("c2", "two.rs")] },
-      { say: "Three.", calls: [read("c3", "three.rs")] },
-      { say: "Four.", calls: [read("c4", "four.rs")] },
-      { say: "All four are read." },
+      ...READING,
       { say: "You are welcome." },
       { say: "I still know all of it." },
       { say: "And I always will." },
@@ -40,7 +34,7 @@ test("three turns, an overflow, a restart: the fourth turn has the summary and t
     holdSummaryWhile: "held",
   });
   probe.hold("held");
-  await using editor = await Editor.start({ extensions: PACKAGES, files: FILES, settings: SETTINGS, environment: { PROBE: probe.folder } });
+  await using editor = await Editor.start({ extensions: PACKAGES, files: FOUR, settings: SETTINGS, environment: { PROBE: probe.folder } });
   let chat = await ChatView.open(editor);
   await chat.ask("@threadhold Read the first file.", "One is read.");
   await editor.shoot("participant-1-first");
@@ -87,12 +81,7 @@ test("an earlier request sent again, another participant beside, and its metadat
   using probe = new Probe({
     window: 20_000,
     answers: [
-      { say: "I look first.", calls: [read("c1", "one.rs")] },
-      { say: "One is read." },
-      { say: "Two.", calls: [read("c2", "two.rs")] },
-      { say: "Three.", calls: [read("c3", "three.rs")] },
-      { say: "Four.", calls: [read("c4", "four.rs")] },
-      { say: "All four are read." },
+      ...READING,
       { say: "Other answers second." },
       { say: "Other answers third." },
       { say: "Other answers fourth." },
@@ -100,7 +89,7 @@ test("an earlier request sent again, another participant beside, and its metadat
     ],
   });
   await using editor = await Editor.start({
-    extensions: PACKAGES, files: FILES, settings: SETTINGS,
+    extensions: PACKAGES, files: FOUR, settings: SETTINGS,
     environment: { PROBE: probe.folder, THREADHOLD_BIN: process.env["THREADHOLD_BIN"] ?? "" },
   });
   const chat = await ChatView.open(editor);
@@ -151,7 +140,7 @@ test("five million bytes of metadata, and a store that is gone: the same bytes f
   const large = Array.from({ length: 100_000 }, (_, line) => `${line} ${"word ".repeat(9)}`).join("\n");
   assert.ok(large.length > 5_000_000);
   await using editor = await Editor.start({
-    extensions: PACKAGES, files: { ...FILES, "large.txt": large },
+    extensions: PACKAGES, files: { ...FOUR, "large.txt": large },
     settings: { ...SETTINGS, "threadhold.sidecarSettings": { ...SETTINGS["threadhold.sidecarSettings"], maxToolResultTokens: 2_000 } },
     environment: { PROBE: probe.folder },
   });
