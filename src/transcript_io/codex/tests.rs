@@ -137,8 +137,14 @@ fn what_was_typed_is_a_request_where_a_task_came_of_it() {
     let mut lines = typed("hello");
     lines.extend([simple("task_started"), said("agent_message", "message", "Hi.")]);
     // The status stands in the place of the line, so nobody types there.
-    lines.extend(typed("lost"));
+    lines.extend(typed("lost").into_iter().take(8));
     lines.push(simple("task_complete"));
+    lines.extend(typed("again"));
+    lines.extend([
+        simple("task_started"),
+        said("agent_message", "message", "Hi again."),
+        simple("task_complete"),
+    ]);
     lines.extend(typed("/model"));
     lines.push(json!({"ts": "t", "dir": "to_tui", "kind": "slash_command", "command": "Model"}));
     lines.push(json!({"ts": "t", "dir": "to_tui", "kind": "paste", "text": "pasted "}));
@@ -152,7 +158,15 @@ fn what_was_typed_is_a_request_where_a_task_came_of_it() {
     ]);
     lines.extend(typed("last"));
     let read = read_lines(&lines);
-    let expected = ["user hello", "model Hi.", "user as it was sent", "model Summed up.", "user last"];
+    let expected = [
+        "user hello",
+        "model Hi.",
+        "user again",
+        "model Hi again.",
+        "user as it was sent",
+        "model Summed up.",
+        "user last",
+    ];
     assert_eq!(outline(&read), expected);
     assert!(read.skipped.is_empty(), "{:?}", read.skipped);
     lines.insert(0, simple("task_started"));
