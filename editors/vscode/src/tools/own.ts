@@ -101,10 +101,8 @@ export async function read(uri: vscode.Uri): Promise<string | undefined> {
   } catch {
     // It is in another encoding.
   }
-  try {
-    // As the settings and its first bytes say.
-    return await vscode.workspace.decode(bytes, { uri });
-  } catch {
-    throw new Error(`${vscode.workspace.asRelativePath(uri)} is no text, and cannot be shown to a model.`);
-  }
+  // As the settings and its first bytes say. A program may look like a text in two bytes a letter, and has letters that none has.
+  const said = await vscode.workspace.decode(bytes, { uri }).then((text) => text, () => "\0");
+  if (/[\0-\x08]/.test(said.slice(0, 8_000))) throw new Error(`${vscode.workspace.asRelativePath(uri)} is no text, and cannot be shown to a model.`);
+  return said;
 }
