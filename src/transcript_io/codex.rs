@@ -47,7 +47,7 @@ const KNOWN: [&str; 10] = [
 ];
 
 /// Events that hold no words of the conversation, or say again what others say.
-const KNOWN_EVENTS: [&str; 33] = [
+const KNOWN_EVENTS: [&str; 32] = [
     "agent_message_content_delta",
     "background_event",
     "context_compacted",
@@ -74,7 +74,6 @@ const KNOWN_EVENTS: [&str; 33] = [
     "stream_error",
     "terminal_interaction",
     "thread_name_updated",
-    "thread_rolled_back",
     "turn_diff",
     "undo_completed",
     "undo_started",
@@ -173,6 +172,9 @@ impl Log {
             "token_count" => self.talk.used(usage(msg)),
             "web_search_end" => {
                 return Err("is a search that the provider ran; what it found is not there".into());
+            }
+            "thread_rolled_back" => {
+                return Err("took turns back; they are imported all the same".to_owned());
             }
             known if KNOWN_EVENTS.contains(&known) => {}
             unknown => return Err(format!("is an event of an unknown type, `{unknown}`")),

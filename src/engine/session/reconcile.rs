@@ -301,7 +301,8 @@ fn skip_to(ours: &mut Vec<&Message>, theirs: &NewMessage) {
 
 /// Whether they are the same message. With ids on both sides the ids decide first: an editor sends the same words
 /// again under a new one. What was put beside a request is captured when it is first rendered: it need not come again,
-/// and for the running turn, or under the same id, it may come in another state, which changes nothing.
+/// and for the running turn, or under the same id, it may come in another state, which changes nothing. Pictures need not
+/// come again either: an editor may not have kept what weighs so much.
 fn same(ours: &Message, theirs: &NewMessage, runs: bool) -> bool {
     if let (Some(a), Some(b)) = (&ours.external_id, &theirs.external_id)
         && a != b
@@ -310,8 +311,12 @@ fn same(ours: &Message, theirs: &NewMessage, runs: bool) -> bool {
     }
     match (&ours.body, &theirs.body) {
         (Body::User(all), Body::User(said)) => {
-            let beside =
-                |part: &Content| matches!(part, Content::Resource { .. } | Content::ContextFile { .. });
+            let is_image = |part: &Content| matches!(part, Content::Image(_));
+            let has_images = said.iter().any(is_image);
+            let beside = |part: &Content| {
+                matches!(part, Content::Resource { .. } | Content::ContextFile { .. })
+                    || (is_image(part) && !has_images)
+            };
             let unattached = |parts: &'_ [Content]| -> Vec<Content> {
                 let is_attached = |part: &&Content| matches!(part, Content::Attachment(_));
                 parts.iter().filter(|part| !is_attached(part)).cloned().collect()
