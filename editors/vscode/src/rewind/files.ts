@@ -110,11 +110,14 @@ export async function textOf(path: string, content: Uint8Array | undefined, fold
 /** Puts all of this into the files, and saves them. What cannot be written is told, and the others are written all the same. */
 export async function put(files: readonly Wanted[], folder: vscode.Uri): Promise<Outcome> {
   const outcome: Outcome = { before: [], failed: [] };
-  for (const wanted of files) {
-    await inTurn(uriOf(wanted.path, folder).fsPath, () => putOne(wanted, folder, outcome)).catch((error: unknown) => {
+  const put = async (wanted: Wanted): Promise<void> => {
+    try {
+      await inTurn(uriOf(wanted.path, folder).fsPath, () => putOne(wanted, folder, outcome));
+    } catch (error) {
       outcome.failed.push({ what: wanted.path, why: wordsOf(error) });
-    });
-  }
+    }
+  };
+  await Promise.all(files.map(put));
   return outcome;
 }
 

@@ -17,6 +17,9 @@ export interface TextFile {
 /** How often it is looked whether a document followed its file. */
 const MOST_TRIES = 60;
 
+/** How long a document may take to be saved. */
+const PATIENCE_MS = 15_000;
+
 const changes = new InTurn();
 
 /** Does something with a file when all that began earlier with it is done, by whatever name the file was reached. */
@@ -45,7 +48,10 @@ export async function encoded(text: string, encoding: string): Promise<Uint8Arra
 /** Saves what an editor holds of a file; answers whether nothing is left unsaved. */
 export async function save(uri: vscode.Uri): Promise<boolean> {
   const document = openDocument(uri);
-  return document?.isDirty !== true || (await document.save());
+  if (document?.isDirty !== true) return true;
+  // Where the disk says something else, the editor asks its user, and answers nothing until then.
+  const given = new Promise<boolean>((give) => setTimeout(() => give(false), PATIENCE_MS).unref());
+  return Promise.race([document.save(), given]);
 }
 
 /** Puts a text into a document of the editor, where it can be undone. */
@@ -66,21 +72,22 @@ export async function catchUp(document: vscode.TextDocument): Promise<void> {
   }
 }
 
-/** Has a file be just these bytes. What an editor holds of it goes the same way, so that it can be undone there. */
+/** Has a file be just these bytes. What an editor holds of it follows the disk, so that it can be undone there. */
 export async function putBytes(uri: vscode.Uri, bytes: Uint8Array): Promise<void> {
   const document = openDocument(uri);
-  const isSaved = document === undefined || (await putText(document, bytes));
-  // Saving makes all ends of lines alike and may format; a document that is saved follows the disk.
+  // What is not saved follows no disk.
+  const isSaved = document?.isDirty !== true || (await putText(document, bytes));
+  // Never by a document alone: saving it makes all ends of lines alike, and may format.
   if (!bytesEqual(await readFile(uri.fsPath), bytes)) await writeFile(uri.fsPath, bytes);
+  if (document !== undefined) await catchUp(document);
   if (!isSaved) throw new Error("it is written, and an editor still holds it as not saved");
 }
 
-/** Has a document say these bytes; answers whether it is saved. */
+/** Has a document that is not saved say these bytes; answers whether it is saved. */
 async function putText(document: vscode.TextDocument, bytes: Uint8Array): Promise<boolean> {
   const text = await vscode.workspace.decode(bytes, { encoding: document.encoding }).then((said) => said, () => undefined);
   // What is no text is in no document.
   if (text === undefined) return true;
-  await catchUp(document);
   await replace(document, text);
   return save(document.uri);
 }
