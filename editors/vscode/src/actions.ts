@@ -14,7 +14,7 @@ import type { Rewind } from "./rewind/rewind.ts";
 import type { Sessions } from "./session-list.ts";
 import * as steering from "./steering.ts";
 import { type Action, DISMISS } from "./view.ts";
-import { sentence } from "./words.ts";
+import { sentence, wordsOf } from "./words.ts";
 
 /** What actions are carried out with. */
 export interface Desk {
@@ -42,7 +42,7 @@ export async function act(desk: Desk, action: Action): Promise<void> {
   try {
     await carryOut(desk, action);
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
+    const text = wordsOf(error);
     desk.log.error(`${action.type}: ${text}`);
     // Why there is no sidecar is said by its standing already.
     if (desk.backend.standing.state === "none") return;

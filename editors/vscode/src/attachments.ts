@@ -6,6 +6,7 @@ import type { ContextFile, Part } from "@threadhold/client";
 import { type Picture, picture, readable } from "./given.ts";
 import { read } from "./tools/own.ts";
 import type { Attached } from "./view.ts";
+import { wordsOf } from "./words.ts";
 
 export type Held = Attached & ({ kind: "image"; source: string; part: Part } | { kind: "file" | "selection"; uri: vscode.Uri; text?: string });
 
@@ -25,7 +26,7 @@ export class Attachments {
   /** Takes files in; pictures as pictures. Those that cannot go along are said, after the others were taken. */
   async addFiles(uris: readonly vscode.Uri[]): Promise<void> {
     const refused: string[] = [];
-    for (const uri of uris) await this.#addFile(uri).catch((error: unknown) => refused.push(error instanceof Error ? error.message : String(error)));
+    for (const uri of uris) await this.#addFile(uri).catch((error: unknown) => refused.push(wordsOf(error)));
     if (refused.length > 0) throw new Error(refused.join("\n"));
   }
 

@@ -9,6 +9,7 @@ import { configuration } from "./configuration.ts";
 import type { Keys } from "./keys.ts";
 import type { Models } from "./models.ts";
 import type { Button, Standing } from "./view.ts";
+import { wordsOf } from "./words.ts";
 
 /** Methods that the panel cannot do without: a program that lacks one is too old. */
 const NEEDS = [
@@ -173,7 +174,7 @@ async function letRun(program: string): Promise<void> {
 
 /** Why there is no sidecar, and what to do. */
 function inWords(error: unknown): Standing {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = wordsOf(error);
   const title = (error instanceof SidecarError ? TITLES[error.fault] : undefined) ?? "There is no sidecar";
   const lost = "Nothing is lost: sessions are on disk.";
   return { state: "none", title: `${title}. ${lost}`, text, actions: [AGAIN, SETTINGS, LOG] };

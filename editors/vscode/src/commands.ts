@@ -10,6 +10,7 @@ import type { Models } from "./models.ts";
 import { knownSessions } from "./session-list.ts";
 import { preview } from "./steering.ts";
 import { DISMISS } from "./view.ts";
+import { wordsOf } from "./words.ts";
 
 /** How long the status bar says what was done. */
 const TOLD_MS = 5_000;
@@ -110,7 +111,7 @@ export function registerCommands(context: vscode.ExtensionContext, desk: Desk, m
       try {
         await (run as (...given: unknown[]) => unknown)(...given);
       } catch (error) {
-        const text = error instanceof Error ? error.message : String(error);
+        const text = wordsOf(error);
         log.error(`${name}: ${text}`);
         void vscode.window.showErrorMessage(text);
       }

@@ -4,6 +4,7 @@
 import * as vscode from "vscode";
 import type { MessageStatus, Role, SearchHit, Session } from "@threadhold/client";
 import type { Desk } from "./actions.ts";
+import { wordsOf } from "./words.ts";
 
 const ASK_DELAY_MS = 150;
 const MOST_FOUND = 50;
@@ -42,7 +43,7 @@ function choose(session: Session, log: vscode.LogOutputChannel): Promise<SearchH
       if (query === list.value) list.items = hits.map(itemOf);
     } catch (error) {
       log.error(`find: ${String(error)}`);
-      list.title = `Find in session: ${error instanceof Error ? error.message : String(error)}`;
+      list.title = `Find in session: ${wordsOf(error)}`;
     } finally {
       list.busy = false;
     }

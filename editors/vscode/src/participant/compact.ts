@@ -1,13 +1,11 @@
 // A compaction that the user of the editor's chat asks for, of a session as the chat shows it. Knows no editor; what is
 // persisted of it is metadata.ts's.
 
-import type { ContextCompactResult, Model, SessionOpenParams, Turn } from "@threadhold/client";
+import { type ContextCompactResult, isProtocolError, type Model, type Turn } from "@threadhold/client";
 import type { Asks } from "./loop.ts";
 
 /** What is to be compacted, and how. */
 export interface Wanted {
-  /** What the session is opened with. */
-  terms: SessionOpenParams;
   /** The turns that the chat shows. */
   history: Turn[];
   /** Whose window it is, and who sums up. */
@@ -19,7 +17,12 @@ export interface Wanted {
 }
 
 /** Brings the session in line with the chat, and compacts it. Its metadata is to be persisted with the answer. */
-export async function compactNow(session: Asks, { terms, history, model, focus, signal, onProgress }: Wanted): Promise<ContextCompactResult> {
-  await session.request("session/open", { ...terms, settings: { model }, history });
+export async function compactNow(session: Asks, { history, model, focus, signal, onProgress }: Wanted): Promise<ContextCompactResult> {
+  try {
+    await session.request("prompt/render", { history, model, summarize: "never" });
+  } catch (error) {
+    // The history is taken in, and too large: that is what is mended now.
+    if (!isProtocolError(error, "BudgetExceeded")) throw error;
+  }
   return session.request("context/compact", focus === "" ? {} : { focus }, { signal, onProgress });
 }

@@ -22,12 +22,12 @@ export async function openForWriting(client: Client, params: SessionOpenParams, 
   try {
     if (isAnswering(followed)) await Promise.race([rest(followed, signal), begin()]);
     signal.throwIfAborted();
+    await followed.request("session/takeOver", {});
+    return await client.openSession(params);
   } catch (error) {
-    await followed.close();
+    await followed.close().catch(() => undefined);
     throw error;
   }
-  await followed.request("session/takeOver", {});
-  return client.openSession(params);
 }
 
 /** Whether a turn is not over. Whose loop the editor runs, its state says nothing of that. */

@@ -176,24 +176,28 @@ class RunningTurn {
 
   /** Has the prompt rendered and asks the model, with a smaller one where it finds it too large. */
   async #answer(parts: Part[], calls: ToolCall[]): Promise<void> {
+    const { signal } = this.#begin;
     for (let forced = 0; ; forced += 1) {
       const rendered = await this.#render(forced > 0);
-      this.#begin.signal.throwIfAborted();
+      signal.throwIfAborted();
       try {
-        return await this.#host.ask(
+        const asked = this.#host.ask(
           rendered.messages,
           rendered.tools,
           (text) => {
+            if (signal.aborted) return;
             const last = parts.at(-1);
             if (last?.type === "text") last.text += text;
             else parts.push({ type: "text", text });
             this.#host.say(text);
           },
           (call) => {
+            if (signal.aborted) return;
             calls.push(call);
             parts.push({ type: "toolCall", ...call });
           },
         );
+        return await unlessAborted(asked, signal);
       } catch (error) {
         if (!(error instanceof ContextOverflow) || parts.length > 0 || forced >= MOST_FORCED) throw error;
         this.#host.log(`the model finds a prompt of ${rendered.tokens} tokens too large: ${error.message}`);
@@ -267,4 +271,14 @@ class RunningTurn {
       }
     }
   }
+}
+
+/** Waits for an answer until the user stops it: a model may go on all the same, or never end. */
+function unlessAborted<Of>(answer: Promise<Of>, signal: AbortSignal): Promise<Of> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    signal.addEventListener("abort", abort, { once: true });
+    answer.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+    if (signal.aborted) abort();
+  });
 }

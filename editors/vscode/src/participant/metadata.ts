@@ -30,12 +30,18 @@ const OURS = "threadholdTurn";
 const MOST_CHARACTERS = 8_000_000;
 
 /**
+ * What is handed back of all turns together, in bytes: a message to the sidecar may have 64 MiB. Of older turns it is told
+ * the words of the answers, and has the rounds itself.
+ */
+const MOST_TOGETHER = 40_000_000;
+
+/**
  * Metadata for the editor. What is ours is a text: an editor may take an object with a key such as `$mid`, which an
  * argument of a tool may well have, for one of its own and change it.
  */
 export function persisted(kept: Kept, { summary, summaries }: TurnMetadata): Metadata {
-  const { sessionId, requestId, variables } = kept;
-  const forms = [kept, { sessionId, requestId, ...(variables && { variables }) }, { sessionId, requestId }].map((form) => JSON.stringify(form));
+  const { rounds: _, ...given } = kept;
+  const forms = [kept, given, nameIn(kept)].map((form) => JSON.stringify(form));
   return {
     ...(summary !== undefined && { summary }),
     ...(summaries !== undefined && { summaries }),
@@ -86,14 +92,15 @@ function withSummaries(response: ChatResponseLike, { summary, summaries }: TurnM
 /** A history of the editor's chat as the sidecar takes it. */
 export function turnsOf(entries: readonly Entry[]): Turn[] {
   const history = saidIn(entries);
+  const kept = keptOf(history);
   const known = history.flatMap((entry, at) => {
     if (isResponse(entry)) return [];
     const next = history[at + 1];
-    return [next !== undefined && isResponse(next) ? keptIn(next.result?.metadata) : undefined];
+    return [next !== undefined && isResponse(next) ? kept.get(next.result?.metadata) : undefined];
   });
   const turns = fromChatContext(history, {
     idOf: (_, __, at) => known[at]?.requestId,
-    roundsOf: (metadata) => keptIn(metadata)?.rounds ?? roundsOfOthers(metadata),
+    roundsOf: (metadata) => kept.get(metadata)?.rounds ?? roundsOfOthers(metadata),
   });
   return turns.map(({ metadata, variables: _, ...turn }, at) => {
     const { [OURS]: __, ...others } = metadata ?? {};
@@ -101,6 +108,25 @@ export function turnsOf(entries: readonly Entry[]): Turn[] {
     const variables = known[at]?.variables;
     return { ...turn, ...(variables !== undefined && { variables }), ...(metadata !== undefined && { metadata: others }) };
   });
+}
+
+/** What is ours of each answer's metadata: of the newest all, of those before as much as may go in one message. */
+function keptOf(history: readonly Entry[]): Map<Metadata | undefined, Kept> {
+  const all = new Map<Metadata | undefined, Kept>();
+  let bytes = 0;
+  for (const entry of [...history].reverse()) {
+    const metadata = isResponse(entry) ? entry.result?.metadata : undefined;
+    const kept = keptIn(metadata);
+    if (metadata === undefined || kept === undefined) continue;
+    bytes += Buffer.byteLength(String(metadata[OURS]));
+    all.set(metadata, bytes <= MOST_TOGETHER ? kept : nameIn(kept));
+  }
+  return all;
+}
+
+/** As little as still names the turn. */
+function nameIn({ sessionId, requestId }: Kept): Kept {
+  return { sessionId, requestId };
 }
 
 /**

@@ -146,7 +146,6 @@ export class Participant {
   async #compact(session: Session, { request, history, stream, signal }: Asked): Promise<vscode.ChatResult> {
     const { compaction, metadata = {}, reason } = await this.#models.lend(request.model, ({ model }) =>
       compactNow(session, {
-        terms: this.#terms(session.id),
         history,
         model,
         focus: request.prompt.trim(),

@@ -208,7 +208,9 @@ export class Rewind {
         lost.push({ what: path, why: "what was in it before was not kept" });
       }
     }
-    const { createdAt } = session.view.snapshot.messages.find(({ id }) => id === messageId) ?? {};
+    const { messages } = session.view.snapshot;
+    // A message that was imported may have no time; what was said after it has.
+    const { createdAt } = messages.slice(messages.findIndex(({ id }) => id === messageId)).find((message) => message.createdAt !== undefined) ?? {};
     if (createdAt !== undefined) lost.push(...(await unknownOf(calls, Date.parse(createdAt), folder, known)));
     return { files, lost, wanted };
   }

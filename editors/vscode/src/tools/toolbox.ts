@@ -9,6 +9,7 @@ import { EDIT_TOOLS } from "./edit.ts";
 import type { Keep, OwnTool } from "./own.ts";
 import { READ_TOOLS } from "./read.ts";
 import { RUN_TOOLS } from "./run.ts";
+import { wordsOf } from "../words.ts";
 
 const UNREADABLE: ToolInvokeResult = { content: "The arguments are no JSON object. Write the call again.", isError: true };
 
@@ -59,7 +60,7 @@ export async function run(call: ToolInvokeParams, folder: vscode.Uri, signal: Ab
     try {
       return await own.run(given, folder, signal, keep);
     } catch (error) {
-      return { content: error instanceof Error ? error.message : String(error), isError: true };
+      return { content: wordsOf(error), isError: true };
     }
   }
   return runOfEditor(call, undefined, signal);
@@ -84,7 +85,7 @@ export async function runOfEditor(
     const result = await vscode.lm.invokeTool(call.name, { input, toolInvocationToken }, token);
     return { content: result.content.flatMap(partOf) };
   } catch (error) {
-    return { content: error instanceof Error ? error.message : String(error), isError: true };
+    return { content: wordsOf(error), isError: true };
   } finally {
     end();
   }

@@ -50,7 +50,7 @@ test("files, a folder, a picture are in the prompt; what cannot be taken is said
   assert.deepEqual(again?.messages.slice(0, asked?.messages.length), asked?.messages);
 });
 
-// rows: V24 V36
+// rows: V24
 test("/compact makes a summary with a focus, and the next request has it", async () => {
   const FILES = Object.fromEntries(["one", "two"].map((name) => [`${name}.rs`, long(name, 4_000)]));
   using probe = new Probe({

@@ -120,8 +120,11 @@ test("an earlier request sent again, another participant beside, and its metadat
   await editor.shoot("participant-7-sent-again");
   const panel = await Panel.open(editor);
   await editor.command("threadhold: Sessions of This Folder");
-  await panel.frame.getByText("as it stood before a change").waitFor();
+  const kept = panel.frame.locator(".sessions li").filter({ hasText: "as it stood before a change" });
+  await kept.waitFor();
   await editor.shoot("participant-8-kept");
+  await kept.locator(".open").click();
+  await panel.answer("All four are read.").waitFor();
 });
 
 // rows: V24 V25

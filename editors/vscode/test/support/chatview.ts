@@ -91,13 +91,17 @@ export class ChatView {
 
   /** Pastes a picture into the words. */
   async paste(png: Buffer): Promise<void> {
-    await this.input.click();
-    await this.page.evaluate((base64) => {
-      const data = new DataTransfer();
-      data.items.add(new File([Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))], "pasted.png", { type: "image/png" }));
-      document.activeElement?.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
-    }, png.toString("base64"));
-    await this.#root.locator(".chat-attached-context-attachment").filter({ hasText: "Pasted" }).waitFor({ timeout: 15_000 });
+    const pasted = this.#root.locator(".chat-attached-context-attachment").filter({ hasText: "Pasted" });
+    await until(async () => {
+      await this.input.click();
+      await this.page.evaluate((base64) => {
+        const data = new DataTransfer();
+        data.items.add(new File([Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))], "pasted.png", { type: "image/png" }));
+        document.activeElement?.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+      }, png.toString("base64"));
+      // While the editor starts, nobody takes it.
+      return pasted.waitFor({ timeout: 5_000 }).then(() => true, () => false);
+    }, "the picture is pasted");
   }
 
   /** Sends an earlier request again, as it was. */

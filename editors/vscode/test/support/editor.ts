@@ -74,9 +74,11 @@ export class Editor {
     mkdirSync(editor.folder, { recursive: true });
     for (const [path, text] of Object.entries(wanted.files ?? {})) editor.write(path, text);
     editor.settings(wanted.settings ?? {});
+    const downloads = join(editor.root, "downloads");
+    mkdirSync(downloads);
     for (const path of wanted.extensions) {
       // As if downloaded: nothing of the editor's reaches into where it was made.
-      const downloaded = join(editor.root, basename(path));
+      const downloaded = join(downloads, basename(path));
       copyFileSync(path, downloaded);
       const [command = "", ...args] = editor.#command("--install-extension", downloaded);
       const done = spawnSync(command, args, { env: editor.environment, encoding: "utf8" });

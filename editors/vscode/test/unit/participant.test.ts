@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import { keptIn, persisted, sessionOf, turnsOf } from "../../src/participant/metadata.ts";
+import { keptIn, type Metadata, persisted, sessionOf, turnsOf } from "../../src/participant/metadata.ts";
 import { BINARY, emptyFolder, said, SUMMARY, text, Window } from "./support/window.ts";
 
 /** Three turns; the second one overflows. */
@@ -118,6 +118,54 @@ test("a stopped turn, of which the editor keeps no metadata, goes on where it st
   assert.equal(sessions.length, 1, "nothing was taken for dropped");
 });
 
+test("a model that goes on although it is stopped holds up nobody, and what it had said stays", async () => {
+  await using window = new Window();
+  await window.ask("Begin.", { say: "I look at a." });
+  assert.equal((await window.ask("Tell a long story.", { say: "Once upon a time", hangs: true })).status, "cancelled");
+  window.abort = new AbortController();
+  await window.ask("Go on.", { say: "Gladly." });
+  assert.deepEqual(said(window.prompt).slice(-2), [text("assistant", "Once upon a time"), text("user", "Go on.")]);
+});
+
+// rows: V24
+test("pictures that were too much to persist stay in the conversation, in its first turn and in a later one", async () => {
+  await using window = new Window();
+  window.given = [{ name: "a.png", value: [{ type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" }] }];
+  await window.ask("What is this?", { say: "A picture." });
+  await window.ask("And this?", { say: "Another one." });
+  window.given = [];
+  // As the metadata of a turn that weighs too much is.
+  for (const at of [1, 3]) {
+    const response = window.history[at] as { result: { metadata: Metadata } };
+    const { sessionId, requestId } = keptIn(response.result.metadata) ?? { sessionId: "", requestId: "" };
+    response.result.metadata = persisted({ sessionId, requestId }, {});
+  }
+  const expected = [...said(window.prompt), text("assistant", "Another one."), text("user", "And now?")];
+  assert.equal(JSON.stringify(expected).match(/"image"/g)?.length, 2);
+  await window.ask("And now?", { say: "Nothing." });
+  assert.deepEqual(said(window.prompt), expected);
+  const client = await window.client();
+  const { sessions } = await client.request("session/list", { workspaceFolder: window.folder });
+  assert.equal(sessions.length, 1, "nothing was taken for dropped");
+});
+
+// rows: V24
+test("a compaction that is asked for after turns were taken back sums up none of them", async () => {
+  await using window = new Window();
+  window.result = (id) => `${id} ${"word ".repeat(400)}`;
+  await window.ask("Begin.", { say: "I look.", read: "a" }, { say: "I looked at a." });
+  await window.ask("Go on.", { say: "I look.", read: "b" }, { say: "I looked at b." });
+  await window.ask("Take a wrong turn.", { say: "THE WRONG TURN", read: "c" }, { say: "Done." });
+  window.history.length -= 2;
+  const { compaction } = await window.compact("");
+  assert.ok(compaction !== undefined);
+  assert.ok(!JSON.stringify(window.summed.at(-1)).includes("THE WRONG TURN"));
+  await window.ask("And now?", { say: "Well." });
+  const prompt = JSON.stringify(window.prompt);
+  assert.match(prompt, /conversation-summary/);
+  assert.ok(!prompt.includes("THE WRONG TURN"));
+});
+
 // rows: V24
 test("a compaction that the user asked for in the chat is no turn, and comes back with the turn before it", async () => {
   await using window = new Window();
@@ -215,6 +263,17 @@ test("rounds too large to be persisted are left to the sidecar, and five million
   // Then the history has the words of the answer, and the sidecar its own rounds.
   const [turn] = turnsOf([{ prompt: "Q" }, { response: [{ value: { value: "A" } }], result: { metadata: persisted({ sessionId: "s", requestId: "r", rounds: [round(9_000_000)] }, {}) } }]);
   assert.deepEqual(turn, { request: "Q", externalId: "r", response: "A", metadata: {} });
+});
+
+test("of many large turns, as much is handed back as one message may hold, the newest first", () => {
+  const history = Array.from({ length: 12 }, (_, at) => [
+    { prompt: `Q${at}` },
+    { response: [{ value: { value: `A${at}` } }], result: { metadata: persisted({ sessionId: "s", requestId: `r${at}`, rounds: [{ id: `r${at}/1`, assistant: { parts: "x".repeat(7_000_000) } }] }, {}) } },
+  ]).flat();
+  const turns = turnsOf(history);
+  assert.ok(Buffer.byteLength(JSON.stringify(turns)) < 48_000_000);
+  assert.deepEqual(turns.map(({ rounds }) => rounds?.length ?? 0), [0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1]);
+  assert.deepEqual(turns[0], { request: "Q0", externalId: "r0", response: "A0", metadata: {} });
 });
 
 test("the session is found by the editor's address, else by the newest metadata", () => {

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import {
-  type ChatRequestLike, type ChatResponseLike, Client, type ContextCompactResult, ContextOverflow, type Model, type PromptMessage, type Settings, type Tool, type Turn,
+  type ChatRequestLike, type ChatResponseLike, Client, type ContextCompactResult, ContextOverflow, type Model, type PromptMessage, type Settings, type Tool, type Turn, type Variable,
 } from "@threadhold/client";
 import { sidecar } from "@threadhold/client/node";
 import { compactNow } from "../../../src/participant/compact.ts";
@@ -24,6 +24,8 @@ export interface Answer {
   read?: string;
   /** It finds its prompt too large. */
   overflows?: true;
+  /** It never ends, whatever it is told; the user stops it. */
+  hangs?: true;
 }
 
 /** What the model was asked. */
@@ -56,6 +58,8 @@ export class Window {
   summary: (() => string) | undefined = () => `<summary>\n${SUMMARY}\n</summary>`;
   /** What the tool says. */
   result = (id: string): string => `${id} ${"word ".repeat(900)}`;
+  /** What is given with the next request. */
+  given: Variable[] = [];
   tools = ["read"];
   model: Model = { name: "m", window: 4_000, wire: "editor", roles: ["user", "assistant"], toolChoiceNone: false };
   settings: Settings = { limitHistory: "off", triggers: { background: false, preTurnTokens: false } };
@@ -114,6 +118,10 @@ export class Window {
           const answer = this.answers.shift() ?? { say: "Nothing more." };
           if (answer.overflows) throw new ContextOverflow();
           if (answer.say !== undefined) say(answer.say);
+          if (answer.hangs) {
+            setImmediate(() => this.abort.abort());
+            await new Promise(() => undefined);
+          }
           if (answer.read !== undefined) call({ id: answer.read, name: "read", arguments: `{"path":"${answer.read}"}` });
         },
         run: async ({ id }) => {
@@ -127,11 +135,11 @@ export class Window {
         log: (message) => this.log.push(message),
       },
       {
-        requestId, content: prompt, variables: [], attachments: [], sections: [], history: this.turns, model: this.model,
+        requestId, content: prompt, variables: this.given, attachments: [], sections: [], history: this.turns, model: this.model,
         roundLimit: this.roundLimit, signal: this.abort.signal,
       },
     );
-    const metadata = persisted({ sessionId, requestId, rounds: outcome.rounds }, outcome.metadata);
+    const metadata = persisted({ sessionId, requestId, ...(this.given.length > 0 && { variables: this.given }), rounds: outcome.rounds }, outcome.metadata);
     // The editor keeps no metadata of a request that the user stopped.
     const result = outcome.status === "cancelled" ? {} : { metadata: asOnDisk(metadata) };
     this.history.push({ prompt, references: [] }, { response: [{ value: { value: said } }], result });
@@ -144,10 +152,9 @@ export class Window {
   async compact(focus: string): Promise<ContextCompactResult> {
     const { sessionId } = this;
     const client = await this.client();
-    const terms = { workspaceFolder: this.folder, sessionId, driver: "editor", snapshotMessages: 1 } as const;
-    const session = await client.openSession(terms);
+    const session = await client.openSession({ workspaceFolder: this.folder, sessionId, driver: "editor", snapshotMessages: 1 });
     const made = await compactNow(session, {
-      terms, history: this.turns, model: this.model, focus, signal: this.abort.signal, onProgress: (message) => this.progress.push(message),
+      history: this.turns, model: this.model, focus, signal: this.abort.signal, onProgress: (message) => this.progress.push(message),
     });
     const metadata = persisted({ sessionId, requestId: randomUUID() }, made.metadata ?? {});
     this.history.push({ prompt: focus, command: COMPACT, references: [] }, { response: [{ value: { value: "Compacted" } }], result: { metadata: asOnDisk(metadata) } });
