@@ -89,21 +89,6 @@ export class ChatView {
     await this.page.keyboard.press("Enter");
   }
 
-  /** Pastes a picture into the words. */
-  async paste(png: Buffer): Promise<void> {
-    const pasted = this.#root.locator(".chat-attached-context-attachment").filter({ hasText: "Pasted" });
-    await until(async () => {
-      await this.input.click();
-      await this.page.evaluate((base64) => {
-        const data = new DataTransfer();
-        data.items.add(new File([Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))], "pasted.png", { type: "image/png" }));
-        document.activeElement?.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
-      }, png.toString("base64"));
-      // While the editor starts, nobody takes it.
-      return pasted.waitFor({ timeout: 5_000 }).then(() => true, () => false);
-    }, "the picture is pasted");
-  }
-
   /** Sends an earlier request again, as it was. */
   async sendAgain(words: string): Promise<void> {
     // A click begins to edit it.
