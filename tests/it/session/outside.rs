@@ -60,9 +60,10 @@ pub fn unanswered(command: &Command) -> BTreeSet<CallId> {
     open
 }
 
-/// Whether the call is one of these, under the id that it has here.
+/// Whether the call is one of these: by the id that it has here, or by the one that it came with. A copy of a session
+/// names a call as the session does, which may be another name than its provider gave.
 pub fn is_of(call: &ToolCall, ids: &BTreeSet<CallId>) -> bool {
-    ids.contains(&call.source_id.clone().map_or(call.id.clone(), CallId::new))
+    ids.contains(&call.id) || call.source_id.clone().is_some_and(|id| ids.contains(&CallId::new(id)))
 }
 
 fn other_words(body: &mut Body) {
