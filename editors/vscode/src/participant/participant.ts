@@ -3,7 +3,7 @@
 
 import { randomUUID } from "node:crypto";
 import * as vscode from "vscode";
-import type { Session, Turn } from "@threadhold/client";
+import type { Session, SessionOpenParams, Turn } from "@threadhold/client";
 import type { Backend } from "../backend.ts";
 import type { Chat } from "../chat.ts";
 import { configuration } from "../configuration.ts";
@@ -160,14 +160,21 @@ export class Participant {
 
   /** Opens the session for writing, also where another window has it: the user goes on here. */
   async #open(sessionId: string, { stream, signal }: Asked): Promise<Session> {
+    const { folder } = this.#chat;
+    if (folder === undefined) throw new Error("No folder is open. A conversation belongs to a folder: open one, then ask.");
     const client = await this.#backend.client();
     await this.#chat.closed(sessionId);
     const known = client.sessions.get(sessionId);
     if (known?.freshness === "live" && known.view.snapshot.heldBy === undefined) return known;
     const { instructionFiles = ["AGENTS.md"] } = configuration().settings;
-    const { snapshotMessages, ...terms } = this.#terms(sessionId);
-    // What the panel shows of it already is not cut.
-    const params = { ...terms, settings: { instructionFiles }, ...(known === undefined && { snapshotMessages }) };
+    const params: SessionOpenParams = {
+      workspaceFolder: folder.uri.fsPath,
+      sessionId,
+      driver: "editor",
+      settings: { instructionFiles },
+      // The editor shows the conversation; only the panel shows it from here.
+      ...(known === undefined && { snapshotMessages: 1 }),
+    };
     const begin = (): Promise<void> => {
       stream.progress("Another window answers in this conversation. This one goes on when that answer is there…");
       stream.button({ command: GO_ON, title: "Do not wait: stop it there", arguments: [sessionId] });
@@ -178,13 +185,6 @@ export class Participant {
     } finally {
       this.#waiting.delete(sessionId);
     }
-  }
-
-  /** What a session of the editor's chat is opened with. The editor shows the conversation, so little is told of it. */
-  #terms(sessionId: string): { workspaceFolder: string; sessionId: string; driver: "editor"; snapshotMessages: number } {
-    const { folder } = this.#chat;
-    if (folder === undefined) throw new Error("No folder is open. A conversation belongs to a folder: open one, then ask.");
-    return { workspaceFolder: folder.uri.fsPath, sessionId, driver: "editor", snapshotMessages: 1 };
   }
 
   async #close(session: Session): Promise<void> {

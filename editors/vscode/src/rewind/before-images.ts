@@ -5,6 +5,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { appendFile, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { InTurn } from "../in-turn.ts";
 
 /** The call of a tool, as the sidecar names it. A branch of a session names it the same. */
 export interface CallName {
@@ -40,7 +41,7 @@ const INDEX = "index.jsonl";
 export class BeforeImages {
   readonly #home: string;
   readonly #mostBytes: () => number;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #keeping = new InTurn();
 
   /** `mostBytes` is asked with each file, for it is a setting. */
   constructor(home: string, mostBytes: () => number) {
@@ -51,9 +52,7 @@ export class BeforeImages {
   /** Keeps what is in a file, before a call changes it. */
   keep(call: CallName, before: Before): Promise<void> {
     // One at a time: what is made room for is there until it is written.
-    const kept = this.#last.then(() => this.#keep(call, before));
-    this.#last = kept.catch(() => undefined);
-    return kept;
+    return this.#keeping.run(this.#home, () => this.#keep(call, before));
   }
 
   async #keep(call: CallName, { path, bytes, mode }: Before): Promise<void> {
