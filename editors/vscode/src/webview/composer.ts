@@ -101,7 +101,9 @@ export class Composer {
     this.#stop.hidden = !frame.busy;
     const held = frame.heldBy !== undefined || frame.sidecar.state !== "ready";
     this.#area.disabled = held;
-    // Not where the user went elsewhere meanwhile.
+    // Not where the user went elsewhere meanwhile, in the editor or in the panel.
+    const { activeElement, body } = document;
+    if (activeElement !== body && activeElement !== this.#area) this.#wantsFocus = false;
     if (this.#wantsFocus && !held && document.hasFocus()) this.focus();
     this.#send.disabled = held;
     this.#send.title = frame.busy ? "Send after this turn (Enter); now, into it (Ctrl+Enter)" : "Send (Enter)";
