@@ -5,6 +5,7 @@ import { basename, extname } from "node:path";
 import * as vscode from "vscode";
 import type { Part } from "@threadhold/client";
 import { read } from "./tools/own.ts";
+import { openDocument } from "./tools/text-file.ts";
 
 /** What a file, a folder or a picture comes to. */
 export type Readable = { kind: "text"; text: string } | { kind: "folder"; names: string[] } | { kind: "picture"; part: Picture };
@@ -19,7 +20,7 @@ const MOST_FILE_BYTES = 1_000_000;
 /** Reads what is at an address, with what is not saved. Fails with a sentence that says what to do. */
 export async function readable(uri: vscode.Uri): Promise<Readable> {
   const name = basename(uri.path);
-  const open = vscode.workspace.textDocuments.some((document) => document.uri.toString() === uri.toString());
+  const open = openDocument(uri) !== undefined;
   const found = open ? undefined : await vscode.workspace.fs.stat(uri).then(undefined, () => undefined);
   if (!open && found === undefined) throw new Error(`${name} cannot be read: there is no such file. Nothing of it is attached.`);
   if (found !== undefined && (found.type & vscode.FileType.Directory) !== 0) return { kind: "folder", names: await namesIn(uri) };
