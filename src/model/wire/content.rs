@@ -202,7 +202,7 @@ pub fn most_output(request: &Request, terms: &Terms) -> Option<u32> {
     let thinks = || known::manner(&terms.model).is_some_and(|manner| manner.thinks);
     let most = match request.max_output {
         Some(most) if request.temperature_zero && thinks() => {
-            let able = known::model(&terms.model).and_then(|known| known.max_output);
+            let able = known::model(&terms.model).and_then(|known| known.answer);
             most.saturating_add(FOR_THINKING).min(able.unwrap_or(u32::MAX))
         }
         Some(most) => most,

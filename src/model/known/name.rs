@@ -1,0 +1,102 @@
+//! A model's name as its makers, hosts and routers write it, taken apart: the words of its family and its version. Names
+//! are compared by these, so a name that is newer than the table still finds its family.
+
+use serde::Deserialize;
+
+/// A larger number is none of a version: a date, or a version without its dot (`gpt-35-turbo`).
+const MOST_VERSION: u32 = 19;
+
+/// A name that was read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "String")]
+pub struct Name {
+    /// The name in lower case, without whose it is and without a variant behind a colon. A dot counts as a dash.
+    plain: String,
+    /// Its words, without numbers: `claude`, `opus`.
+    words: Vec<String>,
+    /// Its version; empty where it has none.
+    version: Vec<u32>,
+    /// Whether it has a date, or another number that is none of its version.
+    is_dated: bool,
+    /// Whether it is the name of whichever is the newest.
+    is_latest: bool,
+}
+
+/// What holds for the model of this name: a line with a date that it begins with; else, of the lines whose words it begins
+/// with and whose version it has come to, that of the newest version, and of those the one with most words.
+pub fn find<'t, T>(lines: impl Iterator<Item = (&'t Name, &'t T)> + Clone, name: &str) -> Option<&'t T> {
+    let name = Name::from(name.to_owned());
+    let dated = lines.clone().filter(|(line, _)| line.is_dated && name.plain.starts_with(&line.plain));
+    let dated = dated.max_by_key(|(line, _)| line.plain.len());
+    let alike = lines.filter(|(line, _)| !line.is_dated && name.has_come_to(line));
+    let newest = alike.max_by_key(|(line, _)| (line.version.clone(), line.words.len()));
+    dated.or(newest).map(|(_, known)| known)
+}
+
+impl Name {
+    /// Whether it is of this line's family, and no older.
+    fn has_come_to(&self, line: &Self) -> bool {
+        let is_newest = self.is_latest && self.version.is_empty();
+        self.words.starts_with(&line.words) && (is_newest || line.version <= self.version)
+    }
+
+    /// Takes the next part in: a word, a number, or a word with its number (`o3`, `qwen3`, `4o`).
+    fn take(&mut self, part: &str, was_number: bool) -> bool {
+        let digits = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit());
+        if digits(part) {
+            self.number(part, was_number);
+            return true;
+        }
+        let before = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        let after = part.trim_start_matches(|c: char| c.is_ascii_digit());
+        let is_word = |word: &str| !word.is_empty() && word.chars().all(char::is_alphabetic);
+        match (part.strip_prefix(before), part.strip_suffix(after)) {
+            _ if part == "latest" => self.is_latest = true,
+            (Some(number), _) if is_word(before) && digits(number) => {
+                self.words.push(before.to_owned());
+                self.number(number, false);
+                return true;
+            }
+            // How large a model is says nothing of its window.
+            (_, Some(number)) if matches!(after, "b" | "m") && digits(number) => (),
+            (_, Some(number)) if is_word(after) && after != "k" && digits(number) => {
+                self.number(number, was_number);
+                self.words.push(after.to_owned());
+            }
+            _ => self.words.push(part.to_owned()),
+        }
+        false
+    }
+
+    /// A number is part of the version where nothing stands between, and no date began.
+    fn number(&mut self, digits: &str, follows: bool) {
+        let number = digits.parse().ok().filter(|number| *number <= MOST_VERSION);
+        match number.filter(|_| digits == "0" || !digits.starts_with('0')) {
+            Some(number) if !self.is_dated && (follows || self.version.is_empty()) => {
+                self.version.push(number)
+            }
+            Some(_) => (),
+            None => self.is_dated = true,
+        }
+    }
+}
+
+impl From<String> for Name {
+    fn from(name: String) -> Self {
+        let name = name.to_lowercase();
+        let name = name.rsplit('/').next().unwrap_or_default();
+        let mut plain = name.split([':', '[', '(']).next().unwrap_or_default();
+        // A region and a maker before a dot, as Bedrock has them; no number stands there.
+        while let Some((before, rest)) = plain.split_once('.')
+            && !before.contains(|c: char| c.is_ascii_digit())
+        {
+            plain = rest;
+        }
+        let mut read = Self { plain: plain.replace(['.', '_', '@'], "-"), ..Self::default() };
+        let mut was_number = false;
+        for part in read.plain.clone().split('-').filter(|part| !part.is_empty()) {
+            was_number = read.take(part, was_number);
+        }
+        read
+    }
+}
