@@ -197,6 +197,11 @@ impl Asked {
             ModelError::Overloaded { .. } => {
                 "The provider has no room or is broken at the moment. Ask again in a while.".to_owned()
             }
+            ModelError::ContextOverflow { overflow, .. } if overflow.limit.is_none() => {
+                "One sentence was refused as too large. Look at the address, and whether a proxy stands between that takes \
+                 only smaller requests."
+                    .to_owned()
+            }
             ModelError::ContextOverflow { .. } | ModelError::TooLargeForRate { .. } => {
                 "The model takes less than one sentence: its window or its rate limit is set too small."
                     .to_owned()

@@ -134,7 +134,12 @@ impl Learned {
 
     /// How counts of the next prompt of this model are read, where it begins with the last one.
     pub fn scale(&self, model: &str) -> Scale {
-        let unanchored = self.unanchored(model);
+        self.scale_from(model, None)
+    }
+
+    /// The same with what is known of the model's counting, in thousandths, before reports taught it.
+    pub fn scale_from(&self, model: &str, per_thousand: Option<u32>) -> Scale {
+        let unanchored = self.unanchored_from(model, per_thousand);
         match self.baseline.as_ref().filter(|baseline| baseline.model == model) {
             Some(Report { reported, raw, .. }) => {
                 let counted = i64::from(*raw) * i64::from(unanchored.factor) / 1000;
@@ -160,8 +165,14 @@ impl Learned {
 
     /// How counts of any prompt of this model are read.
     pub fn unanchored(&self, model: &str) -> Scale {
-        let Some(known) = self.known(model) else { return RAW };
-        let factor = known.factor();
+        self.unanchored_from(model, None)
+    }
+
+    /// The same with what is known of the model's counting, in thousandths, before reports taught it.
+    pub fn unanchored_from(&self, model: &str, per_thousand: Option<u32>) -> Scale {
+        let before = per_thousand.unwrap_or(RAW.factor).clamp(FACTORS.0, FACTORS.1);
+        let Some(known) = self.known(model) else { return Scale { factor: before, ..RAW } };
+        let factor = known.factor(before);
         let beside = |(reported, raw): &(u32, u32)| {
             (i64::from(*reported) - i64::from(*raw) * i64::from(factor) / 1000, 1)
         };
@@ -199,13 +210,14 @@ impl Calibration {
         self.ratios.len() >= LEAST_RATIOS && weight >= LEAST_WEIGHT
     }
 
-    fn factor(&self) -> u32 {
+    /// The factor, and this one before reports taught another.
+    fn factor(&self, before: u32) -> u32 {
         if !self.is_taught() {
-            return RAW.factor;
+            return before;
         }
         let ratios = self.ratios.iter().map(|(ratio, new)| (i64::from(*ratio), u64::from(*new)));
         let factor = median(ratios.collect()).and_then(|median| u32::try_from(median).ok());
-        factor.unwrap_or(RAW.factor).clamp(FACTORS.0, FACTORS.1)
+        factor.unwrap_or(before).clamp(FACTORS.0, FACTORS.1)
     }
 }
 

@@ -54,6 +54,7 @@ pub mod history_turn;
 mod idle;
 pub mod input;
 mod instructions;
+mod learned;
 pub mod ledger;
 pub mod memories;
 mod outside;
@@ -130,6 +131,10 @@ pub struct Session {
     reported: Option<u32>,
     /// How much users and tools had said when a provider last found a prompt too large, in messages.
     overflowed: Option<usize>,
+    /// How often less was asked for the answer of a prompt, with what was heard when that was.
+    lowered: Option<(usize, u8)>,
+    /// What was heard when a prompt was sent that is larger than what was learned; that is not obeyed meanwhile.
+    beyond: Option<usize>,
     /// Since when it is watched whether somebody speaks, and for how many seconds.
     idle_from: Option<(Time, u32)>,
     /// What its workspace remembers, as it is now.
@@ -239,6 +244,8 @@ impl Session {
             background: None,
             reported: None,
             overflowed: None,
+            lowered: None,
+            beyond: None,
             idle_from: None,
             memories: memories.into(),
             titling: None,

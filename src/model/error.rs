@@ -20,13 +20,15 @@ const LEAST_SECRET: usize = 4;
 /// A reason is the provider's text and is shown to people; whoever fills it in keeps keys out of it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ModelError {
-    /// The request is larger than the window; the ladder goes on with the limit that was learned.
+    /// The provider says that the request is larger than it takes; whether it is believed is the session's.
     #[error("the request is larger than the model's window")]
     ContextOverflow {
-        /// The window as the provider stated it, in tokens.
-        limit: Option<u32>,
-        /// What the request needed as the provider stated it, in tokens.
-        needed: Option<u32>,
+        /// What was too large, with what the provider stated of it.
+        overflow: Overflow,
+        /// The status of HTTP, where there was one.
+        status: Option<u16>,
+        /// What the provider said.
+        reason: String,
     },
     /// One request has more tokens than the provider takes in a span of time: waiting does not help, less does.
     #[error("the request is larger than the model's rate limit takes at once")]
@@ -153,11 +155,9 @@ impl ModelError {
             | Self::Network { reason }
             | Self::Refused { reason, .. }
             | Self::CorruptStream { reason }
+            | Self::ContextOverflow { reason, .. }
             | Self::BadRequest { reason, .. } => Some(reason),
-            Self::ContextOverflow { .. }
-            | Self::TooLargeForRate { .. }
-            | Self::Silent { .. }
-            | Self::Cancelled => None,
+            Self::TooLargeForRate { .. } | Self::Silent { .. } | Self::Cancelled => None,
         }
     }
 
@@ -169,6 +169,7 @@ impl ModelError {
             | Self::Overloaded { status, .. }
             | Self::Auth { status, .. }
             | Self::Refused { status, .. }
+            | Self::ContextOverflow { status, .. }
             | Self::BadRequest { status, .. } => *status,
             _ => None,
         }
@@ -192,8 +193,9 @@ impl From<ModelError> for Failure {
         let why = error.to_string();
         let said = error.reason_mut().map(std::mem::take);
         let overflow = match error {
-            ModelError::ContextOverflow { limit, needed } | ModelError::TooLargeForRate { limit, needed } => {
-                Some(Overflow { limit, needed })
+            ModelError::ContextOverflow { overflow, .. } => Some(overflow),
+            ModelError::TooLargeForRate { limit, needed } => {
+                Some(Overflow { limit, needed, ..Overflow::default() })
             }
             _ => None,
         };
@@ -271,19 +273,17 @@ impl Refusal {
         if let Some((limit, needed)) = too_large_for_rate(&reason) {
             return ModelError::TooLargeForRate { limit, needed };
         }
-        if let Some(Overflow { limit, needed }) = overflow::told(&words) {
-            let (stated_needed, stated_limit) = (self.number("n_prompt_tokens"), self.number("n_ctx"));
-            return ModelError::ContextOverflow {
-                limit: limit.or(stated_limit),
-                needed: needed.or(stated_needed),
-            };
-        }
-        if self.status == 413 {
-            return ModelError::ContextOverflow { limit: None, needed: None };
-        }
-        let retry_after_ms = self.retry_after_ms.or_else(|| delay_in(&words));
         // An error within a stream has no status but the one that it states itself.
         let status = Some(self.stated_status()).filter(|status| *status != 200);
+        // A request of too many bytes says no word of tokens.
+        let of_bytes = || (self.status == 413).then(Overflow::default);
+        if let Some(told) = overflow::told(&words).or_else(of_bytes) {
+            let limit = told.limit.or_else(|| self.number("n_ctx"));
+            let needed = told.needed.or_else(|| self.number("n_prompt_tokens"));
+            let overflow = Overflow { limit, needed, ..told };
+            return ModelError::ContextOverflow { overflow, status, reason };
+        }
+        let retry_after_ms = self.retry_after_ms.or_else(|| delay_in(&words));
         match self.kind(&words.to_lowercase()) {
             Class::Quota => ModelError::Quota { status, reason },
             Class::Refused => ModelError::Refused { status, reason },
@@ -455,7 +455,10 @@ mod tests {
         );
         let llama =
             json!({"error": {"type": "exceed_context_size_error", "n_prompt_tokens": 2009, "n_ctx": 512}});
-        assert_eq!(class(400, llama), ModelError::ContextOverflow { limit: Some(512), needed: Some(2009) });
+        assert_eq!(
+            Failure::from(class(400, llama)).overflow,
+            Some(Overflow { limit: Some(512), needed: Some(2009), ..Overflow::default() })
+        );
         assert_eq!(class(401, Value::Null).class(), "auth");
         let memory =
             json!({"error": "model requires more system memory (21.4 GiB) than is available (7.6 GiB)"});

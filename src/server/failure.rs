@@ -14,7 +14,8 @@ pub(super) fn of(error: &Error) -> Failure {
         number.and_then(|number| u32::try_from(number).ok())
     };
     let is_told = data.and_then(|data| data.get("kind")).is_some_and(|kind| kind == "contextOverflow");
-    let told = is_told.then(|| Overflow { limit: number("limit"), needed: number("needed") });
+    let told =
+        is_told.then(|| Overflow { limit: number("limit"), needed: number("needed"), ..Overflow::default() });
     // What a provider said may stand beside the client's own words.
     let said = || data.map(ToString::to_string).and_then(|data| overflow::told(&data));
     let overflow = told.or_else(|| overflow::told(&why)).or_else(said);

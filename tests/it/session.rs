@@ -14,6 +14,7 @@ mod final_only;
 mod happening;
 mod held;
 mod large_results;
+mod learned;
 mod merging;
 mod metered;
 mod mirror;

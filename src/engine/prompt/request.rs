@@ -116,10 +116,24 @@ impl Default for Cause {
 /// A request was larger than a provider takes. What of it the provider stated, in its own tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Overflow {
-    /// The most that it takes.
+    /// What of it was too large.
+    pub part: Part,
+    /// The most that it takes: of the answer alone where that is the part, else of all.
     pub limit: Option<u32>,
-    /// What the request had.
+    /// What the prompt had; of the answer alone, what was asked for it.
     pub needed: Option<u32>,
+}
+
+/// A part of a request that a provider may find too large.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Part {
+    /// The prompt.
+    #[default]
+    Prompt,
+    /// The prompt together with the room that is asked for the answer.
+    Both,
+    /// The room that is asked for the answer.
+    Answer,
 }
 
 impl From<String> for Failure {

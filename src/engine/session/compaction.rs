@@ -178,7 +178,7 @@ impl Step<'_> {
             Then::Render(rendering) => (self.model_of(&rendering.render), rendering.render.ceiling),
             Then::Generate | Then::Report(_) | Then::Rest => (&self.session.settings.model, None),
         };
-        let unanchored = |model: &ModelFacts| self.session.head.carried.usage.unanchored(model.key());
+        let unanchored = |model: &ModelFacts| self.session.unanchored(model);
         let mut budget = self.session.budget_in(unanchored(model), model, ceiling)?;
         let summarizer = self.summarizer(job).0;
         if summarizer != model {
@@ -223,7 +223,7 @@ impl Step<'_> {
                 self.finish(job, End::Nothing(reasons(fallbacks)));
             }
             Ok(ladder::Step::CannotFit(sizes)) => {
-                let scale = self.session.head.carried.usage.unanchored(self.session.settings.model.key());
+                let scale = self.session.unanchored(&self.session.settings.model);
                 let sizes = read_sizes(sizes, scale);
                 self.tell(Phase::CannotFit, &job, Some(Mode::Dropped), Some(sizes.to_string()));
                 self.finish(job, End::CannotFit(sizes));
@@ -368,6 +368,7 @@ impl Step<'_> {
                 // The prompt goes out as it is (source: 002).
                 None => self.generate_as_it_is(job.was_asked),
             },
+            (Then::Generate, End::CannotFit(_)) if self.goes_beyond() => self.generate(None),
             (Then::Generate, End::CannotFit(sizes)) => self.fail(sizes),
             (Then::Report(reply), End::Made(record)) => {
                 let metadata: SummaryMetadata = metadata(&self.session.transcript, &record);

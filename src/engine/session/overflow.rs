@@ -1,11 +1,12 @@
 //! A prompt that fitted by our own count and that its provider found too large: told in an error, in the stream, or not
-//! at all. What the provider takes is learned and obeyed from then on. And the turn that comes near its window's end.
+//! at all. What is believed of it and what is learned stands in `learned`. And the turn that comes near its window's end.
 
 use super::compaction::Begin;
 use super::effect::Refusal;
 use super::endpoint::Wire;
+use super::learned::{Asked, Verdict};
 use super::state::{Rest, Then};
-use super::stored::{LearnedLimit, TurnStatus};
+use super::stored::TurnStatus;
 use super::usage::read_exceeded;
 use super::{Session, Step};
 use crate::engine::compact::record::Trigger;
@@ -14,8 +15,6 @@ use crate::engine::prompt::request::{Overflow, StopReason};
 use crate::engine::prompt::{self, Source};
 use crate::engine::settings::{Budget, SettingsError};
 
-/// Of a provider's limit for which it gives no number, this many thousandths of what it found too large are tried.
-const OF_UNKNOWN: u64 = 900;
 /// A reported use over so many thousandths of our own count is no use of this request.
 const PLAUSIBLE: u64 = 2500;
 /// A request of so many thousandths of the limit is near it.
@@ -39,7 +38,7 @@ impl Session {
     }
 
     /// What users and tools said so far, in messages: what a second overflow is compared with.
-    fn heard(&self) -> usize {
+    pub(super) fn heard(&self) -> usize {
         let said = self.transcript.messages().iter();
         said.filter(|message| !message.is_hidden() && !matches!(message.body, Body::Assistant { .. })).count()
     }
@@ -71,8 +70,11 @@ pub(super) fn silent(said: Nothing) -> Option<Overflow> {
     let is_cut_at_once = stop == StopReason::Length && (again || tokens >= window / 2);
     let is_near = u64::from(tokens) * 1000 >= u64::from(limit) * NEAR;
     let is_unread = stop == StopReason::End && read.is_none() && is_near;
-    (is_over || is_cut_at_once || is_unread)
-        .then_some(Overflow { limit: Some(window).filter(|_| is_over), needed: read.filter(|_| is_over) })
+    (is_over || is_cut_at_once || is_unread).then_some(Overflow {
+        limit: Some(window).filter(|_| is_over),
+        needed: read.filter(|_| is_over),
+        ..Overflow::default()
+    })
 }
 
 /// Whether a provider that keeps the newer half of what it cannot hold did so: about half a window was read, and a quarter of
@@ -83,16 +85,32 @@ fn is_cut_to_half(read: u32, own: u32, window: u32) -> bool {
 }
 
 impl Step<'_> {
-    /// A provider found a prompt of this many raw tokens too large. Room is made once; where nothing was said since, the turn
-    /// fails.
-    pub(super) fn overflowed(&mut self, overflow: Overflow, tokens: u32, why: String) {
+    /// A provider refused a prompt of this many raw tokens for its size. Where it is believed, room is made once: in the
+    /// answer, or by a compaction. Where nothing was said since, or it is not believed, the turn fails.
+    pub(super) fn overflowed(&mut self, overflow: Overflow, asked: Asked, why: Refusal) {
+        match self.session.judged(overflow, asked) {
+            // Behind room that was made it is told as what it came from.
+            Verdict::NotOfSize if self.session.was_too_large() => self.fail(why.named("contextOverflow")),
+            Verdict::NotOfSize => {
+                self.trace("the provider's refusal is not of the prompt's size: nothing is learned from it");
+                self.fail(why.not_of_size());
+            }
+            Verdict::Answer(learned) => match self.lowers(learned, asked) {
+                true => self.generate(None),
+                false => self.fail(why.not_of_size()),
+            },
+            Verdict::Prompt => self.too_large(overflow, asked.tokens, why.named("contextOverflow")),
+        }
+    }
+
+    fn too_large(&mut self, overflow: Overflow, tokens: u32, why: Refusal) {
         let policy = &self.session.settings.policy;
         let may_compact = policy.enabled && policy.triggers.provider_overflow;
         let heard = self.session.heard();
         let is_second = self.session.overflowed.replace(heard) == Some(heard);
         self.learn_limit(overflow, tokens);
         if !may_compact || is_second {
-            return self.fail(Refusal::of_model("contextOverflow", why));
+            return self.fail(why);
         }
         let budget = match self.session.budget() {
             Ok(budget) => budget,
@@ -106,41 +124,13 @@ impl Step<'_> {
                 exceeded: Some(read_exceeded(exceeded, scale)),
                 ..Begin::new(Trigger::ProviderOverflow, Then::Generate)
             }),
-            Ok(_) => self.fail(Refusal::of_model("contextOverflow", why)),
+            Ok(_) => self.fail(why),
         }
     }
 
-    /// No later prompt for this model is as large: as large as the provider said, in the measure in which its count and
-    /// ours differ.
-    pub(super) fn learn_limit(&mut self, overflow: Overflow, tokens: u32) {
-        let settings = &self.session.settings;
-        let own = u64::from(tokens);
-        let scale = self.session.scale(&settings.model);
-        let stated = overflow.limit.map(|limit| {
-            let budget = settings.budget.budget(limit).map_or(limit, |budget| budget.limit);
-            let budget = scale.raw_limit(budget);
-            let scaled = overflow
-                .needed
-                .filter(|needed| *needed > limit)
-                .map(|needed| own * u64::from(limit) / u64::from(needed));
-            scaled.map_or(u64::from(budget), |scaled| scaled.min(u64::from(budget)))
-        });
-        let most = stated.unwrap_or(own * OF_UNKNOWN / 1000).min(own.saturating_sub(1));
-        let tokens = u32::try_from(most).unwrap_or(u32::MAX);
-        let (model, window) = (settings.model.name.clone(), settings.model.window);
-        let learned = Some(LearnedLimit { model, window, tokens });
-        if self.session.head.carried.limit != learned {
-            self.trace(format!(
-                "the provider took less than was sent: prompts have at most {tokens} tokens until the model, its window \
-                 or the chat is another one"
-            ));
-            self.session.head.carried.limit = learned;
-            self.write_head_as_it_was_used();
-        }
-    }
-
-    /// Notes what an answer's request used by the provider's own count, of which `tokens` is ours.
-    pub(super) fn note_usage(&mut self, usage: Option<Usage>, tokens: u32) {
+    /// Notes what an answer's request used by the provider's own count, of which `tokens` is ours. Whether all of it was
+    /// read, as far as one can tell.
+    pub(super) fn note_usage(&mut self, usage: Option<Usage>, tokens: u32) -> bool {
         let read = usage.and_then(|usage| usage.input_tokens);
         let is_plausible = |read: &u32| u64::from(*read) * 1000 <= u64::from(tokens) * PLAUSIBLE;
         if read.is_some_and(|read| !is_plausible(&read)) {
@@ -150,14 +140,18 @@ impl Step<'_> {
         let window = self.session.settings.model.window;
         if let Some(needed) = self.session.reported.filter(|read| *read > window) {
             // It was taken, but cut somewhere: the next one is to fit.
-            self.learn_limit(Overflow { limit: Some(window), needed: Some(needed) }, tokens);
+            let (limit, needed) = (Some(window), Some(needed));
+            self.learn_limit(Overflow { limit, needed, ..Overflow::default() }, tokens);
+            return false;
         }
         let own = self.session.scale(&self.session.settings.model).read(tokens);
         let wire = self.session.settings.model.endpoint.as_ref().map(|endpoint| endpoint.wire);
         if wire == Some(Wire::Ollama) && read.is_some_and(|read| is_cut_to_half(read, own, window)) {
             // It was answered without its beginning, and nobody said so: the next one is to fit.
             self.learn_limit(Overflow::default(), tokens);
+            return false;
         }
+        true
     }
 
     /// Between two rounds (source: 000, budget exit): asks the model to wrap up where its window is nearly full, by what

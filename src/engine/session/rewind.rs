@@ -393,6 +393,7 @@ impl Step<'_> {
         self.cancel_background();
         let carried = &mut self.session.head.carried;
         (carried.attempts, carried.limit) = (Attempts::default(), None);
+        (carried.answer, carried.taken) = (None, None);
         (carried.held, carried.undone) = (None, None);
         let is_empty = self.session.transcript.messages().is_empty();
         let fork = (!is_empty).then(|| self.fork());

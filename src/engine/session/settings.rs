@@ -95,6 +95,12 @@ pub struct ModelFacts {
     pub name: Option<String>,
     /// Its window, in tokens.
     pub window: u32,
+    /// The most that a prompt may have, in tokens, where that is less than the window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<u32>,
+    /// Tokens that it counts for a thousand of ours before it reported any, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_thousand: Option<u32>,
     /// The most that it is to answer, in tokens, where somebody said so.
     pub max_output: Option<u32>,
     /// Whether it can be told of tools and told to use none.
@@ -133,6 +139,8 @@ impl Default for ModelFacts {
         Self {
             name: None,
             window: DEFAULT_WINDOW,
+            input: None,
+            per_thousand: None,
             max_output: None,
             tool_choice_none: true,
             system_role: true,

@@ -73,6 +73,8 @@ pub struct Streaming {
     pub call: ModelCallId,
     /// What was sent, in raw tokens.
     pub tokens: u32,
+    /// The most that the answer may have, in tokens, where the request says so.
+    pub most: Option<u32>,
     /// The message that it will be.
     pub message: MessageId,
     /// What was said so far.

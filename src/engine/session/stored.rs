@@ -162,6 +162,12 @@ pub struct Carried {
     /// What a provider turned out to take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<LearnedLimit>,
+    /// What it turned out to answer at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<LearnedAnswer>,
+    /// The last prompt that it answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taken: Option<Taken>,
     /// The model that a prompt was made for last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelFacts>,
@@ -180,7 +186,8 @@ impl Carried {
     pub(super) fn branched(&self) -> Self {
         let mut usage = self.usage.clone();
         usage.forget_baseline();
-        Self { usage, limit: self.limit.clone(), model: self.model.clone(), ..Self::default() }
+        let (limit, answer, model) = (self.limit.clone(), self.answer.clone(), self.model.clone());
+        Self { usage, limit, answer, model, ..Self::default() }
     }
 }
 
@@ -194,6 +201,53 @@ pub struct LearnedLimit {
     #[serde(default)]
     pub window: u32,
     /// The most that a prompt may weigh, in raw tokens.
+    pub tokens: u32,
+    /// Where the figure is from. Older versions wrote none, and believed any refusal: theirs is not obeyed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<LimitOrigin>,
+    /// Prompts that went through since.
+    #[serde(default)]
+    pub kept: u32,
+}
+
+/// Where a learned limit is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum LimitOrigin {
+    /// The provider stated it.
+    Stated,
+    /// The provider gave no number; it is a little less than what was refused.
+    Guessed,
+}
+
+/// A provider said that too much was asked for the answer. One of both figures at least is there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LearnedAnswer {
+    /// The model, by its name.
+    pub model: Option<String>,
+    /// Its window, in tokens; with another one it is another model.
+    pub window: u32,
+    /// The most that it answers, in tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<u32>,
+    /// What prompt and answer may have together, in tokens as we read them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<u32>,
+    /// Prompts that went through since.
+    #[serde(default)]
+    pub kept: u32,
+}
+
+/// A prompt that went through: its provider takes as much.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Taken {
+    /// The model, by its name.
+    pub model: Option<String>,
+    /// Its window, in tokens.
+    pub window: u32,
+    /// The prompt, in raw tokens.
     pub tokens: u32,
 }
 

@@ -4,6 +4,7 @@
 use super::effect::{Effect, Refusal};
 use super::event::EventBody;
 use super::input::{ModelCallId, Retry, Timer};
+use super::learned::{Asked, Verdict};
 use super::overflow::{Nothing, silent};
 use super::state::{Background, Patience, Rest, State, Streaming, Titling};
 use super::stored::TurnStatus;
@@ -195,7 +196,7 @@ impl Step<'_> {
                 return;
             }
         };
-        let tokens = running.tokens;
+        let (tokens, most) = (running.tokens, running.most);
         let (message, draft) = self.end_stream(running);
         let window = self.session.settings.model.window;
         let (stop, error, said, overflow) = match outcome {
@@ -207,19 +208,29 @@ impl Step<'_> {
                 let limit = self.session.budget().map_or(window, |budget| budget.limit);
                 let nothing = Nothing { stop, usage: said.2.usage, tokens, limit, window, again };
                 let overflow = is_empty.then(|| silent(nothing)).flatten();
-                self.note_usage(said.2.usage.filter(|_| overflow.is_none()), tokens);
+                let is_believed = |overflow: &Overflow| {
+                    again || matches!(self.session.judged(*overflow, Asked { tokens, most }), Verdict::Prompt)
+                };
+                let overflow = overflow.filter(is_believed);
+                let is_whole = self.note_usage(said.2.usage.filter(|_| overflow.is_none()), tokens);
+                let is_said =
+                    !is_empty && matches!(stop, StopReason::End | StopReason::ToolUse | StopReason::Length);
+                if is_said && is_whole {
+                    self.went_through(tokens);
+                }
                 let why = || format!("the model said nothing to {tokens} tokens, which are too many for it");
+                let why = || Refusal::of_model("contextOverflow", why());
                 (stop, None, said, overflow.map(|overflow| (overflow, why())))
             }
             Err((why, overflow)) => {
-                let overflow = overflow.map(|overflow| (overflow, why.to_string()));
+                let overflow = overflow.map(|overflow| (overflow, why.clone()));
                 (StopReason::Failed, Some(why), (draft.said(), Vec::new(), draft.beside), overflow)
             }
         };
         let (parts, calls, beside) = said;
         let calls = self.keep_answer(message, parts, calls, beside, stop);
         if let Some((overflow, why)) = overflow {
-            return self.overflowed(overflow, tokens, why);
+            return self.overflowed(overflow, Asked { tokens, most }, why);
         }
         match (error, stop) {
             (Some(why), _) => self.fail(why),

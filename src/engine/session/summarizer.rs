@@ -45,8 +45,8 @@ impl Step<'_> {
         }
         let tools = if request.tools.is_empty() { 0 } else { self.session.fixed.tool_tokens() };
         let tokens = tools + request.items.iter().map(|item| item.tokens).sum::<u32>();
-        let tokens = self.session.head.carried.usage.unanchored(model.key()).read(tokens);
-        request.room = Some(self.session.settings.room(&model, tokens));
+        let tokens = self.session.unanchored(&model).read(tokens);
+        request.room = Some(self.session.room(&model, tokens));
         let (turn, deadline) = (self.turn_id(), self.session.settings.first_word_ms(&model));
         let ask = AskModel { call, turn, purpose: Purpose::Summary, model, tokens, request };
         self.effects.push(Effect::AskModel(Box::new(ask)));

@@ -132,6 +132,9 @@ impl Step<'_> {
                 self.begin_compaction(Begin::new(trigger, then));
             }
             (Next::Try(_, prompt), before) => self.ask_for_answer(*prompt, scale, !before.failed()),
+            (Next::Must(..), Before::Made { .. }) | (Next::Refuse(_), _) if self.goes_beyond() => {
+                self.go_on_with(before);
+            }
             (Next::Must(_, exceeded), Before::Made { .. }) | (Next::Refuse(exceeded), _) => {
                 self.fail(exceeded)
             }
@@ -150,13 +153,16 @@ impl Step<'_> {
         let Some(turn) = self.turn_id() else { return };
         let message = self.session.transcript.next_message_id();
         let settings = &self.session.settings;
-        let room = settings.room(&model, prompt.tokens);
+        let room = self.session.room(&model, prompt.tokens);
+        // A provider that was told nothing and asked too much of itself is told from then on.
+        let learned = self.session.most_answer(&model, prompt.tokens);
+        let most = settings.model.max_output.into_iter().chain(learned).min().map(|most| most.min(room));
         let request = Request {
             items: prompt.items.clone(),
             tools: prompt.tools.clone(),
             tool_choice: ToolChoice::Auto,
             temperature_zero: false,
-            max_output: settings.model.max_output.map(|most| most.min(room)),
+            max_output: most,
             room: Some(room),
             cache_breakpoints: if breakpoints { prompt.plan.breakpoints().collect() } else { Vec::new() },
         };
@@ -166,6 +172,7 @@ impl Step<'_> {
         self.enter(State::Streaming(Box::new(Streaming {
             call,
             tokens: raw,
+            most,
             message: message.clone(),
             draft: Draft::default(),
             untold: Vec::new(),

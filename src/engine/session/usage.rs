@@ -31,7 +31,12 @@ impl ModelFacts {
 impl Session {
     /// How counts of the next prompt for this model are read.
     pub(super) fn scale(&self, model: &ModelFacts) -> Scale {
-        self.head.carried.usage.scale(model.key())
+        self.head.carried.usage.scale_from(model.key(), model.per_thousand)
+    }
+
+    /// How counts of any prompt for this model are read.
+    pub(super) fn unanchored(&self, model: &ModelFacts) -> Scale {
+        self.head.carried.usage.unanchored_from(model.key(), model.per_thousand)
     }
 
     /// The budget of a prompt for this model in raw tokens, under a ceiling in tokens as they are read.
@@ -45,17 +50,13 @@ impl Session {
         let margin = self.head.carried.usage.margin(model.key(), settings.margin);
         let budget = BudgetSettings { margin, ..settings.clone() }.budget(model.window)?;
         let learned = self.learned_limit(model).unwrap_or(u32::MAX);
-        let taken = scale.raw_limit(budget.limit).min(learned);
+        // Some take less as a prompt than their window holds.
+        let input =
+            model.input.map_or(u32::MAX, |input| input.saturating_sub(margin.of(model.window)).max(1));
+        let taken = scale.raw_limit(budget.limit.min(input)).min(learned);
         // A ceiling is of the prompt that is made: what a model may read of a summary's source is its window's.
         let limit = ceiling.map_or(taken, |ceiling| scale.raw_limit(ceiling).min(taken));
         Ok(Budget { limit, summary_request: taken, ..budget })
-    }
-
-    /// What the provider of this model turned out to take, in raw tokens, where it found a prompt too large.
-    pub(super) fn learned_limit(&self, model: &ModelFacts) -> Option<u32> {
-        let learned = self.head.carried.limit.as_ref()?;
-        let is_of_it = (&learned.model, learned.window) == (&model.name, model.window);
-        is_of_it.then_some(learned.tokens)
     }
 
     /// How well counts for the model in force are known.
@@ -64,7 +65,7 @@ impl Session {
         let key = model.key();
         let is_of_it = |report: &&Report| report.model == key;
         Estimate {
-            factor: usage.scale(key).factor(),
+            factor: self.scale(model).factor(),
             margin: usage.margin(key, self.settings.budget.margin).thousandths(),
             last: usage.baseline().filter(is_of_it).cloned(),
         }
@@ -72,14 +73,6 @@ impl Session {
 }
 
 impl Step<'_> {
-    /// What was learned of a model holds for it and its window: with another one it is forgotten.
-    pub(super) fn forget_other_limit(&mut self) {
-        let is_held = self.session.learned_limit(&self.session.settings.model).is_some();
-        if !is_held && self.session.head.carried.limit.take().is_some() {
-            self.write_head_as_it_was_used();
-        }
-    }
-
     /// An answer was taken in. What its provider reported is about the prompt that went out last, where it follows that.
     pub(super) fn learn_usage(&mut self, ord: Ordinal) {
         let Some(sent) = &self.session.head.carried.sent else { return };

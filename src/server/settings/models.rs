@@ -22,6 +22,9 @@ pub(in crate::server) fn facts(model: &Model) -> Read<ModelFacts> {
     Ok(ModelFacts {
         name: model.name.clone(),
         window,
+        // Who says a window says what fits into it.
+        input: known.and_then(|known| known.input).filter(|_| model.window.is_none()),
+        per_thousand: model.name.as_deref().and_then(known::tokens_per_thousand),
         max_output: model.max_output,
         tool_choice_none: model.tool_choice_none.unwrap_or(usual.tool_choice_none),
         system_role: has_role(model, "system"),
@@ -80,6 +83,8 @@ pub(super) fn summary(settings: &Settings, main: &ModelFacts) -> Read<Option<Mod
         facts.name = Some(name.clone());
         // What is known of neither is taken for alike.
         facts.window = known.map_or(main.window, |known| known.window);
+        facts.input = known.map_or(main.input, |known| known.input);
+        facts.per_thousand = known::tokens_per_thousand(name);
         facts.max_output = None;
     }
     let main = main.endpoint.as_ref().filter(|main| main.wire != Wire::Scripted);
@@ -231,6 +236,8 @@ mod tests {
         };
         assert_eq!(of(ModelWire::OpenaiChat, "gpt-4"), (8_192, None), "no limit is told that nobody set");
         assert_eq!(of(ModelWire::OpenaiChat, "nobody-knows-it"), (DEFAULT_WINDOW, None));
+        assert_eq!(of(ModelWire::Anthropic, "claude-opus-6"), (1_000_000, None));
+        assert_eq!(of(ModelWire::Editor, "claude-sonnet-5-9-20270101"), (1_000_000, None));
         assert_eq!(of(ModelWire::Ollama, "llama3"), (16_384, None));
         assert_eq!(of(ModelWire::Ollama, "deepseek-r1:8b"), (16_384, None), "its maker's window is not here");
         let set = Model {
@@ -240,5 +247,9 @@ mod tests {
             ..Model::default()
         };
         assert_eq!(facts(&set).unwrap().window, 32_000);
+        let input = |model: serde_json::Value| read(model).unwrap().input;
+        assert_eq!(input(json!({ "wire": "openai-responses", "name": "gpt-6.3" })), Some(922_000));
+        let set = json!({ "wire": "openai-responses", "name": "gpt-6.3", "window": 272_000 });
+        assert_eq!(input(set), None, "who says a window says what fits into it");
     }
 }

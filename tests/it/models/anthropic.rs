@@ -9,7 +9,7 @@ use expect_test::{Expect, expect, expect_file};
 use serde_json::{Value, json};
 use threadhold::engine::message::Usage;
 use threadhold::engine::prompt::item::{Item, ItemPart, Role};
-use threadhold::engine::prompt::request::{Request, StopReason, ToolChoice};
+use threadhold::engine::prompt::request::{Failure, Overflow, Request, StopReason, ToolChoice};
 use threadhold::engine::session::endpoint::Wire;
 
 const WIRE: Wire = Wire::Anthropic;
@@ -330,8 +330,8 @@ fn errors_in_a_stream_have_their_class_and_garbage_has_one() {
     assert_eq!(class(error("authentication_error", "invalid x-api-key")).class(), "auth");
     let large = class(error("invalid_request_error", "prompt is too long: 208310 tokens > 200000 maximum"));
     assert_eq!(
-        large,
-        threadhold::model::ModelError::ContextOverflow { limit: Some(200_000), needed: Some(208_310) }
+        Failure::from(large).overflow,
+        Some(Overflow { limit: Some(200_000), needed: Some(208_310), ..Overflow::default() })
     );
     let broken = [
         "data: {\"type\": \"content_block_delta\"}\n\n",

@@ -5,6 +5,7 @@ use super::{read, recordings};
 use expect_test::expect;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+use threadhold::engine::prompt::request::Overflow;
 use threadhold::engine::session::endpoint::Wire;
 use threadhold::model::ModelError;
 use threadhold::model::error::Refusal;
@@ -16,9 +17,10 @@ fn refusal(status: u64, body: Value) -> ModelError {
 /// A row of the table: what it is, its class, its numbers, whether asking again may help.
 fn row(table: &mut String, name: &str, error: &ModelError) {
     let numbers = match error {
-        ModelError::ContextOverflow { limit, needed } | ModelError::TooLargeForRate { limit, needed } => {
-            format!("limit {limit:?} needed {needed:?}")
+        ModelError::ContextOverflow { overflow: Overflow { part, limit, needed }, .. } => {
+            format!("{part:?} limit {limit:?} needed {needed:?}")
         }
+        ModelError::TooLargeForRate { limit, needed } => format!("limit {limit:?} needed {needed:?}"),
         other => format!("after {:?}", other.retry_after_ms()),
     };
     writeln!(table, "{name:<52} {:<16} {numbers} passing {}", error.class(), error.is_passing()).unwrap();
@@ -118,6 +120,40 @@ fn errors_that_no_recording_has() {
                 "Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 7123, please reduce your message size",
             ),
         ),
+        (
+            "anthropic answer's limit",
+            400,
+            json!({"type": "error", "error": {"type": "invalid_request_error", "message": "max_tokens: 128000 > 64000, which is the maximum allowed number of output tokens for claude-x"}}),
+        ),
+        (
+            "anthropic bytes",
+            413,
+            json!({"type": "error", "error": {"type": "request_too_large", "message": "Request exceeds the maximum size"}}),
+        ),
+        (
+            "openrouter with tools",
+            400,
+            says(
+                "This endpoint's maximum context length is 262144 tokens. However, you requested about 264344 tokens (1344 of text input, 1000 of tool input, 262000 in the output). Please reduce the length of either one.",
+            ),
+        ),
+        (
+            "groq",
+            400,
+            json!({"error": {"message": "Please reduce the length of the messages or completion.", "type": "invalid_request_error", "param": "messages", "code": "context_length_exceeded"}}),
+        ),
+        (
+            "together",
+            422,
+            says("Input (40000 tokens) is longer than the model's context length (32768 tokens)."),
+        ),
+        ("poolside", 400, says("the prompt exceeds the maximum allowed input length of 131072")),
+        (
+            "dashscope",
+            400,
+            json!({"code": "InvalidParameter", "message": "Range of input length should be [1, 129024]"}),
+        ),
+        ("z.ai", 400, json!({"error": {"code": "1261", "message": "Prompt exceeds max length"}})),
         ("a proxy's limit", 413, json!("<html>413 Request Entity Too Large</html>")),
         (
             "gemini delay",

@@ -6,7 +6,7 @@ use super::answers::{
 use super::{Heard, lines, read, recording};
 use expect_test::{Expect, expect, expect_file};
 use serde_json::{Value, json};
-use threadhold::engine::prompt::request::{Request, StopReason, ToolChoice};
+use threadhold::engine::prompt::request::{Overflow, Request, StopReason, ToolChoice};
 use threadhold::engine::session::endpoint::Wire;
 use threadhold::model::ModelError;
 
@@ -79,7 +79,11 @@ fn an_overflow_and_a_rate_are_told_in_the_stream() {
         error contextOverflow: the request is larger than the model's window
     "#]];
     let Some((_, heard)) = recorded("openai-responses-context-overflow.sse", golden) else { return };
-    assert_eq!(heard.end.unwrap_err(), ModelError::ContextOverflow { limit: None, needed: None });
+    let ModelError::ContextOverflow { overflow, status, reason } = heard.end.unwrap_err() else {
+        panic!("an overflow")
+    };
+    assert_eq!((overflow, status), (Overflow::default(), None));
+    assert!(reason.starts_with("Your input exceeds the context window"), "{reason}");
     let (_, heard) = recorded("openai-responses-rate-limit.sse", expect![[r#"
         error rateLimited: the model's rate limit is reached: Rate limit reached for gpt-5.1 in organization org-AAA on tokens per min (TPM): Limit 30000, Used 22999, Requested 12528. Please try again in 11.054s. Visit https://platform.openai.com/account/rate-limits to learn more.
     "#]]).unwrap();

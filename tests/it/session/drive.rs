@@ -103,7 +103,7 @@ impl Model {
             Happening::Decides { nth, how, all, by_answer } => self.decides(nth, how, all, by_answer),
             Happening::Overflows(limit) => {
                 if let Some((call, _)) = self.asked() {
-                    let overflow = Overflow { limit: limit.map(u32::from), needed: None };
+                    let overflow = Overflow { limit: limit.map(u32::from), ..Overflow::default() };
                     let failure = Failure { overflow: Some(overflow), ..Failure::from("too large") };
                     self.done(call, Err(failure));
                 }

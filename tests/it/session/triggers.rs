@@ -220,7 +220,8 @@ fn a_turn_near_its_windows_end_is_asked_to_wrap_up_and_ends_after_two_more_round
 }
 
 pub(super) fn overflow(limit: Option<u32>, needed: Option<u32>) -> Result<Answer, Failure> {
-    Err(Failure { overflow: Some(Overflow { limit, needed }), ..Failure::from("too large") })
+    let overflow = Overflow { limit, needed, ..Overflow::default() };
+    Err(Failure { overflow: Some(overflow), ..Failure::from("too large") })
 }
 
 /// rows: C20 V3 V4
