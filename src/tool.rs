@@ -10,6 +10,7 @@ use crate::engine::message::{Content, ToolResult};
 use crate::engine::prompt::item::{Approval, EndsTurn, Tool, ToolKind};
 use crate::engine::scope::Todo;
 use crate::engine::search::{Found, Query};
+use crate::engine::text::json;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -146,7 +147,7 @@ fn said<const N: usize>(texts: [String; N]) -> ToolResult {
 /// Reads arguments; nothing at all is an empty object. The error says what is wrong, and what is expected.
 fn read<T: DeserializeOwned>(arguments: &str, expected: &str) -> Result<T, String> {
     let text = if arguments.trim().is_empty() { "{}" } else { arguments };
-    serde_json::from_str(text).map_err(|error| refusal(&error.to_string(), expected))
+    json::read(text).map_err(|error| refusal(&error.to_string(), expected))
 }
 
 fn refusal(why: &str, expected: &str) -> String {

@@ -2,7 +2,7 @@
 //! all. Who is asked, and what becomes of the call, is the session's.
 
 use super::message::argument_values;
-use super::text::looks_like;
+use super::text::{json, looks_like};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ pub fn decide<'a>(
 ) -> (Approval, Option<&'a str>) {
     let read = match arguments.trim() {
         "" => Some(Value::Null),
-        text => serde_json::from_str::<Value>(text).ok(),
+        text => json::read::<Value>(text).ok(),
     };
     let Some(read) = read else { return (policy.max(Approval::Ask), None) };
     let all = argument_values(arguments);

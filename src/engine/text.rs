@@ -1,6 +1,8 @@
 //! Cutting, hashing and quoting text on character boundaries, and comparing it with a pattern or another text. What is cut,
 //! and why, is decided elsewhere.
 
+pub mod json;
+
 use sha2::{Digest, Sha256};
 
 /// Lower-case hexadecimal SHA-256.

@@ -9,6 +9,7 @@ use super::{Answering, Hear, Model, ModelError, Retrying, Said, retry};
 use crate::engine::delta::Delta;
 use crate::engine::prompt::request::{Answer, Request};
 use crate::engine::session::endpoint::{Endpoint, Wire};
+use crate::engine::text::json;
 use futures_util::{StreamExt, TryStreamExt};
 use reqwest::header::{HeaderMap, HeaderValue};
 use reqwest::{Client, ClientBuilder, Response, StatusCode, redirect};
@@ -249,7 +250,7 @@ impl Remote {
             }
         }
         let text = String::from_utf8_lossy(&body).into_owned();
-        let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
+        let body = json::read(&text).unwrap_or(Value::String(text));
         let refusal = Refusal { status, retry_after_ms: ms.or(after), body };
         Failed { error: refusal.class(), should_retry }
     }

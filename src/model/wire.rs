@@ -15,7 +15,7 @@ use super::{Hear, ModelError, Said};
 use crate::engine::delta::Delta;
 use crate::engine::prompt::request::{Answer, Request};
 use crate::engine::session::endpoint::{Endpoint, Wire};
-use crate::engine::text::one_line;
+use crate::engine::text::{json, one_line};
 pub use blocks::{named_back, stamped};
 use serde_json::Value;
 
@@ -168,7 +168,7 @@ fn cannot_be_read(event: &str) -> ModelError {
 fn json_of(event: &str) -> Result<Option<Value>, ModelError> {
     match event.trim() {
         "" | "[DONE]" => Ok(None),
-        text => serde_json::from_str(text).map(Some).map_err(|_| cannot_be_read(event)),
+        text => json::read(text).map(Some).map_err(|_| cannot_be_read(event)),
     }
 }
 

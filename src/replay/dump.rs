@@ -3,6 +3,7 @@
 use crate::engine::message::Content;
 use crate::engine::prompt::Prompt;
 use crate::engine::prompt::item::{Item, ItemCall, ItemPart, Tool};
+use crate::engine::text::json;
 use serde_json::{Value, json};
 
 /// What a model reads: messages and tools.
@@ -76,7 +77,7 @@ fn part(part: &ItemPart) -> Value {
 
 /// Arguments are JSON where they parse, else the text that the model gave.
 fn call(call: &ItemCall) -> Value {
-    let arguments = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!(call.arguments));
+    let arguments = json::read(&call.arguments).unwrap_or_else(|_| json!(call.arguments));
     json!({ "id": call.id, "name": call.name, "arguments": arguments })
 }
 

@@ -2,9 +2,11 @@
 //! neither, and then the error to send back. No framing, no routing.
 
 use super::frame::{Fault, HEAD};
+use crate::engine::text::json;
 use crate::protocol::error::{ErrorData, ErrorKind};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Request};
 
 /// The code of `TooLarge` in the protocol's table of errors, of which this is the only one that the edge makes itself.
@@ -33,6 +35,16 @@ pub struct Answer {
     pub id: Id,
     /// What came of it. An answer that could not be read is an error here, so that nobody waits for it in vain.
     pub outcome: Result<Value, Error>,
+}
+
+/// A body in which each unpaired surrogate escape is that of U+FFFD, and how many there were: recordings, keys that are
+/// masked in them, and messages are all read from this one.
+#[must_use]
+pub fn well_formed(body: Vec<u8>) -> (Vec<u8>, usize) {
+    match std::str::from_utf8(&body).map(json::paired) {
+        Ok((Cow::Owned(text), replaced)) => (text.into_bytes(), replaced),
+        Ok((Cow::Borrowed(_), _)) | Err(_) => (body, 0),
+    }
 }
 
 /// Reads a body.

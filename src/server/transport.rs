@@ -9,7 +9,7 @@
 
 use super::ending::Ending;
 use super::frame::{Frame, FrameReader, ReadError};
-use super::message::{Answer, Message, decode, of_fault, typed};
+use super::message::{Answer, Message, decode, of_fault, typed, well_formed};
 use super::outgoing::{Item, Queue, Writer};
 use super::record::{Recorder, Side};
 use futures_util::StreamExt;
@@ -130,7 +130,11 @@ where
     async fn take(&mut self, frame: Frame) -> Option<Ending> {
         match frame {
             Frame::Body(body) => {
+                let (body, replaced) = well_formed(body);
                 let message = decode(&body);
+                if replaced > 0 {
+                    tracing::warn!(replaced, "unpaired surrogates in a body are read as U+FFFD");
+                }
                 if let Some(record) = &mut self.record {
                     match &message {
                         Message::Bad { error, .. } => record.body(Side::Client, &body, &error.message),

@@ -2,6 +2,7 @@
 
 use super::Format;
 use super::json::{Object, lines, object, text, without_mark};
+use crate::engine::text::json;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use std::fmt;
 
@@ -54,7 +55,7 @@ fn is_begun(keys: &[String]) -> bool {
 
 /// The formats that are one record per line.
 fn by_line(line: &[u8]) -> Option<Format> {
-    let record: Object = serde_json::from_slice(line).ok()?;
+    let record: Object = json::read(std::str::from_utf8(line).ok()?).ok()?;
     let has = |key: &str| record.contains_key(key);
     if has("dir") && has("kind") {
         return Some(Format::Codex);

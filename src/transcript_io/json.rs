@@ -3,6 +3,7 @@
 
 use super::{Import, ImportError};
 use crate::engine::message::{Text, Usage};
+use crate::engine::text::json::paired;
 use serde_json::{Map, Value};
 
 /// A JSON object.
@@ -127,26 +128,12 @@ fn words(error: &serde_json::Error) -> String {
 }
 
 /// The value of a text in which halves of surrogate pairs are escaped. Editors that cut text at 16-bit units write
-/// such, and Rust's text cannot hold it.
+/// such.
 fn mended(text: &str) -> Option<Value> {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('\\') {
-        out.push_str(before);
-        out.push('\\');
-        let escape = |text: &str| u32::from_str_radix(text.strip_prefix('u')?.get(..4)?, 16).ok();
-        let low = after.get(5..).and_then(|text| text.strip_prefix('\\')).and_then(escape);
-        let (keep, put) = match escape(after) {
-            Some(0xd800..=0xdbff) if matches!(low, Some(0xdc00..=0xdfff)) => (11, None),
-            Some(0xd800..=0xdfff) => (5, Some("ufffd")),
-            _ => (after.chars().next().map_or(0, char::len_utf8), None),
-        };
-        let (taken, left) = after.split_at_checked(keep)?;
-        out.push_str(put.unwrap_or(taken));
-        rest = left;
+    match paired(text) {
+        (_, 0) => None,
+        (paired, _) => serde_json::from_str(&paired).ok(),
     }
-    out.push_str(rest);
-    serde_json::from_str(&out).ok()
 }
 
 /// A text field.

@@ -6,6 +6,7 @@ use super::parts::{contents, joined, reported, tool};
 use super::{Format, Import, ImportError, completions};
 use crate::engine::message::{AssistantPart, Body, Content, ToolCall, ToolResult};
 use crate::engine::prompt::item::Tool;
+use crate::engine::text::json;
 use serde_json::{Map, Value};
 use std::collections::VecDeque;
 
@@ -204,9 +205,7 @@ impl Function<'_> {
                 let inner =
                     value.strip_prefix('\n').and_then(|value| value.strip_suffix('\n')).unwrap_or(value);
                 let typed = match kind {
-                    Some("integer" | "number" | "boolean" | "array" | "object") => {
-                        serde_json::from_str(inner).ok()
-                    }
+                    Some("integer" | "number" | "boolean" | "array" | "object") => json::read(inner).ok(),
                     _ => None,
                 };
                 ((*key).to_owned(), typed.unwrap_or_else(|| inner.into()))

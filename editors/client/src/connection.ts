@@ -14,6 +14,7 @@ import {
 import { ContextOverflow, ProtocolError, type ErrorKind } from "./errors.js";
 import { ERROR_CODES } from "./protocol.js";
 import type { ClientNotifications, ErrorData, SidecarNotifications, SidecarRequests } from "./protocol.js";
+import { wellFormedWriter } from "./well-formed.js";
 
 /** What a process is talked to through. */
 export interface Streams {
@@ -95,7 +96,7 @@ export class Connection {
   readonly #rpc: MessageConnection;
 
   constructor(streams: Streams, answers: Answers, listening: Listening, onBroken: OnBroken) {
-    this.#rpc = createMessageConnection(streams.reader, streams.writer, QUIET);
+    this.#rpc = createMessageConnection(streams.reader, wellFormedWriter(streams.writer), QUIET);
     for (const method of Object.keys(answers) as (keyof SidecarRequests)[]) this.#answer(method, answers);
     for (const method of Object.keys(listening) as (keyof Told)[]) {
       this.#rpc.onNotification(method, listening[method] as (params: unknown) => void);

@@ -1,10 +1,12 @@
 //! The tools of a terminal: they look into one folder and nowhere else, change nothing, and say only so much at a time.
 //! Who may call them is decided elsewhere.
 
+use crate::engine::text::json;
 use crate::protocol::message::Content;
 use crate::protocol::tool::{Tool, ToolInvokeResult, ToolKind, ToolPolicy};
 use regex::RegexBuilder;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
@@ -100,9 +102,9 @@ pub(super) fn run(folder: &Path, name: &str, arguments: &str) -> ToolInvokeResul
     ToolInvokeResult { content: Some(Content::text(text)), is_error, ..ToolInvokeResult::default() }
 }
 
-fn given<'a, T: Deserialize<'a>>(arguments: &'a str) -> Result<T, String> {
+fn given<T: DeserializeOwned>(arguments: &str) -> Result<T, String> {
     let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
-    serde_json::from_str(arguments).map_err(|error| format!("the arguments cannot be used: {error}"))
+    json::read(arguments).map_err(|error| format!("the arguments cannot be used: {error}"))
 }
 
 /// Where a path leads, links and all, if that is inside the folder.

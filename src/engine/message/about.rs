@@ -2,7 +2,7 @@
 //! things are data. What the tool did with them is not known here.
 
 use super::ToolCall;
-use crate::engine::text::sha256_hex;
+use crate::engine::text::{json, sha256_hex};
 use serde_json::Value;
 
 /// Argument names under which a file's path stands, the likelier first.
@@ -62,7 +62,7 @@ impl About {
         if call.arguments.trim().is_empty() {
             return Self { is_readable: true, ..Self::default() };
         }
-        let arguments = match serde_json::from_str::<Value>(&call.arguments) {
+        let arguments = match json::read::<Value>(&call.arguments) {
             Ok(arguments @ Value::Object(_)) => arguments,
             _ => {
                 // Some tools take a patch as it is.

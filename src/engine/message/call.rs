@@ -2,6 +2,7 @@
 
 use super::{Content, Text};
 use crate::engine::id::CallId;
+use crate::engine::text::json;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -77,7 +78,7 @@ pub fn argument_values(arguments: &str) -> String {
             other => out.push(other.to_string()),
         }
     }
-    let Ok(value) = serde_json::from_str(arguments) else { return arguments.to_owned() };
+    let Ok(value) = json::read(arguments) else { return arguments.to_owned() };
     let mut out = Vec::new();
     walk(&value, &mut out);
     out.join("\n")

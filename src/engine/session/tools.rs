@@ -13,6 +13,7 @@ use crate::engine::message::{
     Body, Content, NewMessage, QUESTION, ROUND_LIMIT, ToolCall, ToolResult, Verdict, argument_values,
 };
 use crate::engine::prompt::item::{EndsTurn, Tool, ToolKind};
+use crate::engine::text::json;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,7 +69,7 @@ impl Session {
         let call = self.reasons(std::iter::once(&decision.call), "").pop()?;
         let kind = self.fixed.tools.iter().find(|tool| *tool.name == *call.name).map(|tool| tool.kind);
         let runs = matches!(kind, Some(Some(ToolKind::Run)));
-        let read = serde_json::from_str(&call.arguments).unwrap_or_default();
+        let read = json::read(&call.arguments).unwrap_or_default();
         let exact = || runs.then(|| approval::exactly(&read));
         Some(Always { tool: call.name.to_string(), pattern: asked.pattern.clone().or_else(exact) })
     }
@@ -118,13 +119,13 @@ impl Session {
 
 /// What a call that asks the user asks: its `question` or `questions`, where it has some.
 fn question(arguments: &str) -> Option<String> {
-    let read: Value = serde_json::from_str(arguments).ok()?;
+    let read: Value = json::read(arguments).ok()?;
     let asked = read.get("questions").or_else(|| read.get("question"))?;
     Some(argument_values(&asked.to_string())).filter(|text| !text.is_empty())
 }
 
 fn is_json(arguments: &str) -> bool {
-    arguments.trim().is_empty() || serde_json::from_str::<Value>(arguments).is_ok()
+    arguments.trim().is_empty() || json::read::<Value>(arguments).is_ok()
 }
 
 impl Step<'_> {

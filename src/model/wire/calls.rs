@@ -3,6 +3,7 @@
 
 use crate::engine::delta::Delta;
 use crate::engine::message::ToolCall;
+use crate::engine::text::json;
 use crate::model::{Hear, Said};
 use serde_json::Value;
 
@@ -119,7 +120,7 @@ impl Calls {
         let call = self.0.get(at)?;
         let is_other = match id {
             Some(id) => call.said_id.as_deref().is_some_and(|known| known != id),
-            None => name.is_some() && serde_json::from_str::<Value>(&call.arguments).is_ok(),
+            None => name.is_some() && json::read::<Value>(&call.arguments).is_ok(),
         };
         (!is_other).then_some(at)
     }

@@ -5,7 +5,7 @@ use super::Terms;
 use crate::engine::message::{Content, Image};
 use crate::engine::prompt::item::{Item, ItemPart, Role, Tool};
 use crate::engine::prompt::request::Request;
-use crate::engine::text::{head, sha256_hex};
+use crate::engine::text::{head, json, sha256_hex};
 use crate::model::known;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
@@ -129,17 +129,17 @@ pub fn thought(part: &ItemPart) -> Option<&str> {
 /// A call's arguments as an object. No arguments are an empty one; what cannot be read stands in one, so that a model
 /// sees what it wrote and a server that reads its prompt does not stumble over it.
 pub fn arguments(text: &str) -> Map<String, Value> {
-    match serde_json::from_str(text) {
+    match json::read(text) {
         Ok(Value::Object(arguments)) => arguments,
         _ if text.trim().is_empty() => Map::new(),
         _ => [("unreadable".to_owned(), Value::from(text))].into_iter().collect(),
     }
 }
 
-/// Arguments as text: what is an object goes back byte for byte.
+/// Arguments as text: what is an object goes back byte for byte, but for unpaired surrogates, which not every server reads.
 pub fn arguments_text(text: &str) -> String {
-    match serde_json::from_str::<Map<String, Value>>(text) {
-        Ok(_) => text.to_owned(),
+    match json::read::<Map<String, Value>>(text) {
+        Ok(_) => json::paired(text).0.into_owned(),
         Err(_) => Value::from(arguments(text)).to_string(),
     }
 }

@@ -8,6 +8,7 @@ use crate::engine::delta::Delta;
 use crate::engine::message::Usage;
 use crate::engine::prompt::item::{Item, Role};
 use crate::engine::prompt::request::{Answer, Request, StopReason, ToolChoice};
+use crate::engine::text::json;
 use crate::model::error::Refusal;
 use crate::model::{Hear, ModelError, Said};
 use serde_json::{Map, Value, json};
@@ -126,7 +127,7 @@ pub struct Ollama {
 
 impl Reader for Ollama {
     fn event(&mut self, event: &str, hear: Hear<'_>) -> Result<(), ModelError> {
-        let line = serde_json::from_str(event).ok().filter(Value::is_object);
+        let line = json::read(event).ok().filter(Value::is_object);
         let line = line.ok_or_else(|| cannot_be_read(event))?;
         if line.get("error").is_some_and(|error| !error.is_null()) {
             return Err(Refusal::in_stream(&line).class());

@@ -4,6 +4,7 @@
 use super::talk::{Talk, Voice};
 use super::usage;
 use crate::engine::message::{Content, ToolResult};
+use crate::engine::text::json;
 use crate::transcript_io::Import;
 use crate::transcript_io::json::{Object, arguments, code, list, needed, object, text};
 use crate::transcript_io::parts::{contents, joined};
@@ -103,7 +104,7 @@ fn output(
         other => other,
     };
     if let Some(Value::String(words)) = value {
-        let inner: Option<Object> = serde_json::from_str(words).ok();
+        let inner: Option<Object> = json::read(words).ok();
         let told = inner.as_ref().and_then(|of| Some((text(of, "output")?, object(of, "metadata")?)));
         if let Some((words, metadata)) = told {
             result.content = vec![Content::Text(words.into())];

@@ -222,6 +222,46 @@ fn a_second_answer_changes_nothing() {
     }
 }
 
+/// JavaScript cuts strings at 16-bit units, and its `JSON.stringify` escapes the half that is left.
+#[test]
+fn unpaired_surrogate_costs_one_character_of_a_tool_result() {
+    let folder = Folder::new("bad-surrogate");
+    let mut editor = editor(&folder, Value::Null);
+    let start = r#"{"jsonrpc":"2.0","id":"start","method":"turn/start","params":{"sessionId":"s","content":"cut \ud83d"}}"#;
+    editor.client.send_raw(&framed_text(start)).expect("the server reads");
+    let asked = editor.client.wait_request("model/complete");
+    assert_eq!(texts(&asked["params"]["messages"]), ["cut \u{fffd}"]);
+    // The arguments are JSON of their own, in which the model left half of a pair as well.
+    let arguments = r#"{"path":"half \ud83d"}"#;
+    let call = json!([{ "type": "toolCall", "id": "c1", "name": "read", "arguments": arguments }]);
+    editor.client.respond(&asked["id"], json!({ "content": call }));
+    let call = editor.client.wait_request("tool/invoke");
+    assert_eq!(call["params"]["arguments"], arguments);
+    let result = r#""low \udc00, high \uD83D, pair \ud83d\ude00, escaped \\ud83d, last \ud83d""#;
+    let response = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"content":{result}}}}}"#, call["id"]);
+    editor.client.send_raw(&framed_text(&response)).expect("the server reads");
+    let asked = editor.client.wait_request("model/complete");
+    let told = "low \u{fffd}, high \u{fffd}, pair \u{1f600}, escaped \\ud83d, last \u{fffd}";
+    assert_eq!(texts(&asked["params"]["messages"]), ["cut \u{fffd}", told]);
+    editor.client.wait_log("replaced=3");
+    editor.client.respond(&asked["id"], json!({ "content": "Done." }));
+    editor.event("the turn's end", |event| event["status"] == "completed");
+}
+
+fn framed_text(body: &str) -> Vec<u8> {
+    format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+}
+
+/// What users and tools say in these messages.
+fn texts<'a>(messages: &'a Value) -> Vec<&'a str> {
+    let messages = messages.as_array().expect("messages").iter();
+    let theirs = messages.filter(|message| message["role"] == "user" || message["role"] == "tool");
+    let part = |message: &'a Value| &message["parts"][0];
+    theirs
+        .filter_map(|message| part(message)["text"].as_str().or(part(message)["content"][0]["text"].as_str()))
+        .collect()
+}
+
 #[test]
 fn an_answer_after_its_deadline_is_dropped_and_the_session_goes_on() {
     let folder = Folder::new("bad-late");

@@ -172,6 +172,24 @@ fn a_recording_holds_each_frame_of_both_sides_in_order() {
     assert_eq!(lines[5]["frame"]["error"]["code"], -32700);
 }
 
+/// A frame that is taken is one that can be masked and sent again.
+#[test]
+fn recording_holds_no_unpaired_surrogate_and_no_key_beside_one() {
+    let file = Scratch::new("record-surrogate");
+    let mut client = Start::new(Wire::Pipes).argument("--record").argument(file.path()).start();
+    client.initialize(json!({ "capabilities": {} }));
+    let key = br#"{"jsonrpc":"2.0","id":"k","method":"model/key","params":{"name":"A \ud83d","value":"sk-planted-\udc00"}}"#;
+    client.send_raw(&framed(key)).expect("the server reads");
+    client.wait("the answer", |frame| frame["id"] == "k");
+    client.kill();
+    assert_eq!(client.wait_exit(), None);
+    let text = std::fs::read_to_string(file.path()).expect("a recording");
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let recorded = lines.iter().find(|line| line["frame"]["method"] == "model/key").expect("the frame");
+    assert_eq!(recorded["frame"]["params"], json!({ "name": "A \u{fffd}", "value": "[key]" }));
+    assert!(!text.contains("sk-planted"), "{text}");
+}
+
 #[test]
 fn a_recording_that_cannot_be_written_is_said_and_no_reason_not_to_serve() {
     // A folder that is none, and a device that is always full.

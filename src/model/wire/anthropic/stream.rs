@@ -3,6 +3,7 @@
 use crate::engine::delta::Delta;
 use crate::engine::message::Usage;
 use crate::engine::prompt::request::{Answer, StopReason};
+use crate::engine::text::json;
 use crate::model::error::Refusal;
 use crate::model::wire::calls::Calls;
 use crate::model::wire::{Reader, append, cannot_be_read, ended_early, json_of, number_of, text_of};
@@ -161,7 +162,7 @@ impl Messages {
         match self.open.remove(&index) {
             Some(Block::Call) => self.calls.whole(index, None, hear),
             Some(Block::Servers { mut block, input }) => {
-                if let Ok(input) = serde_json::from_str::<Value>(&input) {
+                if let Ok(input) = json::read::<Value>(&input) {
                     block.insert("input".to_owned(), input);
                 }
                 let is_compaction = block.get("type").is_some_and(|kind| kind == "compaction");

@@ -6,6 +6,7 @@ use super::super::{Reader, append, cannot_be_read, count_of, ended_early, list_o
 use crate::engine::delta::Delta;
 use crate::engine::message::Usage;
 use crate::engine::prompt::request::{Answer, StopReason};
+use crate::engine::text::json;
 use crate::model::error::Refusal;
 use crate::model::{Hear, ModelError, Said};
 use serde_json::{Map, Value};
@@ -53,7 +54,7 @@ impl Reader for Chat {
         if event.is_empty() {
             return Ok(());
         }
-        let chunk: Value = serde_json::from_str(event).map_err(|_| cannot_be_read(event))?;
+        let chunk: Value = json::read(event).map_err(|_| cannot_be_read(event))?;
         // Some put the object into a list.
         if is_error(chunk.get(0).unwrap_or(&chunk)) {
             return Err(Refusal::in_stream(&chunk).class());

@@ -2,7 +2,7 @@
 //! does not pass ends the turn with its class, and the user's text is there in each case.
 
 use super::{answer, settings, turn};
-use crate::models::server::{Act, Reply, Server, chunk};
+use crate::models::server::{Act, Reply, Server, chunk, done};
 use crate::wire::script::{Editor, Folder};
 use serde_json::{Value, json};
 
@@ -99,4 +99,27 @@ fn what_does_not_pass_ends_the_turn_with_its_class() {
         let said = said(&mut editor);
         assert!(said.contains("What is it?") && said.contains("Half of") == is_half, "{what}: {said}");
     }
+}
+
+/// A model that ends a piece within a surrogate pair, in its words and in the arguments of a call.
+#[test]
+fn unpaired_surrogate_in_a_stream_costs_one_character() {
+    let raw = |data: &str| Act::Send(format!("data: {data}\n\n").into_bytes());
+    let words = r#"{"choices":[{"index":0,"delta":{"content":"half \ud83d"},"finish_reason":null}]}"#;
+    let arguments = r#"{"path":"half \ud83d, escaped \\ud83d"}"#;
+    let call = json!({ "index": 0, "id": "c1", "function": { "name": "read", "arguments": arguments } });
+    let calls = chunk(&json!({ "tool_calls": [call] }), None);
+    let server = Server::replies(vec![
+        Reply::stream(vec![raw(words), calls, chunk(&json!({}), Some("tool_calls")), done()]),
+        answer("openai-chat", "Well.", &[]),
+    ]);
+    let (_folder, mut editor) = start("surrogate", &server);
+    let ended = turn(&mut editor, "What is it?");
+    assert_eq!(ended["status"], "completed", "{ended}");
+    assert!(said(&mut editor).contains("half \u{fffd}"));
+    assert_eq!(editor.ran, ["c1"]);
+    let asked = server.asked().pop().expect("it was asked");
+    let messages = asked.body["messages"].as_array().expect("messages").iter();
+    let mut calls = messages.filter_map(|message| message["tool_calls"][0]["function"]["arguments"].as_str());
+    assert_eq!(calls.next(), Some(r#"{"path":"half \ufffd, escaped \\ud83d"}"#));
 }
