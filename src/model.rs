@@ -3,6 +3,7 @@
 
 pub mod address;
 pub mod error;
+mod excerpt;
 pub mod frames;
 pub mod known;
 pub mod overflow;

@@ -1,6 +1,7 @@
 //! Why a model did not answer, by class: what to do next depends on the class, never on the wording. How a class is read
 //! from a status, headers and a body; not what follows from it.
 
+use super::excerpt::{excerpt, without_key};
 use super::overflow;
 use crate::engine::prompt::request::{Cause, Failure, Overflow};
 use serde_json::Value;
@@ -9,11 +10,6 @@ use thiserror::Error;
 
 /// The longest of a provider's own words that are repeated, in bytes.
 const MOST_REASON: usize = 600;
-/// Stands where a secret stood.
-const HIDDEN: &str = "[key]";
-/// The shortest secret that is hidden, and the shortest beginning of one, in bytes. Less is none, and would be found
-/// within words.
-const LEAST_SECRET: usize = 4;
 
 /// Why a model did not answer.
 ///
@@ -137,11 +133,11 @@ impl ModelError {
         matches!(self, Self::RateLimited { .. } | Self::Overloaded { .. } | Self::Network { .. })
     }
 
-    /// The same without this secret, which a provider may have repeated.
+    /// The same without our key, which a provider may have repeated, whole or in part.
     #[must_use]
-    pub fn without(mut self, secret: &str) -> Self {
-        if let Some(reason) = self.reason_mut().filter(|_| secret.len() >= LEAST_SECRET) {
-            *reason = hide(reason, secret);
+    pub fn without(mut self, key: &str) -> Self {
+        if let Some(reason) = self.reason_mut() {
+            *reason = without_key(reason, key);
         }
         self
     }
@@ -347,18 +343,7 @@ impl Refusal {
             (None, _) => error.to_string(),
         };
         let status = if self.status == 200 { String::new() } else { format!("{}: ", self.status) };
-        format!("{status}{}", crate::engine::text::one_line(&said, MOST_REASON))
-    }
-}
-
-/// A reason without a secret. What was cut may end with a beginning of it.
-fn hide(reason: &str, secret: &str) -> String {
-    let hidden = reason.replace(secret, HIDDEN);
-    let kept = hidden.trim_end_matches('…');
-    let starts = (LEAST_SECRET..secret.len()).rev().filter_map(|end| secret.get(..end));
-    match starts.into_iter().find_map(|start| kept.strip_suffix(start)) {
-        Some(before) => format!("{before}{HIDDEN}…"),
-        None => hidden,
+        format!("{status}{}", excerpt(&said, MOST_REASON))
     }
 }
 

@@ -9,13 +9,14 @@ mod ollama;
 mod openai_chat;
 mod openai_responses;
 
+use super::excerpt::excerpt;
 use super::frames::{Frames, Framing};
 use super::known;
 use super::{Hear, ModelError, Said};
 use crate::engine::delta::Delta;
 use crate::engine::prompt::request::{Answer, Request};
 use crate::engine::session::endpoint::{Endpoint, Wire};
-use crate::engine::text::{json, one_line};
+use crate::engine::text::json;
 pub use blocks::{named_back, stamped};
 use serde_json::Value;
 
@@ -161,7 +162,7 @@ fn ended_early() -> ModelError {
 
 /// An event that a wire does not know the form of.
 fn cannot_be_read(event: &str) -> ModelError {
-    ModelError::CorruptStream { reason: format!("this is no event: {}", one_line(event, MOST_SHOWN)) }
+    ModelError::CorruptStream { reason: format!("this is no event: {}", excerpt(event, MOST_SHOWN)) }
 }
 
 /// An event as JSON; nothing for one that says nothing. Some end with a word that is no JSON.

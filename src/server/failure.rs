@@ -1,5 +1,6 @@
 //! Why a client's model did not answer, as the engine takes it. What follows from it is the session's.
 
+use crate::engine::compact::secrets::masked;
 use crate::engine::prompt::request::{Failure, Overflow};
 use crate::model::overflow;
 use serde_json::Value;
@@ -19,5 +20,6 @@ pub(super) fn of(error: &Error) -> Failure {
     // What a provider said may stand beside the client's own words.
     let said = || data.map(ToString::to_string).and_then(|data| overflow::told(&data));
     let overflow = told.or_else(|| overflow::told(&why)).or_else(said);
-    Failure { overflow, ..why.into() }
+    // An editor's provider repeats credentials as any other does.
+    Failure { overflow, ..masked(&why).into() }
 }

@@ -2,6 +2,7 @@
 
 use super::{settings, turn};
 use crate::models::server::{Act, Reply, Server, event};
+use crate::wire::client::{Start, Wire};
 use crate::wire::script::{Editor, Folder};
 use serde_json::{Value, json};
 
@@ -32,4 +33,42 @@ fn a_provider_that_failed_is_named_with_its_class_and_its_hint() {
     let broken = json!({ "error": { "message": "no such thing", "code": "invalid_api_key" } });
     let inside = data("inside", "openai-chat", Reply::stream(vec![event(&broken), Act::Cut]));
     assert_eq!((&inside["cause"], &inside["status"]), (&json!("auth"), &Value::Null), "{inside}");
+}
+
+/// Gateways repeat the credentials of whoever stands behind them, and providers a masked or cut key.
+#[test]
+fn excerpt_of_a_provider_error_shows_no_credential() {
+    const KEY: &str = "qk7Rmz4w-Tp9xLc2v-Hn5yBd8s";
+    let said = "upstream ghp_0123456789abcdefghijABCDEFGHIJ456789 AKIAIOSFODNN7EXAMPLE \
+                authorization: Bearer abcdef0123456789 api_key=hunter2hunter2 xoxb-1234-5678-abcdef \
+                key qk7Rmz4w-Tp9xLc2v-Hn... or ****yBd8s or ****Hn5yBd8s of job 4711";
+    let hidden = "upstream [secret] [secret] authorization: Bearer [secret] api_key=[secret] [secret] \
+                  key [key]... or ****yBd8s or ****[key] of job 4711";
+    let body = json!({ "error": { "message": said } }).to_string();
+    let broken = json!({ "error": { "message": said, "code": "invalid_api_key" } });
+    let replies = [
+        (Reply::body(403, &body), format!("403: {hidden}")),
+        (Reply::body(400, said), format!("400: {hidden}")),
+        (Reply::stream(vec![event(&broken), Act::Cut]), hidden.to_owned()),
+        (Reply::stream(vec![event(&json!(said)), Act::Cut]), format!("this is no event: \"{hidden}")),
+    ];
+    for (at, (reply, excerpt)) in replies.into_iter().enumerate() {
+        let server = Server::replies(vec![reply]);
+        let folder = Folder::new(&format!("asked-cause-secret-{at}"));
+        let start = Start::new(Wire::Pipes).variable("RUST_LOG", "trace").variable("OWN_KEY", KEY);
+        let mut settings = settings("openai-chat", &server.url(), 32_000);
+        settings["model"]["keyEnv"] = json!("OWN_KEY");
+        let mut editor = Editor::over(start.start(), &folder, settings);
+        editor.open("s", None);
+        let data = turn(&mut editor, "What is it?")["error"]["data"].take();
+        let found = data["excerpt"].as_str().expect("an excerpt");
+        // An event is shown by its beginning.
+        let shown = found.trim_end_matches('…');
+        assert!(if found == shown { excerpt == shown } else { excerpt.starts_with(shown) }, "{found}");
+        let frames: String = editor.client.frames().iter().map(ToString::to_string).collect();
+        let log = editor.client.log();
+        for secret in ["ghp_0123", "AKIAIOSF", "abcdef0123", "hunter2", "xoxb-1234", "qk7Rmz4w", "Hn5yBd8s"] {
+            assert!(!frames.contains(secret) && !log.contains(secret), "{at}: {secret}");
+        }
+    }
 }
