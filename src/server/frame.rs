@@ -8,8 +8,6 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 const MOST_HEADER: usize = 8 << 10;
 /// How much of a body over the limit is kept, to find out whose it is. Bytes.
 pub const HEAD: usize = 4 << 10;
-/// After so much that is no frame the stream is given up. Bytes.
-const MOST_GARBAGE: usize = 1 << 20;
 /// `Content-Length:`, blanks, a number and the line's end have room in here. Bytes.
 const LENGTH_LINE: usize = 64;
 /// Free room before each read. Bytes.
@@ -45,6 +43,11 @@ pub enum Fault {
     /// A header block without a length.
     #[error("A header has no Content-Length. The stream goes on at the next one.")]
     NoLength,
+    /// A header block that does not end within [`MOST_HEADER`] bytes. Its length, if it has one, is not believed.
+    #[error(
+        "a header is longer than {MOST_HEADER} bytes; it was skipped, and the stream goes on at the next Content-Length"
+    )]
+    HeaderTooLong,
     /// A body over the limit. Both in bytes.
     #[error("A body of {actual} bytes is over the limit of {limit}. It was skipped; send less at a time.")]
     TooLarge {
@@ -61,9 +64,6 @@ pub enum Unframeable {
     /// The input ended where a frame had begun.
     #[error("the input ended inside a frame")]
     EndInside,
-    /// Too much without a header.
-    #[error("{MOST_GARBAGE} bytes went by without a header")]
-    Garbage,
 }
 
 /// Finds frames in bytes that come in pieces of any size. Does no IO.
@@ -73,8 +73,6 @@ pub struct Decoder {
     buffer: Vec<u8>,
     /// What lies before was handed out.
     at: usize,
-    /// Bytes that belonged to no frame since the last good one.
-    garbage: usize,
     state: State,
 }
 
@@ -107,7 +105,7 @@ impl Decoder {
     /// A decoder of bodies of at most `limit` bytes.
     #[must_use]
     pub const fn new(limit: u64) -> Self {
-        Self { limit, buffer: Vec::new(), at: 0, garbage: 0, state: State::Header }
+        Self { limit, buffer: Vec::new(), at: 0, state: State::Header }
     }
 
     /// Where the next bytes of the stream go: to the end of this.
@@ -127,18 +125,17 @@ impl Decoder {
         &mut self.buffer
     }
 
-    /// The next piece, or nothing until more bytes are there.
-    ///
-    /// # Errors
-    /// When so much went by without a header that there is no hope for one.
-    pub fn piece(&mut self) -> Result<Option<Frame>, Unframeable> {
+    /// The next piece, or nothing until more bytes are there. However much is no frame: it is stepped over as it comes, so
+    /// that no more of it is held than a header has room for.
+    pub fn piece(&mut self) -> Option<Frame> {
         loop {
             let rest = self.buffer.get(self.at..).unwrap_or_default();
             match self.state {
-                State::Header => match header(rest) {
-                    Header::More if rest.len() <= MOST_HEADER => return Ok(None),
-                    Header::More => return self.bad(Fault::NotAHeader, rest.len()).map(Some),
-                    Header::Bad { fault, end } => return self.bad(fault, end).map(Some),
+                // How much has come behind a header is chance, and must not decide whether it is one.
+                State::Header => match header(rest.get(..MOST_HEADER).unwrap_or(rest)) {
+                    Header::More if rest.len() < MOST_HEADER => return None,
+                    Header::More => return Some(self.bad(Fault::HeaderTooLong, MOST_HEADER)),
+                    Header::Bad { fault, end } => return Some(self.bad(fault, end)),
                     Header::Done { end, length } => {
                         self.at += end;
                         self.state = match usize::try_from(length) {
@@ -149,20 +146,16 @@ impl Decoder {
                 },
                 State::Body { length } if rest.len() >= length => {
                     self.state = State::Header;
-                    self.garbage = 0;
-                    return Ok(Some(Frame::Body(self.take(length))));
+                    return Some(Frame::Body(self.take(length)));
                 }
                 State::Head { actual } => {
                     let head = HEAD.min(usize::try_from(actual).unwrap_or(HEAD));
                     if rest.len() < head {
-                        return Ok(None);
+                        return None;
                     }
                     let bytes = self.take(head);
                     self.state = State::Skip { left: actual - head as u64 };
-                    return Ok(Some(Frame::Bad {
-                        fault: Fault::TooLarge { limit: self.limit, actual },
-                        bytes,
-                    }));
+                    return Some(Frame::Bad { fault: Fault::TooLarge { limit: self.limit, actual }, bytes });
                 }
                 State::Skip { left: 0 } => self.state = State::Header,
                 State::Skip { left } if !rest.is_empty() => {
@@ -176,13 +169,13 @@ impl Decoder {
                         self.state = State::Header;
                     }
                     if step > 0 {
-                        return self.skipped(step).map(Some);
+                        return Some(Frame::Skipped(self.take(step)));
                     }
                     if !found {
-                        return Ok(None);
+                        return None;
                     }
                 }
-                State::Body { .. } | State::Skip { .. } => return Ok(None),
+                State::Body { .. } | State::Skip { .. } => return None,
             }
         }
     }
@@ -210,22 +203,9 @@ impl Decoder {
         bytes
     }
 
-    fn bad(&mut self, fault: Fault, end: usize) -> Result<Frame, Unframeable> {
+    fn bad(&mut self, fault: Fault, end: usize) -> Frame {
         self.state = State::Search;
-        let bytes = self.discard(end)?;
-        Ok(Frame::Bad { fault, bytes })
-    }
-
-    fn skipped(&mut self, step: usize) -> Result<Frame, Unframeable> {
-        self.discard(step).map(Frame::Skipped)
-    }
-
-    fn discard(&mut self, length: usize) -> Result<Vec<u8>, Unframeable> {
-        self.garbage += length;
-        if self.garbage > MOST_GARBAGE {
-            return Err(Unframeable::Garbage);
-        }
-        Ok(self.take(length))
+        Frame::Bad { fault, bytes: self.take(end) }
     }
 }
 
@@ -362,7 +342,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
     /// When the stream broke or cannot be framed any more.
     pub async fn next(&mut self) -> Result<Option<Frame>, ReadError> {
         loop {
-            if let Some(frame) = self.decoder.piece()? {
+            if let Some(frame) = self.decoder.piece() {
                 return Ok(Some(frame));
             }
             if self.input.read_buf(self.decoder.room()).await? == 0 {

@@ -13,13 +13,12 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Frame>, Result<(
         decoder.room().extend_from_slice(piece);
         loop {
             match decoder.piece() {
-                Ok(None) => break,
-                Err(error) => return (frames, Err(error)),
-                Ok(Some(Frame::Skipped(more))) => match frames.last_mut() {
+                None => break,
+                Some(Frame::Skipped(more)) => match frames.last_mut() {
                     Some(Frame::Skipped(bytes)) => bytes.extend(more),
                     _ => frames.push(Frame::Skipped(more)),
                 },
-                Ok(Some(frame)) => frames.push(frame),
+                Some(frame) => frames.push(frame),
             }
         }
     }
@@ -114,15 +113,57 @@ fn an_end_inside_a_frame_is_no_end() {
 }
 
 #[test]
-fn a_stream_without_headers_is_given_up() {
-    let line = vec![b'x'; 1000];
-    let (frames, end) = read(std::iter::repeat_n(line.as_slice(), 2000));
-    assert_eq!(end, Err(Unframeable::Garbage));
-    assert!(matches!(frames[0], Frame::Bad { fault: Fault::NotAHeader, .. }));
-    // Good headers that never end are no better.
-    let (frames, end) = read(std::iter::repeat_n(&b"Content-Length: 5\r\n"[..], 200_000));
-    assert_eq!(end, Err(Unframeable::Garbage));
-    assert!(frames.iter().all(|frame| !matches!(frame, Frame::Body(_))));
+fn what_is_no_frame_is_skipped_however_long_it_is() {
+    let next = format!("{}{{}}", head(2));
+    for (garbage, faults) in [
+        (b"x".repeat(8 << 20), vec![Fault::HeaderTooLong]),
+        (b"{\"a\": 1}\n".repeat(1 << 20), vec![Fault::NotAHeader]),
+        (
+            [b"X-Long: ".to_vec(), b"x".repeat(8 << 20), b"\r\n\r\n".to_vec()].concat(),
+            vec![Fault::HeaderTooLong],
+        ),
+        // Each length begins a header again.
+        (b"Content-Length: 5\r\n".repeat(1 << 10), vec![Fault::HeaderTooLong; 2]),
+    ] {
+        let mut decoder = Decoder::new(LIMIT);
+        let (mut found, mut bodies, mut passed, mut most) = (Vec::new(), 0, 0, 0);
+        let stream = [garbage.as_slice(), next.as_bytes()].concat();
+        for piece in stream.chunks(16 << 10) {
+            decoder.room().extend_from_slice(piece);
+            while let Some(frame) = decoder.piece() {
+                match frame {
+                    Frame::Bad { fault, bytes } => {
+                        passed += bytes.len();
+                        found.push(fault);
+                    }
+                    Frame::Skipped(bytes) => passed += bytes.len(),
+                    Frame::Body(body) => bodies += usize::from(body == b"{}"),
+                }
+            }
+            most = most.max(decoder.buffer.capacity());
+        }
+        assert_eq!((found, bodies, passed), (faults, 1, garbage.len()));
+        assert!(most <= 4 * KEEP, "{most} bytes were held");
+        assert_eq!(decoder.finish(), Ok(()));
+    }
+}
+
+/// The longest header, and one that is a byte longer, wherever the stream is cut.
+#[test]
+fn header_is_too_long_by_its_own_length() {
+    let header = |length: usize| {
+        let ends = "Content-Length: 2\r\nA: \r\n\r\n".len();
+        format!("Content-Length: 2\r\nA: {}\r\n\r\n{{}}", "x".repeat(length - ends))
+    };
+    for (length, is_read) in [(MOST_HEADER, true), (MOST_HEADER + 1, false)] {
+        let stream = format!("{}{}[]", header(length), head(2));
+        for cut in [1, 100, MOST_HEADER - 1, MOST_HEADER, MOST_HEADER + 1, stream.len()] {
+            let (frames, end) = read(stream.as_bytes().chunks(cut));
+            let is_body = |frame: &&Frame| matches!(frame, Frame::Body(_));
+            assert_eq!(frames.iter().filter(is_body).count(), 1 + usize::from(is_read), "{length} by {cut}");
+            assert_eq!(end, Ok(()));
+        }
+    }
 }
 
 /// A stream with a frame of each kind.

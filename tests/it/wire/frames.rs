@@ -109,6 +109,26 @@ fn a_body_of_64_mib_and_one_byte_is_refused_and_skipped() {
     assert_eq!(code_for(&mut client, &json!("large")), -32601);
 }
 
+/// More of it than is ever kept. What follows is read, whether the length stood before or behind what was too long.
+#[test]
+fn header_of_any_length_is_skipped_and_the_stream_goes_on() {
+    let mut client = Client::new(Wire::Pipes);
+    let long = "x".repeat(1 << 20);
+    let lines = "A: b\r\n".repeat(1 << 20);
+    for bytes in [
+        format!("X-Long: {long}\r\n\r\n"),
+        format!("Content-Length: 2\r\nX-Long: {long}{long}\r\n\r\n{{}}"),
+        long,
+        lines,
+    ] {
+        client.send_raw(bytes.as_bytes()).expect("the server reads");
+        assert_eq!(code_for(&mut client, &Value::Null), -32700);
+        goes_on(&mut client);
+    }
+    let unanswered = |frame: &Value| frame.get("method").is_none() && frame["id"].is_null();
+    assert_eq!(client.frames().iter().filter(|frame| unanswered(frame)).count(), 4, "one error for each");
+}
+
 /// Neither what it says nor its log is read until all was written: more of both than any buffer on the way holds.
 #[test]
 fn a_client_that_reads_neither_answers_nor_log_is_still_read() {
