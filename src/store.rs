@@ -192,12 +192,12 @@ pub trait Store: Send + fmt::Debug {
     /// The file's own.
     fn follow(&mut self, session: &SessionId, known: Option<&Mark>) -> Result<Option<News>, StoreError>;
 
-    /// Destroys a session: rows, what only it refers to, and their traces in the file and its log. Its forks stay. A
-    /// scope goes with the last session that is in it; one under a session's id is that session's own. The session
-    /// may be held by this store or by nobody. Nothing where there is no such session.
+    /// Destroys a session: rows, what only it refers to, and their traces in the file and its log; with it the copies that
+    /// rewinds of it left behind, and theirs. Branches stay: a user made them. A scope goes with the last session that is in it; one under a session's id is that session's own. The session
+    /// and its copies may be held by this store or by nobody. Nothing where there is no such session.
     ///
     /// # Errors
-    /// [`StoreError::Held`] while another store holds it; the file's own.
+    /// [`StoreError::Held`] while another store holds one of them, and nothing is gone; the file's own.
     fn delete(&mut self, session: &SessionId) -> Result<Option<Deleted>, StoreError>;
 
     /// What sessions of this workspace share under this name; nothing at revision 0 where nobody put anything there.
@@ -291,8 +291,11 @@ pub struct Deleted {
     pub blobs: u32,
     /// Bytes of these contents.
     pub blob_bytes: u64,
+    /// The copies that went with it.
+    pub copies: Vec<SessionId>,
     /// Whether no trace is left in the file and its log. Not so while another process reads them, the disk is full, or
-    /// the file is a large one: the rows are gone then, and their bytes when the store is next at rest.
+    /// the file is a large one: the rows are gone then, and their bytes when the store is next at rest. Nor where a branch
+    /// of what is gone stays, which says the same words.
     pub scrubbed: bool,
 }
 

@@ -262,23 +262,32 @@ impl MainLoop {
                 return;
             }
         };
+        let copies = deleted.copies.clone();
         let changed = SessionsChangedParams {
-            deleted: vec![id.as_str().to_owned()],
+            deleted: std::iter::once(&id).chain(&copies).map(|id| id.as_str().to_owned()).collect(),
             ..SessionsChangedParams::default()
         };
         self.tell_sessions(changed);
         self.forget(&id);
         self.remove_file(&id, to, deleted);
         if is_open {
-            // There is nothing that it could go to.
-            if let Some(Slot::Live(live)) = self.sessions.get_mut(&id) {
-                live.unwritten.clear();
-                live.file = Filed::default();
-            }
-            let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
-            let message = format!("session {id} was deleted; nothing of it is left");
-            self.give_up(&id, &ProtocolError::new(data, message));
+            self.drop_deleted(&id);
         }
+        for copy in copies {
+            self.forget(&copy);
+            self.drop_deleted(&copy);
+        }
+    }
+
+    /// A session that no store has any more is here no longer either.
+    fn drop_deleted(&mut self, id: &SessionId) {
+        let Some(Slot::Live(live)) = self.sessions.get_mut(id) else { return };
+        // There is nothing that it could go to.
+        live.unwritten.clear();
+        live.file = Filed::default();
+        let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
+        let message = format!("session {id} was deleted; nothing of it is left");
+        self.give_up(id, &ProtocolError::new(data, message));
     }
 }
 

@@ -204,7 +204,8 @@ impl MainLoop {
         }
     }
 
-    /// A session was deleted: its file goes with it, whatever the settings say now. Who asked is answered after that.
+    /// A session was deleted: its file goes with it, whatever the settings say now, and then those of its copies. Who asked
+    /// is answered after that.
     pub fn remove_file(&mut self, id: &SessionId, to: ReplyTo, deleted: Deleted) {
         if let Some(waiting) = self.waiting.get_mut(&to) {
             // It waits for its file, no longer for the session.
@@ -233,7 +234,10 @@ impl MainLoop {
                  hand: whoever opens the session again gets back what it says"
             ));
         }
-        self.answer(to, wire_session::deleted(&deleted));
+        match deleted.copies.pop() {
+            Some(copy) => self.remove_file(&copy, to, deleted),
+            None => self.answer(to, wire_session::deleted(&deleted)),
+        }
     }
 
     /// The thread told something.

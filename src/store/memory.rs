@@ -168,6 +168,22 @@ impl State {
     }
 
     /// Scopes that only a session used go with it.
+    /// The sessions that were made of this one in this way.
+    fn made_of<'a>(&'a self, session: &'a SessionId, origin: Origin) -> impl Iterator<Item = &'a SessionId> {
+        let is_its = move |head: &Head| head.parent.as_ref() == Some(session) && head.origin == origin;
+        self.sessions.values().map(|kept| &kept.head).filter(move |head| is_its(head)).map(|head| &head.id)
+    }
+
+    /// The copies that rewinds of a session left behind, and those of rewinds of these.
+    fn copies(&self, session: &SessionId) -> BTreeSet<SessionId> {
+        let (mut copies, mut left) = (BTreeSet::new(), vec![session]);
+        while let Some(id) = left.pop() {
+            let its = self.made_of(id, Origin::Rewind).filter(|copy| *copy != session);
+            left.extend(its.filter(|copy| copies.insert((*copy).clone())));
+        }
+        copies
+    }
+
     fn drop_scopes(&mut self, gone: &Head) {
         for name in [Some(gone.id.as_str()), gone.work_scope.as_deref()].into_iter().flatten() {
             let uses = |head: &Head| {
@@ -313,22 +329,26 @@ impl Store for MemoryStore {
 
     fn delete(&mut self, session: &SessionId) -> Result<Option<Deleted>, StoreError> {
         let mut state = self.state()?;
-        state.free_for(session, self.holder)?;
-        let Some(kept) = state.sessions.remove(session) else { return Ok(None) };
-        state.leases.remove(session);
-        state.drop_scopes(&kept.head);
+        let mut gone = vec![session.clone()];
+        gone.extend(state.copies(session));
+        gone.iter().try_for_each(|id| state.free_for(id, self.holder))?;
+        let Some(head) = state.sessions.get(session).map(|kept| kept.head.clone()) else { return Ok(None) };
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let mut deleted = Deleted { workspace: head.workspace, scrubbed: true, ..Deleted::default() };
+        for id in &gone {
+            let Some(kept) = state.sessions.remove(id) else { continue };
+            state.leases.remove(id);
+            state.drop_scopes(&kept.head);
+            deleted.messages += count(kept.messages.len());
+            deleted.turns += count(kept.turns.len());
+            deleted.compactions += count(kept.compactions.len());
+        }
+        deleted.scrubbed = !gone.iter().any(|id| state.made_of(id, Origin::Branch).next().is_some());
+        deleted.copies = gone.split_off(1);
         state.changes += 1;
         drop(state);
         self.own_changes += 1;
-        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        Ok(Some(Deleted {
-            workspace: kept.head.workspace.clone(),
-            messages: count(kept.messages.len()),
-            turns: count(kept.turns.len()),
-            compactions: count(kept.compactions.len()),
-            scrubbed: true,
-            ..Deleted::default()
-        }))
+        Ok(Some(deleted))
     }
 
     fn scope(&mut self, workspace: &str, name: &str) -> Result<Scope, StoreError> {

@@ -6,6 +6,7 @@
 
 pub mod check;
 mod columns;
+mod delete;
 mod leases;
 mod let_go;
 mod memories;
@@ -347,14 +348,17 @@ impl Store for SqliteStore {
     fn delete(&mut self, session: &SessionId) -> Result<Option<Deleted>, StoreError> {
         let me = self.me();
         let deleted = self.write(|tx| {
-            leases::free_for(tx, session, &me)?;
-            write::delete(tx, session)
+            let copies = delete::copies(tx, session)?;
+            for id in std::iter::once(session).chain(&copies) {
+                leases::free_for(tx, id, &me)?;
+            }
+            delete::delete_all(tx, session, copies)
         })?;
         let Some(deleted) = deleted else { return Ok(None) };
         self.needs_scrub = true;
         // A large file is written anew once for all that goes, when nobody waits.
-        let scrubbed = self.bytes() <= SCRUBBED_AT_ONCE && self.scrub();
-        Ok(Some(Deleted { scrubbed, ..deleted }))
+        let is_rewritten = self.bytes() <= SCRUBBED_AT_ONCE && self.scrub();
+        Ok(Some(Deleted { scrubbed: deleted.scrubbed && is_rewritten, ..deleted }))
     }
 
     fn scope(&mut self, workspace: &str, name: &str) -> Result<Scope, StoreError> {

@@ -8,6 +8,7 @@ mod by_hand;
 #[allow(dead_code, reason = "the tests of the methods use the rest")]
 pub mod client;
 mod conversation;
+mod deleted;
 mod delivery;
 mod deltas;
 mod edges;

@@ -13,11 +13,11 @@ use crate::store::{Deleted, request_of};
 use rusqlite::{OptionalExtension, Transaction, params};
 use std::ops::RangeInclusive;
 
-type Done<T = ()> = Result<T, Fault>;
+pub(super) type Done<T = ()> = Result<T, Fault>;
 
 /// Owners of blobs, as `blob_refs` names them.
 pub(super) const MESSAGE: &str = "message";
-const COMPACTION: &str = "compaction";
+pub(super) const COMPACTION: &str = "compaction";
 
 /// Makes one change.
 pub(super) fn apply(tx: &Transaction<'_>, session: &SessionId, write: &Write) -> Done {
@@ -104,7 +104,7 @@ pub(super) const DROP_BLOB: &str = "DELETE FROM blobs WHERE hash = ?1
      AND NOT EXISTS (SELECT 1 FROM chat_sessions WHERE prefix = ?1) RETURNING size";
 
 /// Removes a content if nobody refers to it. Gives its bytes then.
-fn drop_blob(tx: &Transaction<'_>, hash: &str) -> rusqlite::Result<Option<u64>> {
+pub(super) fn drop_blob(tx: &Transaction<'_>, hash: &str) -> rusqlite::Result<Option<u64>> {
     tx.prepare_cached(DROP_BLOB)?.query_row([hash], |row| row.get(0)).optional()
 }
 
@@ -409,7 +409,12 @@ fn branch(tx: &Transaction<'_>, session: &SessionId, to: &SessionId, writes: &[W
 }
 
 /// Removes messages from here on and turns from there on. Gives what went.
-fn truncate(tx: &Transaction<'_>, session: &SessionId, from: Ordinal, turns: u32) -> Done<Deleted> {
+pub(super) fn truncate(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    from: Ordinal,
+    turns: u32,
+) -> Done<Deleted> {
     let id = session.as_str();
     let from = from.0;
     let places: u32 = tx
@@ -463,33 +468,6 @@ pub(super) fn drop_refs(
     Ok(deleted)
 }
 
-fn count(rows: usize) -> u32 {
+pub(super) fn count(rows: usize) -> u32 {
     u32::try_from(rows).unwrap_or(u32::MAX)
-}
-
-/// Removes a session with all that hangs on it, its lease too. Its forks stay.
-pub(super) fn delete(tx: &Transaction<'_>, session: &SessionId) -> Done<Option<Deleted>> {
-    let id = [session.as_str()];
-    let row: Option<(String, String, Option<String>)> = tx
-        .query_row("SELECT prefix, workspace, work_scope FROM chat_sessions WHERE id = ?1", id, |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-        })
-        .optional()?;
-    let Some((prefix, workspace, work_scope)) = row else { return Ok(None) };
-    let mut deleted = truncate(tx, session, Ordinal(0), 0)?;
-    for rest in [drop_refs(tx, session, COMPACTION, 0..=u32::MAX)?, waiting::delete(tx, session)?] {
-        deleted.blobs += rest.blobs;
-        deleted.blob_bytes += rest.blob_bytes;
-    }
-    deleted.compactions = count(tx.execute("DELETE FROM compactions WHERE session = ?1", id)?);
-    search::forget_all(tx, session)?;
-    tx.execute("DELETE FROM chat_activity WHERE session = ?1", id)?;
-    tx.execute("DELETE FROM chat_sessions WHERE id = ?1", id)?;
-    shared::drop_scopes(tx, &workspace, [Some(session.as_str()), work_scope.as_deref()])?;
-    if let Some(bytes) = drop_blob(tx, &prefix)? {
-        deleted.blobs += 1;
-        deleted.blob_bytes += bytes;
-    }
-    tx.execute("DELETE FROM leases WHERE session = ?1", id)?;
-    Ok(Some(Deleted { workspace, ..deleted }))
 }

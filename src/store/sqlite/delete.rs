@@ -1,0 +1,76 @@
+//! Deletions: a session with all that hangs on it, and the copies that rewinds of it left behind. What is overwritten in
+//! the file after that is the store's.
+
+use super::columns::word;
+use super::write::{COMPACTION, Done, count, drop_blob, drop_refs, truncate};
+use super::{search, shared, waiting};
+use crate::engine::id::{Ordinal, SessionId};
+use crate::engine::session::stored::Origin;
+use crate::store::Deleted;
+use rusqlite::{OptionalExtension, Transaction, params};
+
+/// The copies that rewinds of a session left behind, and those of rewinds of these.
+pub(super) fn copies(tx: &Transaction<'_>, session: &SessionId) -> Done<Vec<SessionId>> {
+    // Ids that a client gave may come again, so what is a copy of what need not end.
+    let mut statement = tx.prepare_cached(
+        "WITH RECURSIVE gone (id) AS (
+             SELECT ?1 UNION SELECT s.id FROM chat_sessions AS s JOIN gone ON s.parent = gone.id WHERE s.origin = ?2)
+         SELECT id FROM gone WHERE id <> ?1 ORDER BY id",
+    )?;
+    let rows = statement.query_map(params![session.as_str(), word(&Origin::Rewind)], |row| {
+        row.get::<_, String>(0).map(SessionId::new)
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Removes a session and these copies of it. `scrubbed` says whether no branch of them is left.
+pub(super) fn delete_all(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    copies: Vec<SessionId>,
+) -> Done<Option<Deleted>> {
+    let Some(mut all) = delete(tx, session)? else { return Ok(None) };
+    for copy in &copies {
+        let Some(deleted) = delete(tx, copy)? else { continue };
+        all.messages += deleted.messages;
+        all.turns += deleted.turns;
+        all.compactions += deleted.compactions;
+        all.blobs += deleted.blobs;
+        all.blob_bytes += deleted.blob_bytes;
+    }
+    let mut branches =
+        tx.prepare_cached("SELECT EXISTS (SELECT 1 FROM chat_sessions WHERE parent = ?1 AND origin = ?2)")?;
+    let branch = word(&Origin::Branch);
+    all.scrubbed = true;
+    for id in std::iter::once(session).chain(&copies) {
+        all.scrubbed &= !branches.query_row(params![id.as_str(), branch], |row| row.get::<_, bool>(0))?;
+    }
+    Ok(Some(Deleted { copies, ..all }))
+}
+
+/// Removes a session with all that hangs on it, its lease too.
+fn delete(tx: &Transaction<'_>, session: &SessionId) -> Done<Option<Deleted>> {
+    let id = [session.as_str()];
+    let row: Option<(String, String, Option<String>)> = tx
+        .query_row("SELECT prefix, workspace, work_scope FROM chat_sessions WHERE id = ?1", id, |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })
+        .optional()?;
+    let Some((prefix, workspace, work_scope)) = row else { return Ok(None) };
+    let mut deleted = truncate(tx, session, Ordinal(0), 0)?;
+    for rest in [drop_refs(tx, session, COMPACTION, 0..=u32::MAX)?, waiting::delete(tx, session)?] {
+        deleted.blobs += rest.blobs;
+        deleted.blob_bytes += rest.blob_bytes;
+    }
+    deleted.compactions = count(tx.execute("DELETE FROM compactions WHERE session = ?1", id)?);
+    search::forget_all(tx, session)?;
+    tx.execute("DELETE FROM chat_activity WHERE session = ?1", id)?;
+    tx.execute("DELETE FROM chat_sessions WHERE id = ?1", id)?;
+    shared::drop_scopes(tx, &workspace, [Some(session.as_str()), work_scope.as_deref()])?;
+    if let Some(bytes) = drop_blob(tx, &prefix)? {
+        deleted.blobs += 1;
+        deleted.blob_bytes += bytes;
+    }
+    tx.execute("DELETE FROM leases WHERE session = ?1", id)?;
+    Ok(Some(Deleted { workspace, ..deleted }))
+}
