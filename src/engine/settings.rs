@@ -78,6 +78,14 @@ impl Threshold {
         }
     }
 
+    /// The most that it lets a prompt take of a window, in tokens.
+    pub fn of(self, window: u32) -> u32 {
+        match self {
+            Threshold::Ratio(share) => share.of(window),
+            Threshold::Tokens(tokens) => tokens.min(window),
+        }
+    }
+
     /// Reads a threshold as users write it: a ratio in (0, 1] or a count of at least 100.
     pub fn from_number(value: f64) -> Result<Self, SettingsError> {
         if value > 0.0 && value <= 1.0 {
@@ -126,11 +134,7 @@ impl BudgetSettings {
         if window < LEAST_WINDOW {
             return Err(SettingsError::Window { window, least: LEAST_WINDOW });
         }
-        let ceiling = match self.threshold {
-            None => window,
-            Some(Threshold::Ratio(share)) => share.of(window),
-            Some(Threshold::Tokens(tokens)) => tokens.min(window),
-        };
+        let ceiling = self.threshold.map_or(window, |threshold| threshold.of(window));
         let reserved_output = self.reserved_output.min(window / 4);
         let max_summary_tokens = self.max_summary_tokens.min(window / 8);
         let for_summary = max_summary_tokens + self.instruction_tokens.min(window / 16);

@@ -85,6 +85,10 @@ impl MainLoop {
         let is_new = *slot != before;
         for fault in faults {
             let what = match &fault.reason {
+                Some(_) if fault.is_ignored() => {
+                    self.warn(format!("{place}: {fault}"));
+                    continue;
+                }
                 Some(_) if fault.name != "policy" || before.values.contains_key("policy") => {
                     "what it was before stays".to_owned()
                 }

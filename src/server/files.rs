@@ -280,13 +280,16 @@ impl MainLoop {
         };
         let Some(look) = look else { return };
         let place = look.file.display().to_string();
-        let (layer, faults) = match read(&which, found, &place) {
+        let (layer, mut faults) = match read(&which, found, &place) {
             Ok(read) => read,
             Err(why) => return self.warn(format!("{place}: {why}; what it said before stays")),
         };
         let which = match which {
             Which::User => Given::User,
-            Which::Workspace(folder) => Given::Workspace(folder),
+            Which::Workspace(folder) => {
+                faults.extend(self.layers.looser(&folder, &layer));
+                Given::Workspace(folder)
+            }
             Which::Instructions(..) | Which::Policy(_) => return,
         };
         self.take_layer(which, &place, layer, &faults);
@@ -318,14 +321,8 @@ fn read(which: &Which, found: Found, place: &str) -> Result<(Layer, Vec<Fault>),
     if bytes > MOST {
         return Err(format!("it has {bytes} bytes, and at most {MOST} are read"));
     }
-    let (layer, mut faults) = outside::file(&text, place)?;
-    let layer = match which {
-        Which::User | Which::Instructions(..) | Which::Policy(_) => layer,
-        Which::Workspace(_) => {
-            let (layer, forbidden) = layer.of_workspace();
-            faults.extend(forbidden);
-            layer
-        }
-    };
-    Ok((layer, faults))
+    match which {
+        Which::Workspace(_) => outside::workspaces_file(&text, place),
+        Which::User | Which::Instructions(..) | Which::Policy(_) => outside::users_file(&text, place),
+    }
 }

@@ -179,10 +179,24 @@ pub(super) fn user_file(variable: impl Fn(&str) -> Option<String>) -> Option<Pat
     Some(base?.join("threadhold").join("config.toml"))
 }
 
-/// The settings in a file's text. Text that is no TOML is an error that says where, and nothing of what stands there.
-pub(super) fn file(text: &str, place: &str) -> Result<(Layer, Vec<Fault>), String> {
-    let read = toml::from_str::<Map<String, Value>>(text);
-    read.map(|raw| Layer::written(seen_from(place, raw), Some(place))).map_err(|error: NoToml| {
+/// The settings in the text of the user's file.
+///
+/// # Errors
+/// Text that is no TOML: says where, and nothing of what stands there.
+pub(super) fn users_file(text: &str, place: &str) -> Result<(Layer, Vec<Fault>), String> {
+    Ok(Layer::written(seen_from(place, table(text)?), Some(place)))
+}
+
+/// The settings in the text of a workspace's file.
+///
+/// # Errors
+/// As [`users_file`].
+pub(super) fn workspaces_file(text: &str, place: &str) -> Result<(Layer, Vec<Fault>), String> {
+    Ok(Layer::of_workspace(table(text)?, place))
+}
+
+fn table(text: &str) -> Result<Map<String, Value>, String> {
+    toml::from_str(text).map_err(|error: NoToml| {
         let at = error.span().map_or(0, |span| span.start).min(text.len());
         let before = text.as_bytes().get(..at).unwrap_or_default();
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -274,7 +288,7 @@ mod tests {
             assert_ne!(wire, in_force(&Layers::default()), "{name}");
 
             let toml = toml_of(&raw);
-            let (user, faults) = file(&toml, "config.toml").unwrap();
+            let (user, faults) = users_file(&toml, "config.toml").unwrap();
             assert_eq!(faults, [], "{name}: {toml}");
             assert_eq!(in_force(&Layers { user, ..Layers::default() }), wire, "{name} in a file");
 
@@ -313,7 +327,7 @@ mod tests {
 
     #[test]
     fn what_is_no_toml_says_where_and_nothing_of_what_stands_there() {
-        let error = file("roundLimit = 7\nkey = sk-planted-0x5ec2e7 = 1\n", "config.toml").unwrap_err();
+        let error = users_file("roundLimit = 7\nkey = sk-planted-0x5ec2e7 = 1\n", "config.toml").unwrap_err();
         assert_eq!(error, "it is not TOML at line 2");
     }
 
@@ -322,7 +336,7 @@ mod tests {
         let text = "roundLimit = 7\nthreshold = 50\nroundlimit = 3\ntitles = \"sk-planted-0x5ec2e7\"\n\
                     [triggers]\nmessages = -1\nmesages = 3\nbackground = false\n[summarization]\nenabled = false\non = 1\n\
                     [model]\nwindow = 9000\nwidth = 3\n";
-        let (layer, faults) = file(text, "config.toml").unwrap();
+        let (layer, faults) = users_file(text, "config.toml").unwrap();
         let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
         expect_test::expect![[r#"
             [

@@ -5,6 +5,7 @@ mod effective;
 mod layer;
 mod models;
 mod names;
+mod workspace;
 
 pub(super) use effective::{is_policy_file, of_policy, policy_of, result_tokens, shown};
 pub(super) use layer::{Fault, Layer};
@@ -46,27 +47,51 @@ static NOTHING: Layer = Layer { values: BTreeMap::new() };
 impl Layers {
     /// What a session of this folder runs under; `own` is its own layer.
     pub fn effective(&self, folder: &str, own: &Settings) -> Result<Effective, ProtocolError> {
+        self.validated(&self.merged(folder, own)?)
+    }
+
+    fn validated(&self, merged: &Settings) -> Result<Effective, ProtocolError> {
         let client = Client {
             completes: self.client.model_complete,
             invokes: self.client.tool_invoke,
             permits: self.client.request_permission,
             reviews: self.client.compaction_review,
         };
-        effective::validated(&self.merged(folder, own)?, client, &self.policies)
+        effective::validated(merged, client, &self.policies)
     }
 
     /// What is set for sessions of this folder, whoever set it.
     pub fn merged(&self, folder: &str, own: &Settings) -> Result<Settings, ProtocolError> {
         let own = Layer::of(own)?;
-        let layers = self.in_order(folder, &own).into_iter();
+        let workspace = self.stricter(folder, &own);
+        let layers = self.in_order(&workspace, &own).into_iter();
         read(layers.fold(Layer::default(), |merged, (_, layer)| merged.under(layer.clone())).together())
     }
 
-    /// Weakest first.
-    fn in_order<'a>(&'a self, folder: &str, own: &'a Layer) -> [(SettingSource, &'a Layer); 7] {
+    /// What of a workspace's file is stricter than what holds without it. Where nothing usable holds without it, it has
+    /// no say: whoever is to blame hears of that.
+    fn stricter(&self, folder: &str, own: &Layer) -> Layer {
+        let Some(workspace) = self.workspaces.get(folder).filter(|layer| !layer.values.is_empty()) else {
+            return Layer::default();
+        };
+        let without = self.in_order(&NOTHING, own).into_iter();
+        let without = without.fold(Layer::default(), |merged, (_, layer)| merged.under(layer.clone()));
+        let without = read(without.together()).and_then(|merged| self.validated(&merged));
+        without.map_or_else(|_| Layer::default(), |without| workspace.stricter(&without))
+    }
+
+    /// What of a workspace's file would loosen what holds in its folder without it.
+    pub fn looser(&self, folder: &str, layer: &Layer) -> Vec<Fault> {
+        let others = Self { workspaces: BTreeMap::new(), ..self.clone() };
+        let without = others.effective(folder, &Settings::default());
+        without.map_or_else(|_| Vec::new(), |without| layer.looser(&without))
+    }
+
+    /// Weakest first, with a workspace's own as far as it has a say.
+    fn in_order<'a>(&'a self, workspace: &'a Layer, own: &'a Layer) -> [(SettingSource, &'a Layer); 7] {
         [
             (SettingSource::UserFile, &self.user),
-            (SettingSource::WorkspaceFile, self.workspaces.get(folder).unwrap_or(&NOTHING)),
+            (SettingSource::WorkspaceFile, workspace),
             (SettingSource::Environment, &self.environment),
             (SettingSource::Initialize, &self.initialize),
             (SettingSource::DidChangeConfiguration, &self.changed),
@@ -78,7 +103,8 @@ impl Layers {
     /// Each value in force, with the layer that it comes from.
     pub fn sources(&self, folder: &str, own: &Settings, effective: &Effective) -> Vec<SettingInForce> {
         let own = Layer::of(own).unwrap_or_default();
-        let layers = self.in_order(folder, &own);
+        let workspace = self.stricter(folder, &own);
+        let layers = self.in_order(&workspace, &own);
         let mut in_force =
             layers.iter().fold(Layer::default(), |all, (_, layer)| all.under((*layer).clone()));
         in_force = in_force.under(Layer::of(&shown(effective)).unwrap_or_default());

@@ -28,6 +28,9 @@ pub(in crate::server) struct Held {
     pub place: Option<String>,
 }
 
+/// Why a workspace's file has no say in a setting.
+const IGNORED: &str = "ignored; a workspace's file can only lower threshold and roundLimit";
+
 /// Something that was written and is not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::server) struct Fault {
@@ -41,6 +44,16 @@ impl Fault {
     /// No setting has this name.
     pub fn unknown(name: String) -> Self {
         Self { name, reason: None }
+    }
+
+    /// A workspace's file cannot set this.
+    pub fn ignored(name: String) -> Self {
+        Self { name, reason: Some(IGNORED.to_owned()) }
+    }
+
+    /// Whether it would not be taken whatever its value was.
+    pub fn is_ignored(&self) -> bool {
+        self.reason.as_deref() == Some(IGNORED)
     }
 }
 
@@ -85,8 +98,12 @@ impl Layer {
     /// What somebody wrote, here in this place; without one it came over the wire. What cannot be taken is left out and
     /// said.
     pub fn written(raw: Map<String, Value>, place: Option<&str>) -> (Self, Vec<Fault>) {
+        Self::of_each(one_by_one(raw), place)
+    }
+
+    pub(super) fn of_each(settings: Vec<Written>, place: Option<&str>) -> (Self, Vec<Fault>) {
         let (mut layer, mut faults) = (Self::default(), Vec::new());
-        for setting in one_by_one(raw) {
+        for setting in settings {
             // Clients write it for what is not set.
             if setting.value.is_null() && is_name(&setting.name) {
                 continue;
@@ -259,65 +276,5 @@ fn ratio_or_percentage(number: f64) -> Result<ShareOrOff, ProtocolError> {
             "settings.autoSummarizeThreshold",
             "must be a ratio up to 1 or a percentage up to 100; 0 is off",
         )),
-    }
-}
-
-/// The names of settings that may not stand in a workspace's file: it comes with the code, from whoever wrote that, and
-/// what is said to a model may not go where such a file says.
-const NOT_OF_A_WORKSPACE: &[&str] =
-    &["summaryBaseUrl", "summaryKeyEnv", "model.wire", "model.baseUrl", "model.keyEnv", "model.webSocket"];
-
-impl Layer {
-    /// What a workspace may say.
-    pub fn of_workspace(mut self) -> (Self, Vec<Fault>) {
-        let is_free = |name: &str| !NOT_OF_A_WORKSPACE.contains(&name);
-        let mut faults = Vec::new();
-        let mut forbid = |name: String| {
-            let reason = "a workspace's file may not say where a model is asked; the user's file may";
-            faults.push(Fault { name, reason: Some(reason.to_owned()) });
-        };
-        self.values.retain(|name, held| {
-            if !is_free(name) {
-                forbid(held.written.clone());
-                return false;
-            }
-            let Value::Object(parts) = &mut held.value else { return true };
-            parts.retain(|part, _| {
-                let is_free = is_free(&format!("{name}.{part}"));
-                if !is_free {
-                    forbid(format!("{}.{part}", held.written));
-                }
-                is_free
-            });
-            !parts.is_empty()
-        });
-        (self, faults)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn a_workspace_may_not_say_where_a_model_is_asked_but_what_it_is() {
-        let raw = json!({
-            "model": {
-                "wire": "openai-chat", "name": "m", "window": 9000, "baseUrl": "https://models.example", "keyEnv": "A",
-            },
-            "summaryModel": "small", "summaryBaseUrl": "https://models.example", "summaryKeyEnv": "A",
-        });
-        let Value::Object(raw) = raw else { panic!("settings") };
-        let (layer, faults) = Layer::written(raw, None);
-        assert_eq!(faults, []);
-        let (layer, faults) = layer.of_workspace();
-        assert_eq!(
-            layer.together(),
-            json!({ "model": { "name": "m", "window": 9000 }, "summaryModel": "small" })
-        );
-        let mut names: Vec<&str> = faults.iter().map(|fault| &*fault.name).collect();
-        names.sort_unstable();
-        assert_eq!(names, ["model.baseUrl", "model.keyEnv", "model.wire", "summaryBaseUrl", "summaryKeyEnv"]);
     }
 }

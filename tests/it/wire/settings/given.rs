@@ -199,12 +199,12 @@ fn a_printed_policy_is_made_of_settings() {
 #[test]
 fn a_policys_file_is_followed_and_what_is_shown_of_it_can_be_handed_back() {
     let ground = Ground::new("given-policy-file");
-    let policy = ground.at("code/.threadhold/mine.toml");
+    let policy = ground.at("home/threadhold/mine.toml");
     let text = |messages: u32| {
         format!("base = \"manifold\"\nname = \"longer\"\n[triggers]\nmessages = {messages}\n")
     };
     write(&policy, &text(60));
-    write(&ground.workspaces_file(), "policy = \"mine.toml\"\n");
+    write(&ground.users_file(), "policy = \"mine.toml\"\n");
     let mut client = ground.start().start();
     client.initialize(ground.hello(json!({})));
     let shown = ground.open(&mut client, "s", json!({}))["settings"].take();

@@ -1,0 +1,100 @@
+//! The file of a workspace comes with its code, from whoever wrote that: it can tighten what would hold without it, by a
+//! closed list, and nothing else.
+
+use super::layer::{Fault, Held, Layer};
+use super::names::{Written, is_name, one_by_one};
+use crate::engine::session::settings::Settings as Effective;
+use crate::engine::settings::{BudgetSettings, Threshold};
+use serde_json::{Map, Value};
+
+/// The settings that a workspace's file can lower.
+const LOWERED: [(&str, fn(&Value, &Effective) -> bool); 2] =
+    [("threshold", is_lower_threshold), ("roundLimit", is_lower_round_limit)];
+
+impl Layer {
+    /// What a workspace's file says. What is not on the list is not even read: a policy names another file.
+    pub fn of_workspace(raw: Map<String, Value>, place: &str) -> (Self, Vec<Fault>) {
+        let is_read = |setting: &Written| !is_name(&setting.name) || is_listed(&setting.name);
+        let (read, ignored): (Vec<Written>, Vec<Written>) = one_by_one(raw).into_iter().partition(is_read);
+        let (layer, mut faults) = Self::of_each(read, Some(place));
+        faults.extend(ignored.into_iter().map(|setting| Fault::ignored(setting.written)));
+        (layer, faults)
+    }
+
+    /// What of a workspace's file is stricter than what holds without it.
+    pub fn stricter(&self, without: &Effective) -> Self {
+        let values = self.values.iter().filter(|(name, held)| is_lower(name, held, without));
+        Self { values: values.map(|(name, held)| (name.clone(), held.clone())).collect() }
+    }
+
+    /// What of a workspace's file would loosen what holds without it.
+    pub fn looser(&self, without: &Effective) -> Vec<Fault> {
+        let own = Self::of(&super::shown(without)).unwrap_or_default();
+        let is_same =
+            |name: &str, held: &Held| own.values.get(name).is_some_and(|known| known.value == held.value);
+        let each = self.values.iter();
+        let loose = each.filter(|(name, held)| !is_lower(name, held, without) && !is_same(name, held));
+        loose.map(|(name, _)| Fault::ignored(name.clone())).collect()
+    }
+}
+
+fn is_listed(name: &str) -> bool {
+    LOWERED.iter().any(|(listed, _)| *listed == name)
+}
+
+fn is_lower(name: &str, held: &Held, without: &Effective) -> bool {
+    LOWERED.iter().any(|(listed, is_lower)| *listed == name && is_lower(&held.value, without))
+}
+
+/// A ratio and a count are compared in this model's window. One that leaves no room for any prompt would keep sessions
+/// from being opened.
+fn is_lower_threshold(value: &Value, without: &Effective) -> bool {
+    let Some(Ok(threshold)) = value.as_f64().map(Threshold::from_number) else { return false };
+    let budget = BudgetSettings { threshold: Some(threshold), ..without.budget.clone() };
+    if budget.budget(without.model.window).is_err() {
+        return false;
+    }
+    let window = without.model.window;
+    let tokens = |threshold: Option<Threshold>| threshold.map_or(window, |threshold| threshold.of(window));
+    tokens(Some(threshold)) < tokens(without.budget.threshold)
+}
+
+fn is_lower_round_limit(value: &Value, without: &Effective) -> bool {
+    value.as_u64().is_some_and(|limit| limit < u64::from(without.round_limit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::settings::names;
+    use serde_json::json;
+
+    fn of_workspace(raw: Value) -> (Layer, Vec<Fault>) {
+        let Value::Object(raw) = raw else { panic!("settings") };
+        Layer::of_workspace(raw, ".threadhold/config.toml")
+    }
+
+    /// A setting that is new is none that a repository can set, until somebody puts it on the list.
+    #[test]
+    fn workspace_file_can_set_what_is_on_the_list_alone() {
+        let is_taken = |name: &String| {
+            // Of a wrong form for any of them: what is not on the list is not read at all.
+            let (layer, faults) = of_workspace(json!({ name.as_str(): [{}] }));
+            assert_eq!((layer, faults.len()), (Layer::default(), 1), "{name}");
+            !faults.iter().any(|fault| fault.to_string().contains("ignored"))
+        };
+        let taken: Vec<String> = names().filter(is_taken).collect();
+        assert_eq!(taken, ["roundLimit", "threshold"]);
+    }
+
+    #[test]
+    fn other_names_of_what_is_ignored_are_ignored_too() {
+        for name in ["agentHistorySummarizationMode", "enabled", "summarizeAgentConversationHistory.enabled"]
+        {
+            let (layer, faults) = of_workspace(json!({ name: false }));
+            assert_eq!((layer, faults), (Layer::default(), vec![Fault::ignored(name.to_owned())]));
+        }
+        let (layer, faults) = of_workspace(json!({ "summarizeAgentConversationHistoryThreshold": 0.5 }));
+        assert_eq!((layer.together(), faults), (json!({ "threshold": 0.5 }), Vec::new()));
+    }
+}
