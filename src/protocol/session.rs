@@ -308,7 +308,7 @@ pub struct SessionDeleteParams {
     pub session_id: String,
 }
 
-/// Result of `session/delete`: what is gone for good.
+/// Result of `session/delete`: what is gone for good, of the session and of the copies that rewinds of it left behind.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionDeleteResult {
@@ -322,7 +322,8 @@ pub struct SessionDeleteResult {
     pub deleted_blob_bytes: u64,
     /// Whether no trace of them is left in the store's file, nor in the session's own in its workspace. Not so while another
     /// process reads the store: the rows are gone then, and their bytes may last until the next deletion. Nor where the
-    /// session's own file could not be removed, which the log says.
+    /// session's own file could not be removed, which the log says; nor where a branch that `session/fork` made of it stays,
+    /// for it says the same words until it is deleted itself.
     pub scrubbed: bool,
 }
 

@@ -266,11 +266,12 @@ pub enum LimitHistory {
     LimitHistory,
 }
 
-/// Settings. Later ones win: the policy, the user's file, the workspace's file, the environment, `initialize`,
-/// `workspace/didChangeConfiguration`, `session/open` and `session/configure`, flags of the command line, the request
-/// itself. Within one of these a setting wins over another name of it. A name with a point may be an object or not:
-/// `{"triggers": {"messages": 40}}` and `{"triggers.messages": 40}` are the same. A name that no setting has is reported,
-/// and is no error. The names of a policy file are taken too, as are these names there.
+/// Settings. Later ones win: the policy, the user's file, the workspace's file (which can only lower `threshold` and
+/// `roundLimit`), the environment, `initialize`, `workspace/didChangeConfiguration`, `session/open` and
+/// `session/configure`, flags of the command line, the request itself. Within one of these a setting wins over another name
+/// of it. A name with a point may be an object or not: `{"triggers": {"messages": 40}}` and `{"triggers.messages": 40}` are
+/// the same. A name that no setting has is reported, and is no error. The names of a policy file are taken too, as are these
+/// names there.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Settings {

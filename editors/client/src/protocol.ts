@@ -2607,7 +2607,10 @@ export interface SessionDeleteParams {
   sessionId: string;
 }
 
-/** Result of `session/delete`: what is gone for good. */
+/**
+ * Result of `session/delete`: what is gone for good, of the session and of the copies that rewinds of it
+ * left behind.
+ */
 export interface SessionDeleteResult {
   /** Messages. */
   deletedMessages: number;
@@ -2620,7 +2623,8 @@ export interface SessionDeleteResult {
   /**
    * Whether no trace of them is left in the store's file, nor in the session's own in its workspace. Not so
    * while another process reads the store: the rows are gone then, and their bytes may last until the next
-   * deletion. Nor where the session's own file could not be removed, which the log says.
+   * deletion. Nor where the session's own file could not be removed, which the log says; nor where a branch
+   * that `session/fork` made of it stays, for it says the same words until it is deleted itself.
    */
   scrubbed: boolean;
 }
@@ -3122,12 +3126,12 @@ export type SettingSource =
   | "request";
 
 /**
- * Settings. Later ones win: the policy, the user's file, the workspace's file, the environment,
- * `initialize`, `workspace/didChangeConfiguration`, `session/open` and `session/configure`, flags of the
- * command line, the request itself. Within one of these a setting wins over another name of it. A name with
- * a point may be an object or not: `{"triggers": {"messages": 40}}` and `{"triggers.messages": 40}` are the
- * same. A name that no setting has is reported, and is no error. The names of a policy file are taken too,
- * as are these names there.
+ * Settings. Later ones win: the policy, the user's file, the workspace's file (which can only lower
+ * `threshold` and `roundLimit`), the environment, `initialize`, `workspace/didChangeConfiguration`,
+ * `session/open` and `session/configure`, flags of the command line, the request itself. Within one of
+ * these a setting wins over another name of it. A name with a point may be an object or not: `{"triggers":
+ * {"messages": 40}}` and `{"triggers.messages": 40}` are the same. A name that no setting has is reported,
+ * and is no error. The names of a policy file are taken too, as are these names there.
  */
 export interface Settings {
   /** The model. */

@@ -208,8 +208,8 @@ under the same id. Name a message by its id or by its index among those that you
 ```
 
 None of them loses anything: the session as it stood is kept under another id, which the answer names as `fork`. It is in
-`session/list` with the origin `rewind` and its `parentId`, and `session/open` goes on with it. Only `session/delete` destroys. A
-summary that stands for something that changed is out of force at once (`compactionUpdated`, phase `voided`).
+`session/list` with the origin `rewind` and its `parentId`, and `session/open` goes on with it. Only `session/delete` destroys,
+and it takes the copies along that rewinds of the session left behind; a branch made by `session/fork` stays. A summary that stands for something that changed is out of force at once (`compactionUpdated`, phase `voided`).
 
 `session/fork` leaves the session alone and makes a branch of it, up to a message or whole, with ids of its own. A summary
 comes along where all that it stands for does.
@@ -311,7 +311,7 @@ value who set it, with the file, the variable or the flag:
 |---|---|
 | the policy | `policy`, by its name or as a file; what is set by itself wins over it, wherever it is set |
 | the user's file | `threadhold/config.toml` in the platform's folder for configuration (`XDG_CONFIG_HOME` or `~/.config`; `APPDATA` on Windows), or the file that `THREADHOLD_CONFIG` names; none where that is empty |
-| the workspace's file | `.threadhold/config.toml` in the folder of the session |
+| the workspace's file | `.threadhold/config.toml` in the folder of the session; it can only lower `threshold` and `roundLimit` |
 | the environment | `THREADHOLD_` with the name in capitals: `THREADHOLD_ROUND_LIMIT`, `THREADHOLD_TRIGGERS_PRE_TURN_TOKENS` |
 | `initialize` | `initializationOptions.threadhold.settings` |
 | `workspace/didChangeConfiguration` | `settings.threadhold` |
@@ -323,9 +323,13 @@ Files are TOML with the names of the type `Settings` below, and open sessions fo
 `threadUpdated`. What cannot be used is left out, value by value, and a `window/logMessage` names file, setting and what
 would be possible; what it was before stays. The same goes for `initialize` and `workspace/didChangeConfiguration`, and
 for a name that no setting has: it is said with the nearest that exist. `session/open` and `session/configure` refuse a
-value that cannot be used, name the field, and do nothing; unknown names are among the `diagnostics` of their answer. A
-workspace's file comes with the code, so it cannot say where a model is asked. The file of a policy is followed like the
-others: one that can no longer be used leaves what it said before, until the process ends.
+value that cannot be used, name the field, and do nothing; unknown names are among the `diagnostics` of their answer. The
+file of a policy is followed like the others: one that can no longer be used leaves what it said before, until the process
+ends.
+
+A workspace's file comes with the code, from whoever wrote that. It can only tighten: `threshold` and `roundLimit` hold where
+they are lower than what would hold without the file. Everything else in it is ignored, and a `window/logMessage` names
+the file and the setting. What the environment, the client or a flag sets wins over it, as it does over the user's file.
 
 ```toml
 policy = "lastTurns"
