@@ -111,6 +111,11 @@ impl Client {
         }
     }
 
+    /// Forgets events that came while an answer was waited for.
+    pub fn drop_events(&mut self) {
+        self.backlog.retain(|heard| !matches!(heard, Heard::Event(_)));
+    }
+
     /// Says something that has no answer.
     pub async fn tell(&mut self, method: &str, params: &impl Serialize) {
         self.write(&json!({ "jsonrpc": "2.0", "method": method, "params": params })).await;

@@ -1,6 +1,7 @@
 //! How a chat begins: the handshake, which session it is about, who answers. What is said in it comes later.
 
 use super::client::{Client, Refused};
+use super::terminal::Screen;
 use super::tools;
 use crate::protocol::VERSION;
 use crate::protocol::methods::{SessionConfigure, SessionList, SessionOpen, TaskList};
@@ -12,6 +13,13 @@ use crate::protocol::snapshot::Snapshot;
 use crate::protocol::task::TaskListParams;
 use serde_json::json;
 use std::path::PathBuf;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How long a session is waited for that another process writes.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+/// How often it is tried meanwhile.
+const BETWEEN_TRIES: Duration = Duration::from_millis(100);
 
 /// What a chat begins with.
 #[derive(Debug)]
@@ -36,7 +44,11 @@ pub(super) enum Which {
 }
 
 /// Opens the session; the session as it stands, and the model that answers, for people.
-pub(super) async fn open(mut client: Client, begin: Begin) -> Result<(Client, Snapshot, String), Refused> {
+pub(super) async fn open(
+    mut client: Client,
+    begin: Begin,
+    screen: &mut Screen,
+) -> Result<(Client, Snapshot, String), Refused> {
     let folder = begin.folder.display().to_string();
     let storage = begin.storage.map(|path| json!({ "path": path }));
     let ours = json!({
@@ -66,9 +78,10 @@ pub(super) async fn open(mut client: Client, begin: Begin) -> Result<(Client, Sn
         tools: Some(tools::tools()),
         sections: None,
         history: None,
-        follow: None,
+        // What another process writes is told as that, and not as an error.
+        follow: Some(true),
     };
-    let opened = client.call::<SessionOpen>(&params).await?.snapshot;
+    let opened = opened(&mut client, &params, screen).await?;
     if opened.driver == Driver::Editor {
         let said = format!("session {}: an editor runs its loop, so it cannot go on here", opened.session_id);
         return Err(Refused::No(said));
@@ -85,6 +98,30 @@ pub(super) async fn open(mut client: Client, begin: Begin) -> Result<(Client, Sn
     let session_id = opened.session_id.clone();
     client.ask::<TaskList>(&TaskListParams { workspace_folder: folder, session_id }).await;
     Ok((client, opened, model))
+}
+
+/// Opens a session. One that another process writes is waited for: whoever ran it may be just about to let it go.
+async fn opened(
+    client: &mut Client,
+    params: &SessionOpenParams,
+    screen: &mut Screen,
+) -> Result<Snapshot, Refused> {
+    let deadline = Instant::now() + LONGEST_WAIT;
+    let mut is_told = false;
+    loop {
+        let opened = client.call::<SessionOpen>(params).await?.snapshot;
+        let Some(held) = &opened.held_by else { return Ok(opened) };
+        let said = format!("session {} is open in another process (pid {})", opened.session_id, held.pid);
+        if Instant::now() >= deadline {
+            return Err(Refused::No(format!("{said}. Nothing was changed. Close it there, then try again")));
+        }
+        if !std::mem::replace(&mut is_told, true) {
+            screen.note(&format!("({said}; waiting for it to be closed there, Ctrl-C leaves)"));
+        }
+        tokio::time::sleep(BETWEEN_TRIES).await;
+        // The answer says how it stands then.
+        client.drop_events();
+    }
 }
 
 /// The newest session of the folder that somebody talks in.

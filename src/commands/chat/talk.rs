@@ -79,8 +79,12 @@ struct Talk {
 pub(super) async fn talk(stream: DuplexStream, begin: Begin) -> Result<u8, Refused> {
     let mut interrupts = interrupts();
     let (folder, task) = (begin.folder.clone(), begin.task.clone());
-    let (client, opened, model) = opening::open(Client::new(stream), begin).await?;
-    let mut talk = Talk::new(client, folder, task, &opened, &model);
+    let mut screen = Screen::open();
+    let (client, opened, model) = tokio::select! {
+        opened = opening::open(Client::new(stream), begin, &mut screen) => opened?,
+        Some(()) = interrupts.recv() => return Ok(SUCCESS),
+    };
+    let mut talk = Talk::new(client, screen, folder, task, &opened, &model);
     let mut lines = Lines::open();
     talk.rest_or_ask();
     loop {
@@ -114,12 +118,12 @@ fn interrupts() -> mpsc::UnboundedReceiver<()> {
 impl Talk {
     fn new(
         client: Client,
+        mut screen: Screen,
         folder: PathBuf,
         task: Option<GivenSettings>,
         opened: &Snapshot,
         model: &str,
     ) -> Self {
-        let mut screen = Screen::open();
         let title = opened.title.as_deref().map(|title| format!(" ({title})")).unwrap_or_default();
         let known = if opened.messages.is_empty() { "new " } else { "" };
         let place = folder.display();

@@ -116,6 +116,24 @@ fn a_task_outlives_its_chat_and_has_no_tool_that_only_a_chat_could_run() {
     ends(editor);
 }
 
+/// Whoever ran a task lets its session go a moment after its end was told.
+#[test]
+fn a_chat_waits_for_a_session_that_another_process_lets_go() {
+    let folder = Folder::new();
+    let mut editor = serves(&folder, json!({}), json!({}));
+    let open = json!({ "workspaceFolder": folder.path(), "sessionId": "s" });
+    editor.call("session/open", open).expect("it opens");
+    editor.call("session/configure", json!({ "sessionId": "s", "title": "Kept" })).expect("it is stored");
+    let mut person = Person::new(&folder, &["--session".into(), "s".into()]);
+    person.sees("session s is open in another process");
+    editor.call("session/close", json!({ "sessionId": "s" })).expect("it closes");
+    person.sees("session s (Kept) in ");
+    person.types("/tasks");
+    person.sees("(no tasks)");
+    assert_eq!(person.leaves().code, Some(0));
+    ends(editor);
+}
+
 /// A task of a chat that has no model of its own is asked of the folder's. Where that is the editor's, it waits for one
 /// that can ask it.
 ///
