@@ -101,6 +101,40 @@ impl Held {
     }
 }
 
+/// A session's file that is written and not in its place yet. It is removed where it never gets there.
+#[derive(Debug)]
+pub struct Staged {
+    new: PathBuf,
+    path: PathBuf,
+}
+
+impl Staged {
+    /// What the system says of it, also once it is in its place.
+    #[must_use]
+    pub fn about(&self) -> Option<fs::Metadata> {
+        fs::symlink_metadata(&self.new).ok()
+    }
+
+    /// Puts it in the place of the file that is there.
+    ///
+    /// # Errors
+    /// When that cannot be done; the old one is there then.
+    pub fn place(self) -> Result<(), FileError> {
+        fs::rename(&self.new, &self.path).map_err(io(&self.path))?;
+        // The name, too, is to survive a loss of power. Where a folder cannot be flushed, it is so without it.
+        if let Some(Ok(folder)) = self.path.parent().map(File::open) {
+            drop(folder.sync_all());
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        drop(fs::remove_file(&self.new));
+    }
+}
+
 fn io(path: &Path) -> impl Fn(std::io::Error) -> FileError {
     let path = path.to_owned();
     move |error| FileError::Io { path: path.clone(), kind: error.kind() }
@@ -192,6 +226,14 @@ impl Folder {
     /// # Errors
     /// When it cannot be written, or must not be; the old one is there then.
     pub fn write(&self, id: &str, bytes: &[u8]) -> Result<(), FileError> {
+        self.stage(id, bytes)?.place()
+    }
+
+    /// Writes what a session's file is to be, beside the one that is there.
+    ///
+    /// # Errors
+    /// When it cannot be written, or must not be.
+    pub fn stage(&self, id: &str, bytes: &[u8]) -> Result<Staged, FileError> {
         let path = self.file(id)?;
         let folder = self.path();
         if !self.is_there()? {
@@ -205,16 +247,9 @@ impl Folder {
         }
         self.remove_left(id);
         let new = folder.join(format!(".{id}.{}.tmp", std::process::id()));
-        let written = write_new(&new, bytes).and_then(|()| fs::rename(&new, &path));
-        if let Err(error) = written {
-            drop(fs::remove_file(&new));
-            return Err(io(&path)(error));
-        }
-        // The name, too, is to survive a loss of power. Where a folder cannot be flushed, it is so without it.
-        if let Ok(folder) = File::open(&folder) {
-            drop(folder.sync_all());
-        }
-        Ok(())
+        let staged = Staged { new, path };
+        write_new(&staged.new, bytes).map_err(io(&staged.path))?;
+        Ok(staged)
     }
 
     /// Makes the folder. One that is ours alone is kept out of what the workspace's people share through git, but for the

@@ -123,6 +123,19 @@ impl MainLoop {
         }
     }
 
+    /// Has the files of open sessions looked at: the system may not have told of a change.
+    pub fn check_files(&mut self) {
+        let is_filed = |slot: &Slot| matches!(slot, Slot::Live(live) if live.file.is_looked_at);
+        let filed = self.sessions.iter().filter(|(_, slot)| is_filed(slot)).map(|(id, _)| id.clone());
+        for id in filed.collect::<Vec<_>>() {
+            if let Some(folder) = self.folder_of(&id)
+                && let Some(worker) = self.files_worker()
+            {
+                worker.check(folder, id.as_str());
+            }
+        }
+    }
+
     /// The folder of an open session's file, where it has one.
     fn folder_of(&self, id: &SessionId) -> Option<Folder> {
         let Some(Slot::Live(live)) = self.sessions.get(id).filter(|slot| slot.is_stored()) else {

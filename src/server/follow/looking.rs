@@ -132,6 +132,7 @@ impl MainLoop {
         let is_slow = self.follows.looks.is_multiple_of(SLOW);
         if is_slow {
             self.look_at_leases();
+            self.check_files();
             self.rest_if_done();
         }
         if self.follows.looks.is_multiple_of(SLOW * BETWEEN_TRIES) {

@@ -3,11 +3,13 @@
 //! time. What is done about news is the owner loop's.
 
 use crate::server::watch::{QUIET, watch};
-use crate::trajectory::{FileError, Folder, Held};
+use crate::trajectory::{FileError, Folder, Held, Staged};
 use crate::transcript_io::trajectory::{Content, Trajectory, write};
 use notify::{EventKind, RecommendedWatcher};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::SystemTime;
@@ -77,6 +79,8 @@ enum Job {
     Write(Folder, Box<Content>),
     /// What the session has of its file is looked at; it is told as news where it was not seen before.
     Look(Folder, String),
+    /// It is looked whether a file is another one, though no word of that came.
+    Check(Folder, String),
     /// What the file of this hash says is in the session: it may be written over.
     Accept(Folder, String, String),
     /// A session's file goes with it; who is told.
@@ -115,8 +119,14 @@ impl Worker {
         let watcher = watcher
             .inspect_err(|error| tracing::warn!(%error, "trajectories cannot be watched; changes are seen at the next write"))
             .ok();
-        let files =
-            Files { watcher, followed: BTreeSet::new(), seen: BTreeMap::new(), ours: BTreeMap::new(), tell };
+        let files = Files {
+            watcher,
+            followed: BTreeSet::new(),
+            seen: BTreeMap::new(),
+            ours: BTreeMap::new(),
+            replaced: BTreeMap::new(),
+            tell,
+        };
         std::thread::Builder::new().name("trajectories".to_owned()).spawn(move || files.run(&heard))?;
         Ok(Self { jobs })
     }
@@ -131,6 +141,12 @@ impl Worker {
 
     pub fn look(&self, folder: Folder, id: &str) {
         drop(self.jobs.send(Job::Look(folder, id.to_owned())));
+    }
+
+    /// Looks at a file whose change the system may have told nobody. It is read only where its size, its time or its
+    /// identity is another one.
+    pub fn check(&self, folder: Folder, id: &str) {
+        drop(self.jobs.send(Job::Check(folder, id.to_owned())));
     }
 
     pub fn accept(&self, folder: Folder, id: &str, hash: String) {
@@ -168,8 +184,36 @@ impl Worker {
 struct Seen {
     bytes: u64,
     modified: Option<SystemTime>,
+    /// Its number in its file system, where files have one.
+    inode: u64,
     /// What it held, where it was read; empty where it could not be.
     hash: Option<String>,
+}
+
+impl Seen {
+    fn of(about: &fs::Metadata) -> Self {
+        #[cfg(unix)]
+        let inode = std::os::unix::fs::MetadataExt::ino(about);
+        #[cfg(not(unix))]
+        let inode = 0;
+        Self { bytes: about.len(), modified: about.modified().ok(), inode, hash: None }
+    }
+
+    fn is_alike(&self, other: &Self) -> bool {
+        (self.bytes, self.modified, self.inode) == (other.bytes, other.modified, other.inode)
+    }
+}
+
+/// A file of ours that is written and not in its place.
+struct Prepared {
+    file: PathBuf,
+    staged: Staged,
+    /// The hash of the file that it replaces, where there is one.
+    before: Option<String>,
+    /// The hash of the new one.
+    hash: String,
+    /// Messages in it.
+    said: u32,
 }
 
 struct Files<T> {
@@ -179,6 +223,9 @@ struct Files<T> {
     seen: BTreeMap<PathBuf, Seen>,
     /// Files whose content is in their session, by its hash: these may be written over.
     ours: BTreeMap<PathBuf, String>,
+    /// The files that our own took the place of, with their hashes, until the next look: somebody may have had one open
+    /// and written into it.
+    replaced: BTreeMap<PathBuf, (fs::File, String)>,
     tell: T,
 }
 
@@ -210,11 +257,13 @@ impl<T: Fn(Done)> Files<T> {
                         (self.tell)(Done::Missing(folder, id));
                     }
                 }
+                Ok(Job::Check(folder, id)) => self.look_at(&folder, &id, false),
                 Ok(Job::Accept(folder, id, hash)) => {
                     self.ours.extend(folder.file(&id).ok().map(|file| (file, hash)));
                 }
                 Ok(Job::Remove(folder, id, tell)) => tell(self.remove(&folder, &id)),
-                Ok(Job::Run(job)) => job(),
+                // Whoever waits for a job that panics is told by what the job held; the others still need this thread.
+                Ok(Job::Run(job)) => drop(catch_unwind(AssertUnwindSafe(job))),
                 Ok(Job::End(done)) => return done(),
                 Err(RecvTimeoutError::Timeout) => self.look(&stirred.take().unwrap_or_default()),
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -224,7 +273,8 @@ impl<T: Fn(Done)> Files<T> {
 
     fn write(&mut self, folder: &Folder, content: &Content) {
         let id = &content.id;
-        let written = match self.replace(folder, content) {
+        let prepared = self.prepare(folder, content);
+        let written = match prepared.and_then(|prepared| self.put(folder, id, prepared)) {
             Err(Refused::Changed) => {
                 self.look_again(folder, id);
                 Err(Refused::Changed)
@@ -234,10 +284,12 @@ impl<T: Fn(Done)> Files<T> {
         (self.tell)(Done::Written(id.clone(), written));
     }
 
-    fn replace(&mut self, folder: &Folder, content: &Content) -> Result<u32, Refused> {
+    /// Writes what a file is to be, where it may be written over.
+    fn prepare(&self, folder: &Folder, content: &Content) -> Result<Prepared, Refused> {
         let id = &content.id;
         let file = folder.file(id).map_err(Refused::File)?;
         let now = folder.read(id).map_err(Refused::File)?;
+        let before = now.as_ref().map(|held| held.hash.clone());
         let now = match now {
             None => None,
             Some(held) if self.ours.get(&file) == Some(&held.hash) => {
@@ -250,12 +302,44 @@ impl<T: Fn(Done)> Files<T> {
             }
         };
         let new = Held::of(write(content, now.as_ref()).into_bytes());
-        folder.write(id, &new.bytes).map_err(Refused::File)?;
-        self.ours.insert(file.clone(), new.hash.clone());
-        let seen = stamp(&file).map(|seen| Seen { hash: Some(new.hash), ..seen });
-        self.seen.extend(seen.map(|seen| (file, seen)));
+        let staged = folder.stage(id, &new.bytes).map_err(Refused::File)?;
         let said = content.messages.iter().filter(|message| !message.is_source_keys()).count();
-        Ok(u32::try_from(said).unwrap_or(u32::MAX))
+        let said = u32::try_from(said).unwrap_or(u32::MAX);
+        Ok(Prepared { file, staged, before, hash: new.hash, said })
+    }
+
+    /// Puts what was prepared in its place.
+    fn put(&mut self, folder: &Folder, id: &str, prepared: Prepared) -> Result<u32, Refused> {
+        let Prepared { file, staged, before, hash, said } = prepared;
+        // A busy disk takes its time for a write: what somebody put there meanwhile is not written over.
+        let now = folder.read(id).map_err(Refused::File)?.map(|held| held.hash);
+        if now != before {
+            return Err(Refused::Changed);
+        }
+        let old = fs::File::open(&file).ok().zip(before);
+        // Before it is in its place: what is seen of it there may be somebody else's already.
+        let seen = staged.about().map(|about| Seen { hash: Some(hash.clone()), ..Seen::of(&about) });
+        staged.place().map_err(Refused::File)?;
+        self.ours.insert(file.clone(), hash);
+        self.replaced.extend(old.map(|old| (file.clone(), old)));
+        self.seen.extend(seen.map(|seen| (file, seen)));
+        Ok(said)
+    }
+
+    /// Puts back what somebody wrote into a file while ours took its place: who writes in place has the old one open.
+    fn put_back(&mut self, folder: &Folder, id: &str, file: &Path) {
+        let Some((mut old, known)) = self.replaced.remove(file) else { return };
+        let mut bytes = Vec::new();
+        if let Err(error) = old.read_to_end(&mut bytes) {
+            return tracing::debug!(file = %file.display(), %error, "the file that was replaced cannot be read");
+        }
+        let held = Held::of(bytes);
+        if held.hash == known || held.trajectory(id).is_err() {
+            return;
+        }
+        if let Err(error) = folder.write(id, &held.bytes) {
+            tracing::warn!(file = %file.display(), %error, "a change of it by somebody else was lost");
+        }
     }
 
     fn remove(&mut self, folder: &Folder, id: &str) -> Result<(), FileError> {
@@ -263,6 +347,7 @@ impl<T: Fn(Done)> Files<T> {
         let Ok(file) = folder.file(id) else { return Ok(()) };
         self.seen.remove(&file);
         self.ours.remove(&file);
+        self.replaced.remove(&file);
         match folder.remove(id) {
             // What lies there is not this session's.
             Ok(_) | Err(FileError::OtherId { .. }) => Ok(()),
@@ -333,6 +418,7 @@ impl<T: Fn(Done)> Files<T> {
     /// and its time are the same.
     fn look_at(&mut self, folder: &Folder, id: &str, is_named: bool) {
         let Ok(file) = folder.file(id) else { return };
+        self.put_back(folder, id, &file);
         let before = self.seen.get(&file);
         let now = stamp(&file);
         let Some(mut now) = now else {
@@ -342,9 +428,7 @@ impl<T: Fn(Done)> Files<T> {
             }
             return;
         };
-        let is_alike =
-            before.is_some_and(|before| (before.bytes, before.modified) == (now.bytes, now.modified));
-        if is_alike && !is_named {
+        if before.is_some_and(|before| before.is_alike(&now)) && !is_named {
             return;
         }
         let Some(found) = Found::of(id, folder.read(id)) else { return };
@@ -364,6 +448,8 @@ const MOST_GATHERED: usize = 1000;
 
 /// What can be seen of a file without reading it.
 fn stamp(file: &PathBuf) -> Option<Seen> {
-    let about = fs::symlink_metadata(file).ok()?;
-    Some(Seen { bytes: about.len(), modified: about.modified().ok(), hash: None })
+    fs::symlink_metadata(file).ok().as_ref().map(Seen::of)
 }
+
+#[cfg(test)]
+mod tests;

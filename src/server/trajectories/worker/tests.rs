@@ -1,0 +1,139 @@
+//! A write of our own and one of somebody else that come close together: neither is lost.
+
+use super::*;
+use std::cell::RefCell;
+use std::io::{Seek, Write};
+use std::rc::Rc;
+use uuid::Uuid;
+
+/// What was told: the sessions whose file is another one, with its title.
+type Told = Rc<RefCell<Vec<(String, Option<String>)>>>;
+
+struct Ground {
+    workspace: PathBuf,
+    folder: Folder,
+    told: Told,
+}
+
+impl Ground {
+    fn new() -> Self {
+        let workspace = std::env::temp_dir().join(format!("trajectories-{}", Uuid::now_v7()));
+        let folder = Folder::of(workspace.to_str().unwrap()).unwrap();
+        Self { workspace, folder, told: Told::default() }
+    }
+
+    /// The thread's own work, without a system that tells of changes, after a first write.
+    fn files(&self) -> Files<impl Fn(Done)> {
+        let told = self.told.clone();
+        let tell = move |done| {
+            if let Done::News(News { id, found: Some(Found { trajectory: Ok(trajectory), .. }), .. }) = done {
+                told.borrow_mut().push((id, trajectory.title));
+            }
+        };
+        let mut files = Files {
+            watcher: None,
+            followed: BTreeSet::new(),
+            seen: BTreeMap::new(),
+            ours: BTreeMap::new(),
+            replaced: BTreeMap::new(),
+            tell,
+        };
+        files.write(&self.folder, &content("first"));
+        files
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.file("s").unwrap()
+    }
+
+    /// The title that the file says.
+    fn title(&self) -> Option<String> {
+        self.folder.read("s").unwrap().unwrap().trajectory("s").unwrap().title
+    }
+
+    fn told(&self) -> Vec<(String, Option<String>)> {
+        self.told.take()
+    }
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.workspace));
+    }
+}
+
+fn content(title: &str) -> Content {
+    let at = "2026-01-01T00:00:00Z".to_owned();
+    Content {
+        id: "s".to_owned(),
+        title: Some(title.to_owned()),
+        created_at: at.clone(),
+        updated_at: at,
+        messages: Vec::new(),
+        summaries: Vec::new(),
+    }
+}
+
+const THEIRS: &str = r#"{"id":"s","title":"theirs","messages":[]}"#;
+
+fn theirs() -> Vec<(String, Option<String>)> {
+    vec![("s".to_owned(), Some("theirs".to_owned()))]
+}
+
+#[test]
+fn a_change_during_our_own_write_is_not_written_over() {
+    let ground = Ground::new();
+    let mut files = ground.files();
+    let prepared = files.prepare(&ground.folder, &content("second")).unwrap();
+    fs::write(ground.file(), THEIRS).unwrap();
+    assert_eq!(files.put(&ground.folder, "s", prepared), Err(Refused::Changed));
+    assert_eq!(ground.title(), Some("theirs".to_owned()));
+    // Nothing of what was prepared is left.
+    assert_eq!(fs::read_dir(ground.folder.path()).unwrap().count(), 1);
+    files.write(&ground.folder, &content("second"));
+    assert_eq!((ground.told(), ground.title()), (theirs(), Some("theirs".to_owned())));
+}
+
+#[test]
+fn a_file_that_is_new_during_our_own_first_write_is_kept() {
+    let ground = Ground::new();
+    let mut files = ground.files();
+    fs::remove_file(ground.file()).unwrap();
+    let prepared = files.prepare(&ground.folder, &content("second")).unwrap();
+    fs::write(ground.file(), THEIRS).unwrap();
+    assert_eq!(files.put(&ground.folder, "s", prepared), Err(Refused::Changed));
+    assert_eq!(ground.title(), Some("theirs".to_owned()));
+}
+
+#[test]
+fn words_written_into_the_replaced_file_are_put_back_and_told() {
+    let ground = Ground::new();
+    let mut files = ground.files();
+    let mut old = fs::OpenOptions::new().write(true).open(ground.file()).unwrap();
+    files.write(&ground.folder, &content("second"));
+    assert_eq!(ground.title(), Some("second".to_owned()));
+    old.set_len(0).and_then(|()| old.rewind()).and_then(|()| old.write_all(THEIRS.as_bytes())).unwrap();
+    files.look_at(&ground.folder, "s", false);
+    assert_eq!((ground.told(), ground.title()), (theirs(), Some("theirs".to_owned())));
+    // Nothing else is: neither that again nor our own writes.
+    files.look_at(&ground.folder, "s", false);
+    assert_eq!(ground.told(), []);
+}
+
+#[test]
+fn a_change_that_the_system_did_not_tell_is_seen_by_a_check() {
+    let ground = Ground::new();
+    let mut files = ground.files();
+    files.look_at(&ground.folder, "s", false);
+    assert_eq!(ground.told(), []);
+    // As long and as old as ours: only its identity tells it apart.
+    let (ours, about) = (fs::read(ground.file()).unwrap(), fs::metadata(ground.file()).unwrap());
+    let text = String::from_utf8(ours).unwrap().replace("first", "other");
+    let beside = ground.workspace.join("beside.json");
+    fs::write(&beside, text).unwrap();
+    let beside_file = fs::File::options().write(true).open(&beside).unwrap();
+    beside_file.set_modified(about.modified().unwrap()).unwrap();
+    fs::rename(&beside, ground.file()).unwrap();
+    files.look_at(&ground.folder, "s", false);
+    assert_eq!(ground.told(), [("s".to_owned(), Some("other".to_owned()))]);
+}
