@@ -32,6 +32,7 @@ pub mod outgoing;
 pub mod outside;
 mod parent;
 mod part;
+mod pending;
 mod perform;
 mod queued;
 pub mod record;

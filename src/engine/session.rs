@@ -297,6 +297,14 @@ impl Session {
         matches!(self.state, State::Resting(_)) && self.queue.items.is_empty()
     }
 
+    /// Whether the answer to this request is still to come out of what runs: of a compaction, or of a render that waits
+    /// for what runs.
+    pub fn will_answer(&self, reply: ReplyTo) -> bool {
+        let is_queued = self.renders.iter().any(|(waiting, _)| *waiting == reply);
+        let is_running = self.state.job().and_then(|job| job.then.reply()) == Some(reply);
+        !matches!(self.state, State::Resting(_)) && (is_queued || is_running)
+    }
+
     /// What it shares.
     pub fn scope(&self) -> &Scope {
         &self.scope

@@ -171,13 +171,13 @@ fn list(main: &mut MainLoop, to: ReplyTo, params: &SessionListParams) -> Result<
         limit: page_limit(params.limit, PAGE, MOST_PAGE)?,
     };
     let store = main.stores.of(folder.as_deref())?;
-    let inbox = main.inbox.clone();
+    let pending = main.pending(to);
     store.submit(
         move |store| store.list(&query),
         move |page| {
             let value =
                 page.map_err(|error| stores::error(&error)).and_then(|page| wire_session::page(&page));
-            drop(inbox.send(Event::Ready(to, value)));
+            pending.answer(value);
         },
     );
     // After the list itself: whatever comes later is told.
@@ -196,13 +196,13 @@ fn messages(main: &mut MainLoop, to: ReplyTo, params: &SessionMessagesParams) ->
     };
     let name = params.workspace_folder.clone().or_else(|| main.stores.candidates(&id).into_iter().next());
     let store = store.map_or_else(|| main.stores.of(name.as_deref()), Ok)?;
-    let inbox = main.inbox.clone();
+    let pending = main.pending(to);
     store.submit(
         move |store| Ok((store.messages(&id, before, limit)?, id)),
         move |done| {
             let value = done.map_err(|error| stores::error(&error));
             let value = value.and_then(|(page, id)| wire_session::messages(&id, page));
-            drop(inbox.send(Event::Ready(to, value)));
+            pending.answer(value);
         },
     );
     Ok(())
@@ -266,10 +266,10 @@ fn render(main: &mut MainLoop, to: ReplyTo, mut params: PromptRenderParams) -> R
     let folder = params.workspace_folder.clone();
     let store = main.stores.of(folder.as_deref())?;
     let workspace = folder.unwrap_or_else(|| main.stores.home().to_owned());
-    let inbox = main.inbox.clone();
+    let pending = main.pending(to);
     store.submit(
         move |store| store.find(&ids, &workspace),
-        move |found| drop(inbox.send(Event::Found(to, Box::new(params), found))),
+        move |found| pending.send(Event::Found(to, Box::new(params), found)),
     );
     Ok(())
 }

@@ -49,6 +49,8 @@ impl MainLoop {
             }
         }
         self.catch_up(id);
+        // What was decided since may be all that the rest waited for.
+        self.ask_rest(id);
         self.settle_file(id);
         self.let_go_if_done(id);
         self.end_if_saved();

@@ -136,24 +136,23 @@ pub(super) fn searched(main: &mut MainLoop, id: &SessionId, to: ReplyTo, found: 
 }
 
 impl MainLoop {
-    /// Has the store search a session. One that no store has is searched here.
+    /// Has the store search a session for whoever waits for it. One that no store has is searched here.
     pub(super) fn search(
         &mut self,
         id: &SessionId,
+        to: ReplyTo,
         query: Query,
         told: impl FnOnce(Result<Found, StoreError>) -> Event + Send + 'static,
     ) {
+        let (pending, session) = (self.pending(to), id.clone());
         let Some(Slot::Live(live)) = self.sessions.get(id) else { return };
-        let (inbox, session) = (self.inbox.clone(), id.clone());
         match &live.store {
-            Some((store, _)) => store.submit(
-                move |store| store.search(&session, &query),
-                move |found| drop(inbox.send(told(found))),
-            ),
+            Some((store, _)) => store
+                .submit(move |store| store.search(&session, &query), move |found| pending.send(told(found))),
             None => {
                 let messages = live.session.transcript().messages().iter().rev();
                 let found = search::find(messages.map(|message| &**message), &query);
-                drop(inbox.send(told(Ok(found))));
+                pending.send(told(Ok(found)));
             }
         }
     }

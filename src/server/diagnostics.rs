@@ -1,6 +1,5 @@
 //! `server/diagnostics`: what a person who looks for a fault wants to see first.
 
-use super::inbox::Event;
 use super::listed::summary;
 use super::main_loop::{MainLoop, Slot, wire};
 use crate::engine::session::input::ReplyTo;
@@ -45,17 +44,19 @@ pub(super) fn answer(main: &mut MainLoop, to: ReplyTo) -> Result<(), ProtocolErr
         main.answer(to, value);
         return Ok(());
     }
-    let gathered = Arc::new(Mutex::new((found, stores.len())));
+    let gathered = Arc::new(Mutex::new((found, stores.len(), Some(main.pending(to)))));
     for (folder, store) in stores {
-        let (gathered, inbox) = (gathered.clone(), main.inbox.clone());
+        let gathered = gathered.clone();
         store.submit(
             |store| store.diagnostics(),
             move |told| {
                 let Ok(mut gathered) = gathered.lock() else { return };
                 gathered.0.storage.push(info(folder, told));
                 gathered.1 -= 1;
-                if gathered.1 == 0 {
-                    drop(inbox.send(Event::Ready(to, wire(&gathered.0))));
+                if gathered.1 == 0
+                    && let Some(pending) = gathered.2.take()
+                {
+                    pending.answer(wire(&gathered.0));
                 }
             },
         );

@@ -61,8 +61,10 @@ pub(super) struct Follows {
 struct Follower {
     /// The name of its store.
     store: String,
-    /// Who asked before it was read, with what they hear where it cannot be.
-    waiting: Vec<(ReplyTo, Wanted, ProtocolError)>,
+    /// Who asked before it was read.
+    waiting: Vec<(ReplyTo, Wanted)>,
+    /// What they hear where it cannot be read.
+    refusal: ProtocolError,
     /// What was read of it.
     seen: Option<Seen>,
 }
@@ -178,6 +180,12 @@ impl MainLoop {
         self.follows.followers.contains_key(id)
     }
 
+    /// Whether this request waits for the first sight of a session that is followed.
+    pub fn is_awaited_by_follower(&self, id: &SessionId, to: ReplyTo) -> bool {
+        let follower = self.follows.followers.get(id);
+        follower.is_some_and(|follower| follower.waiting.iter().any(|(waiting, _)| *waiting == to))
+    }
+
     /// Does what is asked of a session that is followed and not on its way in.
     pub fn hand_followed(&mut self, id: &SessionId, item: Queued) {
         match item {
@@ -216,7 +224,7 @@ impl MainLoop {
                 Queued::Command(to, command) => match *command {
                     Command::Subscribe { since, newest } => {
                         let wanted = Wanted::Subscribe(since, newest);
-                        self.follow(id, &name, (to, wanted, refusal.clone()));
+                        self.follow(id, &name, (to, wanted), &refusal);
                     }
                     command if only_reads(&command) && self.is_followed(id) => {
                         self.show(id, to, Wanted::Read(Box::new(command)));
@@ -224,7 +232,7 @@ impl MainLoop {
                     _ => self.answer(to, Err(refusal.clone())),
                 },
                 Queued::Open(to, opens) if opens.follow => {
-                    self.follow(id, &name, (to, Wanted::Open(opens.newest()), refusal.clone()));
+                    self.follow(id, &name, (to, Wanted::Open(opens.newest())), &refusal);
                 }
                 Queued::Close(to) if self.is_followed(id) => {
                     self.hand_followed(id, Queued::Close(to));
@@ -235,7 +243,7 @@ impl MainLoop {
     }
 
     /// Follows a session of this store, and shows it to who asked.
-    fn follow(&mut self, id: &SessionId, store: &str, asked: (ReplyTo, Wanted, ProtocolError)) {
+    fn follow(&mut self, id: &SessionId, store: &str, asked: (ReplyTo, Wanted), refusal: &ProtocolError) {
         if let Some(follower) = self.follows.followers.get_mut(id) {
             return match follower.seen {
                 Some(_) => self.show(id, asked.0, asked.1),
@@ -243,16 +251,17 @@ impl MainLoop {
             };
         }
         self.stores.remember(id, store.to_owned());
-        self.begin_to_follow(id, store, vec![asked]);
+        self.begin_to_follow(id, store, vec![asked], refusal.clone());
     }
 
     fn begin_to_follow(
         &mut self,
         id: &SessionId,
         store: &str,
-        waiting: Vec<(ReplyTo, Wanted, ProtocolError)>,
+        waiting: Vec<(ReplyTo, Wanted)>,
+        refusal: ProtocolError,
     ) {
-        let follower = Follower { store: store.to_owned(), waiting, seen: None };
+        let follower = Follower { store: store.to_owned(), waiting, refusal, seen: None };
         self.follows.followers.insert(id.clone(), follower);
         self.read_first(store, id);
         self.watch(store);
@@ -267,10 +276,7 @@ impl MainLoop {
                 let value = seen.answer(wanted, &with);
                 self.answer(to, value);
             }
-            None => {
-                let refusal = follower.waiting.first().map(|(.., refusal)| refusal.clone());
-                follower.waiting.extend(refusal.map(|refusal| (to, wanted, refusal)));
-            }
+            None => follower.waiting.push((to, wanted)),
         }
     }
 
@@ -292,8 +298,8 @@ impl MainLoop {
     /// Follows a session no longer. Whether it was followed.
     pub fn stop_following(&mut self, id: &SessionId) -> bool {
         let Some(follower) = self.follows.followers.remove(id) else { return false };
-        for (to, _, refusal) in follower.waiting {
-            self.answer(to, Err(refusal));
+        for (to, _) in follower.waiting {
+            self.answer(to, Err(follower.refusal.clone()));
         }
         self.stop_looking_at(&follower.store);
         true
@@ -387,7 +393,7 @@ impl MainLoop {
             let waiting = std::mem::take(&mut follower.waiting);
             let with = With { layers: &self.layers, counter: &*self.counter };
             let answers: Vec<_> =
-                waiting.into_iter().map(|(to, wanted, _)| (to, seen.answer(wanted, &with))).collect();
+                waiting.into_iter().map(|(to, wanted)| (to, seen.answer(wanted, &with))).collect();
             follower.seen = Some(seen);
             answers.into_iter().for_each(|(to, value)| self.answer(to, value));
             // Who had it open gets it whole.

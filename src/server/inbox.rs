@@ -42,6 +42,10 @@ pub(super) enum Event {
     File(Which, Found),
     /// The client asks for something.
     Asked(ReplyTo, Box<Ask>, Reply),
+    /// A job that a request waited for came back with this.
+    Back(ReplyTo, Box<Event>),
+    /// It is time to look whether each request waits for something.
+    Watch,
     /// Its handler is gone: the client cancelled the request.
     Abandoned(ReplyTo),
     /// The client's model said a little more.

@@ -134,6 +134,16 @@ impl Live {
         self.fault = Some(fault);
     }
 
+    /// Whether the store has something of it whose answer moves it on.
+    pub fn awaits_store(&self) -> bool {
+        self.is_writing || self.deleting.is_some() || self.part.as_ref().is_some_and(|part| part.is_asked())
+    }
+
+    /// Whether this request is parked here, rather than with the machine.
+    pub fn holds(&self, to: ReplyTo) -> bool {
+        self.waits_for_end(to) || self.part.as_ref().is_some_and(|part| part.holds(to))
+    }
+
     /// Whether this waits for its end, or for what comes then.
     pub fn waits_for_end(&self, to: ReplyTo) -> bool {
         self.closing.contains(&to) || self.after.iter().any(|item| item.to() == to)

@@ -6,30 +6,30 @@ use super::delivery::Delivery;
 use super::dump::Dump;
 use super::files::Files;
 use super::follow::Follows;
-use super::inbox::{Ask, Event, Reply};
+use super::inbox::{Ask, Event};
 use super::live::{Done, Live};
 use super::opening::Opening;
 use super::outgoing::Outgoing;
+use super::pending::{Pending, Waiting};
 use super::queued::Queued;
 use super::settings::Layers;
 use super::stores::Stores;
 use super::trajectories::Trajectories;
-use super::wire_session::Asked;
 use crate::engine::id::{SessionId, Time};
 use crate::engine::session::input::{Command, Input, ReplyTo};
 use crate::engine::session::{Around, Session};
 use crate::engine::tokens::TokenCount;
 use crate::protocol::convert;
 use crate::protocol::error::{ErrorData, ProtocolError};
-use crate::protocol::restore::Diagnostic;
 use crate::protocol::server::ProgressToken;
 use crate::protocol::session::SessionCloseResult;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::MissedTickBehavior;
 
 /// Everything that the server has in memory.
 pub(super) struct MainLoop {
@@ -78,7 +78,14 @@ pub(super) struct MainLoop {
     pub is_handing_over: bool,
     /// The session that was touched last: the one to blame for a panic.
     pub at_work: Option<SessionId>,
+    /// Sessions of which a request was answered in this event: they may have nothing left to wait for.
+    pub freed: BTreeSet<SessionId>,
+    /// Requests for which nothing was under way when it was looked last.
+    pub idle: BTreeSet<ReplyTo>,
 }
+
+/// How often it is looked whether each request waits for something, while any waits.
+const BETWEEN_WATCHES: Duration = Duration::from_secs(1);
 
 /// Who waits where nobody does.
 pub(super) const NOBODY: ReplyTo = ReplyTo(u64::MAX);
@@ -96,22 +103,6 @@ impl Slot {
     pub fn is_stored(&self) -> bool {
         matches!(self, Slot::Live(live) if live.store.is_some())
     }
-}
-
-/// Somebody who waits for an answer.
-pub(super) struct Waiting {
-    /// Where it goes.
-    pub reply: Reply,
-    /// The session that it is about.
-    pub session: Option<SessionId>,
-    /// The turn that it names, where it does.
-    pub turn: Option<String>,
-    /// The form of the answer, where there are several.
-    pub asked: Asked,
-    /// Where progress is told meanwhile, and whether it was begun.
-    pub progress: Option<(ProgressToken, bool)>,
-    /// What is to be said in the answer beside it.
-    pub diagnostics: Vec<Diagnostic>,
 }
 
 impl MainLoop {
@@ -144,26 +135,40 @@ impl MainLoop {
             ending: None,
             is_handing_over: false,
             at_work: None,
+            freed: BTreeSet::new(),
+            idle: BTreeSet::new(),
         }
     }
 
     /// Runs until nobody can reach it any more.
     pub async fn run(mut self, mut events: mpsc::UnboundedReceiver<Event>) {
-        while let Some(event) = events.recv().await {
-            self.guarded(event);
+        let mut watch = tokio::time::interval(BETWEEN_WATCHES);
+        watch.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                biased;
+                event = events.recv() => match event {
+                    Some(event) => self.guarded(event),
+                    None => return,
+                },
+                // Nobody waits: the process is not woken up.
+                _ = watch.tick(), if !self.waiting.is_empty() => self.guarded(Event::Watch),
+            }
         }
     }
 
     /// Takes an event. A panic in it ends the session that it happened in and answers who asked, and nothing else.
     fn guarded(&mut self, event: Event) {
         let asked = match &event {
-            Event::Asked(to, ..) | Event::Found(to, ..) | Event::Ready(to, _) => Some(*to),
-            Event::Searched(_, to, _) => Some(*to),
-            Event::Deleted(gone) => Some(gone.to),
+            Event::Asked(to, ..) | Event::Back(to, _) => Some(*to),
             _ => None,
         };
         self.at_work = None;
-        if catch_unwind(AssertUnwindSafe(|| self.take(event))).is_ok() {
+        let taken = catch_unwind(AssertUnwindSafe(|| {
+            self.take(event);
+            self.let_go_freed();
+        }));
+        if taken.is_ok() {
             return;
         }
         self.is_handing_over = false;
@@ -183,22 +188,17 @@ impl MainLoop {
             Event::Configured(settings) => self.configured(settings),
             Event::File(which, found) => self.file_is(which, found),
             Event::Asked(to, ask, reply) => {
-                self.waiting.insert(
-                    to,
-                    Waiting {
-                        reply,
-                        session: None,
-                        turn: None,
-                        asked: Asked::default(),
-                        progress: None,
-                        diagnostics: Vec::new(),
-                    },
-                );
+                self.waiting.insert(to, Waiting::new(reply));
                 if let Err(error) = self.ask(to, *ask) {
                     self.answer(to, Err(error));
                 }
             }
             Event::Abandoned(to) => self.abandoned(to),
+            Event::Back(to, event) => {
+                self.came_back(to);
+                self.take(*event);
+            }
+            Event::Watch => self.watch_requests(),
             Event::Delta(delta) => self.delta(delta),
             Event::Answered(answer) => self.answered(*answer),
             Event::Said(id, call, said) => self.said(&id, call, said),
@@ -314,6 +314,7 @@ impl MainLoop {
             self.log(format!("something that a session was to be told did not reach it: {error}"));
         }
         let Some(waiting) = self.waiting.remove(&to) else { return };
+        self.freed.extend(waiting.session);
         if let Some((token, true)) = waiting.progress {
             self.progress(&token, serde_json::json!({ "kind": "end", "message": ended(&value) }));
         }
@@ -383,22 +384,27 @@ impl MainLoop {
             self.outgoing.cancel(*request);
         }
         let closing = std::mem::take(&mut live.closing);
+        for to in &closing {
+            // They wait for the lease, no longer for the session: that may be opened again meanwhile.
+            if let Some(waiting) = self.waiting.get_mut(to) {
+                waiting.session = None;
+            }
+        }
         let closed = match live.fault.take().filter(|_| !live.unwritten.is_empty()) {
             Some(fault) => Err(fault),
             None => wire(&SessionCloseResult {}),
         };
         match live.store.clone() {
             Some((store, fence)) => {
-                let (id, inbox) = (id.clone(), self.inbox.clone());
+                let id = id.clone();
+                let closing: Vec<Pending> = closing.into_iter().map(|to| self.pending(to)).collect();
                 store.submit(
                     move |store| store.release(&id, fence),
                     move |released| {
                         if let Err(error) = released {
                             tracing::warn!(%error, "a lease could not be given back");
                         }
-                        for to in closing {
-                            drop(inbox.send(Event::Ready(to, closed.clone())));
-                        }
+                        closing.into_iter().for_each(|to| to.answer(closed.clone()));
                     },
                 );
             }

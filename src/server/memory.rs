@@ -3,7 +3,7 @@
 
 use super::asking::page_limit;
 use super::inbox::{Event, Remembering};
-use super::main_loop::{MainLoop, Slot, now, wire};
+use super::main_loop::{MainLoop, NOBODY, Slot, now, wire};
 use super::stores;
 use crate::engine::id::SessionId;
 use crate::engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
@@ -122,12 +122,12 @@ fn read(
 ) -> Result<(), ProtocolError> {
     let workspace = workspace(main, folder);
     let store = main.stores.of(Some(&workspace))?;
-    let inbox = main.inbox.clone();
+    let pending = main.pending(to);
     store.submit(
         move |store| store.memories(&workspace, &query),
         move |page| {
             let value = page.map_err(|error| stores::error(&error)).and_then(|page| wire(&listed(&page)));
-            drop(inbox.send(Event::Ready(to, value)));
+            pending.answer(value);
         },
     );
     Ok(())
@@ -157,7 +157,7 @@ impl MainLoop {
         + 'static,
     ) -> Result<(), ProtocolError> {
         let store = self.stores.of(Some(&workspace))?;
-        let (inbox, folder) = (self.inbox.clone(), workspace.clone());
+        let (pending, folder) = (self.pending(to.unwrap_or(NOBODY)), workspace.clone());
         store.submit(
             move |store| {
                 let value = change(store, &folder)?;
@@ -166,7 +166,7 @@ impl MainLoop {
             },
             move |done| {
                 let done = done.map_err(|error| stores::error(&error)).flatten();
-                drop(inbox.send(Event::Memories(Box::new(Changed { workspace, to, done }))));
+                pending.send(Event::Memories(Box::new(Changed { workspace, to, done })));
             },
         );
         Ok(())

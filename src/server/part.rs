@@ -8,7 +8,7 @@ use super::main_loop::{MainLoop, Slot, now};
 use super::queued::Queued;
 use super::stores;
 use crate::engine::id::{Ordinal, SessionId, Time};
-use crate::engine::session::input::{Command, Input};
+use crate::engine::session::input::{Command, Input, ReplyTo};
 use crate::engine::session::part::Claims;
 use crate::engine::session::stored::{Part, Rest};
 use crate::engine::session::{Around, Opening, Session};
@@ -68,6 +68,19 @@ impl Partly {
     /// Whether, too, nobody asked the store for something.
     pub fn is_settled(&self) -> bool {
         self.is_free() && self.rest == Wanted::Not
+    }
+
+    /// Whether the store was asked for something and has not answered.
+    pub fn is_asked(&self) -> bool {
+        matches!(self.rest, Wanted::Asked(_))
+    }
+
+    /// Whether this request waits for the rest.
+    pub fn holds(&self, to: ReplyTo) -> bool {
+        self.waits.iter().any(|waits| match waits {
+            Waits::Item(item) => item.to() == to,
+            Waits::Input(input) => matches!(&**input, Input::Command(asked, _) if *asked == to),
+        })
     }
 
     fn wants(&mut self, claims: Option<Claims>) {

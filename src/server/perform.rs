@@ -96,7 +96,7 @@ impl MainLoop {
             }
             Effect::Search(to, query) => {
                 let answered = id.clone();
-                self.search(id, query, move |found| Event::Searched(answered, to, found));
+                self.search(id, to, query, move |found| Event::Searched(answered, to, found));
             }
             Effect::AskPermission(reasons) => self.ask_permission(id, &reasons),
             Effect::AskReview(ask) => self.ask_review(id, &ask),

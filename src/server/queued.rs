@@ -223,11 +223,11 @@ impl MainLoop {
         }
     }
 
-    fn submit_delete(&self, id: &SessionId, to: ReplyTo, store: &Handle, left: VecDeque<String>) {
-        let (inbox, asked, session) = (self.inbox.clone(), id.clone(), id.clone());
+    fn submit_delete(&mut self, id: &SessionId, to: ReplyTo, store: &Handle, left: VecDeque<String>) {
+        let (pending, asked, session) = (self.pending(to), id.clone(), id.clone());
         store.submit(
             move |store| store.delete(&asked),
-            move |done| drop(inbox.send(Event::Deleted(Box::new(Gone { session, to, left, done })))),
+            move |done| pending.send(Event::Deleted(Box::new(Gone { session, to, left, done }))),
         );
     }
 

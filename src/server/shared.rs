@@ -2,7 +2,7 @@
 //! session when it is opened, and every open session that shares them is told of a change once it is stored.
 
 use super::inbox::{Event, Sharing};
-use super::main_loop::{MainLoop, Slot, wire};
+use super::main_loop::{MainLoop, NOBODY, Slot, wire};
 use super::opening::given_id;
 use super::stores;
 use crate::engine::id::{CallId, Ordinal, SessionId, Time};
@@ -224,13 +224,17 @@ impl MainLoop {
         then: Then,
     ) -> Result<(), ProtocolError> {
         let store = self.stores.of(Some(&place.workspace))?;
-        let (inbox, at) = (self.inbox.clone(), place.clone());
+        let to = match &then {
+            Then::Answer(to) => *to,
+            Then::Tool(..) | Then::Nothing => NOBODY,
+        };
+        let (pending, at) = (self.pending(to), place.clone());
         store.submit(
             move |store| match patch {
                 Some(patch) => store.put_scope(&at.workspace, &at.name, &patch, if_revision),
                 None => store.scope(&at.workspace, &at.name),
             },
-            move |scope| drop(inbox.send(Event::Scope(Box::new(ScopeDone { place, scope, then })))),
+            move |scope| pending.send(Event::Scope(Box::new(ScopeDone { place, scope, then }))),
         );
         Ok(())
     }
@@ -270,13 +274,13 @@ impl MainLoop {
         change: impl FnOnce(&mut dyn Store, &str) -> Result<(), StoreError> + Send + 'static,
     ) -> Result<(), ProtocolError> {
         let store = self.stores.of(Some(&workspace))?;
-        let (inbox, folder) = (self.inbox.clone(), workspace.clone());
+        let (pending, folder) = (self.pending(to.unwrap_or(NOBODY)), workspace.clone());
         store.submit(
             move |store| {
                 change(store, &folder)?;
                 store.approvals(&folder)
             },
-            move |all| drop(inbox.send(Event::Approvals(workspace, to, all))),
+            move |all| pending.send(Event::Approvals(workspace, to, all)),
         );
         Ok(())
     }
@@ -323,7 +327,7 @@ impl MainLoop {
                 // Who asks for words has just said them: that is not what is looked for.
                 query.before = query.before.into_iter().chain(self.newest_round(id)).min();
                 let session = id.clone();
-                self.search(id, query, move |found| Event::Looked(session, call, found));
+                self.search(id, NOBODY, query, move |found| Event::Looked(session, call, found));
             }
             None => self.run_tool_with(id, call, None),
         }

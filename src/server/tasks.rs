@@ -101,7 +101,7 @@ fn start(main: &mut MainLoop, to: ReplyTo, params: TaskStartParams) -> Result<()
 fn list(main: &mut MainLoop, to: ReplyTo, params: &TaskListParams) -> Result<(), ProtocolError> {
     let parent = given_id(&params.session_id)?;
     let store = main.stores.of(Some(&spelled(&params.workspace_folder)))?;
-    let (inbox, of) = (main.inbox.clone(), parent.clone());
+    let (pending, of) = (main.pending(to), parent.clone());
     store.submit(
         move |store| store.tasks(&of),
         move |tasks| {
@@ -109,7 +109,7 @@ fn list(main: &mut MainLoop, to: ReplyTo, params: &TaskListParams) -> Result<(),
             let value = tasks
                 .map_err(|error| stores::error(&error))
                 .and_then(|tasks| wire(&TaskListResult { tasks }));
-            drop(inbox.send(Event::Ready(to, value)));
+            pending.answer(value);
         },
     );
     main.watch_tasks_of(parent);

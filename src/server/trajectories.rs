@@ -227,11 +227,11 @@ impl MainLoop {
         let Some(folder) = Folder::of(&deleted.workspace) else {
             return self.answer(to, wire_session::deleted(&deleted));
         };
-        let (inbox, session) = (self.inbox.clone(), id.clone());
+        let (pending, session) = (self.pending(to), id.clone());
         match self.files_worker() {
             Some(worker) => worker.remove(folder, id.as_str(), move |removed| {
                 let told = Told::Removed(Removal { session, to, deleted, removed });
-                drop(inbox.send(Event::Trajectory(Box::new(told))));
+                pending.send(Event::Trajectory(Box::new(told)));
             }),
             None => self.answer(to, wire_session::deleted(&Deleted { scrubbed: false, ..deleted })),
         }

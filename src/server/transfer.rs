@@ -66,10 +66,10 @@ fn import(main: &mut MainLoop, to: ReplyTo, mut params: SessionImportParams) -> 
                 return Err(ProtocolError::invalid("data", reason));
             }
         };
-    let inbox = main.inbox.clone();
+    let pending = main.pending(to);
     main.on_files_thread(move || {
         let told = Told::Read(to, Box::new(params), read());
-        drop(inbox.send(Event::Trajectory(Box::new(told))));
+        pending.send(Event::Trajectory(Box::new(told)));
     });
     Ok(())
 }
@@ -169,13 +169,13 @@ fn list(main: &mut MainLoop, to: ReplyTo, params: TrajectoryListParams) -> Resul
         .ok_or_else(|| ProtocolError::invalid("workspaceFolder", "is no folder of this machine"))?;
     // Before they are read: whatever comes later is told.
     main.follow_trajectories(&workspace);
-    let inbox = main.inbox.clone();
+    let pending = main.pending(to);
     main.on_files_thread(move || {
         let page = page(&folder, &workspace, params.cursor.as_deref(), limit as usize);
         let value = page
             .map_err(|error| ProtocolError::invalid("workspaceFolder", error.to_string()))
             .and_then(|page| wire(&page));
-        drop(inbox.send(Event::Ready(to, value)));
+        pending.answer(value);
     });
     Ok(())
 }
@@ -220,7 +220,7 @@ impl MainLoop {
         let system = session.head().prefix.sections.iter().map(|section| section.content.to_string());
         let system = Some(system.collect::<Vec<_>>().join("\n\n")).filter(|system| !system.is_empty());
         let tools = session.head().prefix.tools.clone();
-        let inbox = self.inbox.clone();
+        let pending = self.pending(to);
         self.on_files_thread(move || {
             let title = content.title.as_deref();
             let data = match format {
@@ -239,7 +239,7 @@ impl MainLoop {
             } else {
                 wire(&SessionExportResult { format, data, messages })
             };
-            drop(inbox.send(Event::Ready(to, value)));
+            pending.answer(value);
         });
     }
 }

@@ -26,6 +26,7 @@ mod load;
 mod long;
 mod loops;
 mod losses;
+mod pipelined;
 mod recall;
 mod recorded;
 mod restore;

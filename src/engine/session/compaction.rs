@@ -420,12 +420,7 @@ impl Step<'_> {
     /// Nobody waits for this answer any more: what is done for it alone is stopped.
     pub(super) fn abandoned(&mut self, reply: ReplyTo) {
         self.session.renders.retain(|(waiting, _)| *waiting != reply);
-        let is_running = self.session.state.job().is_some_and(|job| match &job.then {
-            Then::Report(waiting) => *waiting == reply,
-            Then::Render(rendering) => rendering.reply == reply,
-            Then::Generate | Then::Rest => false,
-        });
-        if is_running {
+        if self.session.state.job().and_then(|job| job.then.reply()) == Some(reply) {
             self.stop_running();
         }
     }

@@ -246,6 +246,17 @@ pub enum Then {
     Rest,
 }
 
+impl Then {
+    /// Who waits for it.
+    pub fn reply(&self) -> Option<ReplyTo> {
+        match self {
+            Self::Report(reply) => Some(*reply),
+            Self::Render(rendering) => Some(rendering.reply),
+            Self::Generate | Self::Rest => None,
+        }
+    }
+}
+
 /// A render that was begun.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rendering {

@@ -4,10 +4,12 @@
 use super::Follower;
 use super::lists::{self, Newest};
 use crate::engine::id::SessionId;
+use crate::protocol::error::ProtocolError;
 use crate::protocol::event::SessionsChangedParams;
 use crate::server::inbox::Event;
 use crate::server::listed;
 use crate::server::main_loop::{MainLoop, Slot};
+use crate::server::stores;
 use crate::store::error::StoreError;
 use crate::store::follow::{Mark, News};
 use crate::store::list::{Page, SessionRow};
@@ -163,7 +165,11 @@ impl MainLoop {
     }
 
     fn ask_news(&mut self, name: &str, question: Question) {
-        let Ok(store) = self.stores.of(Some(name)) else { return };
+        let store = match self.stores.of(Some(name)) {
+            Ok(store) => store,
+            // Nothing will be read: who waits for the first sight of a session hears of it.
+            Err(error) => return self.unread(name, &error),
+        };
         let Question { wanted, since, is_thorough, has_list } = question;
         let is_look = wanted.iter().all(|(_, mark)| mark.is_some());
         let (inbox, store_name) = (self.inbox.clone(), name.to_owned());
@@ -208,17 +214,17 @@ impl MainLoop {
                 }
             }
             Err(error) if is_look => tracing::debug!(%error, "a look at a store failed; it is tried again"),
-            Err(error) => self.unread(&store, &error),
+            Err(error) => self.unread(&store, &stores::error(&error)),
         }
     }
 
     /// A store could not be read. Those who wait for the first sight of a session hear of it.
-    fn unread(&mut self, store: &str, error: &StoreError) {
+    fn unread(&mut self, store: &str, error: &ProtocolError) {
         let is_unseen = |follower: &Follower| follower.store == store && follower.seen.is_none();
         let unseen = self.follows.followers.iter().filter(|(_, follower)| is_unseen(follower));
         let ids: Vec<SessionId> = unseen.map(|(id, _)| id.clone()).collect();
         for id in ids {
-            self.took_news(&id, Err(error.clone()));
+            self.fail_follower(&id, error);
         }
     }
 

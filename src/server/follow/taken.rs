@@ -105,6 +105,12 @@ impl MainLoop {
         }
     }
 
+    /// Whether a session is still here under this fence, and no store was asked to destroy it.
+    fn is_here_under(&self, (id, fence): &Held) -> bool {
+        matches!(self.sessions.get(id), Some(Slot::Live(live))
+            if live.deleting.is_none() && live.store.as_ref().is_some_and(|(_, at)| at == fence))
+    }
+
     /// Whether a session is still open here under this fence, and not on its way out.
     fn is_open_under(&self, (id, fence): &Held) -> bool {
         matches!(self.sessions.get(id), Some(Slot::Live(live))
@@ -152,7 +158,7 @@ impl MainLoop {
             && let Some(store) = self.stores.had(id).map(str::to_owned)
         {
             self.delivery.owe(id);
-            self.begin_to_follow(id, &store, Vec::new());
+            self.begin_to_follow(id, &store, Vec::new(), refusal);
         }
         self.end_if_saved();
     }
@@ -161,12 +167,12 @@ impl MainLoop {
     pub fn make_sure(&mut self, id: &SessionId, to: ReplyTo, folder: Option<String>) {
         let Some(Slot::Live(live)) = self.sessions.get(id) else { return };
         let Some((store, fence)) = live.store.clone() else { return self.open_here(id, to) };
-        let (inbox, held) = (self.inbox.clone(), (id.clone(), fence));
+        let (pending, held) = (self.pending(to), (id.clone(), fence));
         let asked = held.clone();
         store.submit(
             move |store| store.holds(&asked.0, asked.1),
             move |done| {
-                drop(inbox.send(Event::Confirmed(Box::new(Confirmed { held, to, folder, done }))));
+                pending.send(Event::Confirmed(Box::new(Confirmed { held, to, folder, done })));
             },
         );
     }
@@ -176,16 +182,19 @@ impl MainLoop {
         let Confirmed { held, to, folder, done } = confirmed;
         let id = held.0.clone();
         match done {
-            // It went meanwhile.
-            _ if !self.is_open_under(&held) => self.hand(&id, Queued::TakeOver(to, folder)),
-            Ok(()) => self.open_here(&id, to),
-            Err(error @ StoreError::FenceLost { .. }) => {
-                if let Some(Slot::Live(live)) = self.sessions.get_mut(&id) {
-                    live.after.push_back(Queued::TakeOver(to, folder));
+            // On its way out it still answers what was asked before its end.
+            Ok(()) if self.is_here_under(&held) => self.open_here(&id, to),
+            Err(error) if self.is_open_under(&held) => match error {
+                StoreError::FenceLost { .. } => {
+                    if let Some(Slot::Live(live)) = self.sessions.get_mut(&id) {
+                        live.after.push_back(Queued::TakeOver(to, folder));
+                    }
+                    self.lost_while_idle(&held, &error);
                 }
-                self.lost_while_idle(&held, &error);
-            }
-            Err(error) => self.answer(to, Err(stores::error(&error))),
+                error => self.answer(to, Err(stores::error(&error))),
+            },
+            // It went meanwhile.
+            _ => self.hand(&id, Queued::TakeOver(to, folder)),
         }
     }
 

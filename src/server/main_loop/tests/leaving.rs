@@ -161,3 +161,86 @@ fn settings_that_cannot_be_used_are_told_where_no_session_is_open() {
     rig.frame("window/logMessage");
     rig.open("s").unwrap();
 }
+
+/// What a session is asked that goes through a thread of its own: the store's, or that of the files.
+#[test]
+fn a_close_behind_a_job_of_its_session_is_answered() {
+    let mut rig = Rig::new();
+    let find = json!({ "sessionId": "s", "query": "hello" });
+    let write = json!({ "sessionId": "s", "format": "markdown" });
+    type Begins = fn(&mut Rig, Value) -> oneshot::Receiver<Answered>;
+    let jobs: [(Begins, Value, &str); 3] = [
+        (Rig::begin::<methods::ContextSearch>, find, "hits"),
+        (Rig::begin::<methods::SessionExport>, write, "data"),
+        (Rig::begin::<methods::SessionTakeOver>, of("s"), "snapshot"),
+    ];
+    for (begins, params, holds) in jobs {
+        rig.open("s").unwrap();
+        rig.turn("s", "Hello.");
+        let asked = begins(&mut rig, params);
+        let closed = rig.begin::<methods::SessionClose>(of("s"));
+        assert!(rig.answered(asked).unwrap().get(holds).is_some(), "{holds}");
+        rig.answered(closed).unwrap();
+        assert!(rig.main.sessions.is_empty() && rig.main.waiting.is_empty(), "{holds}");
+    }
+    rig.open("s").unwrap();
+    rig.ask::<methods::SessionDelete>(of("s")).unwrap();
+}
+
+/// A request that nobody has: no handler makes one, so the test does.
+fn nobodys(rig: &mut Rig, session: Option<&str>) -> (ReplyTo, oneshot::Receiver<Answered>) {
+    let (reply, answer) = oneshot::channel();
+    let to = ReplyTo(u64::MAX - 1);
+    let mut waiting = Waiting::new(reply);
+    waiting.session = session.map(SessionId::new);
+    rig.main.waiting.insert(to, waiting);
+    (to, answer)
+}
+
+#[test]
+fn a_job_that_is_dropped_answers_its_request() {
+    let mut rig = Rig::new();
+    let (to, answer) = nobodys(&mut rig, None);
+    let pending = rig.main.pending(to);
+    rig.event(Event::Watch);
+    rig.event(Event::Watch);
+    assert_eq!(rig.main.waiting.len(), 1, "a job is under way");
+    drop(pending);
+    assert_eq!(kind(rig.answered(answer)), "InternalError");
+}
+
+#[test]
+fn a_request_that_nothing_will_answer_is_answered_and_its_session_freed() {
+    let mut rig = Rig::new();
+    rig.open("s").unwrap();
+    let (_, answer) = nobodys(&mut rig, Some("s"));
+    let closed = rig.begin::<methods::SessionClose>(of("s"));
+    // Behind all that the store had to do for the session.
+    rig.ask::<methods::SessionList>(json!({})).unwrap();
+    assert_eq!(rig.main.waiting.len(), 2);
+    rig.event(Event::Watch);
+    assert_eq!(rig.main.waiting.len(), 2, "one look is not enough");
+    rig.event(Event::Watch);
+    assert_eq!(kind(rig.answered(answer)), "InternalError");
+    rig.answered(closed).unwrap();
+    rig.open("s").unwrap();
+}
+
+#[test]
+fn a_close_that_nothing_would_end_frees_its_session() {
+    let mut rig = Rig::new();
+    rig.open("s").unwrap();
+    let (to, answer) = nobodys(&mut rig, Some("s"));
+    let Some(Slot::Live(live)) = rig.main.sessions.get_mut(&SessionId::new("s")) else {
+        panic!("it is open")
+    };
+    // Parked behind an end that was never begun.
+    live.after.push_back(Queued::Close(to));
+    let opened = rig.begin::<methods::SessionOpen>(opens("s"));
+    rig.answered(opened).unwrap();
+    rig.event(Event::Watch);
+    rig.event(Event::Watch);
+    assert_eq!(kind(rig.answered(answer)), "UnknownSession");
+    assert!(rig.main.sessions.is_empty() && rig.main.waiting.is_empty());
+    rig.open("s").unwrap();
+}

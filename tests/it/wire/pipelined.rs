@@ -1,0 +1,311 @@
+//! Requests that are sent behind one another on one session without waiting in between: each gets exactly one answer, and
+//! the session can be opened and deleted afterwards. The methods are the protocol's own, so a new one is covered by itself.
+
+use super::client::{Client, Start, Wire, framed};
+use super::ground::{Folder, SUMMARY, said, words};
+use schemars::SchemaGenerator;
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use threadhold::protocol::methods::{Direction, METHODS, MethodInfo};
+
+/// The requests that a client can send.
+fn methods() -> Vec<&'static MethodInfo> {
+    let is_request = |info: &&MethodInfo| info.direction == Direction::ToSidecar && info.result.is_some();
+    METHODS.iter().filter(is_request).collect()
+}
+
+/// The least that a schema takes, but for what says which session and which folder are meant: that is always given.
+fn sample(schema: &Value, defs: &Map<String, Value>) -> Value {
+    if let Some(name) = schema["$ref"].as_str() {
+        return sample(&defs[name.rsplit('/').next().expect("a name")], defs);
+    }
+    if let Some(one) = schema.get("const") {
+        return one.clone();
+    }
+    for choices in ["enum", "oneOf", "anyOf"] {
+        if let Some(first) = schema[choices].get(0) {
+            return if choices == "enum" { first.clone() } else { sample(first, defs) };
+        }
+    }
+    let kind = schema["type"].as_str().or_else(|| schema["type"][0].as_str());
+    match kind {
+        Some("string") => json!("x"),
+        Some("integer" | "number") => json!(1),
+        Some("boolean") => json!(false),
+        Some("array") => json!([sample(&schema["items"], defs)]),
+        _ => {
+            let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let is_named = |name: &&str| schema["properties"].get(*name).is_some();
+            let names: BTreeSet<&str> =
+                required.chain(["sessionId", "workspaceFolder"].into_iter().filter(is_named)).collect();
+            names
+                .into_iter()
+                .map(|name| (name.to_owned(), sample(&schema["properties"][name], defs)))
+                .collect()
+        }
+    }
+}
+
+/// What a method is sent, but for the session and the folder.
+fn params(info: &MethodInfo) -> Value {
+    let mut generator = SchemaGenerator::default();
+    let schema = (info.params)(&mut generator);
+    let mut params = sample(schema.as_value(), generator.definitions());
+    // What has more to do with a little more.
+    let more = match info.name {
+        "prompt/render" => json!({ "input": { "content": "Go on." } }),
+        "session/import" => json!({ "data": r#"{"messages":[{"role":"user","content":"Hello."}]}"# }),
+        "context/search" => json!({ "query": "done" }),
+        "context/pin" => json!({ "text": "Keep this." }),
+        _ => json!({}),
+    };
+    params.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+    params
+}
+
+/// The parameters of a request about this session, where the method is about one.
+fn about(params: &Value, folder: &Folder, session: &str) -> Value {
+    let mut params = params.clone();
+    for (name, value) in [("sessionId", session), ("workspaceFolder", folder.path())] {
+        if let Some(place) = params.get_mut(name) {
+            *place = json!(value);
+        }
+    }
+    params
+}
+
+/// Words enough that a prompt needs a summary.
+fn history(session: &str) -> Value {
+    let turn = |n: usize| {
+        json!({
+            "externalId": format!("{session}-{n}"), "request": format!("do step {n}"),
+            "rounds": [{ "assistant": { "parts": words("done", 250) } }],
+        })
+    };
+    (0..5).map(turn).collect()
+}
+
+fn serve(folder: &Folder, settings: Value) -> Client {
+    let mut hello = folder.hello();
+    hello["initializationOptions"]["threadhold"]["settings"] = settings;
+    let mut client = Start::new(Wire::Pipes).start();
+    client.initialize(hello);
+    client
+}
+
+/// Requests that are on their way, each with what it is called in a failure.
+struct Sent {
+    bytes: Vec<u8>,
+    ids: Vec<(i64, String)>,
+}
+
+/// Sends a client's requests in one piece and counts the answers.
+struct Pipe {
+    client: Client,
+    last: i64,
+    sent: Sent,
+    answered: BTreeMap<i64, String>,
+}
+
+impl Pipe {
+    fn new(client: Client) -> Self {
+        let sent = Sent { bytes: Vec::new(), ids: Vec::new() };
+        Self { client, last: 1000, sent, answered: BTreeMap::new() }
+    }
+
+    fn add(&mut self, what: String, method: &str, params: &Value) {
+        self.last += 1;
+        let frame = json!({ "jsonrpc": "2.0", "id": self.last, "method": method, "params": params });
+        self.sent.bytes.extend(framed(&frame));
+        self.sent.ids.push((self.last, what));
+    }
+
+    fn send(&mut self) -> Vec<(i64, String)> {
+        let sent = std::mem::replace(&mut self.sent, Sent { bytes: Vec::new(), ids: Vec::new() });
+        self.client.send_raw(&sent.bytes).expect("the server reads");
+        sent.ids
+    }
+
+    /// Waits for the answers to these; what was answered, in order. A model that is asked meanwhile gives a summary.
+    fn take(&mut self, sent: Vec<(i64, String)>) -> Vec<Value> {
+        let mut answers = BTreeMap::new();
+        let mut left: BTreeMap<i64, String> = sent.into_iter().collect();
+        while !left.is_empty() {
+            let what = format!("the answers to {:?}", left.values().collect::<Vec<_>>());
+            let frame = self.client.wait(&what, |frame| {
+                let is_answer = || frame["id"].as_i64().is_some_and(|id| left.contains_key(&id));
+                frame["method"] == "model/complete" || frame.get("method").is_none() && is_answer()
+            });
+            if frame.get("method").is_some() {
+                self.client.respond(&frame["id"], said(SUMMARY));
+            } else if let Some(id) = frame["id"].as_i64() {
+                self.answered.extend(left.remove(&id).map(|what| (id, what)));
+                answers.insert(id, frame);
+            }
+        }
+        answers.into_values().collect()
+    }
+
+    fn exchange(&mut self) -> Vec<Value> {
+        let sent = self.send();
+        self.take(sent)
+    }
+
+    /// Ends the server and holds that each request got one answer.
+    fn ends(mut self) {
+        self.client.call("shutdown", Value::Null).expect("it shuts down");
+        self.client.notify("exit", Value::Null);
+        assert_eq!(self.client.wait_exit(), Some(0));
+        self.client.wait_end_of_output();
+        let frames = self.client.frames();
+        let ids =
+            frames.iter().filter(|frame| frame.get("method").is_none()).filter_map(|f| f["id"].as_i64());
+        let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
+        ids.for_each(|id| *counts.entry(id).or_default() += 1);
+        for (id, what) in &self.answered {
+            assert_eq!(counts.get(id), Some(&1), "{what}");
+        }
+    }
+}
+
+/// How a session stands when the pair is sent.
+#[derive(Debug, Clone, Copy)]
+enum Before {
+    /// It is open, and the sidecar runs its loop.
+    Sidecars,
+    /// It is open, and the editor runs its loop.
+    Editors,
+    /// It is stored and not open.
+    Closed,
+    /// Its newest message is here, the others are with the store.
+    InPart,
+}
+
+fn open(folder: &Folder, session: &str, before: Before) -> Value {
+    let driver = if matches!(before, Before::Editors) { "editor" } else { "sidecar" };
+    json!({
+        "workspaceFolder": folder.path(), "sessionId": session, "driver": driver, "history": history(session),
+    })
+}
+
+/// A method with the session of its own that it is tried on.
+type Tried = (String, &'static MethodInfo);
+
+/// Sends a request about each of these sessions, which none refuses.
+fn all(pipe: &mut Pipe, sessions: &[Tried], why: &str, method: &str, params: &dyn Fn(&str) -> Value) {
+    for (session, tried) in sessions {
+        pipe.add(format!("{method} where {why} and {} were sent", tried.name), method, &params(session));
+    }
+    let answers = pipe.exchange();
+    let refused: Vec<&Value> = answers.iter().filter(|answer| answer.get("error").is_some()).collect();
+    assert!(refused.is_empty(), "{method} where {why} was sent: {refused:?}");
+}
+
+/// Holds that these sessions can be opened and deleted.
+fn are_free(pipe: &mut Pipe, folder: &Folder, sessions: &[Tried], why: &str) {
+    let opens = |session: &str| json!({ "workspaceFolder": folder.path(), "sessionId": session });
+    all(pipe, sessions, why, "session/open", &opens);
+    all(pipe, sessions, why, "session/delete", &|session| json!({ "sessionId": session }));
+}
+
+/// Sends these requests, and holds that no answer tells of a defect.
+fn answered(pipe: &mut Pipe) {
+    let answers = pipe.exchange();
+    let is_defect = |answer: &&Value| answer["error"]["data"]["kind"] == "InternalError";
+    assert_eq!(answers.iter().find(is_defect), None);
+}
+
+fn each_tried() -> Vec<Tried> {
+    methods().into_iter().enumerate().map(|(n, second)| (format!("s{n}"), second)).collect()
+}
+
+/// Sends every method behind `first`, each pair on a session of its own.
+fn pairs_behind(first: &MethodInfo, before: Before) {
+    let folder = Folder::new();
+    let settings = json!({
+        "model": { "wire": "scripted", "window": 1500 }, "policy": "words-and-ledger", "synchronous": "normal",
+    });
+    let mut pipe = Pipe::new(serve(&folder, settings));
+    let sessions = each_tried();
+    let why = format!("{} ({before:?})", first.name);
+    let all = |pipe: &mut Pipe, method: &str, params: &dyn Fn(&str) -> Value| {
+        all(pipe, &sessions, &why, method, params);
+    };
+    all(&mut pipe, "session/open", &|session| open(&folder, session, before));
+    if matches!(before, Before::Closed | Before::InPart) {
+        all(&mut pipe, "session/close", &|session| json!({ "sessionId": session }));
+    }
+    if matches!(before, Before::InPart) {
+        let params = |session: &str| json!({ "workspaceFolder": folder.path(), "sessionId": session, "snapshotMessages": 1 });
+        all(&mut pipe, "session/open", &params);
+    }
+    for (session, second) in &sessions {
+        for info in [first, *second] {
+            let what = format!("{} of {} and {} ({before:?})", info.name, first.name, second.name);
+            pipe.add(what, info.name, &about(&params(info), &folder, session));
+        }
+    }
+    answered(&mut pipe);
+    are_free(&mut pipe, &folder, &sessions, &why);
+    pipe.ends();
+}
+
+/// Sends several methods behind one that takes its time, all of it again behind a close. The model is the client's, which
+/// answers once all is sent; another process holds the sessions where they are to be taken over.
+fn many_behind(first: &'static str, before: Before, is_held: bool) {
+    let folder = Folder::new();
+    let settings =
+        || json!({ "model": { "window": 1500 }, "policy": "words-and-ledger", "synchronous": "normal" });
+    let sessions = each_tried();
+    let mut pipe = Pipe::new(serve(&folder, settings()));
+    let mut holder = Pipe::new(serve(&folder, settings()));
+    let opener = if is_held { &mut holder } else { &mut pipe };
+    all(opener, &sessions, first, "session/open", &|session| open(&folder, session, before));
+    let [first_info, close, open] = [first, "session/close", "session/open"]
+        .map(|name| methods().into_iter().find(|info| info.name == name).expect("a method"));
+    // No more than may wait at once.
+    for sessions in sessions.chunks(36) {
+        for (session, second) in sessions {
+            for info in [first_info, second, close, first_info, second, open, close] {
+                let what = format!("{} of {first}, {}, close, ({before:?})", info.name, second.name);
+                pipe.add(what, info.name, &about(&params(info), &folder, session));
+            }
+        }
+        answered(&mut pipe);
+    }
+    are_free(&mut pipe, &folder, &sessions, first);
+    pipe.ends();
+    holder.ends();
+}
+
+#[test]
+fn every_pair_on_an_open_session_is_answered() {
+    methods().iter().for_each(|first| pairs_behind(first, Before::Sidecars));
+}
+
+#[test]
+fn every_pair_on_an_editors_session_is_answered() {
+    methods().iter().for_each(|first| pairs_behind(first, Before::Editors));
+}
+
+#[test]
+fn every_pair_on_a_closed_session_is_answered() {
+    methods().iter().for_each(|first| pairs_behind(first, Before::Closed));
+}
+
+#[test]
+fn every_pair_on_a_session_opened_in_part_is_answered() {
+    methods().iter().for_each(|first| pairs_behind(first, Before::InPart));
+}
+
+#[test]
+fn what_stands_behind_a_slow_request_is_answered() {
+    let slow = ["session/export", "context/search", "context/compact", "turn/start", "session/takeOver"];
+    slow.iter().for_each(|first| many_behind(first, Before::Sidecars, false));
+    many_behind("prompt/render", Before::Editors, false);
+}
+
+#[test]
+fn what_stands_behind_a_take_over_from_another_process_is_answered() {
+    many_behind("session/takeOver", Before::Sidecars, true);
+}
