@@ -91,11 +91,7 @@ export class Models implements vscode.Disposable {
       await vscode.commands.executeCommand("workbench.action.openSettings", "threadhold.configuredModel");
       return;
     }
-    const settings = vscode.workspace.getConfiguration("threadhold");
-    // Where the folder says which, the user's own setting would change nothing.
-    const { workspaceValue } = settings.inspect<string>("model") ?? {};
-    const { Global, Workspace } = vscode.ConfigurationTarget;
-    await settings.update("model", picked.value, workspaceValue === undefined ? Global : Workspace);
+    await vscode.workspace.getConfiguration("threadhold").update("model", picked.value, vscode.ConfigurationTarget.Global);
   }
 
   /** Asks the editor's model. */
