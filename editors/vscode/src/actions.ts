@@ -7,6 +7,7 @@ import type { Backend } from "./backend.ts";
 import type { Chat } from "./chat.ts";
 import { saidIn } from "./conversation.ts";
 import type { Demonstration } from "./demonstration.ts";
+import { targetOf } from "./link.ts";
 import { inFolder } from "./tools/own.ts";
 import type { Panel } from "./panel.ts";
 import type { BeforeImages } from "./rewind/before-images.ts";
@@ -307,27 +308,15 @@ export async function deleteSession({ backend, chat, sessions, images }: Desk, s
   await sessions.refresh();
 }
 
-/** Follows a link of the conversation: into the folder, or out with the editor's own question. */
+/** Follows a link of the conversation: into the folder, or to a page after the editor's own question. */
 async function open({ chat }: Desk, href: string): Promise<void> {
-  if (/^(https?|mailto):/i.test(href)) {
-    await vscode.env.openExternal(vscode.Uri.parse(href));
-    return;
-  }
+  const target = targetOf(href);
+  if (target?.kind === "page") await vscode.env.openExternal(vscode.Uri.parse(target.address, true));
   const { folder } = chat;
-  // A name with a number behind it is a line of a file, and no scheme.
-  if (folder === undefined || /^[a-z][a-z0-9+.-]+:(?!\d+$)/i.test(href)) return;
-  const [path = "", line] = decoded(href).split(/#L?|:(?=\d+$)/);
-  const { uri } = await inFolder(path, folder.uri);
-  const at = line === undefined ? undefined : new vscode.Range(Number.parseInt(line, 10) - 1, 0, Number.parseInt(line, 10) - 1, 0);
-  await vscode.window.showTextDocument(uri, { preview: true, ...(at !== undefined && { selection: at }) });
-}
-
-function decoded(href: string): string {
-  try {
-    return decodeURIComponent(href);
-  } catch {
-    return href;
-  }
+  if (target?.kind !== "file" || folder === undefined) return;
+  const { uri } = await inFolder(target.path, folder.uri);
+  const line = target.line === undefined ? undefined : target.line - 1;
+  await vscode.window.showTextDocument(uri, { preview: true, ...(line !== undefined && { selection: new vscode.Range(line, 0, line, 0) }) });
 }
 
 /** Why a compaction cannot be undone, and what can be done, without the ids that a person does not know. */

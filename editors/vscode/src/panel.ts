@@ -227,7 +227,7 @@ const NO_FOLDER: Frame["sidecar"] = {
 function page(webview: vscode.Webview, extension: vscode.Uri): string {
   const nonce = randomBytes(18).toString("base64url");
   const own = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(extension, "dist", name)).toString();
-  const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${webview.cspSource}; img-src data:;`;
+  const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${webview.cspSource}; img-src data:; base-uri 'none'; form-action 'none';`;
   return `<!DOCTYPE html>
 <html lang="en">
 <head>

@@ -66,10 +66,18 @@ export function maybeCount(given: Given, name: string): number | undefined {
 /** A file of the folder. What is outside, also behind a link, is refused: approvals hold for the folder. */
 export async function inFolder(path: string, folder: vscode.Uri): Promise<{ uri: vscode.Uri; path: string; real: string }> {
   const wanted = isAbsolute(path) ? path : join(folder.fsPath, path);
+  const refused = new Error(`${path} is outside of the folder that is open.`);
+  // To look at such a path is to log in to the machine that it names, on Windows.
+  if (/^[\\/]{2}/.test(path) && isOutside(relative(folder.fsPath, wanted))) throw refused;
   const [root, real] = await Promise.all([realpath(folder.fsPath), realOf(wanted)]);
   const inside = relative(root, real);
-  if (inside === ".." || inside.startsWith(`..${sep}`) || isAbsolute(inside)) throw new Error(`${path} is outside of the folder that is open.`);
+  if (isOutside(inside)) throw refused;
   return { uri: vscode.Uri.file(wanted), path: relative(folder.fsPath, wanted) || ".", real: inside };
+}
+
+/** Whether a path from the folder on leads out of it. */
+function isOutside(path: string): boolean {
+  return path === ".." || path.startsWith(`..${sep}`) || isAbsolute(path);
 }
 
 /** Where a path leads, also where its end is not there yet. */

@@ -8,6 +8,7 @@ import { button, el, iconButton } from "./dom.ts";
 import type { Desk } from "./desk.ts";
 import { beginTyping } from "./form.ts";
 import { VirtualList } from "./list.ts";
+import { followed } from "./markdown.ts";
 import { MeterView } from "./meter.ts";
 import { drawPart } from "./part.ts";
 import { drawCall } from "./rows/call.ts";
@@ -242,12 +243,13 @@ function isOf(row: Row, id: string): boolean {
   return "messageId" in row && row.messageId === id;
 }
 
-// A link leads nowhere by itself.
-document.addEventListener("click", (event) => {
-  const link = (event.target as Element).closest("a");
-  if (link === null) return;
+function follow(event: MouseEvent | KeyboardEvent): void {
+  const href = followed(event);
+  if (href === undefined) return;
   event.preventDefault();
-  desk.post({ type: "open", href: link.getAttribute("href") ?? "" });
-});
+  desk.post({ type: "open", href });
+}
+document.addEventListener("click", follow);
+document.addEventListener("keydown", follow);
 
 desk.post({ type: "ready" });

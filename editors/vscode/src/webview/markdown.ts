@@ -1,18 +1,30 @@
-// Markdown of a model as elements. HTML in it is shown as text, pictures from elsewhere are links, and a link does
-// nothing by itself: the host decides where it leads. An answer that is being written is drawn block by block, so that
+// Markdown of a model as elements. HTML in it is shown as text, pictures from elsewhere are links, and a link has no
+// address that a browser acts on: the host decides where it leads. An answer that is being written is drawn block by block, so that
 // its length costs once.
 
 import MarkdownIt from "markdown-it";
+import { targetOf } from "../link.ts";
 import { button, el } from "./dom.ts";
 
 const markdown = new MarkdownIt("default", { html: false, linkify: true, typographer: false, breaks: false });
+const escape = markdown.utils.escapeHtml;
+// What is no link stays as it was written.
+markdown.validateLink = (href) => targetOf(href) !== undefined;
+// Without `href`: the webview's host acts on each link that has one, before the panel and before any question.
+const opening = (href: string): string => `<a role="link" tabindex="0" data-href="${escape(href)}" title="${escape(href)}">`;
+markdown.renderer.rules["link_open"] = (tokens, at) => opening(String(tokens[at]?.attrGet("href") ?? ""));
 // What a model says must not fetch anything.
 markdown.renderer.rules["image"] = (tokens, at) => {
   const { attrs, content } = tokens[at] ?? {};
   const source = String(attrs?.find(([name]) => name === "src")?.[1] ?? "");
-  const escape = markdown.utils.escapeHtml;
-  return `<a href="${escape(source)}">${escape(content === undefined || content === "" ? source : content)}</a>`;
+  return `${opening(source)}${escape(content === undefined || content === "" ? source : content)}</a>`;
 };
+
+/** Where a link leads that somebody clicks or presses Enter on; undefined where that is no link. */
+export function followed(event: MouseEvent | KeyboardEvent): string | undefined {
+  if (event instanceof KeyboardEvent && event.key !== "Enter") return undefined;
+  return (event.target as Element).closest<HTMLElement>("a[data-href]")?.dataset["href"];
+}
 
 /** A text as elements. */
 export function draw(text: string, copy: (text: string) => void): DocumentFragment {
