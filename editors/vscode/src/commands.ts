@@ -10,7 +10,11 @@ import type { Models } from "./models.ts";
 import { knownSessions } from "./session-list.ts";
 import { preview } from "./steering.ts";
 import { DISMISS } from "./view.ts";
-import { wordsOf } from "./words.ts";
+import { visible, visibleLine } from "./visible.ts";
+import { unlinked, unpictured, wordsOf } from "./words.ts";
+
+/** Characters of a command in the list of what is always allowed; the editor shows the whole of it on hover. */
+const MOST_LISTED = 2_000;
 
 /** How long the status bar says what was done. */
 const TOLD_MS = 5_000;
@@ -113,7 +117,7 @@ export function registerCommands(context: vscode.ExtensionContext, desk: Desk, m
       } catch (error) {
         const text = wordsOf(error);
         log.error(`${name}: ${text}`);
-        void vscode.window.showErrorMessage(text);
+        void vscode.window.showErrorMessage(unlinked(text));
       }
     };
     context.subscriptions.push(vscode.commands.registerCommand(`threadhold.${name}`, guarded));
@@ -161,7 +165,11 @@ async function approvals({ chat, backend }: Desk): Promise<void> {
   const workspaceFolder = folder.uri.fsPath;
   const { approved } = await client.request("tool/approvals", { workspaceFolder });
   if (approved.length === 0) return void vscode.window.showInformationMessage("Nothing is always allowed in this folder.");
-  const items = approved.map((one) => ({ label: one.tool, description: one.pattern ?? "all calls", one }));
+  const items = approved.map((one) => ({
+    label: unpictured(visible(one.tool)),
+    description: one.pattern === undefined ? "all calls" : unpictured(visibleLine(one.pattern, MOST_LISTED)),
+    one,
+  }));
   const revoked = await vscode.window.showQuickPick(items, { canPickMany: true, title: "Always allowed here. Choose what is to be asked about again" });
   if (revoked === undefined || revoked.length === 0) return;
   await client.request("tool/approvals", { workspaceFolder, revoke: revoked.map(({ one }) => one) });

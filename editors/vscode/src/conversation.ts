@@ -5,6 +5,7 @@
 import type { CompactionView, Cut, CutReason, LastEnd, Message, Part, PauseReason, PendingCall, Pin2, Snapshot } from "@threadhold/client";
 import type { AnswerRow, CallRow, CallResult, CallState, CompactionRow, NoticeRow, Picture, RewindRow, Row, Shown, UserRow } from "./view.ts";
 import { compactionRow } from "./compaction-row.ts";
+import { visibleLine } from "./visible.ts";
 import { sentence } from "./words.ts";
 
 /** What is known beside the session. */
@@ -36,6 +37,9 @@ const RESULT_CHARACTERS = 4_000;
 
 /** Characters of a call's arguments that its row holds while they are written: those that came last. */
 const WRITING_CHARACTERS = 2_000;
+
+/** Characters of the line that says what a call does. */
+const MOST_ABOUT = 200;
 
 /** A row before it has its number. */
 export type Unnumbered<Of> = Of extends unknown ? Omit<Of, "rev"> : never;
@@ -278,7 +282,7 @@ function callRow(call: Extract<Part, { type: "toolCall" }>, messageId: string, f
     callId: call.id,
     messageId,
     name: call.name,
-    about: isLong ? given.slice(0, 200) : aboutOf(call, given),
+    about: isLong ? visibleLine(given, MOST_ABOUT) : aboutOf(call, given),
     arguments: isLong ? given.slice(-WRITING_CHARACTERS) : given,
     state: writing ? "writing" : stateOf(call.id, part, facts),
     hasDiff: beside.hasDiff(call.name),
@@ -369,13 +373,13 @@ function lineOf(text: string): string {
   try {
     read = JSON.parse(text);
   } catch {
-    return text.slice(0, 200);
+    return visibleLine(text, MOST_ABOUT);
   }
-  if (typeof read !== "object" || read === null) return text.slice(0, 200);
+  if (typeof read !== "object" || read === null) return visibleLine(text, MOST_ABOUT);
   const fields = new Map(Object.entries(read).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
   const telling = ["command", "path", "filePath", "query", "url", "name"].find((name) => fields.has(name));
   const said = telling === undefined ? [...fields.values()][0] : fields.get(telling);
-  return (said ?? "").split("\n", 1)[0]?.slice(0, 200) ?? "";
+  return visibleLine(said ?? "", MOST_ABOUT);
 }
 
 export function listOf(content: string | readonly Part[]): readonly Part[] {

@@ -48,7 +48,7 @@ export interface CallRow extends Drawn {
   callId: string;
   messageId: string;
   name: string;
-  /** What it does, in a line for people, such as a path or a command. */
+  /** What it does, in a line for people, such as a path or a command; cut off, and so nothing to decide by. */
   about: string;
   arguments: string;
   /** How many characters of arguments were written so far, where these are only the last of them. */

@@ -9,3 +9,13 @@ export function sentence(text: string): string {
 export function wordsOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** A text for a notification of the editor, which would make links of `[words](command:…)` in it. */
+export function unlinked(text: string): string {
+  return text.replaceAll("](", "] (");
+}
+
+/** A text for a list of the editor, which would draw `$(name)` in it as a picture, or as nothing. */
+export function unpictured(text: string): string {
+  return text.replaceAll("$(", "\\$(");
+}

@@ -7,7 +7,7 @@ import type { Client, SessionImportResult } from "@threadhold/client";
 import type { Desk } from "../actions.ts";
 import { configuration } from "../configuration.ts";
 import { knownSessions } from "../session-list.ts";
-import { sentence, wordsOf } from "../words.ts";
+import { sentence, unlinked, wordsOf } from "../words.ts";
 import { chatOf, find, type Found, type Places, type Source, usualPlaces } from "./find.ts";
 import { type LeftOut, showLeftOut } from "./leftout.ts";
 
@@ -176,7 +176,7 @@ async function tell({ log }: Desk, context: vscode.ExtensionContext, { chats, me
   ].join(" ");
   if (said === "") return;
   const show = failed.length > 0 ? vscode.window.showWarningMessage : vscode.window.showInformationMessage;
-  const answer = await show(said, ...(skipped.length > 0 ? ["Show What Was Left Out"] : []));
+  const answer = await show(unlinked(said), ...(skipped.length > 0 ? ["Show What Was Left Out"] : []));
   if (answer === undefined) return;
   await showLeftOut(context, skipped);
 }

@@ -3,6 +3,7 @@
 
 import * as vscode from "vscode";
 import { inFolder, maybeText, type OwnTool, text } from "./own.ts";
+import { visible, visibleLine } from "../visible.ts";
 import { type Ended, start } from "./shell.ts";
 
 const runCommand: OwnTool = {
@@ -50,7 +51,7 @@ async function inTerminal(command: string, cwd: string, signal: AbortSignal): Pr
   signal.throwIfAborted();
   const write = new vscode.EventEmitter<string>();
   // A terminal hears nothing before it is open.
-  let unheard: string | undefined = `$ ${command}\n`;
+  let unheard: string | undefined = `$ ${visible(command)}\n`;
   const show = (said: string): void => {
     if (unheard === undefined) write.fire(said.replace(/\r?\n/g, "\r\n"));
     else unheard += said;
@@ -59,7 +60,7 @@ async function inTerminal(command: string, cwd: string, signal: AbortSignal): Pr
   left.add(stop);
   signal.addEventListener("abort", stop, { once: true });
   const terminal = vscode.window.createTerminal({
-    name: `Agent: ${command.slice(0, 40)}`,
+    name: `Agent: ${visibleLine(command, 40)}`,
     pty: {
       onDidWrite: write.event,
       open: () => {

@@ -2,8 +2,9 @@
 // the user does. It keeps no state of a session: closed and opened again, it asks for everything anew.
 
 import "./style.css";
-import type { Action, AnswerRow, Frame, NoticeRow, Row, ToPanel } from "../view.ts";
+import type { Action, AnswerRow, CallRow, Frame, NoticeRow, Row, ToPanel } from "../view.ts";
 import { Composer } from "./composer.ts";
+import { Decisions } from "./decisions.ts";
 import { button, el, iconButton } from "./dom.ts";
 import type { Desk } from "./desk.ts";
 import { beginTyping } from "./form.ts";
@@ -61,7 +62,8 @@ toEnd.hidden = true;
 list.onFollow = (follows) => {
   toEnd.hidden = follows;
 };
-const decisions = el("div", { class: "decisions" });
+const rowOf = (callId: string): CallRow | undefined => list.items.find((row): row is CallRow => row.kind === "call" && row.callId === callId);
+const decisions = new Decisions(desk, rowOf, (callId) => list.reveal(`call ${callId}`, true));
 const sessions = new SessionsView(desk);
 const meter = new MeterView(desk);
 const composer = new Composer(desk);
@@ -75,7 +77,7 @@ const empty = el(
   el("p", { class: "note" }, FIRST_WORDS),
 );
 const middle = el("div", { class: "middle" }, empty, feed, toEnd);
-document.body.append(header, sessions.element, notices, middle, decisions, meter.element, composer.element);
+document.body.append(header, sessions.element, notices, middle, decisions.element, meter.element, composer.element);
 
 function drawRow(row: Row): HTMLElement {
   switch (row.kind) {
@@ -105,7 +107,7 @@ function drawFrame(frame: Frame): void {
   activity.textContent = frame.activity;
   document.body.classList.toggle("busy", frame.busy);
   drawNotices(frame);
-  drawDecisions(frame);
+  decisions.draw(frame);
   sessions.draw(frame);
   meter.draw(frame);
   composer.draw(frame);
@@ -134,20 +136,6 @@ type Notice = Omit<NoticeRow, "kind" | "id" | "rev">;
 function drawPlace(place: keyof typeof places, notice: Notice | undefined): void {
   const draw = (): Node[] => (notice === undefined ? [] : [drawNotice(desk, { ...notice, kind: "notice", id: place, rev: 0 })]);
   drawPart(places[place], notice, draw);
-}
-
-/** A bar that says what waits for a decision, wherever the conversation is scrolled to. */
-function drawDecisions({ asked }: Frame): void {
-  drawPart(decisions, asked, () => {
-    const [first] = asked;
-    if (first === undefined) return [];
-    const many = asked.length > 1;
-    return [
-      el("span", { role: "status" }, many ? `${asked.length} calls need your decision` : "A call needs your decision"),
-      button("Show", () => list.reveal(`call ${first}`, true)),
-      ...(many ? [button("Allow all", () => desk.post({ type: "decide", callIds: asked, decision: "approve" }))] : []),
-    ];
-  });
 }
 
 // What came since the last frame of the screen is drawn together.

@@ -50,7 +50,7 @@ test("what stands around the rows is left alone while an answer is written", asy
     assert.equal(await page.locator(".feed").getAttribute("aria-busy"), "false", "a screen reader need not wait for the end of a turn");
     const kept = await page.$$(".waiting button, .decisions button, .notices .notice");
     assert.equal(kept.length, 4);
-    for (const name of ["Allow all", "Take it out of the queue"]) {
+    for (const name of ["Allow All…", "Take it out of the queue"]) {
       const button = page.getByRole("button", { name });
       await button.focus();
       await tell({ type: "frame", frame: { ...FRAME, warning: "It is nearly full.", asked: ["c1", "c2"], activity: `Running ${name}` } });

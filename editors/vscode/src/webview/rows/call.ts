@@ -2,9 +2,11 @@
 // one.
 
 import type { CallRow, CallState } from "../../view.ts";
+import { visible } from "../../visible.ts";
 import { button, duration, el, foldable, tokens } from "../dom.ts";
 import type { Desk } from "../desk.ts";
 import { beginTyping, form, isTyping } from "../form.ts";
+import { drawGiven, put, spoken } from "./given.ts";
 import { pictures, shownMark } from "./message.ts";
 
 const STATES: Record<CallState, string> = {
@@ -27,19 +29,25 @@ export function drawCall(desk: Desk, row: CallRow): HTMLElement {
     : state === "failed" && result?.exitCode !== undefined ? `exit ${result.exitCode}`
     : STATES[state];
   const stands = `${ended}${took}`;
-  const element = el("div", { class: `row call ${state}`, aria: { label: `Tool ${name} ${about}: ${stands}` } });
-  const details = foldable(desk.open, `${row.callId}/call`, "", () => [argumentsOf(row), resultOf(desk, row)], "card");
-  details.querySelector("summary")?.append(
+  const isDecided = state !== "asked" && state !== "open";
+  const said = isDecided ? `Tool ${visible(name)} ${about}: ${stands}` : `Tool ${visible(name)}: ${stands}. ${spoken(row)}`;
+  const element = el("div", { class: `row call ${state}`, aria: { label: said } });
+  const head = [
     el("span", { class: `dot ${state}`, aria: { hidden: true } }),
-    el("span", { class: "name" }, name),
-    el("span", { class: "about", title: about }, about),
+    el("span", { class: "name" }, visible(name)),
+    isDecided && el("span", { class: "about", title: about }, about),
     el("span", { class: "stands" }, stands),
-  );
-  element.append(details);
+  ];
+  if (isDecided) {
+    const details = foldable(desk.open, `${row.callId}/call`, "", () => [argumentsOf(row), resultOf(desk, row)], "card");
+    details.querySelector("summary")?.append(...head.filter((part) => part !== false));
+    element.append(details);
+  } else {
+    const ask = row.held === true ? undefined : state === "open" ? unfinished(desk, row) : decision(desk, row);
+    element.append(el("div", { class: "card" }, el("div", { class: "title" }, ...head), drawGiven(row), ask));
+  }
   const mark = shownMark(row.shown);
   if (mark !== undefined) element.append(el("div", { class: "foot" }, mark));
-  if (state === "asked" && row.held !== true) element.append(decision(desk, row));
-  if (state === "open") element.append(unfinished(desk, row));
   return element;
 }
 
@@ -50,7 +58,8 @@ function argumentsOf(row: CallRow): HTMLElement {
   } catch {
     // Shown as the model wrote it.
   }
-  const block = el("pre", { tabIndex: 0, aria: { label: "Arguments" } }, text);
+  const block = el("pre", { tabIndex: 0, aria: { label: "Arguments" } });
+  put(block, text);
   const { characters } = row;
   const label = characters === undefined ? "Arguments" : `Arguments: the last ${tokens(text.length)} of ${tokens(characters)} characters`;
   return el("div", {}, el("div", { class: "label" }, label), block);
@@ -91,17 +100,17 @@ function decision(desk: Desk, { id, callId, reason, name, hasDiff, isCommand }: 
     return frame;
   }
   // The sidecar keeps a command as it is, and of any other tool all calls.
-  const always = `Always allow ${isCommand ? "this command" : name}`;
+  const always = `Always allow ${isCommand ? "this command" : visible(name)}`;
   frame.append(
     el(
       "div",
       { class: "buttons" },
       button("Allow", () => desk.post({ type: "decide", callIds: [callId], decision: "approve" }), { class: "primary" }),
+      button("Reject…", () => beginTyping(desk, id, "reject", "")),
+      hasDiff && button("Show diff", () => desk.post({ type: "diff", callId })),
       button(always, () => desk.post({ type: "decide", callIds: [callId], decision: "approveAlways" }), {
         title: `${isCommand ? "Exactly this command" : `Every call of ${name}, whatever its arguments are`}, in this folder, from now on`,
       }),
-      button("Reject…", () => beginTyping(desk, id, "reject", "")),
-      hasDiff && button("Show diff", () => desk.post({ type: "diff", callId })),
     ),
   );
   return frame;

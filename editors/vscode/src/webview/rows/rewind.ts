@@ -2,6 +2,7 @@
 // and what nobody can restore.
 
 import type { RewindFile, RewindGoal, RewindRow } from "../../view.ts";
+import { visible } from "../../visible.ts";
 import { button, el, icon } from "../dom.ts";
 import type { Desk } from "../desk.ts";
 
@@ -52,7 +53,7 @@ export function drawRewind(desk: Desk, row: RewindRow): HTMLElement {
 }
 
 function drawFile(desk: Desk, row: RewindRow, { path, how, others }: RewindFile, chosen: Set<string>): HTMLElement {
-  const box = el("input", { data: { key: `${row.id}/${path}` }, aria: { label: `Restore ${path}` } });
+  const box = el("input", { data: { key: `${row.id}/${path}` }, aria: { label: `Restore ${visible(path)}` } });
   box.type = "checkbox";
   box.checked = chosen.has(path);
   box.addEventListener("change", () => {
@@ -60,9 +61,9 @@ function drawFile(desk: Desk, row: RewindRow, { path, how, others }: RewindFile,
     else chosen.delete(path);
     desk.redraw(row.id);
   });
-  const name = how === "delete" ? `Show what is in ${path}` : `Show what changes in ${path}`;
+  const name = `${how === "delete" ? "Show what is in" : "Show what changes in"} ${visible(path)}`;
   const show = button("Show", () => desk.post({ type: "rewindDiff", path }), { name, key: `${row.id}/${path}/diff` });
-  const words = el("div", { class: "about" }, el("span", { class: "name" }, path), HOW[how] !== undefined && el("span", { class: "note" }, HOW[how]));
+  const words = el("div", { class: "about" }, el("span", { class: "name" }, visible(path)), HOW[how] !== undefined && el("span", { class: "note" }, HOW[how]));
   if (others !== undefined) words.append(el("span", { class: "note warning" }, OTHERS[others]));
   return el("li", {}, box, words, show);
 }
