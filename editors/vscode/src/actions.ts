@@ -7,6 +7,7 @@ import type { Backend } from "./backend.ts";
 import type { Chat } from "./chat.ts";
 import { saidIn } from "./conversation.ts";
 import type { Demonstration } from "./demonstration.ts";
+import { meansSession } from "./envelope.ts";
 import { targetOf } from "./link.ts";
 import { inFolder } from "./tools/own.ts";
 import type { Panel } from "./panel.ts";
@@ -40,6 +41,7 @@ const COMMANDS = {
 
 /** Carries an action out; whatever fails is said in the panel. */
 export async function act(desk: Desk, action: Action): Promise<void> {
+  const sessionId = meansSession(action) ? desk.chat.session?.id : undefined;
   try {
     await carryOut(desk, action);
   } catch (error) {
@@ -47,9 +49,19 @@ export async function act(desk: Desk, action: Action): Promise<void> {
     desk.log.error(`${action.type}: ${text}`);
     // Why there is no sidecar is said by its standing already.
     if (desk.backend.standing.state === "none") return;
-    if (isProtocolError(error, "CannotUndo")) desk.panel.say(cannotUndo(error.data));
-    else desk.panel.say({ level: "error", text: sentence(text), actions: [DISMISS] });
+    const cannot = isProtocolError(error, "CannotUndo") ? cannotUndo(error.data) : undefined;
+    sayOf(desk, sessionId, cannot ?? { level: "error", text: sentence(text), actions: [DISMISS] });
   }
+}
+
+type Said = Exclude<Parameters<Panel["say"]>[0], undefined>;
+
+/** Says something of a session above it; where another one is shown by now, beside the panel and without what could be done. */
+function sayOf({ chat, panel }: Desk, sessionId: string | undefined, notice: Said): void {
+  if (sessionId === undefined || sessionId === chat.session?.id) return panel.say(notice);
+  const { level, text } = notice;
+  const tell = { error: vscode.window.showErrorMessage, warning: vscode.window.showWarningMessage, info: vscode.window.showInformationMessage };
+  void tell[level](text);
 }
 
 const CHOOSE = { label: "Choose a model…", action: { type: "selectModel" } } as const;
@@ -61,7 +73,7 @@ const NOBODY = {
   level: "info",
   text: "This session shows a compaction, and no model answers in it. Begin a new one to ask something.",
   actions: [{ label: "New session", action: { type: "newSession" } }, DISMISS],
-} as const satisfies Parameters<Panel["say"]>[0];
+} as const satisfies Said;
 
 /** Shows a compaction in a session made for it. */
 export async function showCompaction({ chat, demonstration, panel }: Desk): Promise<void> {
@@ -85,7 +97,7 @@ async function carryOut(desk: Desk, action: Action): Promise<void> {
   const { chat, panel, sessions } = desk;
   const session = chat.session;
   if (ASKS.has(action.type) && desk.demonstration.is(session?.id)) {
-    if ("text" in action) panel.post({ type: "unsent", text: action.text });
+    if ("text" in action) panel.giveBack(action.text);
     return panel.say(NOBODY);
   }
   switch (action.type) {
@@ -167,13 +179,13 @@ async function carryOut(desk: Desk, action: Action): Promise<void> {
     case "rewind":
       return takeAway(desk, session, action);
     case "rewindWith":
-      return desk.rewind.go(action.restore, (notice) => panel.say(notice));
+      return desk.rewind.go(action.restore, (notice) => sayOf(desk, session.id, notice));
     case "rewindNot":
       return desk.rewind.leave();
     case "rewindDiff":
       return desk.rewind.showDiff(action.path);
     case "putBack":
-      return desk.rewind.putBack((notice) => panel.say(notice));
+      return desk.rewind.putBack((notice) => sayOf(desk, session.id, notice));
     case "removeWaiting":
       await session.request("queue/remove", { itemId: action.itemId });
       return;
@@ -189,9 +201,9 @@ async function carryOut(desk: Desk, action: Action): Promise<void> {
     case "undo":
       await session.request("context/undo", { compactionId: action.compactionId });
       // What was said of a try before holds no longer.
-      return panel.say(undefined);
+      return chat.session === session ? panel.say(undefined) : undefined;
     case "redo":
-      return compacted(desk, { redo: action.compactionId, keep: action.keep, ...(action.focus !== "" && { focus: action.focus }) });
+      return compacted(desk, session, { redo: action.compactionId, keep: action.keep, ...(action.focus !== "" && { focus: action.focus }) });
     case "editSummary":
       await session.request("context/edit", { compactionId: action.compactionId, narrative: action.text });
       return;
@@ -201,11 +213,11 @@ async function carryOut(desk: Desk, action: Action): Promise<void> {
       return chat.showEarlier(action.all);
     case "covered": {
       const { compactionId } = action;
-      return panel.post({ type: "covered", compactionId, ...(await steering.originalsOf(session, action)) });
+      return panel.tell(session.id, { type: "covered", compactionId, ...(await steering.originalsOf(session, action)) });
     }
     case "wholeResult": {
       const { callId } = action;
-      return panel.post({ type: "wholeResult", callId, text: await steering.whole(session, callId) });
+      return panel.tell(session.id, { type: "wholeResult", callId, text: await steering.whole(session, callId) });
     }
     case "pin":
       await session.request("context/pin", { messageId: action.messageId });
@@ -226,21 +238,22 @@ async function send({ chat, panel }: Desk, text: string, urgent: boolean): Promi
     panel.say(undefined);
     if (await chat.ask(text, urgent)) return;
     panel.say({ level: "warning", text: "There is no model to ask. Choose one, then send again.", actions: [CHOOSE] });
-    panel.post({ type: "unsent", text });
+    panel.giveBack(text);
   } catch (error) {
     // What the user typed is theirs.
-    panel.post({ type: "unsent", text });
+    panel.giveBack(text);
     throw error;
   }
 }
 
 /** Takes the conversation away from a message on, in one of the ways there are, after asking about the files. */
 async function takeAway(
-  { panel, rewind }: Desk,
+  desk: Desk,
   session: Session,
   action: Extract<Action, { type: "retry" | "edit" | "regenerate" | "rewind" }>,
 ): Promise<void> {
-  const say = (notice: Parameters<Panel["say"]>[0]): void => panel.say(notice);
+  const { panel, rewind } = desk;
+  const say = (notice: Said): void => sayOf(desk, session.id, notice);
   const { messages } = session.view.snapshot;
   if (action.type === "regenerate") {
     const newest = messages.findLast(({ role, visibleToModel }) => role === "user" && visibleToModel !== false);
@@ -256,13 +269,13 @@ async function takeAway(
     }
     case "edit": {
       const { text } = action;
-      const leave = (): void => panel.post({ type: "editing", messageId, text });
+      const leave = (): void => panel.tell(session.id, { type: "editing", messageId, text });
       return rewind.ask(session, { goal: "askAgain", messageId, go: () => steering.retry(session, messageId, text), leave }, say);
     }
     case "rewind": {
       const go = async (): Promise<void> => {
         await session.request("message/truncate", { messageId });
-        panel.post({ type: "unsent", text: saidIn(message?.parts ?? []).text });
+        panel.tell(session.id, { type: "unsent", text: saidIn(message?.parts ?? []).text });
       };
       return rewind.ask(session, { goal: "rewind", messageId, go }, say);
     }
@@ -270,10 +283,9 @@ async function takeAway(
 }
 
 /** Compacts, and says why nothing was done where nothing was. */
-export async function compacted(desk: Desk, more: Parameters<typeof steering.compact>[1]): Promise<void> {
-  const session = await desk.chat.ready();
+export async function compacted(desk: Desk, session: Session, more: Parameters<typeof steering.compact>[1]): Promise<void> {
   const nothing = await steering.compact(session, more);
-  if (nothing !== undefined) desk.panel.say({ level: "info", text: nothing, actions: [DISMISS] });
+  if (nothing !== undefined) sayOf(desk, session.id, { level: "info", text: nothing, actions: [DISMISS] });
 }
 
 export async function renameSession({ backend, chat, sessions }: Desk, sessionId: string): Promise<void> {
@@ -296,7 +308,6 @@ export async function renameSession({ backend, chat, sessions }: Desk, sessionId
 }
 
 export async function deleteSession({ backend, chat, sessions, images }: Desk, sessionId: string): Promise<void> {
-  const isShown = chat.session?.id === sessionId;
   const title = sessions.shown?.items.find((item) => item.sessionId === sessionId)?.title ?? chat.session?.view.snapshot.title ?? "this session";
   const detail = "All that was said in it is gone for good. Its branches stay.";
   const answer = await vscode.window.showWarningMessage(`Delete “${title}”?`, { modal: true, detail }, "Delete");
@@ -304,7 +315,7 @@ export async function deleteSession({ backend, chat, sessions, images }: Desk, s
   const client = await backend.client();
   await client.request("session/delete", { sessionId });
   await images?.forget(sessionId);
-  if (isShown) await chat.show(undefined);
+  if (chat.session?.id === sessionId) await chat.show(undefined);
   await sessions.refresh();
 }
 
@@ -320,7 +331,7 @@ async function open({ chat }: Desk, href: string): Promise<void> {
 }
 
 /** Why a compaction cannot be undone, and what can be done, without the ids that a person does not know. */
-function cannotUndo({ needed, limit, ways }: Extract<ErrorData, { kind: "CannotUndo" }>): Parameters<Panel["say"]>[0] {
+function cannotUndo({ needed, limit, ways }: Extract<ErrorData, { kind: "CannotUndo" }>): Said {
   const figure = (count: number): string => count.toLocaleString("en-US");
   const why = needed > 0 ? `: the prompt would weigh ${figure(needed)} tokens, and ${figure(limit)} fit` : "";
   const words = ways.map((way) => {

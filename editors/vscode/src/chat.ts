@@ -72,7 +72,7 @@ export class Chat implements vscode.Disposable {
   isAnswering: (sessionId: string) => boolean = () => false;
   #session: Session | undefined;
   /** The session that was asked for last, while it is opened; a new one has no id. */
-  #wanted: { id: string | undefined } | undefined;
+  #wanted: { id: string | undefined; opened: Promise<Session> } | undefined;
   /** Those that are not shown and not at rest. */
   readonly #background = new Background(
     (session) => this.isShown(session) || this.isAnswering(session.id),
@@ -159,7 +159,9 @@ export class Chat implements vscode.Disposable {
   }
 
   async #begin(): Promise<Session> {
-    return this.show(this.#state.get<string>(LAST) ?? (await this.#newest()));
+    const last = this.#state.get<string>(LAST) ?? (await this.#newest());
+    // The user may have asked for one meanwhile, as by a link.
+    return this.#session ?? this.#wanted?.opened ?? this.show(last);
   }
 
   async #newest(): Promise<string | undefined> {
@@ -176,10 +178,10 @@ export class Chat implements vscode.Disposable {
   async show(sessionId: string | undefined): Promise<Session> {
     const { folder } = this;
     if (folder === undefined) throw new Error("No folder is open. Sessions belong to a folder: open one, then ask.");
-    const wanted = { id: sessionId };
+    const wanted = { id: sessionId, opened: this.#open(folder, sessionId) };
     this.#wanted = wanted;
     try {
-      const session = await this.#open(folder, sessionId);
+      const session = await wanted.opened;
       // Another one may have been asked for meanwhile.
       if (this.#wanted === wanted) await this.#take(session);
       else await this.#background.leave(session);
@@ -304,18 +306,20 @@ export class Chat implements vscode.Disposable {
   async takeOver(): Promise<void> {
     const session = await this.ready();
     await session.request("session/takeOver", {});
-    await this.show(session.id);
+    if (this.isShown(session)) await this.show(session.id);
   }
 
   /** Asks, with what is attached. Answers false where there is no model to ask. */
   async ask(words: string, urgent: boolean): Promise<boolean> {
-    // What is attached and typed while this is sent, is of the next request.
+    // What is attached and typed while this is sent, is of the next request; and another session may be shown meanwhile.
     const taken = this.attachments.take();
-    const cleared = this.#inOrder(async () => (await this.ready()).request("draft/clear", {}));
+    const asked = this.ready();
+    asked.catch(() => undefined);
+    const cleared = this.#inOrder(async () => (await asked).request("draft/clear", {}));
     let isAsked = false;
     try {
       await cleared;
-      isAsked = await this.#ask(words, taken, urgent);
+      isAsked = await this.#ask(await asked, words, taken, urgent);
     } finally {
       if (!isAsked) this.attachments.putBack(taken);
       this.changed();
@@ -335,10 +339,9 @@ export class Chat implements vscode.Disposable {
     return this.#drafts.run("draft", act);
   }
 
-  async #ask(words: string, attached: readonly Held[], urgent: boolean): Promise<boolean> {
+  async #ask(session: Session, words: string, attached: readonly Held[], urgent: boolean): Promise<boolean> {
     const chosen = this.#models.chosen ?? (await this.#models.refresh());
     if (chosen === undefined) return false;
-    const session = await this.ready();
     if (session.view.snapshot.driver === "editor") throw new Error(OF_EDITOR);
     const { parts, contextFiles } = await this.attachments.contents(attached);
     await session.ask([{ type: "text", text: words }, ...parts], {

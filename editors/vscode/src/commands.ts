@@ -66,8 +66,10 @@ export function registerCommands(context: vscode.ExtensionContext, desk: Desk, m
       return act(desk, { type: "undo", compactionId: newest.id });
     },
     pinText: async () => {
+      // The one that is shown now: another may be while this is typed.
+      const session = await chat.ready();
       const text = await vscode.window.showInputBox({ title: "Pin a text", prompt: "Every prompt of this session shows it, to the letter" });
-      if (text !== undefined && text.trim() !== "") await (await chat.ready()).request("context/pin", { text });
+      if (text !== undefined && text.trim() !== "") await session.request("context/pin", { text });
     },
     pinSelection: async () => {
       const editor = vscode.window.activeTextEditor;
@@ -133,7 +135,7 @@ async function compactNow(desk: Desk): Promise<void> {
     placeHolder: "What must the summary not lose? (may be left empty)",
     ignoreFocusOut: true,
   });
-  if (focus !== undefined) await compacted(desk, focus.trim() === "" ? {} : { focus: focus.trim() });
+  if (focus !== undefined) await compacted(desk, session, focus.trim() === "" ? {} : { focus: focus.trim() });
 }
 
 const FORMATS = [

@@ -1,12 +1,15 @@
 // The panel's webview: its page under a strict policy, and telling it what to draw. It is told as fast as it draws and
-// no faster; what changed meanwhile goes together. What the user does there is actions.ts's.
+// no faster; what changed meanwhile goes together. Everything goes in an envelope that says which session it is about.
+// What the user does there is actions.ts's.
 
 import { randomBytes } from "node:crypto";
+import type { Session } from "@threadhold/client";
 import * as vscode from "vscode";
 import type { Backend } from "./backend.ts";
 import type { Changed, Chat } from "./chat.ts";
 import type { Beside } from "./conversation.ts";
 import { configuration } from "./configuration.ts";
+import { type Done, HostEnd } from "./envelope.ts";
 import { activityOf, EMPTY, endNoticesOf, isBusy, meterOf, Warning, waitingOf } from "./frame.ts";
 import { WHY } from "./compaction-row.ts";
 import type { Models } from "./models.ts";
@@ -23,6 +26,7 @@ export class Panel implements vscode.WebviewViewProvider {
   readonly #models: Models;
   readonly #act: (action: Action) => void;
   readonly #telling = new Telling();
+  readonly #end = new HostEnd();
   readonly #warning = new Warning();
   #sessions: Sessions | undefined;
   #rewind: Rewind | undefined;
@@ -31,12 +35,12 @@ export class Panel implements vscode.WebviewViewProvider {
   #drawing = false;
   #behind: "nothing" | "streaming" | "all" = "nothing";
   #notice: NoticeRow | undefined;
-  /** The session whose draft the webview was told last; empty where there was none. */
-  #told = "";
-  /** Whether the webview hears. */
-  #isThere = false;
-  /** A message or a compaction that is to be shown. */
-  #revealed: string | undefined;
+  /** The session that the webview is told of. */
+  #session: Session | undefined;
+  /** Whether the webview is to be told the session's draft. */
+  #owesDraft = true;
+  /** A message or a compaction that is to be shown, and its session. */
+  #revealed: { session: Session | undefined; of: string } | undefined;
   #wantsFocus = false;
 
   constructor(extension: vscode.Uri, backend: Backend, chat: Chat, models: Models, act: (action: Action) => void) {
@@ -63,31 +67,45 @@ export class Panel implements vscode.WebviewViewProvider {
 
   resolveWebviewView(view: vscode.WebviewView): void {
     this.#view = view;
-    this.#isThere = false;
-    this.#forget();
+    // What is posted before a page says that it is there would wait for it, and be drawn beside what it asks for.
+    this.#end.close();
     const { webview } = view;
     webview.options = { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(this.#extension, "dist")] };
     webview.html = page(webview, this.#extension);
-    webview.onDidReceiveMessage((action: Action) => this.#act(action));
+    webview.onDidReceiveMessage((done: Done) => {
+      if (this.#view === view) this.#hear(done);
+    });
     view.onDidDispose(() => {
       if (this.#view !== view) return;
       this.#view = undefined;
-      this.#isThere = false;
+      this.#end.close();
     });
+  }
+
+  /** Has an action carried out that is meant for what is shown. */
+  #hear(done: Done): void {
+    const { about, action } = done;
+    if (action.type === "ready") this.#end.open(about.page);
+    if (this.#end.accepts(done, this.#chat.session?.id)) this.#act(action);
+    // What the user typed is theirs, whatever is shown by now.
+    else if (action.type === "send" || action.type === "edit") this.giveBack(action.text);
   }
 
   /** Gives the prompt the focus, as soon as there is one. */
   focus(): void {
-    this.post({ type: "focus" });
-    this.#wantsFocus = !this.#isThere;
+    this.#post([{ type: "focus" }]);
+    this.#wantsFocus = !this.#end.isHeard;
+  }
+
+  /** Puts words into the prompt that could not be sent. */
+  giveBack(text: string): void {
+    this.#post([{ type: "unsent", text }]);
   }
 
   /** The webview begins: it has nothing. */
   begin(): void {
     this.#forget();
-    this.#isThere = true;
     if (this.#wantsFocus) this.focus();
-    this.#tellDraft();
     this.update({ session: false, streamingOnly: false });
   }
 
@@ -98,15 +116,22 @@ export class Panel implements vscode.WebviewViewProvider {
   }
 
   /** Something changed. */
-  update({ session, streamingOnly }: Changed): void {
-    if (session) {
-      this.#warning.reset();
-      // What was said before there was a session is still true.
-      if (this.#told !== "") this.#notice = undefined;
-      this.#tellDraft();
-    }
+  update({ session: isOther, streamingOnly }: Changed): void {
+    const { session } = this.#chat;
+    // It may be shown before it is told.
+    if (isOther || session !== this.#session) this.#show(session);
     if (this.#behind !== "all") this.#behind = streamingOnly ? "streaming" : "all";
     if (!this.#drawing) this.#tell();
+  }
+
+  /** Another session is shown, or the same one through another sidecar. */
+  #show(session: Session | undefined): void {
+    this.#warning.reset();
+    // What was said before there was a session is still true.
+    if (this.#session !== undefined) this.#notice = undefined;
+    this.#session = session;
+    this.#end.show(session?.id);
+    this.#forget();
   }
 
   /** Says something above the conversation; nothing takes it away. */
@@ -115,47 +140,49 @@ export class Panel implements vscode.WebviewViewProvider {
     this.update({ session: false, streamingOnly: false });
   }
 
-  /** Shows a message or a compaction, as soon as it is drawn. */
+  /** Shows a message or a compaction of the session that is shown, as soon as it is drawn. */
   reveal(id: string): void {
-    this.#revealed = id;
+    this.#revealed = { session: this.#chat.session, of: id };
     this.update({ session: false, streamingOnly: false });
   }
 
-  /** Sends something that belongs to no row. */
-  post(message: ToPanel): void {
-    void this.#view?.webview.postMessage(message);
+  /** Tells something of a session beside its rows; nothing where another one is shown by now. */
+  tell(sessionId: string, message: ToPanel): void {
+    if (sessionId === this.#session?.id) this.#post([message]);
   }
 
-  #tellDraft(): void {
-    const session = this.#chat.session;
-    this.#told = session?.id ?? "";
-    this.post({ type: "draft", text: session?.view.snapshot.draft ?? "", sessionId: this.#told });
+  /** The one way to the webview. */
+  #post(messages: ToPanel[]): void {
+    const told = this.#end.seal(messages);
+    if (told !== undefined) void this.#view?.webview.postMessage(told);
   }
 
   #forget(): void {
     this.#telling.forget();
     this.#drawing = false;
     this.#behind = "all";
+    this.#owesDraft = true;
   }
 
   #tell(): void {
-    if (this.#view === undefined) return;
-    const { session } = this.#chat;
-    // Of a session that nobody was told of yet, all is new.
-    const streaming = this.#behind === "streaming" && session?.id === this.#told ? session.view.snapshot : undefined;
+    if (!this.#end.isHeard) return;
+    const session = this.#session;
+    const streaming = this.#behind === "streaming" ? session?.view.snapshot : undefined;
     this.#behind = "nothing";
     const told = streaming === undefined ? this.#changedRows() : this.#telling.grown(streaming);
     // While words follow words, nothing around them changes.
     if (told[0]?.type !== "append") told.push(...this.#telling.frame(this.#wholeFrame(), this.#chat.attachments.pictures));
-    if (this.#revealed !== undefined) told.push({ type: "reveal", of: this.#revealed });
+    if (this.#owesDraft) told.unshift({ type: "draft", text: session?.view.snapshot.draft ?? "", sessionId: session?.id ?? "" });
+    this.#owesDraft = false;
+    if (this.#revealed !== undefined && this.#revealed.session === session) told.push({ type: "reveal", of: this.#revealed.of });
     this.#revealed = undefined;
     if (told.length === 0) return;
     this.#drawing = true;
-    for (const message of told) this.post(message);
+    this.#post(told);
   }
 
   #changedRows(): ToPanel[] {
-    const view = this.#chat.session?.view;
+    const view = this.#session?.view;
     if (view === undefined) return this.#telling.nothing();
     const { snapshot, compacting } = view;
     const { review } = this.#chat;
@@ -186,7 +213,8 @@ export class Panel implements vscode.WebviewViewProvider {
   }
 
   #wholeFrame(): Frame {
-    const { session, inspected, size } = this.#chat;
+    const { inspected, size } = this.#chat;
+    const session = this.#session;
     const view = session?.view;
     const around = {
       sidecar: this.#chat.folder === undefined ? NO_FOLDER : this.#backend.standing,

@@ -3,18 +3,23 @@
 
 import type { Action, Original } from "../view.ts";
 
-export interface Desk {
-  post(action: Action): void;
+/** What of the drawing of a session is the webview's own. */
+export class Kept {
   /** What is folded open, by its row and its name. */
-  open: Set<string>;
+  readonly open = new Set<string>();
   /** Words that are being typed into rows, by row and field: they outlive a redraw. */
-  typed: Map<string, string>;
+  readonly typed = new Map<string, string>();
   /** What was chosen: messages to be brought back, by compaction; files to be restored, by the row that asks. */
-  chosen: Map<string, Set<string>>;
+  readonly chosen = new Map<string, Set<string>>();
   /** What the host told of what compactions cover. */
-  originals: Map<string, { told: Original[]; before?: number }>;
+  readonly originals = new Map<string, { told: Original[]; before?: number }>();
   /** Results that were asked for whole, by call. */
-  results: Map<string, string>;
+  readonly results = new Map<string, string>();
+}
+
+/** Of the session that is shown. */
+export interface Desk extends Kept {
+  post(action: Action): void;
   /** Draws a row again. */
   redraw(rowId: string): void;
   copy(text: string): void;

@@ -63,6 +63,21 @@ export class VirtualList<Of extends Item> {
     this.#onFollow = told;
   }
 
+  /** Has no rows, before all are told anew; those of another conversation are out of the document at once. */
+  begin(isOther: boolean): void {
+    this.#items = [];
+    if (isOther) {
+      for (const { element } of this.#drawn.values()) {
+        this.#watch.unobserve(element);
+        element.remove();
+      }
+      this.#drawn.clear();
+      this.#heights.clear();
+      this.toEnd();
+    }
+    this.#schedule();
+  }
+
   /** Takes rows out and puts others in. */
   splice(at: number, remove: number, items: readonly Of[]): void {
     // In pieces, for a call takes only so many arguments.

@@ -1,12 +1,14 @@
 // The panel's drawing: takes what the host tells and draws it, at most once per frame of the screen; tells the host what
-// the user does. It keeps no state of a session: closed and opened again, it asks for everything anew.
+// the user does. It keeps no state of a session: closed and opened again, it asks for everything anew. What is told of
+// another page or another session is not drawn.
 
 import "./style.css";
+import { type Done, PageEnd, type Told } from "../envelope.ts";
 import type { Action, AnswerRow, CallRow, Frame, NoticeRow, Row, ToPanel } from "../view.ts";
 import { Composer } from "./composer.ts";
 import { Decisions } from "./decisions.ts";
 import { button, el, iconButton } from "./dom.ts";
-import type { Desk } from "./desk.ts";
+import { type Desk, Kept } from "./desk.ts";
 import { beginTyping } from "./form.ts";
 import { VirtualList } from "./list.ts";
 import { followed } from "./markdown.ts";
@@ -20,23 +22,38 @@ import { drawNotice } from "./rows/notice.ts";
 import { drawRewind } from "./rows/rewind.ts";
 import { SessionsView } from "./sessions.ts";
 
-declare function acquireVsCodeApi(): { postMessage(action: Action): void };
+declare function acquireVsCodeApi(): { postMessage(done: Done): void };
 const host = acquireVsCodeApi();
+const end = new PageEnd(crypto.getRandomValues(new Uint32Array(4)).join("-"));
+
+/** What is folded open, typed and chosen in each session that was shown: the same message may stand in two of them. */
+const sessionsKept = new Map<string, Kept>();
+let kept = new Kept();
 
 const desk: Desk = {
   post: (action) => {
-    host.postMessage(action);
+    host.postMessage(end.seal(action));
     if (action.type === "earlier") setReading(true);
     // Whoever asks wants to see what comes.
     if (action.type === "send" || action.type === "rewindWith") list.toEnd();
   },
-  open: new Set(),
-  typed: new Map(),
-  chosen: new Map(),
-  originals: new Map(),
-  results: new Map(),
+  get open() {
+    return kept.open;
+  },
+  get typed() {
+    return kept.typed;
+  },
+  get chosen() {
+    return kept.chosen;
+  },
+  get originals() {
+    return kept.originals;
+  },
+  get results() {
+    return kept.results;
+  },
   redraw: (id) => list.redraw(id),
-  copy: (text) => host.postMessage({ type: "copy", text }),
+  copy: (text) => desk.post({ type: "copy", text }),
 };
 
 /** Answers that are being written, where they are drawn. */
@@ -139,8 +156,8 @@ function drawPlace(place: keyof typeof places, notice: Notice | undefined): void
 }
 
 // What came since the last frame of the screen is drawn together.
-let waiting: ToPanel[] = [];
-window.addEventListener("message", ({ data }: MessageEvent<ToPanel>) => {
+let waiting: Told[] = [];
+window.addEventListener("message", ({ data }: MessageEvent<Told>) => {
   if (waiting.length === 0) requestAnimationFrame(drawWaiting);
   waiting.push(data);
 });
@@ -148,8 +165,23 @@ window.addEventListener("message", ({ data }: MessageEvent<ToPanel>) => {
 function drawWaiting(): void {
   const told = waiting;
   waiting = [];
-  for (const message of told) take(message);
+  for (const envelope of told) {
+    const what = end.take(envelope);
+    if (what === "dropped") continue;
+    if (what !== "more") begin(what === "other session");
+    for (const message of envelope.messages) take(message);
+    empty.hidden = list.items.length > 0;
+  }
   desk.post({ type: "drawn" });
+}
+
+/** Rows are told anew; those of another session are gone at once, with what could be done in them. */
+function begin(isOther: boolean): void {
+  list.begin(isOther);
+  if (!isOther) return;
+  answers.clear();
+  kept = sessionsKept.get(end.session) ?? new Kept();
+  sessionsKept.set(end.session, kept);
 }
 
 function take(message: ToPanel): void {
@@ -166,7 +198,6 @@ function take(message: ToPanel): void {
       setReading(false);
       // A question waits for the user, wherever they look.
       for (const { kind, id } of message.rows) if (kind === "rewind") list.reveal(id, true);
-      empty.hidden = list.items.length > 0;
       break;
     case "append": {
       // The row too, for it may be drawn later, once it is scrolled to.

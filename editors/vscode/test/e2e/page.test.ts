@@ -1,11 +1,12 @@
 // The panel's page alone in a browser, told what the host would tell it: what the user does there outlasts all that comes
-// meanwhile. No editor is started.
+// meanwhile, and what is about another page or another session is not drawn. No editor is started.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { chromium, type Page } from "playwright-core";
+import type { About, Done, Told } from "../../src/envelope.ts";
 import type { AnswerRow, CallRow, Frame, Row, ToPanel } from "../../src/view.ts";
 
 const dist = join(import.meta.dirname, "../../dist");
@@ -22,26 +23,41 @@ const asked = (callId: string, name: string, isCommand: boolean): CallRow => ({
   kind: "call", id: `call ${callId}`, rev: 1, callId, messageId: "m", name, about: "", arguments: "{}", state: "asked", hasDiff: true, isCommand, shown: "whole",
 });
 
-/** The page, as wide as a side bar, and telling it something. */
-async function opened(use: (page: Page, tell: (...told: ToPanel[]) => Promise<void>) => Promise<void>): Promise<void> {
+/** Tells the page something of its first session, and draws it. */
+type Tell = (...told: ToPanel[]) => Promise<void>;
+/** The same of whatever page and session. */
+type TellOf = (about: Partial<About>, ...told: ToPanel[]) => Promise<void>;
+
+/** The page, as wide as a side bar. */
+async function opened(use: (page: Page, tell: Tell, tellOf: TellOf) => Promise<void>): Promise<void> {
   const browser = await chromium.launch({ executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage"] });
   try {
     const page = await browser.newPage({ viewport: { width: 300, height: 700 } });
     await page.setContent("<!DOCTYPE html><html><body></body></html>");
-    await page.evaluate("globalThis.posted = []; globalThis.acquireVsCodeApi = () => ({ postMessage: (action) => posted.push(action) })");
+    await page.evaluate("globalThis.posted = []; globalThis.acquireVsCodeApi = () => ({ postMessage: (done) => posted.push(done) })");
     await page.addStyleTag({ content: readFileSync(join(dist, "panel.css"), "utf8") });
     await page.addScriptTag({ content: readFileSync(join(dist, "panel.js"), "utf8") });
-    await use(page, async (...told) => {
-      const drawn = () => page.evaluate<number>("posted.filter(({ type }) => type === 'drawn').length");
+    const [ready] = await posted(page);
+    assert.equal(ready?.action.type, "ready");
+    const first: About = { page: ready.about.page, session: "s1", generation: 1 };
+    const tellOf: TellOf = async (about, ...messages) => {
+      const drawn = async (): Promise<number> => (await posted(page)).filter(({ action }) => action.type === "drawn").length;
       const before = await drawn();
-      await page.evaluate((told) => told.forEach((message) => window.postMessage(message, "*")), told);
-      await page.waitForFunction(`posted.filter(({ type }) => type === "drawn").length > ${before}`);
+      const told: Told = { about: { ...first, ...about }, messages };
+      await page.evaluate((told) => window.postMessage(told, "*"), told);
+      await page.waitForFunction(`posted.filter(({ action }) => action.type === "drawn").length > ${before}`);
       // What is drawn is measured, and where that changed something drawn again.
       await page.evaluate(() => new Promise<void>((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => resolve())))));
-    });
+    };
+    await use(page, (...told) => tellOf({}, ...told), tellOf);
   } finally {
     await browser.close();
   }
+}
+
+/** What the page told the host so far. */
+function posted(page: Page): Promise<Done[]> {
+  return page.evaluate<Done[]>("posted");
 }
 
 test("what stands around the rows is left alone while an answer is written", async () => {
@@ -96,5 +112,50 @@ test("what is allowed for good is said, and fits", async () => {
       const box = await page.getByRole("button", { name: label }).boundingBox();
       assert.ok(box !== null && box.x >= 0 && box.x + box.width <= 300, `${label}: ${JSON.stringify(box)}`);
     }
+  });
+});
+
+const user = (messageId: string, text: string): Row => ({ kind: "user", id: `user ${messageId}`, rev: 1, messageId, text, images: [], files: [], shown: "whole" });
+
+test("what is about another page or another session is not drawn", async () => {
+  await opened(async (page, tell, tellOf) => {
+    const words = () => page.locator(".row .words").allTextContents();
+    const put = (at: number, text: string): ToPanel => ({ type: "rows", at, remove: 0, rows: [user(`m${at}`, text)] });
+    await tellOf({ page: "the page before", generation: 7 }, put(0, "of the page before"));
+    assert.deepEqual(await words(), []);
+    await tell({ type: "frame", frame: FRAME }, put(0, "of the first session"));
+    await tellOf({ session: "s2", generation: 1 }, put(1, "of no generation"));
+    await tellOf({ session: "s2", generation: 2 }, { type: "frame", frame: FRAME }, put(0, "of the second session"));
+    await tell(put(1, "of the first session, late"), { type: "wholeResult", callId: "c", text: "late" });
+    assert.deepEqual(await words(), ["of the second session"]);
+    // The same session again: all of its rows are told again.
+    await tellOf({ session: "s2", generation: 3 }, put(0, "of the second session"), put(1, "and more"));
+    assert.deepEqual(await words(), ["of the second session", "and more"]);
+  });
+});
+
+test("what a user does says in which session", async () => {
+  await opened(async (page, tell, tellOf) => {
+    const rows: ToPanel = { type: "rows", at: 0, remove: 0, rows: [user("m0", "Words in both sessions")] };
+    const edit = async (): Promise<void> => {
+      // What can be done with a row is there while it is pointed at.
+      await page.locator(".row.user").hover();
+      await page.getByRole("button", { name: "Edit and ask again" }).click();
+    };
+    const done = async (): Promise<unknown> => {
+      await edit();
+      await page.locator(".form textarea:focus").press("Control+Enter");
+      const { about, action } = (await posted(page)).filter(({ action }) => action.type === "edit").at(-1) ?? {};
+      return { session: about?.session, generation: about?.generation, action };
+    };
+    await tell({ type: "frame", frame: FRAME }, rows);
+    assert.deepEqual(await done(), { session: "s1", generation: 1, action: { type: "edit", messageId: "m0", text: "Words in both sessions" } });
+    await edit();
+    await page.locator(".form textarea:focus").fill("Typed in the first");
+    await tellOf({ session: "s2", generation: 2 }, rows);
+    assert.equal(await page.locator(".form").count(), 0, "what is typed into the same message of another session is not here");
+    assert.deepEqual(await done(), { session: "s2", generation: 2, action: { type: "edit", messageId: "m0", text: "Words in both sessions" } });
+    await tellOf({ session: "s1", generation: 3 }, rows);
+    assert.equal(await page.locator(".form textarea").inputValue(), "Typed in the first", "back there, it still is");
   });
 });
