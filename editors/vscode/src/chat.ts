@@ -125,6 +125,11 @@ export class Chat implements vscode.Disposable {
     return this.#session;
   }
 
+  /** The session that is shown, also while it is opened anew through another sidecar. */
+  get shownId(): string | undefined {
+    return this.#session?.id ?? this.#wanted?.id;
+  }
+
   /** How large the prompt is, by what was told last: an event of the session, or the answer to a question. */
   get size(): ContextSize | undefined {
     const told = this.#session?.view.context;

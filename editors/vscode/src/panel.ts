@@ -86,7 +86,7 @@ export class Panel implements vscode.WebviewViewProvider {
   #hear(done: Done): void {
     const { about, action } = done;
     if (action.type === "ready") this.#end.open(about.page);
-    if (this.#end.accepts(done, this.#chat.session?.id)) this.#act(action);
+    if (this.#end.accepts(done, this.#chat.shownId)) this.#act(action);
     // What the user typed is theirs, whatever is shown by now.
     else if (action.type === "send" || action.type === "edit") this.giveBack(action.text);
   }

@@ -1,13 +1,13 @@
 // A long list of which only what can be seen is drawn, with some rows around it: five thousand rounds cost as much as
-// fifty. It keeps what the reader looks at where it is, and follows the end while the reader is there. What a row looks
-// like is not known here.
+// fifty. It keeps what the reader looks at where it is, or follows the end while the reader wants that (following.ts). What
+// a row looks like is not known here.
+
+import { Following } from "./following.ts";
 
 /** Pixels above and below what is seen that are drawn too. */
 const AROUND = 500;
 /** How tall a row is taken to be before it was drawn once. */
 const GUESS = 72;
-/** So near to the end a reader counts as being there. */
-const NEAR = 32;
 
 export interface Item {
   id: string;
@@ -26,6 +26,8 @@ export class VirtualList<Of extends Item> {
   readonly #drawn = new Map<string, { element: HTMLElement; rev: number }>();
   readonly #watch: ResizeObserver;
   #items: Of[] = [];
+  readonly #following: Following;
+  /** What was told last of whether the end is followed. */
   #follows = true;
   #scheduled = false;
   #onFollow: (follows: boolean) => void = () => undefined;
@@ -42,10 +44,8 @@ export class VirtualList<Of extends Item> {
     element.append(this.#above, this.#below);
     this.#watch = new ResizeObserver(() => this.#schedule());
     this.#watch.observe(element);
-    element.addEventListener("scroll", () => {
-      this.#setFollows(element.scrollHeight - element.scrollTop - element.clientHeight <= NEAR);
-      this.#schedule();
-    });
+    this.#following = new Following(element, () => this.#schedule());
+    element.addEventListener("scroll", () => this.#schedule());
     element.addEventListener("keydown", (event) => this.#move(event));
   }
 
@@ -104,7 +104,7 @@ export class VirtualList<Of extends Item> {
 
   /** Goes to the end, and follows it. */
   toEnd(): void {
-    this.#setFollows(true);
+    this.#following.start();
     this.#schedule();
   }
 
@@ -112,18 +112,12 @@ export class VirtualList<Of extends Item> {
   reveal(id: string, focus: boolean): void {
     const at = this.#items.findIndex((item) => item.id === id);
     if (at < 0) return;
-    this.#setFollows(false);
+    this.#following.stop();
     this.element.scrollTop = Math.max(0, this.#top(at) - AROUND / 4);
     this.#render();
     const element = this.elementOf(id);
     element?.scrollIntoView({ block: "nearest" });
     if (focus) element?.focus();
-  }
-
-  #setFollows(follows: boolean): void {
-    if (follows === this.#follows) return;
-    this.#follows = follows;
-    this.#onFollow(follows);
   }
 
   #schedule(): void {
@@ -168,7 +162,8 @@ export class VirtualList<Of extends Item> {
     const view = element.clientHeight;
     if (view === 0) return;
     // Whoever types into a row is not taken away from it.
-    const follows = this.#follows && !this.#isTyping();
+    const follows = this.#following.isOn && !this.#isTyping();
+    if (follows !== this.#follows) this.#onFollow((this.#follows = follows));
     // A row that is seen, and where: it is to stay there.
     const held = follows ? undefined : this.#held();
     const total = this.#items.reduce((sum, item) => sum + this.#height(item), 0);
@@ -200,7 +195,7 @@ export class VirtualList<Of extends Item> {
     if (isApart) this.#between.style.height = `${kept < first ? this.#span(kept + 1, first) : this.#span(last, kept)}px`;
     this.#below.style.height = `${this.#span(isApart ? Math.max(kept + 1, last) : last, this.#items.length)}px`;
     if (follows) element.scrollTop = element.scrollHeight;
-    else if (element.scrollHeight <= view) this.#setFollows(true);
+    else if (element.scrollHeight <= view && !this.#following.isOn) this.toEnd();
     else if (held !== undefined) {
       const now = this.elementOf(held.id)?.getBoundingClientRect().top;
       if (now !== undefined && Math.abs(now - held.top) > 0.5) element.scrollTop += now - held.top;
@@ -299,5 +294,8 @@ export class VirtualList<Of extends Item> {
     if (item === undefined) return;
     event.preventDefault();
     this.reveal(item.id, true);
+    // The very end, however long the last row is.
+    if (event.key === "End") this.toEnd();
+    else if (event.key === "PageDown") this.#following.goDown();
   }
 }

@@ -74,7 +74,7 @@ const notices = el("div", { class: "notices" }, ...Object.values(places));
 const feed = el("main", { class: "feed", role: "feed", tabIndex: 0, aria: { label: "Conversation", busy: false } });
 const isEarlier = (id: string): boolean => id === "earlier";
 const list = new VirtualList<Row>(feed, drawRow, isEarlier);
-const toEnd = button("To the end", () => list.toEnd(), { class: "to-end" });
+const toEnd = button("Scroll to Bottom", () => list.toEnd(), { class: "to-end" });
 toEnd.hidden = true;
 list.onFollow = (follows) => {
   toEnd.hidden = follows;

@@ -50,7 +50,7 @@ test("three themes and two widths", async () => {
     await panel.meter.click();
     await editor.shoot(`looks-${name}-300`);
     await panel.meter.click();
-    await panel.frame.locator(".feed").evaluate((element) => (element.scrollTop = 0));
+    await panel.toStart();
     await drag(editor, 900);
     await editor.shoot(`looks-${name}-900`);
     await drag(editor, 300);

@@ -8,6 +8,7 @@ import { test } from "node:test";
 import { chromium, type Page } from "playwright-core";
 import type { About, Done, Told } from "../../src/envelope.ts";
 import type { AnswerRow, CallRow, Frame, Row, ToPanel } from "../../src/view.ts";
+import { until } from "../support/editor.ts";
 
 const dist = join(import.meta.dirname, "../../dist");
 
@@ -84,7 +85,11 @@ test("a row in which somebody types stays, wherever the conversation goes on", a
     const rows: Row[] = [asked("c1", "run_command", true), ...Array.from({ length: 60 }, (_, at) => answer(at))];
     await tell({ type: "frame", frame: FRAME }, { type: "rows", at: 0, remove: 0, rows });
     const feed = page.locator(".feed");
-    await feed.evaluate((element) => (element.scrollTop = 0));
+    await feed.hover();
+    await until(async () => {
+      await page.mouse.wheel(0, -1_000_000);
+      return (await feed.evaluate(({ scrollTop }) => scrollTop)) === 0;
+    }, "it is at the start");
     await page.getByRole("button", { name: "Reject…" }).click();
     await page.locator(".form textarea:focus").fill("Rather not");
     const typed = await page.$(".form textarea");

@@ -2,12 +2,14 @@
 // reader says.
 
 import type { FrameLocator, Locator, Page } from "playwright-core";
-import { type Editor, PATIENCE } from "./editor.ts";
+import { type Editor, PATIENCE, until } from "./editor.ts";
 
 export class Panel {
   readonly frame: FrameLocator;
+  readonly #page: Page;
 
   private constructor(page: Page) {
+    this.#page = page;
     this.frame = page.frameLocator('iframe.webview[src*="threadhold.threadhold"]').frameLocator("#active-frame");
   }
 
@@ -31,6 +33,26 @@ export class Panel {
   /** Rows of the conversation that are drawn. */
   get rows(): Locator {
     return this.frame.locator("[data-row]");
+  }
+
+  /** The conversation. */
+  get feed(): Locator {
+    return this.frame.getByRole("feed", { name: "Conversation" });
+  }
+
+  /** Turns the wheel over the conversation, by so many pixels. */
+  async wheel(pixels: number): Promise<void> {
+    await this.feed.hover();
+    await this.#page.mouse.wheel(0, pixels);
+  }
+
+  /** Turns it up to the beginning of what is there. */
+  async toStart(): Promise<void> {
+    await until(async () => {
+      // Rows that turn out taller than thought push the start away.
+      await this.wheel(-10_000_000);
+      return (await this.feed.evaluate(({ scrollTop }) => scrollTop)) === 0;
+    }, "it is at the start");
   }
 
   /** Types words and sends them. */
