@@ -8,6 +8,7 @@ import { sidecar } from "@threadhold/client/node";
 import { configuration } from "./configuration.ts";
 import type { Keys } from "./keys.ts";
 import type { Models } from "./models.ts";
+import { keyedSettings } from "./routes.ts";
 import type { Button, Standing } from "./view.ts";
 import { wordsOf } from "./words.ts";
 
@@ -115,7 +116,8 @@ export class Backend implements vscode.Disposable {
   /** What holds for all sessions; the model, until one is asked with another. */
   get #settings(): Settings {
     const model = this.#models.chosen?.model;
-    return { ...(model !== undefined && { model }), ...configuration().settings };
+    const { configuredModel, settings } = configuration();
+    return { ...(model !== undefined && { model }), ...keyedSettings(configuredModel, settings, this.#keys.names) };
   }
 
   async #start(): Promise<Client> {

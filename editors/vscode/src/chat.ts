@@ -293,8 +293,9 @@ export class Chat implements vscode.Disposable {
     const session = this.#session;
     if (model === undefined || session?.freshness !== "live") return;
     const { settings, heldBy } = session.view.snapshot;
-    const { name, wire, window } = settings.model ?? {};
-    if (heldBy !== undefined || (name === model.name && wire === model.wire && window === model.window)) return;
+    const { name, wire, window, baseUrl, keyEnv } = settings.model ?? {};
+    const isSame = name === model.name && wire === model.wire && window === model.window && baseUrl === model.baseUrl && keyEnv === model.keyEnv;
+    if (heldBy !== undefined || isSame) return;
     await session.request("session/configure", { settings: { model } });
     await this.#inspectAgain();
   }

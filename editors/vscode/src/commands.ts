@@ -7,6 +7,7 @@ import { find } from "./find.ts";
 import { importChats } from "./import/import.ts";
 import type { Keys } from "./keys.ts";
 import type { Models } from "./models.ts";
+import { type Route, routesOf } from "./routes.ts";
 import { knownSessions } from "./session-list.ts";
 import { preview } from "./steering.ts";
 import { DISMISS } from "./view.ts";
@@ -94,12 +95,17 @@ export function registerCommands(context: vscode.ExtensionContext, desk: Desk, m
     },
     selectModel: () => models.choose(),
     setKey: async () => {
-      const key = await keys.ask(configuration().configuredModel?.keyEnv ?? "OPENAI_API_KEY");
-      if (key !== undefined) await (await backend.client()).request("model/key", key);
+      const route = await chooseRoute();
+      const key = route === undefined ? undefined : await keys.ask(route);
+      if (key === undefined) return;
+      await (await backend.client()).request("model/key", key);
+      await followKeys(desk, models);
     },
     deleteKey: async () => {
       const name = await keys.forget();
-      if (name !== undefined) await (await backend.client()).request("model/key", { name });
+      if (name === undefined) return;
+      await (await backend.client()).request("model/key", { name });
+      await followKeys(desk, models);
     },
     find: () => find(desk),
     approvals: () => approvals(desk),
@@ -124,6 +130,30 @@ export function registerCommands(context: vscode.ExtensionContext, desk: Desk, m
     };
     context.subscriptions.push(vscode.commands.registerCommand(`threadhold.${name}`, guarded));
   }
+}
+
+/** The model whose key is set: asked only where there are several; where there is none, what is missing is said. */
+async function chooseRoute(): Promise<Route | undefined> {
+  const { configuredModel, settings } = configuration();
+  const [first, ...others] = routesOf(configuredModel, settings);
+  if (first === undefined) {
+    const describe = "Describe a Model…";
+    const text = "No model that needs a key is configured. Describe one first: its wire, its name and, where it is not the provider's own, its address.";
+    if ((await vscode.window.showWarningMessage(text, describe)) === describe) {
+      await vscode.commands.executeCommand("workbench.action.openSettings", "threadhold.configuredModel");
+    }
+    return undefined;
+  }
+  if (others.length === 0) return first;
+  const items = [first, ...others].map((route) => ({ label: route.label, description: route.host, detail: route.keyName, route }));
+  return (await vscode.window.showQuickPick(items, { title: "Set the key of which model?" }))?.route;
+}
+
+/** Has the model of the next request, and the session that is shown, name the keys that are kept now. */
+async function followKeys({ backend, chat }: Desk, models: Models): Promise<void> {
+  await models.refresh();
+  await backend.configure();
+  await chat.followModel();
 }
 
 /** Compacts with a focus, after saying what that would do. */

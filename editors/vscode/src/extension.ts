@@ -26,8 +26,8 @@ let backend: Backend | undefined;
 
 export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel("threadhold", { log: true });
-  const models = new Models(log);
   const keys = new Keys(context);
+  const models = new Models(log, keys);
   const diffs = new Diffs();
   const handlers: Handlers = {
     modelComplete: (request, stream, signal) => models.complete(request, stream, signal),

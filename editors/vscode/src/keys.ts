@@ -1,7 +1,8 @@
 // Keys of models that the sidecar asks itself: in the editor's secret storage, handed to a sidecar when it starts, never
-// in a setting, a log or a file of ours. Only their names are listed.
+// in a setting, a log or a file of ours. Only their names are listed. Which model a key goes to is routes.ts's.
 
 import * as vscode from "vscode";
+import type { Route } from "./routes.ts";
 
 const NAMES = "threadhold.keyNames";
 
@@ -28,26 +29,19 @@ export class Keys {
     return keys;
   }
 
-  /** Asks for a key and keeps it. Answers its name, and undefined where the user left. */
-  async ask(suggested: string): Promise<{ name: string; value: string } | undefined> {
-    const name = await vscode.window.showInputBox({
-      title: "Name of the key",
-      prompt: "As keyEnv of the configured model names it",
-      value: suggested,
-      validateInput: (name) => (/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? undefined : "Letters, digits and underscores, such as OPENAI_API_KEY"),
-    });
-    if (name === undefined) return undefined;
+  /** Asks for the key of a route and keeps it; undefined where the user left. */
+  async ask({ label, host, keyName }: Route): Promise<{ name: string; value: string } | undefined> {
     const value = await vscode.window.showInputBox({
-      title: `Key ${name}`,
-      prompt: "It is kept in the editor's secret storage",
+      title: `Key of ${label}`,
+      prompt: `Sent to ${host} and to nobody else, kept in the editor's secret storage as ${keyName}`,
       password: true,
       ignoreFocusOut: true,
       validateInput: (value) => (value.trim() === "" ? "A key is not empty" : undefined),
     });
     if (value === undefined) return undefined;
-    await this.#secrets.store(idOf(name), value.trim());
-    await this.#state.update(NAMES, [...new Set([...this.names, name])].sort());
-    return { name, value: value.trim() };
+    await this.#secrets.store(idOf(keyName), value.trim());
+    await this.#state.update(NAMES, [...new Set([...this.names, keyName])].sort());
+    return { name: keyName, value: value.trim() };
   }
 
   /** Asks which key goes, and forgets it. */

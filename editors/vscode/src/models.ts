@@ -17,7 +17,9 @@ import {
   toLanguageModelMessages,
 } from "@threadhold/client";
 import { configuration } from "./configuration.ts";
+import type { Keys } from "./keys.ts";
 import { isOverflow } from "./overflow.ts";
+import { keyed } from "./routes.ts";
 
 /** The model of the next request, for the sidecar and for people. */
 export interface Chosen {
@@ -30,6 +32,7 @@ const hasModels = (): boolean => typeof vscode.lm?.selectChatModels === "functio
 
 export class Models implements vscode.Disposable {
   readonly #log: vscode.LogOutputChannel;
+  readonly #keys: Keys;
   readonly #changed = new vscode.EventEmitter<void>();
   readonly #ends: vscode.Disposable[] = [this.#changed];
   /** Told when another model may be the next one. */
@@ -37,8 +40,9 @@ export class Models implements vscode.Disposable {
   readonly #lent = new Map<string, vscode.LanguageModelChat[]>();
   #chosen: Chosen | undefined;
 
-  constructor(log: vscode.LogOutputChannel) {
+  constructor(log: vscode.LogOutputChannel, keys: Keys) {
     this.#log = log;
+    this.#keys = keys;
     if (hasModels()) this.#ends.push(vscode.lm.onDidChangeChatModels(() => void this.refresh()));
     this.#ends.push(
       vscode.workspace.onDidChangeConfiguration((change) => {
@@ -60,7 +64,7 @@ export class Models implements vscode.Disposable {
   /** Looks again which model that is. */
   async refresh(): Promise<Chosen | undefined> {
     const { model, configuredModel } = configuration();
-    const own = configuredModel === undefined ? undefined : configuredChoice(configuredModel);
+    const own = configuredModel === undefined ? undefined : configuredChoice(keyed(configuredModel, this.#keys.names));
     // Asked for also where another one is chosen: the editor's chat has models for a participant only then.
     const all = await editorModels();
     if (model === "configured") this.#chosen = own;

@@ -273,7 +273,8 @@ export class VirtualList<Of extends Item> {
         (same ?? element).focus();
       }
     }
-    this.#watch.observe(element);
+    // As it is measured, with what stands around its content.
+    this.#watch.observe(element, { box: "border-box" });
     const drawn = { element, rev: item.rev };
     this.#drawn.set(item.id, drawn);
     return drawn;
