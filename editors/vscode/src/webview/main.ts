@@ -4,7 +4,7 @@
 
 import "./style.css";
 import { type Done, PageEnd, type Told } from "../envelope.ts";
-import type { Action, AnswerRow, CallRow, Frame, NoticeRow, Row, ToPanel } from "../view.ts";
+import type { AnswerRow, CallRow, Frame, NoticeRow, Row, ToPanel } from "../view.ts";
 import { Composer } from "./composer.ts";
 import { Decisions } from "./decisions.ts";
 import { button, el, iconButton } from "./dom.ts";
