@@ -5,7 +5,7 @@ use super::client::{Client, Heard, Refused};
 use super::command::{About, Command, HELP, ended};
 use super::opening::{self, Begin};
 use super::question::Question;
-use super::terminal::{Lines, Screen};
+use super::terminal::{Lines, Screen, interrupts};
 use super::tools;
 use crate::commands::{SUCCESS, UNFIT};
 use crate::engine::message::PROCESS_COMPLETED;
@@ -23,7 +23,6 @@ use crate::protocol::turn::{TurnCancelParams, TurnStartParams, TurnStatus};
 use serde_json::Value;
 use std::path::PathBuf;
 use tokio::io::DuplexStream;
-use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tower_lsp::jsonrpc::Id;
 
@@ -106,13 +105,6 @@ pub(super) async fn talk(stream: DuplexStream, begin: Begin) -> Result<u8, Refus
             return talk.leave().await;
         }
     }
-}
-
-/// Says so each time when Ctrl-C is pressed.
-fn interrupts() -> mpsc::UnboundedReceiver<()> {
-    let (sender, interrupts) = mpsc::unbounded_channel();
-    tokio::spawn(async move { while tokio::signal::ctrl_c().await.is_ok() && sender.send(()).is_ok() {} });
-    interrupts
 }
 
 impl Talk {

@@ -98,6 +98,13 @@ impl Screen {
     }
 }
 
+/// Says so each time when Ctrl-C is pressed.
+pub(super) fn interrupts() -> mpsc::UnboundedReceiver<()> {
+    let (sender, interrupts) = mpsc::unbounded_channel();
+    tokio::spawn(async move { while tokio::signal::ctrl_c().await.is_ok() && sender.send(()).is_ok() {} });
+    interrupts
+}
+
 /// Text without what would steer a terminal: a model says what it likes, and so do the files that it read.
 fn harmless(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect()

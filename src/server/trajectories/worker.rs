@@ -414,8 +414,8 @@ impl<T: Fn(Done)> Files<T> {
         self.look_at(folder, id, true);
     }
 
-    /// Looks whether a file is another one than before, and tells it. One that nobody named is not read where its size
-    /// and its time are the same.
+    /// Looks whether a file is another one than before, and tells it. One that nobody named is not read where its size,
+    /// its time and its identity are the same.
     fn look_at(&mut self, folder: &Folder, id: &str, is_named: bool) {
         let Ok(file) = folder.file(id) else { return };
         self.put_back(folder, id, &file);
