@@ -265,7 +265,8 @@ fn texts<'a>(messages: &'a Value) -> Vec<&'a str> {
 #[test]
 fn an_answer_after_its_deadline_is_dropped_and_the_session_goes_on() {
     let folder = Folder::new("bad-late");
-    let mut editor = editor(&folder, json!({ "modelDeadlineMs": 300, "toolDeadlineMs": 300 }));
+    // A busy machine brings what comes in time within two seconds.
+    let mut editor = editor(&folder, json!({ "modelDeadlineMs": 2000, "toolDeadlineMs": 300 }));
     let turn = editor.call("turn/start", json!({ "sessionId": "s", "content": "Hello." }))["turnId"].take();
     let asked = editor.client.wait_request("model/complete");
     let ops = json!([{ "op": "appendContent", "text": "Half of" }]);
@@ -279,7 +280,8 @@ fn an_answer_after_its_deadline_is_dropped_and_the_session_goes_on() {
     assert_eq!((&data["kind"], &data["cause"]), (&json!("ProviderError"), &json!("timeout")), "{ended}");
     editor.client.respond(&asked["id"], json!({ "content": "A late answer." }));
     editor.client.wait_log("an answer came late, or twice");
-    // A tool that takes too long is answered for; the model goes on.
+    // A tool that takes too long is answered for; the model goes on, and takes as long as it likes.
+    editor.call("session/configure", json!({ "sessionId": "s", "settings": { "modelDeadlineMs": 600_000 } }));
     editor.call("turn/start", json!({ "sessionId": "s", "content": "Again." }));
     let asked = editor.client.wait_request("model/complete");
     assert!(asked["params"]["messages"].to_string().contains("Half of"), "what was streamed is kept");

@@ -155,7 +155,8 @@ fn a_summary_that_never_comes_holds_nothing_up_and_one_that_comes_late_changes_n
 
 fn comes_late_or_never(model: &Value) {
     let folder = Folder::new(&format!("summaries-late-{}", facts::name(model)));
-    let mut editor = Editor::logged(&folder, settings(model, &json!({ "modelDeadlineMs": 300 })));
+    // Other answers come in time, also on a busy machine.
+    let mut editor = Editor::logged(&folder, settings(model, &json!({ "modelDeadlineMs": 2000 })));
     editor.open("s", None);
     editor.answers.extend(long_answers());
     editor.call("turn/start", json!({ "sessionId": "s", "content": "Make the parser work." }));
