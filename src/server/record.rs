@@ -5,7 +5,8 @@
 //! A line is `{"from":"client"|"server","at":MILLISECONDS,"frame":{…}}`. What was no frame has `"note"` with, in the place
 //! of `"frame"`, `"body"` where only the body of a good header was bad, or else `"bytes"`, header and all: text as it
 //! came, a backslash doubled, and each byte that is not UTF-8 as `\xNN`. So a recording can be sent again; the end of a
-//! body that was too large is not in it. `fixtures/wire` holds recordings and says how they are replayed.
+//! body that was too large is not in it, and an unpaired surrogate stands in it as U+FFFD, as it was taken.
+//! `fixtures/wire` holds recordings and says how they are replayed.
 
 use crate::protocol::methods::{ModelKey, Named};
 use serde::Deserialize;

@@ -290,7 +290,7 @@ async fn each_end_has_its_code() {
         (exit.clone(), Ending::Exit { after_shutdown: false }, 1),
         (String::new(), Ending::EndOfInput, 0),
         ("Content-Le".into(), Ending::Unframeable(super::super::frame::Unframeable::EndInside), 2),
-        ("x".repeat(2 << 20), Ending::Unframeable(super::super::frame::Unframeable::Garbage), 2),
+        ("x".repeat(2 << 20), Ending::Unframeable(super::super::frame::Unframeable::EndInside), 2),
     ] {
         let mut served = Served::initialized(1 << 10).await;
         // The transport may be gone before it has read all.

@@ -6,7 +6,7 @@ use proptest::sample::select;
 use std::mem::discriminant;
 use std::sync::Arc;
 use threadhold::engine::compact::record::Status;
-use threadhold::engine::id::{Generation, ItemId, Ordinal, Time, TurnId};
+use threadhold::engine::id::{Generation, ItemId, Ordinal, SessionId, Time, TurnId};
 use threadhold::engine::message::Body;
 use threadhold::engine::scope::{Scope, ScopePatch};
 use threadhold::engine::search::{Found, Query, Words};
@@ -195,26 +195,36 @@ fn everything(bench: &mut Bench) -> Everything {
 /// Does the same on both; what comes of it must be the same kind of thing.
 fn both(benches: &mut [Bench; 2], act: &Act) {
     let outcomes = benches.each_mut().map(|bench| match act {
-        Act::Step(id, writes) => bench.try_write(id, writes).map_err(|error| discriminant(&error)),
+        Act::Step(id, writes) => {
+            bench.try_write(id, writes).map(|()| None).map_err(|error| discriminant(&error))
+        }
         Act::Delete(id) => {
+            // A branch that stays holds the words, and nothing else does.
+            let rows = bench.list(&ListQuery { limit: 9, ..ListQuery::default() }).sessions;
             let deleted = bench.delete(id);
-            assert!(deleted.is_none_or(|deleted| deleted.scrubbed));
-            Ok(())
+            if let Some(deleted) = &deleted {
+                let is_gone = |known: &SessionId| known.as_str() == *id || deleted.copies.contains(known);
+                let is_of = |row: &&SessionRow| row.parent.as_ref().is_some_and(is_gone) && !is_gone(&row.id);
+                assert!(!rows.iter().filter(is_of).any(|row| row.origin == Origin::Rewind));
+                let branched = rows.iter().filter(is_of).any(|row| row.origin == Origin::Branch);
+                assert_eq!(deleted.scrubbed, !branched);
+            }
+            Ok(deleted.map(|deleted| deleted.copies))
         }
         Act::Share((workspace, name), patch, revision) => {
             let put = bench.store().put_scope(workspace, name, patch, *revision);
-            put.map(drop).map_err(|error| discriminant(&error))
+            put.map(|_| None).map_err(|error| discriminant(&error))
         }
         Act::Approve(workspace, pattern, holds) => {
             let always = Always { tool: "run".into(), pattern: pattern.clone() };
             let store = bench.store();
             let done =
                 if *holds { store.approve(workspace, &always) } else { store.revoke(workspace, &always) };
-            done.map_err(|error| discriminant(&error))
+            done.map(|()| None).map_err(|error| discriminant(&error))
         }
         Act::Crash => {
             bench.reopen();
-            Ok(())
+            Ok(None)
         }
     });
     assert_eq!(outcomes[0], outcomes[1], "{act:?}");

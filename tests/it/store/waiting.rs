@@ -5,7 +5,7 @@ use super::cases::{
     accepted, bodies, compaction, enqueue, head, key, message, on_each, queued, session, step, texts, user,
 };
 use std::sync::Arc;
-use threadhold::engine::id::{ItemId, MessageId, Ordinal};
+use threadhold::engine::id::{ItemId, MessageId, Ordinal, Time};
 use threadhold::engine::message::{Body, Content};
 use threadhold::engine::session::queue::{QueueItem, Work};
 use threadhold::engine::session::stored::{KEPT_KEYS, Origin, TitleFrom, Write};
@@ -115,6 +115,25 @@ fn the_newest_keys_are_kept_with_their_answers() {
             [("k0".into(), accepted("again")), ("k3".into(), accepted("anew"))]
         );
         assert_eq!(bench.load("other").unwrap().keys.len(), 1);
+    });
+}
+
+#[test]
+fn deletion_is_refused_while_a_copy_is_held_elsewhere() {
+    on_each(|bench| {
+        bench.write("s", &step("s", 0, 4));
+        bench.write("s", &[Write::Fork { to: session("f") }]);
+        bench.write("f", &[Write::Fork { to: session("g") }]);
+        let mut other = bench.another();
+        let fence = other.acquire(&session("g"), Time(2)).unwrap();
+        let refused = bench.store().delete(&session("s"));
+        assert!(matches!(refused, Err(StoreError::Held { session: held, .. }) if held == session("g")));
+        assert!(["s", "f", "g"].into_iter().all(|id| bench.load(id).is_some()));
+        other.release(&session("g"), fence).unwrap();
+        drop(other);
+        let deleted = bench.delete("s").unwrap();
+        assert_eq!((deleted.copies, deleted.scrubbed), (vec![session("f"), session("g")], true));
+        assert!(["s", "f", "g"].into_iter().all(|id| bench.load(id).is_none()));
     });
 }
 
