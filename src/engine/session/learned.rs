@@ -52,19 +52,26 @@ impl Session {
     pub(super) fn judged(&self, overflow: Overflow, asked: Asked) -> Verdict {
         let Overflow { part, limit, needed } = overflow;
         let own = self.scale(&self.settings.model).read(asked.tokens);
-        let is_near = per_mille(own, self.settings.model.window) >= NEAR_WINDOW;
-        let of_prompt = |is_believed: bool| if is_believed { Verdict::Prompt } else { Verdict::NotOfSize };
         let reserve = self.settings.budget.reserved_output;
         match (part, limit, needed) {
             (Part::Answer, most, _) => self.answer(Some(most.unwrap_or(reserve).max(LEAST_ANSWER)), None),
-            (Part::Both, None, _) if !is_near => self.answer(Some(reserve), None),
+            (Part::Both, None, _) if !self.is_near(own) => self.answer(Some(reserve), None),
             (Part::Both, Some(limit), None) if own < limit => self.together(limit, own, own),
             // What is less than the limit by itself is too much with its answer alone.
             (_, Some(limit), Some(needed)) if needed < limit => self.together(limit, needed, own),
-            (_, Some(_), Some(needed)) => of_prompt(is_near || is_of_this(needed, own)),
-            (_, Some(limit), None) => of_prompt(is_near || per_mille(own, limit) >= NEAR_WINDOW),
-            (_, None, _) => of_prompt(is_near),
+            (_, Some(_), Some(needed)) => self.of_prompt(own, is_of_this(needed, own)),
+            (_, Some(limit), None) => self.of_prompt(own, per_mille(own, limit) >= NEAR_WINDOW),
+            (_, None, _) => self.of_prompt(own, false),
         }
+    }
+
+    /// A refusal of a prompt that we count as `own`: its figures can be of it, or it is near the window.
+    fn of_prompt(&self, own: u32, can_be: bool) -> Verdict {
+        if can_be || self.is_near(own) { Verdict::Prompt } else { Verdict::NotOfSize }
+    }
+
+    fn is_near(&self, own: u32) -> bool {
+        per_mille(own, self.settings.model.window) >= NEAR_WINDOW
     }
 
     /// A prompt that a provider counted as `needed` leaves less for the answer than was asked, under a limit for both. Where
@@ -73,10 +80,10 @@ impl Session {
         let settings = &self.settings.budget;
         let together = limit.saturating_sub(settings.margin.of(limit));
         if together.saturating_sub(needed) < settings.reserved_output.min(limit / 4) {
-            return Verdict::Prompt;
+            return self.of_prompt(own, is_of_this(needed, own));
         }
         // The same difference between both counts is taken for what the next prompt will have.
-        self.answer(None, Some((together + own).saturating_sub(needed)))
+        self.answer(None, Some(together.saturating_add(own).saturating_sub(needed)))
     }
 
     fn answer(&self, most: Option<u32>, together: Option<u32>) -> Verdict {

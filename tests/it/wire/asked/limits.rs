@@ -59,7 +59,7 @@ fn refusal_of_a_short_request_teaches_no_limit() {
 #[test]
 fn newer_claude_is_asked_for_as_much_as_it_answers() {
     for (name, window, most) in [
-        ("claude-opus-6", None, 128_000),
+        ("claude-opus-6", None::<u32>, 128_000),
         ("us.anthropic.claude-sonnet-5-5-v1:0", None, 128_000),
         ("claude-sonnet-4-5", None, 64_000),
         ("nobody-knows-it", None, 8192),
