@@ -45,8 +45,8 @@ export function drawGiven(row: CallRow): HTMLElement {
 
 function draw({ name, text }: Argument, { isCommand, hasDiff }: CallRow, isAlone: boolean): HTMLElement {
   const lines = text.split("\n").length;
-  const isShort = lines === 1 && text.length <= SHORT;
   const side = hasDiff && name === "old" ? "removed" : hasDiff && name === "new" ? "added" : "";
+  const isShort = lines === 1 && text.length <= SHORT && side === "";
   const value = el("pre", { class: `value ${side}`, tabIndex: 0, role: "group", aria: { label: visible(name) } });
   put(value, text);
   const label = el("div", { class: "label" });
