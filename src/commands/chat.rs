@@ -9,6 +9,7 @@ mod question;
 mod talk;
 mod terminal;
 mod tools;
+mod visible;
 
 use super::Failure;
 use super::model::Named;

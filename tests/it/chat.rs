@@ -109,6 +109,24 @@ fn each_call_is_asked_about_until_the_user_says_always() {
 }
 
 #[test]
+fn a_call_is_asked_about_with_unseen_characters_named() {
+    let folder = Folder::new();
+    let path = "a\u{202e}txt.b\u{202c}\u{200b}\u{a0}c\u{e0041}";
+    let arguments = format!("{{\"path\":\"{path}\",\r\"offset\":0}}");
+    let server =
+        Server::replies(vec![Reply::calls("c", "read_file", &arguments), Reply::says(&["As you wish."])]);
+    let mut person = Person::new(&folder, &with(&server));
+    person.types("Read it.");
+    person.sees("may it run?");
+    person.types("n");
+    person.hears("As you wish.\n");
+    let named = r#"{"path":"a[U+202E]txt.b[U+202C][U+200B][U+00A0]c[U+E0041]",[U+000D]"offset":0}"#;
+    let said = person.leaves();
+    assert!(said.err.contains(&format!("read_file {named} (")), "{}", said.err);
+    assert!(!said.err.chars().any(|c| path.contains(c) && !c.is_ascii()), "{}", said.err);
+}
+
+#[test]
 fn a_question_that_was_left_open_is_asked_again() {
     let folder = Folder::new();
     folder.write("a.txt", "hello");

@@ -7,6 +7,7 @@ use super::opening::{self, Begin};
 use super::question::Question;
 use super::terminal::{Lines, Screen, interrupts};
 use super::tools;
+use super::visible::visible;
 use crate::commands::{SUCCESS, UNFIT};
 use crate::engine::message::PROCESS_COMPLETED;
 use crate::protocol::event::{CompactionPhase, Event, EventError, Retrying};
@@ -165,7 +166,7 @@ impl Talk {
             Doing::Asking(question) => {
                 if let Some(reason) = question.left.front() {
                     let PauseReason { name, arguments, reason, .. } = reason;
-                    self.screen.note(&format!("{name} {} ({reason})", arguments.0));
+                    self.screen.note(&visible(&format!("{name} {} ({reason})", arguments.0)));
                     self.screen.prompt("may it run? y / n [WHY] / always, for this tool in this folder: ");
                 }
             }
@@ -269,7 +270,7 @@ impl Talk {
             }
             Heard::Event(_) => {}
             Heard::Invoke(id, call) => {
-                self.screen.note(&format!("[{} {}]", call.name, call.arguments.0));
+                self.screen.note(&visible(&format!("[{} {}]", call.name, call.arguments.0)));
                 self.run(For::Request(id), &call.name, &call.arguments.0);
             }
             Heard::Permission(id, wanted) => {
