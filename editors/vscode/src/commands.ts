@@ -10,6 +10,7 @@ import type { Models } from "./models.ts";
 import { type Route, routesOf } from "./routes.ts";
 import { knownSessions } from "./session-list.ts";
 import { preview } from "./steering.ts";
+import { chooseTools } from "./tools/choose.ts";
 import { DISMISS } from "./view.ts";
 import { visible, visibleLine } from "./visible.ts";
 import { unlinked, unpictured, wordsOf } from "./words.ts";
@@ -107,6 +108,7 @@ export function registerCommands(context: vscode.ExtensionContext, desk: Desk, m
       await (await backend.client()).request("model/key", { name });
       await followKeys(desk, models);
     },
+    chooseTools: () => chooseTools(),
     find: () => find(desk),
     approvals: () => approvals(desk),
     showLog: () => log.show(),

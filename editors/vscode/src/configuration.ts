@@ -57,17 +57,22 @@ export class Configuration {
     return this.#from.get("tools.own", true);
   }
 
-  get editorTools(): boolean {
-    return this.#from.get("tools.editor", true);
+  /** The tools of the editor and of other extensions that the user ticked, by names or patterns. */
+  get tickedTools(): string[] {
+    const ticked = this.#from.get<unknown>("tools.editor", []);
+    // Whoever wrote that all are wanted, before single ones could be ticked, ticked all of them.
+    if (ticked === true) return ["*"];
+    return Array.isArray(ticked) ? ticked.filter((name) => typeof name === "string") : [];
+  }
+
+  /** Whether the user ticked a tool. */
+  isTicked(name: string): boolean {
+    return isNamed(name, this.tickedTools);
   }
 
   /** Whether a tool is never offered. */
   isExcluded(name: string): boolean {
-    const patterns = this.#from.get<string[]>("tools.exclude", []);
-    return patterns.some((pattern) => {
-      const parts = pattern.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
-      return new RegExp(`^${parts.join(".*")}$`).test(name);
-    });
+    return isNamed(name, this.#from.get<string[]>("tools.exclude", []));
   }
 
   /** Whether tools of a kind may run. */
@@ -104,4 +109,12 @@ export class Configuration {
   #text(name: string): string {
     return this.#from.get<string>(name, "").trim();
   }
+}
+
+/** Whether a name is one of these, in which `*` stands for any characters. */
+function isNamed(name: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => {
+    const parts = pattern.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
+    return new RegExp(`^${parts.join(".*")}$`).test(name);
+  });
 }

@@ -105,8 +105,9 @@ export class Panel implements vscode.WebviewViewProvider {
   /** The webview begins: it has nothing. */
   begin(): void {
     this.#forget();
-    if (this.#wantsFocus) this.focus();
     this.update({ session: false, streamingOnly: false });
+    // Behind the frame, which says whether the prompt can be typed into already.
+    if (this.#wantsFocus) this.focus();
   }
 
   /** The webview drew what it was told. */

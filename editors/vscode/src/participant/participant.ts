@@ -106,13 +106,15 @@ export class Participant {
     const { variables, left } = await given(request.references);
     for (const why of left) stream.markdown(`*${why}*\n\n`);
     const requestId = randomUUID();
+    // What the user names in a request is ticked for it.
+    const named = new Set(request.toolReferences.map(({ name }) => name));
     const compacted: string[] = [];
     const host: Host = {
       ask: (messages, tools, say, call) =>
         ask(request.model, { messages, tools }, signal, { say, call, changed: (what) => this.#log.debug(`@threadhold: ${what}`) }),
-      run: (call) => runOfEditor(call, request.toolInvocationToken, signal),
+      run: (call) => runOfEditor(call, request.toolInvocationToken, signal, named),
       // What the user denied for the whole folder is not offered; about the rest the editor asks in the chat.
-      tools: () => editorTools().filter(({ policy }) => policy !== "deny"),
+      tools: () => editorTools(named).filter(({ policy }) => policy !== "deny"),
       say: (text) => stream.markdown(text),
       progress: (message) => stream.progress(progressOf(message)),
       compacted: (compactionId) => void compacted.push(compactionId),

@@ -33,17 +33,24 @@ export function isTraced(name: string): boolean {
   return OWN.some((tool) => tool.name === name && tool.group !== "run");
 }
 
-/** What the editor and other extensions offer now, as far as it is not excluded. */
-export function editorTools(): Tool[] {
+/**
+ * What the editor and other extensions have now, as far as the user ticked it or named it in the request, and did not
+ * exclude it.
+ */
+export function editorTools(named: ReadonlySet<string> = new Set()): Tool[] {
   const set = configuration();
-  if (!set.editorTools || vscode.lm?.tools === undefined) return [];
-  const tools = vscode.lm.tools.filter(({ name }) => !set.isExcluded(name));
+  const tools = knownTools().filter(({ name }) => (set.isTicked(name) || named.has(name)) && !set.isExcluded(name));
   return tools.map(({ name, description, inputSchema }) => ({
     name,
     description,
     ...(inputSchema !== undefined && { inputSchema }),
     policy: set.policy("editor"),
   }));
+}
+
+/** All that the editor and other extensions have now. */
+export function knownTools(): readonly vscode.LanguageModelToolInformation[] {
+  return vscode.lm?.tools ?? [];
 }
 
 /** The extension's own tool of this name. */
@@ -68,17 +75,18 @@ export async function run(call: ToolInvokeParams, folder: vscode.Uri, signal: Ab
 
 /**
  * Runs a call of one of the editor's tools; what is thrown is told to the model. With the token of a chat's request it is
- * shown there, and the editor asks there where the tool has it ask.
+ * shown there, and the editor asks there where the tool has it ask; `named` are the tools that the request names.
  */
 export async function runOfEditor(
   call: Pick<ToolInvokeParams, "name" | "arguments">,
   toolInvocationToken: vscode.ChatParticipantToolToken | undefined,
   signal: AbortSignal,
+  named?: ReadonlySet<string>,
 ): Promise<ToolInvokeResult> {
   const input = argumentsOf(call);
   if (input === undefined) return UNREADABLE;
-  const tool = editorTools().find(({ name }) => name === call.name);
-  if (tool === undefined) return { content: `There is no tool ${call.name} any more.`, isError: true };
+  const tool = editorTools(named).find(({ name }) => name === call.name);
+  if (tool === undefined) return { content: `There is no tool ${call.name}, or the user does not offer it.`, isError: true };
   if (tool.policy === "deny") return { content: `The user does not allow ${call.name}.`, isError: true };
   const { token, end } = tokenOf(signal);
   try {

@@ -4,11 +4,8 @@ export const SCRIPTED = {
   "threadhold.binary": process.env["THREADHOLD_BIN"],
   "threadhold.model": "probe/scripted",
   "threadhold.approve.editor": "allow",
-  // The editor's own tools would fill half of the small windows here.
-  "threadhold.tools.exclude": [
-    ...["copilot_*", "vscode_*", "run_in_terminal", "run_task", "run_vscode*", "runTests"],
-    ...["get_*", "create_*", "manage_*", "terminal_*", "*Subagent"],
-  ],
+  // As the user ticks it; of the editor's own tools none is offered by itself.
+  "threadhold.tools.editor": ["probe_read"],
 };
 
 export const PACKAGES = ["dist/threadhold.vsix", "test/extension/dist/probe.vsix"];
