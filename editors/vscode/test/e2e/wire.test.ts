@@ -59,7 +59,9 @@ test("a configured model answers, thinks, and its key stays with the editor", as
   assert.equal(provider.keys.at(-1), KEY);
 
   // Another process of the sidecar has the key again; after it was deleted none has.
+  const [before] = editor.sidecars();
   await editor.command("threadhold: Restart the Sidecar");
+  await until(() => editor.sidecars().length === 1 && editor.sidecars()[0] !== before, "another one runs");
   await until(async () => !(await panel.prompt.isDisabled()), "it can be asked again");
   await panel.ask("And now?");
   await panel.answer("Still here.").waitFor();

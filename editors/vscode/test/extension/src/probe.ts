@@ -31,6 +31,14 @@ export function activate(context: vscode.ExtensionContext): void {
       return vscode.commands.executeCommand("workbench.action.chat.open", { query, attachFiles });
     }),
     vscode.lm.registerLanguageModelChatProvider("probe", provider),
+    vscode.lm.registerTool("probe_list", {
+      async invoke() {
+        const [folder] = vscode.workspace.workspaceFolders ?? [];
+        if (folder === undefined) throw new Error("No folder is open.");
+        const names = (await vscode.workspace.fs.readDirectory(folder.uri)).map(([name]) => name);
+        return new vscode.LanguageModelToolResult([new vscode.LanguageModelTextPart(names.sort().join("\n"))]);
+      },
+    }),
     vscode.lm.registerTool<{ path: string }>("probe_read", {
       async invoke({ input }) {
         const [folder] = vscode.workspace.workspaceFolders ?? [];
