@@ -11,6 +11,7 @@ pub mod known_tools;
 pub mod ladder;
 pub mod ledger;
 pub mod metadata;
+pub mod narrative;
 pub mod placing;
 pub mod plan;
 pub mod policy;

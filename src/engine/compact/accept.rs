@@ -1,7 +1,7 @@
 //! What a model's answer to a summary request must be. Everything else is refused with its reason, and nothing that
 //! stood before is touched by a refusal.
 
-use super::template::{SECTIONS, SUMMARY_CLOSE, SUMMARY_OPEN};
+use super::narrative;
 use crate::engine::prompt::request::{Completion, StopReason};
 use crate::engine::tokens::TokenCount;
 use thiserror::Error;
@@ -21,12 +21,6 @@ pub enum Refusal {
     /// The model or its provider declined.
     #[error("the model refused")]
     Declined,
-    /// There is no summary element.
-    #[error("the answer holds no summary element")]
-    NoTag,
-    /// A required section is missing.
-    #[error("the summary lacks the section {0:?}")]
-    MissingSection(&'static str),
     /// It would take more room than what it stands for.
     #[error("the summary is larger than what it stands for: {tokens} tokens for {covered}")]
     NoGain {
@@ -45,15 +39,15 @@ pub enum Refusal {
     },
 }
 
-/// The narrative in an answer, or why there is none; beside it the narrative where only its length is wrong. Text
-/// outside the summary element never enters. `covered` is the size of what it stands for, in tokens.
+/// The narrative in an answer, or why there is none; beside it the narrative where only its length is wrong. Its form is
+/// no reason to refuse it. `covered` is the size of what it stands for, in tokens.
 pub fn accept(
     answer: &Completion,
     most: u32,
     covered: u32,
     counter: &dyn TokenCount,
 ) -> Result<String, (Refusal, Option<String>)> {
-    let narrative = narrative(answer).map_err(|refusal| (refusal, None))?;
+    let narrative = said(answer).map_err(|refusal| (refusal, None))?;
     let tokens = counter.count(&narrative);
     match tokens {
         tokens if tokens > most => Err((Refusal::TooLarge { tokens, most }, Some(narrative))),
@@ -62,7 +56,7 @@ pub fn accept(
     }
 }
 
-fn narrative(answer: &Completion) -> Result<String, Refusal> {
+fn said(answer: &Completion) -> Result<String, Refusal> {
     match answer.stop {
         StopReason::Length | StopReason::Cancelled | StopReason::Failed => return Err(Refusal::Cut),
         StopReason::Refused => return Err(Refusal::Declined),
@@ -70,21 +64,8 @@ fn narrative(answer: &Completion) -> Result<String, Refusal> {
         StopReason::End if answer.calls > 0 => return Err(Refusal::ToolCall),
         StopReason::End => {}
     }
-    if answer.text.trim().is_empty() {
-        return Err(Refusal::Empty);
-    }
-    let (_, inside) = answer.text.split_once(SUMMARY_OPEN).ok_or(Refusal::NoTag)?;
-    let (inside, _) = inside.rsplit_once(SUMMARY_CLOSE).ok_or(Refusal::NoTag)?;
-    let narrative = inside.replace(SUMMARY_OPEN, "").replace(SUMMARY_CLOSE, "");
-    let narrative = narrative.trim();
-    let is_heading = |line: &str| SECTIONS.contains(&line.trim());
-    if narrative.lines().all(|line| line.trim().is_empty() || is_heading(line)) {
-        return Err(Refusal::Empty);
-    }
-    for section in SECTIONS {
-        if !narrative.lines().any(|line| line.trim() == *section) {
-            return Err(Refusal::MissingSection(section));
-        }
-    }
-    Ok(narrative.to_owned())
+    narrative::narrative(&answer.text).ok_or(Refusal::Empty)
 }
+
+#[cfg(test)]
+mod tests;

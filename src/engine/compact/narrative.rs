@@ -1,0 +1,214 @@
+//! The narrative in a model's answer, whatever shape the model gave it: in the summary element or without one, behind an
+//! analysis, in a code fence, with headings of any level. Models follow the form only roughly, and a summary that is
+//! refused for its form is paid for and lost. Whether it is accepted is `accept`'s.
+
+use super::template::{BLOCK_TAG, SECTIONS};
+use std::borrow::Cow;
+
+/// Elements that may hold the narrative, the one that is asked for first.
+const SUMMARY_TAGS: [&str; 2] = ["summary", BLOCK_TAG];
+/// Elements in which models think before they answer.
+const THINKING_TAGS: [&str; 5] = ["analysis", "thinking", "think", "reasoning", "scratchpad"];
+/// What opens and closes a block of code.
+const FENCES: [&str; 2] = ["```", "~~~"];
+
+/// The narrative of an answer, its headings at the second level; nothing where it says nothing but headings.
+pub fn narrative(answer: &str) -> Option<String> {
+    let answer = without_thinking(unfenced(answer));
+    let mut text: &str = &answer;
+    // An empty element, or one that only repeats the form, is not the answer; what follows it may be.
+    while let Some((inside, after)) = element(text) {
+        if says_something(inside) {
+            text = inside;
+            break;
+        }
+        text = after;
+    }
+    let text = untagged(text);
+    let text = with_headings(unfenced(&text).trim());
+    says_something(&text).then_some(text)
+}
+
+/// A tag of an element.
+#[derive(Clone, Copy)]
+struct Tag<'t> {
+    name: &'t str,
+    closes: bool,
+    start: usize,
+    end: usize,
+    /// Whether only white space stands before it on its line.
+    starts_line: bool,
+    /// Whether only white space stands behind it on its line.
+    ends_line: bool,
+}
+
+/// The tags of these names in a text, in order. Their case does not matter, and neither do attributes.
+fn tags<'t>(text: &'t str, names: &'t [&'t str]) -> impl Iterator<Item = Tag<'t>> {
+    text.match_indices('<').filter_map(move |(start, _)| {
+        let rest = text.get(start + 1..)?;
+        let (closes, rest) = rest.strip_prefix('/').map_or((false, rest), |rest| (true, rest));
+        let is_it = |name: &&&str| {
+            let follows = rest.get(name.len()..).and_then(|behind| behind.chars().next());
+            let is_named = rest.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name));
+            is_named && follows.is_some_and(|c| c == '>' || c.is_whitespace())
+        };
+        let name = names.iter().find(is_it)?;
+        let line = rest.lines().next().unwrap_or_default();
+        let end = text.len() - rest.len() + line.find('>')? + 1;
+        let before = text.get(..start)?.rsplit('\n').next().unwrap_or_default();
+        let behind = text.get(end..)?.split('\n').next().unwrap_or_default();
+        let (starts_line, ends_line) = (before.trim().is_empty(), behind.trim().is_empty());
+        Some(Tag { name, closes, start, end, starts_line, ends_line })
+    })
+}
+
+/// What the summary element holds, and what follows it. One that is not closed holds the rest.
+fn element(text: &str) -> Option<(&str, &str)> {
+    SUMMARY_TAGS.iter().find_map(|name| {
+        let names = std::slice::from_ref(name);
+        let opens = || tags(text, names).filter(|tag| !tag.closes);
+        // A preamble may name the tag in its words.
+        let open = opens().find(|tag| tag.starts_line).or_else(|| opens().next())?;
+        let close = tags(text, names).filter(|tag| tag.closes && tag.start >= open.end).last();
+        let (end, after) = close.map_or((text.len(), text.len()), |close| (close.start, close.end));
+        Some((text.get(open.end..end)?, text.get(after..)?))
+    })
+}
+
+/// The answer without the elements in which the model thought before it; all of it, where nothing is left.
+fn without_thinking(answer: &str) -> Cow<'_, str> {
+    let mut kept = String::new();
+    let mut rest = answer;
+    while let Some((before, after)) = thought(rest) {
+        kept.push_str(before);
+        rest = after;
+    }
+    kept.push_str(rest);
+    if says_something(&kept) { Cow::Owned(kept) } else { Cow::Borrowed(answer) }
+}
+
+/// What stands before the first element of thinking and what follows it, if it stands before the summary.
+fn thought(text: &str) -> Option<(&str, &str)> {
+    let summary = tags(text, &SUMMARY_TAGS).find(|tag| !tag.closes && tag.starts_line);
+    let end = summary.map_or(text.len(), |tag| tag.start);
+    let mut all = tags(text, &THINKING_TAGS);
+    let first = all.find(|tag| tag.starts_line && (!tag.closes || tag.ends_line))?;
+    if first.start >= end {
+        return None;
+    }
+    if first.closes {
+        // It was opened by the template of the model's chat, so only its end is in the answer.
+        return Some(("", text.get(first.end..)?));
+    }
+    let close = all.find(|tag| tag.closes && tag.name == first.name)?;
+    Some((text.get(..first.start)?, text.get(close.end..)?))
+}
+
+/// The text without tags of summary elements: nested ones, and halves of one.
+fn untagged(text: &str) -> String {
+    let mut kept = String::new();
+    let mut from = 0;
+    for tag in tags(text, &SUMMARY_TAGS) {
+        kept.push_str(text.get(from..tag.start).unwrap_or_default());
+        from = tag.end;
+    }
+    kept.push_str(text.get(from..).unwrap_or_default());
+    kept
+}
+
+/// What stands in a code fence, where one is around all of a text.
+fn unfenced(text: &str) -> &str {
+    let trimmed = text.trim();
+    let Some(fence) = FENCES.iter().find(|fence| trimmed.starts_with(**fence)) else { return text };
+    let Some((first, rest)) = trimmed.split_once('\n') else { return text };
+    let Some(inside) = rest.trim_end().strip_suffix(fence) else { return text };
+    let is_alone = inside.is_empty() || inside.ends_with('\n');
+    // Fences inside it come in pairs, one with the name of a language and one without.
+    let mut depth = 0_i32;
+    for line in inside.lines().filter_map(|line| line.trim().strip_prefix(fence)) {
+        depth += if line.is_empty() { -1 } else { 1 };
+        if depth < 0 {
+            return text;
+        }
+    }
+    let is_opening = !first.trim_start_matches(['`', '~']).contains(['`', '~']);
+    if is_alone && depth == 0 && is_opening { inside } else { text }
+}
+
+/// A line of a text, outside code.
+enum Line<'t> {
+    /// The heading of a section that was asked for.
+    Section(&'static str),
+    /// Another heading of the first level.
+    Title(&'t str),
+    /// Another heading.
+    Heading,
+    /// A line of code or a fence around it, or what is said; whether it says anything.
+    Said(bool),
+}
+
+/// The lines of a text, each with what it is.
+fn lines(text: &str) -> impl Iterator<Item = (&str, Line<'_>)> {
+    let mut open: Option<&str> = None;
+    text.lines().map(move |line| {
+        let fence = FENCES.iter().find(|fence| line.trim_start().starts_with(**fence)).copied();
+        let kind = match (open, fence) {
+            (None, Some(_)) => {
+                open = fence;
+                Line::Said(false)
+            }
+            (Some(opened), Some(fence)) if opened == fence => {
+                open = None;
+                Line::Said(false)
+            }
+            (Some(_), _) => Line::Said(says(line)),
+            (None, None) => kind(line),
+        };
+        (line, kind)
+    })
+}
+
+fn kind(line: &str) -> Line<'_> {
+    if let Some(section) = section(line) {
+        return Line::Section(section);
+    }
+    let marks = line.trim_start().len() - line.trim_start().trim_start_matches('#').len();
+    match line.trim_start().get(marks..).and_then(|rest| rest.strip_prefix(' ')) {
+        Some(title) if marks == 1 => Line::Title(title.trim()),
+        Some(_) if (2..=6).contains(&marks) => Line::Heading,
+        _ => Line::Said(says(line)),
+    }
+}
+
+fn says(line: &str) -> bool {
+    line.chars().any(char::is_alphanumeric)
+}
+
+/// The section whose heading a line is: its name with marks of a heading, of emphasis or of a list, or with a colon.
+fn section(line: &str) -> Option<&'static str> {
+    let bare = |text: &str| text.trim().trim_matches(['#', '*', '_', ':', ' ']).to_owned();
+    let name = bare(line);
+    let number = name.trim_start_matches(|c: char| c.is_ascii_digit());
+    let unnumbered = number.strip_prefix(['.', ')']).filter(|_| number.len() < name.len());
+    let name = unnumbered.map_or(name.clone(), bare);
+    if name == line.trim() {
+        return None;
+    }
+    let name = name.replace(['-', '_'], " ");
+    SECTIONS.iter().copied().find(|known| known.trim_start_matches("## ").eq_ignore_ascii_case(&name))
+}
+
+fn says_something(text: &str) -> bool {
+    lines(text).any(|(_, line)| matches!(line, Line::Said(true)))
+}
+
+/// The text with the headings that were asked for as they were asked for, and none of the first level: in the block those
+/// are the ledger's.
+fn with_headings(text: &str) -> String {
+    let line = |(line, kind): (&str, Line<'_>)| match kind {
+        Line::Section(section) => section.to_owned(),
+        Line::Title(title) => format!("## {title}"),
+        Line::Heading | Line::Said(_) => line.to_owned(),
+    };
+    lines(text).map(line).collect::<Vec<_>>().join("\n")
+}
