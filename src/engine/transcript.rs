@@ -200,7 +200,7 @@ impl Transcript {
         };
         let in_force = self.compactions.iter().rev().filter(|record| record.status == Status::InForce);
         in_force
-            .filter(|record| record.anchor.round_id == round.id)
+            .filter(|record| record.anchor.round_id == round.id && record.annotates())
             .find(is_here)
             .map(|record| &*record.block)
     }

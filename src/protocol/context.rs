@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum CompactionMode {
-    /// Old tool results were shortened; no model was asked.
+    /// Old tool results were shortened. No model is asked for that.
     LimitHistory,
     /// A model summed up the conversation as it was sent.
     Full,
@@ -104,6 +104,9 @@ pub struct Fallback {
     pub mode: CompactionMode,
     /// Why, for people and logs.
     pub reason: String,
+    /// How often a model was asked for it, in vain. Missing where an older version made the compaction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<u32>,
 }
 
 /// A compaction.
@@ -149,6 +152,10 @@ pub struct CompactionView {
     /// The model that wrote the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// How often a model was asked for that summary, beside what `fallbacks` say. Missing: not at all, or an older version
+    /// made the compaction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<u32>,
     /// Messages that the user left out, by id. Newer compactions carry them on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excluded_ids: Vec<String>,
@@ -168,8 +175,13 @@ pub struct CompactionView {
     /// The turn that ran when it was made; its metadata belongs to that turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,
-    /// What a client persists of it.
-    pub metadata: SummaryMetadata,
+    /// What a client persists of it among the `summaries` of its turn. Missing where it stands for nothing by itself: it
+    /// only shortened results, or dropped rounds. Then it annotates no round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<SummaryMetadata>,
+    /// What a client persists of it where it annotates no round: an entry of `threadhold` in the metadata of its turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threadhold: Option<String>,
 }
 
 /// The size of a section of a prompt.

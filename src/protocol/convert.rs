@@ -17,8 +17,7 @@ mod words;
 
 pub use answer::{complete_params, delta, delta_op, streaming};
 pub use context::{
-    cannot_undo, compaction_view, coverage, estimate, pin, preview, search_hit, summary_metadata,
-    trigger_state, turn_metadata,
+    cannot_undo, compaction_view, coverage, estimate, pin, preview, search_hit, trigger_state, turn_metadata,
 };
 pub use ledger::ledger;
 pub use memory::memory;

@@ -148,7 +148,7 @@ pub enum Event {
         /// Why the state is `error`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<EventError>,
-        /// At a turn's end, all its summaries: persist them with the turn and hand them back unchanged.
+        /// At a turn's end, all that is to be persisted with the turn and handed back unchanged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         metadata: Option<TurnMetadata>,
         /// The model could not answer and is asked again; nothing of its answer was said before.

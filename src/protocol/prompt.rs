@@ -204,7 +204,7 @@ pub struct PromptRenderResult {
     pub estimator: String,
     /// What is not in it as it was said.
     pub cuts: Vec<Cut>,
-    /// The summaries that are new: persist them with the turn and hand them back unchanged.
+    /// What is new to persist with the turn and to hand back unchanged.
     pub metadata: TurnMetadata,
     /// The compaction that the prompt obeys.
     #[serde(default, skip_serializing_if = "Option::is_none")]

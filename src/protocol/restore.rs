@@ -17,6 +17,10 @@ pub struct TurnMetadata {
     /// All summaries of the turn, oldest first. They are read before `summary`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summaries: Option<Vec<SummaryMetadata>>,
+    /// What the sidecar needs of compactions that annotate no round, because they only shortened results or dropped rounds,
+    /// as one JSON list: opaque. Lists of several answers for one turn are joined into one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threadhold: Option<String>,
     /// Keys of others, kept.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
@@ -31,7 +35,7 @@ pub struct SummaryMetadata {
     /// The round that it annotates.
     #[serde(default)]
     pub tool_call_round_id: String,
-    /// The exact text that stands in the prompt; may be empty where results were only shortened.
+    /// The exact text that stands in the prompt.
     #[serde(default)]
     pub text: String,
     /// What the sidecar needs to render the same bytes again, as one JSON text: opaque.
@@ -74,7 +78,7 @@ fn take_text(map: &mut Map<String, Value>, key: &str) -> Option<String> {
 
 /// Our part, where somebody keeps it parsed.
 fn parsed(map: &mut Map<String, Value>) -> Option<String> {
-    map.get("threadhold").filter(|value| value.is_object())?;
+    map.get("threadhold").filter(|value| value.is_object() || value.is_array())?;
     map.shift_remove("threadhold").map(|value| value.to_string())
 }
 
@@ -99,7 +103,8 @@ impl From<Value> for TurnMetadata {
             Value::Array(list) => list.into_iter().map(SummaryMetadata::from).collect(),
             one => vec![SummaryMetadata::from(one)],
         });
-        Self { summary, summaries, extra }
+        let threadhold = take_text(&mut extra, "threadhold").or_else(|| parsed(&mut extra));
+        Self { summary, summaries, threadhold, extra }
     }
 }
 

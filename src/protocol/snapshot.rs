@@ -109,7 +109,7 @@ pub struct TurnView {
     pub status: TurnStatus,
     /// Its rounds, in order.
     pub rounds: Vec<RoundView>,
-    /// All summaries of the turn: persist it with the turn and hand it back unchanged.
+    /// All that is to be persisted with the turn and handed back unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<TurnMetadata>,
 }

@@ -188,7 +188,7 @@ pub struct TurnEndParams {
 pub struct TurnEndResult {
     /// The turn.
     pub turn_id: String,
-    /// All summaries of the turn: persist it with the turn and hand it back unchanged.
+    /// All that is to be persisted with the turn and handed back unchanged.
     pub metadata: TurnMetadata,
 }
 

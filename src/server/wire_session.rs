@@ -5,7 +5,7 @@ use super::listed;
 use super::main_loop::wire;
 use super::refused::refused;
 use super::settings::{Layers, shown};
-use crate::engine::compact::metadata::SummaryMetadata;
+use crate::engine::compact::metadata::Persisted;
 use crate::engine::compact::record::Compaction;
 use crate::engine::compact::restore::Verdict;
 use crate::engine::id::{CallId, SessionId};
@@ -313,7 +313,7 @@ fn turn_view(transcript: &Transcript, turn: &TurnSnapshot) -> TurnView {
 }
 
 /// Metadata of a turn, where it has any.
-pub(super) fn metadata(summaries: &[SummaryMetadata]) -> Option<restore::TurnMetadata> {
+pub(super) fn metadata(summaries: &[Persisted]) -> Option<restore::TurnMetadata> {
     (!summaries.is_empty()).then(|| convert::turn_metadata(summaries))
 }
 
@@ -366,7 +366,7 @@ fn diagnostics(diagnostics: &[Diagnostic]) -> Vec<restore::Diagnostic> {
 fn prompt(session: &Session, is_kept: bool, rendered: Rendered) -> PromptRenderResult {
     let Rendered { prompt, model, window, estimator, breakpoints, made, fork, diagnostics: said } = rendered;
     let marks: Vec<usize> = if breakpoints { convert::breakpoints(&prompt) } else { Vec::new() };
-    let summaries: Vec<SummaryMetadata> = made.iter().map(|(_, metadata)| metadata.clone()).collect();
+    let summaries: Vec<Persisted> = made.iter().map(|(_, metadata)| metadata.clone()).collect();
     let obeyed = session
         .transcript()
         .compactions()

@@ -5,7 +5,7 @@ use super::json::{Object, list, needed, number, object, owned, text, whole};
 use super::jsonl::{message_line, messages as our_messages, set};
 use super::parts::{contents, joined};
 use super::{Entry, Format, Import, ImportError, Skipped, completions};
-use crate::engine::compact::metadata::{SummaryEntry, SummaryMetadata};
+use crate::engine::compact::metadata::{Persisted, SummaryEntry, listed, unlisted};
 use crate::engine::id::MessageId;
 use crate::engine::message::source::SOURCE_KEYS;
 use crate::engine::message::{Body, Message, NewMessage, SYSTEM_IN_HISTORY};
@@ -23,6 +23,7 @@ const FILE_KEYS: &[&str] = &[
     "createdAt",
     "updatedAt",
     "summaries",
+    "threadhold",
     "unreadable",
     "saved",
     "digest",
@@ -127,7 +128,7 @@ pub struct Content {
     /// All that was said.
     pub messages: Vec<Arc<Message>>,
     /// Compactions in force, oldest first.
-    pub summaries: Vec<SummaryMetadata>,
+    pub summaries: Vec<Persisted>,
 }
 
 /// Whether a session of this id can have a file: the id is the file's name.
@@ -172,7 +173,9 @@ pub fn read(bytes: &[u8]) -> Result<Trajectory, ImportError> {
             gaps.extend((messages.len() == at).then_some(at));
         }
     }
-    let summaries = list(root, "summaries").iter().filter_map(Value::as_object).filter_map(summary).collect();
+    let summaries = list(root, "summaries").iter().filter_map(Value::as_object).filter_map(summary);
+    let beside = text(root, "threadhold").map(unlisted).unwrap_or_default();
+    let summaries = summaries.chain(beside).collect();
     let rest = root.iter().filter(|(key, _)| !FILE_KEYS.contains(&key.as_str()));
     others.file = rest.map(|(key, value)| (key.clone(), value.clone())).collect();
     Ok(Trajectory {
@@ -355,8 +358,12 @@ pub fn write(content: &Content, now: Option<&Trajectory>) -> String {
     set(&mut file, "version", Some((now.map_or(0, |now| now.version) + 1).into()));
     set(&mut file, "createdAt", Some(content.created_at.as_str().into()));
     set(&mut file, "updatedAt", Some(content.updated_at.as_str().into()));
-    let summaries = content.summaries.iter().filter_map(|summary| serde_json::to_value(summary).ok());
+    let summaries = content.summaries.iter().filter_map(|persisted| match persisted {
+        Persisted::Summary(summary) => serde_json::to_value(summary).ok(),
+        Persisted::Own(_) => None,
+    });
     set(&mut file, "summaries", some(summaries.collect()));
+    set(&mut file, "threadhold", listed(&content.summaries).map(Value::from));
     set(&mut file, "unreadable", some(others.unreadable));
     set(&mut file, "saved", Some(messages.len().into()));
     set(&mut file, "digest", Some(digest(content.title.as_deref(), &messages).into()));

@@ -4,7 +4,7 @@ use crate::desk::{SUMMARY, Session, answered, filler, overflowing};
 use expect_test::expect;
 use threadhold::engine::compact::compose::Ingredients;
 use threadhold::engine::compact::ladder::{CannotFit, Outcome, Step};
-use threadhold::engine::compact::metadata;
+use threadhold::engine::compact::metadata::{self, Persisted};
 use threadhold::engine::compact::policy::{OFF, Retention, Stage};
 use threadhold::engine::compact::record::{Mode, ModeRequested, Strength};
 use threadhold::engine::compact::slice::slice;
@@ -169,7 +169,9 @@ fn a_summary_that_is_too_large_is_refused_and_the_next_rung_answers() {
 fn metadata_names_the_round_and_the_text_and_makes_the_record_again() {
     let mut session = overflowing();
     let record = session.compact(Some(answered(SUMMARY)));
-    let metadata = metadata::metadata(&session.transcript, &record);
+    let Persisted::Summary(metadata) = metadata::metadata(&session.transcript, &record) else {
+        panic!("it annotates its round")
+    };
     assert_eq!(metadata.tool_call_round_id, record.anchor.round_id);
     assert_eq!(metadata.text, &*record.block);
     let wire = serde_json::to_value(&metadata).expect("json");
@@ -275,8 +277,7 @@ fn a_failed_summary_leaves_the_old_one_as_it_was() {
         Outcome::Failed("overloaded".into()),
         Outcome::Deadline,
         answered(""),
-        answered("no tag at all"),
-        answered("<summary>## Goal\nno other section</summary>"),
+        answered("<summary>\n## Goal\n## State\n</summary>"),
         Outcome::Answered(Completion {
             text: SUMMARY.into(),
             calls: 0,

@@ -36,6 +36,7 @@ pub mod script;
 mod search;
 mod secrets;
 mod settings;
+mod shortened;
 mod stores;
 mod summaries;
 mod taken_over;

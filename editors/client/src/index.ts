@@ -13,4 +13,5 @@ export { Session, type Ask, type AskOptions, type Freshness, type SessionMethod,
 export type { ClientStatus, RestartOptions } from "./supervisor.js";
 export * from "./view.js";
 export * from "./chat-context.js";
+export { joinedMetadata } from "./metadata.js";
 export * from "./language-model.js";

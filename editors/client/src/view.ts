@@ -4,6 +4,7 @@
 
 import { Emitter, type Disposable } from "./emitter.js";
 import { fold, UnknownCall } from "./fold.js";
+import { metadataOf } from "./metadata.js";
 import type {
   CompactionTrigger,
   CompactionView,
@@ -405,11 +406,12 @@ export class SessionView {
     const { turns, compactions } = this.#snapshot;
     const all = compactions.filter(({ status }) => status === "inForce");
     for (const turn of turns) {
-      const summaries = all.filter(({ turnId }) => turnId === turn.id).map(({ metadata }) => metadata);
-      const summary = summaries.at(-1);
-      set(turn, "metadata", summary && { summary, summaries });
+      const made = all.filter(({ turnId }) => turnId === turn.id);
+      const summaries = made.flatMap(({ metadata }) => metadata ?? []);
+      const beside = made.flatMap(({ threadhold }) => threadhold ?? []);
+      set(turn, "metadata", made.length === 0 ? undefined : metadataOf(summaries, beside));
       for (const round of turn.rounds) {
-        set(round, "summary", all.findLast(({ anchorRoundId }) => anchorRoundId === round.id)?.block);
+        set(round, "summary", all.findLast(({ metadata }) => metadata?.toolCallRoundId === round.id)?.block);
       }
     }
   }

@@ -20,14 +20,38 @@ export const WHY: Record<CompactionTrigger, string> = {
 };
 
 const HOW: Record<CompactionMode, string> = {
-  limitHistory: "Old tool results were shortened; no model was asked.",
+  limitHistory: "Old tool results were shortened.",
   full: "A model summed up the conversation.",
   simple: "A model summed up the conversation.",
-  ledger: "It says what was done and which names were used; no model was asked.",
-  dropped: "Old rounds were left out; no model was asked.",
+  ledger: "It says what was done and which names were used.",
+  dropped: "Old rounds were left out.",
   excluded: "Messages were left out, as you said.",
   edited: "Its summary has your words.",
 };
+
+/** Ways of compacting by themselves that ask no model. */
+const WITHOUT_MODEL: ReadonlySet<CompactionMode> = new Set(["limitHistory", "ledger", "dropped"]);
+
+/** How it was made, and what models were asked for it. */
+function howOf({ mode, asked = 0, fallbacks }: CompactionView): string {
+  const how = [HOW[mode] ?? ""];
+  if (asked > 1) how.push(`It was asked ${times(asked)}.`);
+  const inVain = fallbacks.filter((fallback) => (fallback.asked ?? 0) > 0);
+  const count = inVain.reduce((sum, fallback) => sum + (fallback.asked ?? 0), 0);
+  // A compaction of an older version does not say whether a model was asked.
+  const isKnown = fallbacks.every((fallback) => fallback.asked !== undefined || (fallback.mode !== "full" && fallback.mode !== "simple"));
+  if (count > 0) {
+    const reasons = [...new Set(inVain.map(({ reason }) => reason))].join("; ");
+    how.push(`A model was asked ${times(count)} for a summary in vain: ${reasons}.`);
+  } else if (isKnown && WITHOUT_MODEL.has(mode)) {
+    how.push("No model was asked.");
+  }
+  return how.filter((sentence) => sentence !== "").join(" ");
+}
+
+function times(count: number): string {
+  return count === 1 ? "once" : `${count.toLocaleString("en-US")} times`;
+}
 
 /** What was done, in a few words. */
 function titleOf({ mode, numRounds, excludedIds = [] }: CompactionView): string {
@@ -100,7 +124,7 @@ function detailsOf(view: CompactionView): Omit<Unnumbered<CompactionRow>, "phase
     compactionId: view.id,
     title: titleOf(view),
     why: WHY[view.trigger] ?? "",
-    how: HOW[view.mode] ?? "",
+    how: howOf(view),
     tokensBefore: view.tokensBefore,
     tokensAfter: view.tokensAfter,
     rounds: view.numRounds,

@@ -2,7 +2,7 @@
 //! sidecar's.
 
 use super::client::Client;
-use crate::protocol::context::{ContextCompactParams, ContextUndoParams};
+use crate::protocol::context::{CompactionView, ContextCompactParams, ContextUndoParams};
 use crate::protocol::message::Content;
 use crate::protocol::methods::{ContextCompact, ContextUndo, Method, TaskList, TaskStart, read_result};
 use crate::protocol::settings::GivenSettings;
@@ -134,4 +134,21 @@ pub(super) fn ended(told: &str) -> String {
     let answer = Some(word("answer")).filter(|answer| !answer.is_empty());
     let answer = answer.map(|answer| format!(": {answer}")).unwrap_or_default();
     format!("(task \"{}\" {}{answer}; session {})", word("title"), word("status"), word("sessionId"))
+}
+
+/// How often a model was asked for a summary in vain, and why; nothing where none was.
+pub(super) fn in_vain(made: &CompactionView) -> String {
+    let asked = made.fallbacks.iter().filter(|way| way.asked.is_some_and(|asked| asked > 0));
+    let (mut count, mut reasons) = (0, Vec::new());
+    for way in asked {
+        count += way.asked.unwrap_or_default();
+        if !reasons.contains(&way.reason.as_str()) {
+            reasons.push(&way.reason);
+        }
+    }
+    match count {
+        0 => String::new(),
+        1 => format!("; a model was asked once for a summary in vain: {}", reasons.join("; ")),
+        count => format!("; a model was asked {count} times for a summary in vain: {}", reasons.join("; ")),
+    }
 }

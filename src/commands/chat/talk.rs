@@ -2,7 +2,7 @@
 //! says what is waited for. What a prompt holds and when it is compacted is the engine's.
 
 use super::client::{Client, Heard, Refused};
-use super::command::{About, Command, HELP, ended};
+use super::command::{About, Command, HELP, ended, in_vain};
 use super::opening::{self, Begin};
 use super::question::Question;
 use super::terminal::{Lines, Screen, interrupts};
@@ -10,6 +10,7 @@ use super::tools;
 use super::visible::visible;
 use crate::commands::{SUCCESS, UNFIT};
 use crate::engine::message::PROCESS_COMPLETED;
+use crate::protocol::context::CompactionView;
 use crate::protocol::event::{CompactionPhase, Event, EventError, Retrying};
 use crate::protocol::message::{Content, Message, Part, Role};
 use crate::protocol::methods::{ToolDecide, ToolResult, TurnCancel, TurnStart};
@@ -320,8 +321,8 @@ impl Talk {
             Event::RuntimeUpdated { state, status, error, retrying, .. } => {
                 self.runs(state, status, error.as_ref(), retrying.as_ref());
             }
-            Event::CompactionUpdated { phase, tokens_before, tokens_after, .. } => {
-                self.compacts(phase, tokens_before, tokens_after);
+            Event::CompactionUpdated { phase, tokens_before, tokens_after, compaction, .. } => {
+                self.compacts(phase, tokens_before.zip(tokens_after), compaction.as_deref());
             }
             Event::QueueUpdated { failed: Some(failed), .. } => self.screen.note(&failed.error.message),
             Event::Snapshot { snapshot } => {
@@ -379,16 +380,22 @@ impl Talk {
         }
     }
 
-    fn compacts(&mut self, phase: CompactionPhase, before: Option<u32>, after: Option<u32>) {
+    fn compacts(
+        &mut self,
+        phase: CompactionPhase,
+        tokens: Option<(u32, u32)>,
+        made: Option<&CompactionView>,
+    ) {
         let by_hand = matches!(self.doing, Doing::Commanding(..));
-        match (phase, before, after) {
-            (CompactionPhase::Started, ..) if !by_hand => {
+        match (phase, tokens) {
+            (CompactionPhase::Started, _) if !by_hand => {
                 self.screen.note("(the conversation is too long: making room)");
             }
-            (CompactionPhase::Accepted, Some(before), Some(after)) => {
-                self.screen.note(&format!("(compacted: {before} tokens are {after} now)"));
+            (CompactionPhase::Accepted, Some((before, after))) => {
+                let in_vain = made.map(in_vain).unwrap_or_default();
+                self.screen.note(&format!("(compacted: {before} tokens are {after} now{in_vain})"));
             }
-            (CompactionPhase::Voided, ..) => {
+            (CompactionPhase::Voided, _) => {
                 self.screen.note("(a compaction no longer holds: what it stood for changed)");
             }
             _ => {}

@@ -74,6 +74,8 @@ struct Way {
     is_ahead: bool,
     /// Why earlier rungs did not serve.
     fallbacks: Vec<Fallback>,
+    /// How often a model was asked since the last of them.
+    asked: u32,
     /// Whether the one request to shorten was made.
     was_shortened: bool,
 }
@@ -168,15 +170,17 @@ pub fn asks_nobody(desk: Desk<'_>) -> bool {
     slice.and_then(|slice| limit_history(desk, slice)).is_some()
 }
 
-/// Goes on after the user refused what this rung made, without any model: the next rung, where there is one.
-pub fn below(desk: Desk<'_>, refused: Mode) -> Step {
+/// Goes on after the user refused this record, without any model: the next rung, where there is one.
+pub fn below(desk: Desk<'_>, refused: &Compaction) -> Step {
     let slice = match slice::slice(desk.source, desk.policy) {
         Ok(slice) => slice,
         Err(nothing) => return without_slice(desk, nothing, Reach::Whole),
     };
     let mut way = Way::new(slice, Reach::Whole);
-    way.fell(refused, "the user refused it");
-    match refused {
+    way.fallbacks.clone_from(&refused.fallbacks);
+    way.asked = refused.asked;
+    way.fell(refused.mode, "the user refused it");
+    match refused.mode {
         Mode::LimitHistory | Mode::Full | Mode::Simple => without_model(desk, way),
         Mode::Ledger => by_dropping(desk, way),
         Mode::Dropped | Mode::Excluded | Mode::Edited => Step::Refused(way.fallbacks),
@@ -199,6 +203,7 @@ pub fn edited(desk: Desk<'_>, record: &Compaction, text: &str) -> Result<Compact
     Ok(Compaction {
         fallbacks: record.fallbacks.clone(),
         model: record.model.clone(),
+        asked: record.asked,
         input_truncated: record.input_truncated,
         ..made
     })
@@ -238,16 +243,17 @@ fn begin(desk: Desk<'_>, model: bool, reach: Reach) -> Step {
 impl Way {
     fn new(slice: Slice, reach: Reach) -> Self {
         let is_ahead = reach == Reach::Beside;
-        Self { slice, reach, is_ahead, fallbacks: Vec::new(), was_shortened: false }
+        Self { slice, reach, is_ahead, fallbacks: Vec::new(), asked: 0, was_shortened: false }
     }
 
     fn fell(&mut self, mode: Mode, reason: impl Into<String>) {
-        self.fallbacks.push(fallback(mode, reason));
+        let asked = std::mem::take(&mut self.asked);
+        self.fallbacks.push(Fallback { asked: Some(asked), ..fallback(mode, reason) });
     }
 }
 
 fn fallback(mode: Mode, reason: impl Into<String>) -> Fallback {
-    Fallback { mode, reason: reason.into() }
+    Fallback { mode, reason: reason.into(), asked: Some(0) }
 }
 
 /// Rung 0: the history limiter, as far as the policy lets it go.

@@ -1,5 +1,7 @@
 //! A compaction as the editor persists it and hands it back (source: 003): `{toolCallRoundId, text}` with our own part
-//! as one JSON string, because an editor may rewrite keys that mean something to it.
+//! as one JSON string, because an editor may rewrite keys that mean something to it. One that stands for nothing, because
+//! it only shortens or drops, annotates no round: to an editor that keeps only those two fields its text would hide all
+//! that came before. Of such a one the editor persists our own part alone, beside the summaries of its turn.
 
 use super::record::{Compaction, Mode, Trigger};
 use crate::engine::id::{CompactionId, Ordinal, RoundId, SessionId, TurnId};
@@ -12,10 +14,29 @@ use serde::{Deserialize, Serialize};
 pub struct SummaryMetadata {
     /// The round that is annotated.
     pub tool_call_round_id: RoundId,
-    /// The exact rendered block; may be empty where only actions apply.
+    /// The exact rendered block.
     pub text: String,
     /// [`OwnPart`] as one JSON string.
     pub threadhold: String,
+}
+
+/// What the editor persists of a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Persisted {
+    /// The annotation of a round.
+    Summary(SummaryMetadata),
+    /// [`OwnPart`] with its block as one JSON string, of a record that annotates no round.
+    Own(String),
+}
+
+impl Persisted {
+    /// About as many bytes as its own part has.
+    pub fn weight(&self) -> usize {
+        match self {
+            Self::Summary(summary) => summary.threadhold.len(),
+            Self::Own(own) => own.len(),
+        }
+    }
 }
 
 /// A summary as an editor kept it.
@@ -23,7 +44,7 @@ pub struct SummaryMetadata {
 pub struct SummaryEntry {
     /// 003's `toolCallRoundId`; `previous` in an older form; empty in the mark of a failed summary.
     pub round_id: String,
-    /// The exact block.
+    /// The exact block; empty where our own part has it.
     pub text: String,
     /// Our own part, one JSON string; nothing in a summary that others wrote.
     pub own: Option<String>,
@@ -59,12 +80,12 @@ pub struct OwnPart {
     pub mode: Mode,
     /// The model that wrote the narrative.
     pub model: Option<String>,
-    /// Everything, so that the record can be made again where our own store is gone. The block stands in `text`.
+    /// Everything, so that the record can be made again where our own store is gone. Beside a `text` it has no block.
     pub record: Compaction,
 }
 
 /// The metadata of a record.
-pub fn metadata(transcript: &Transcript, record: &Compaction) -> SummaryMetadata {
+pub fn metadata(transcript: &Transcript, record: &Compaction) -> Persisted {
     let head = record.newest_named();
     let kept = record.kept_users.iter().filter_map(|ord| transcript.message(*ord));
     let own = OwnPart {
@@ -81,17 +102,42 @@ pub fn metadata(transcript: &Transcript, record: &Compaction) -> SummaryMetadata
         trigger: record.trigger,
         mode: record.mode,
         model: record.model.clone(),
-        record: Compaction { block: "".into(), ..record.clone() },
+        record: record.clone(),
     };
-    SummaryMetadata {
+    let as_json = |own: &OwnPart| serde_json::to_string(own).unwrap_or_default();
+    if !record.annotates() {
+        return Persisted::Own(as_json(&own));
+    }
+    let beside = OwnPart { record: Compaction { block: "".into(), ..own.record }, ..own };
+    Persisted::Summary(SummaryMetadata {
         tool_call_round_id: record.anchor.round_id.clone(),
         text: record.block.to_string(),
-        threadhold: serde_json::to_string(&own).unwrap_or_default(),
+        threadhold: as_json(&beside),
+    })
+}
+
+/// Own parts of records that annotate no round as one JSON list; nothing where there are none.
+pub fn listed(all: &[Persisted]) -> Option<String> {
+    let own = |persisted: &Persisted| match persisted {
+        Persisted::Summary(_) => None,
+        Persisted::Own(own) => Some(own.clone()),
+    };
+    let own: Vec<String> = all.iter().filter_map(own).collect();
+    (!own.is_empty()).then(|| format!("[{}]", own.join(",")))
+}
+
+/// The entries of such a list; one that cannot be read, where it is damaged.
+pub fn unlisted(list: &str) -> Vec<SummaryEntry> {
+    let entry = |own: String| SummaryEntry { own: Some(own), ..SummaryEntry::default() };
+    match serde_json::from_str::<Vec<serde_json::Value>>(list) {
+        Ok(own) => own.iter().map(|own| entry(own.to_string())).collect(),
+        Err(_) => vec![entry(list.to_owned())],
     }
 }
 
 /// Our own part of metadata that the editor handed back, the record with its block; why not, where it is damaged.
 pub fn own_part(own: &str, text: &str) -> Result<OwnPart, serde_json::Error> {
     let own: OwnPart = serde_json::from_str(own)?;
-    Ok(OwnPart { record: Compaction { block: text.into(), ..own.record }, ..own })
+    let block = if text.is_empty() { own.record.block.clone() } else { text.into() };
+    Ok(OwnPart { record: Compaction { block, ..own.record }, ..own })
 }

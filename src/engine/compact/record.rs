@@ -2,6 +2,7 @@
 //! one that is out of force stays readable. How it is made stands in `plan` and `ladder`, how it is shown in
 //! `prompt::history`.
 
+use super::template::stands_for_something;
 use crate::engine::id::{CompactionId, Generation, Ordinal, RoundId, Time, TurnId};
 use crate::engine::message::Text;
 use serde::{Deserialize, Serialize};
@@ -71,6 +72,9 @@ pub struct Compaction {
     pub unreviewed: bool,
     /// The model that wrote the narrative.
     pub model: Option<String>,
+    /// How often a model was asked for that narrative, beside what was asked in vain at the rungs before.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub asked: u32,
     /// Whether the summarizer saw less than all of the span.
     pub input_truncated: bool,
     /// Rounds in the covered range.
@@ -91,6 +95,11 @@ pub struct Compaction {
     pub duration_ms: Option<u64>,
     /// Whether it is obeyed.
     pub status: Status,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// An inclusive range of messages.
@@ -235,6 +244,9 @@ pub struct Fallback {
     pub mode: Mode,
     /// Why, in words for people and logs.
     pub reason: String,
+    /// How often a model was asked at this rung, in vain. Nothing in a record of a version that did not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<u32>,
 }
 
 /// Whether a record is obeyed.
@@ -288,6 +300,13 @@ impl Compaction {
                 .actions
                 .values()
                 .any(|action| matches!(action, Action::Repeat { newer, .. } if *newer == ord))
+    }
+
+    /// Whether it annotates its round (source: 003): its block alone stands for all that came before. One that only
+    /// shortens results or drops rounds does not.
+    pub fn annotates(&self) -> bool {
+        let shortens = matches!(self.mode, Mode::LimitHistory | Mode::Dropped);
+        !shortens && self.covers.is_some() && self.dropped.is_none() && stands_for_something(&self.block)
     }
 
     /// Whether the message is in the covered range.

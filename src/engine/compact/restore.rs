@@ -7,7 +7,7 @@ use super::plan::{self, Keep};
 use super::record::{
     Action, Anchor, Compaction, Mode, ModeRequested, Placement, Span, Status, Strength, Trigger,
 };
-use super::template::{BLOCK_CLOSE, BLOCK_OPEN, escape};
+use super::template::{BLOCK_CLOSE, BLOCK_OPEN, escape, stands_for_something};
 use crate::engine::id::{CompactionId, Ordinal, RoundId};
 use crate::engine::tokens::{PER_MESSAGE, TokenCount};
 use crate::engine::transcript::Transcript;
@@ -67,7 +67,7 @@ pub fn restore(
     };
     let (full, bare): (Vec<_>, Vec<_>) = entries.iter().partition(|(_, entry)| entry.own.is_some());
     let bare = bare.into_iter().filter(|(_, entry)| !is_copy(entry));
-    for (turn, entry) in full.into_iter().chain(bare) {
+    for (turn, entry) in in_order(full).into_iter().chain(bare) {
         let key = (entry.round_id.clone(), entry.text.clone(), entry.own.clone());
         // The marks of two failures are alike, and neither is a copy of a summary.
         let is_failure = entry.round_id.is_empty() && entry.text.is_empty();
@@ -80,13 +80,22 @@ pub fn restore(
     restored
 }
 
+/// The same in the order in which they were made: those that annotate no round come beside the others of their turn.
+fn in_order(mut entries: Vec<&(usize, SummaryEntry)>) -> Vec<&(usize, SummaryEntry)> {
+    entries.sort_by_cached_key(|(turn, entry)| {
+        let own = entry.own.as_deref().and_then(|own| own_part(own, &entry.text).ok());
+        (*turn, own.map(|own| (own.record.created_at.map(|time| time.0), own.record.resume_at())))
+    });
+    entries
+}
+
 fn one(transcript: &mut Transcript, turn: usize, entry: &SummaryEntry, with: Restoring<'_>) -> Verdict {
     if entry.round_id.is_empty() && entry.text.is_empty() && entry.own.is_none() {
         return Verdict::Failure("marks a summary that failed".into());
     }
     let made = match &entry.own {
         Some(own) => match own_part(own, &entry.text) {
-            Ok(own) => of_ours(transcript, own),
+            Ok(own) => of_ours(transcript, turn, own),
             // Its text is no reason to hide what was said: what that stands for is in the part that cannot be read.
             Err(error) => Err(Verdict::Failure(format!("cannot be read: {error}"))),
         },
@@ -109,7 +118,7 @@ fn write(transcript: &mut Transcript, record: Compaction) -> Verdict {
 }
 
 /// A record of ours: found again by what it says of its source, wherever that stands now.
-fn of_ours(transcript: &Transcript, own: OwnPart) -> Result<Compaction, Verdict> {
+fn of_ours(transcript: &Transcript, turn: usize, own: OwnPart) -> Result<Compaction, Verdict> {
     let mut record = own.record;
     if let Some(known) = transcript.compactions().iter().find(|known| known.id == record.id) {
         if (&known.source_hash, &known.block) != (&record.source_hash, &record.block) {
@@ -137,6 +146,10 @@ fn of_ours(transcript: &Transcript, own: OwnPart) -> Result<Compaction, Verdict>
     let after = head.map(|head| transcript.source_hash(record.resume_at(), head));
     if after != own.head_hash {
         return Err(Verdict::Stale("what it shortens was changed".into()));
+    }
+    if !transcript.turns().iter().any(|known| Some(&known.id) == record.turn.as_ref()) {
+        // Another session's id stands in the turn's.
+        record.turn = transcript.turns().get(turn).map(|turn| turn.id.clone());
     }
     record.generation = transcript.generation();
     record.status = Status::InForce;
@@ -200,6 +213,10 @@ fn of_others(
     if entry.text.trim().is_empty() {
         return Err(Verdict::Failure("has no text: what it would stand for stays as it was said".into()));
     }
+    if !stands_for_something(&entry.text) {
+        let why = "has neither a summary nor a ledger: what it would hide stays as it was said";
+        return Err(Verdict::Failure(why.into()));
+    }
     let through = named(transcript, turn, &entry.round_id).ok_or(Verdict::Orphan)?;
     let block = match entry.text.contains(BLOCK_OPEN) {
         true => entry.text.clone(),
@@ -241,6 +258,7 @@ fn of_others(
         focus: None,
         unreviewed: false,
         model: None,
+        asked: 0,
         input_truncated: false,
         num_rounds: u32::try_from(rounds).unwrap_or(u32::MAX),
         previous: transcript.in_force().map(|previous| previous.id.clone()),

@@ -48,6 +48,15 @@ const FRAME_OPEN_BELOW: &str = "It covers work that is already done for the newe
 /// Added where rounds were dropped.
 const FRAME_DROPPED: &str = "Older rounds were left out without a summary, because nothing else fitted.";
 
+/// Stands above names that no line of the ledger has.
+const NAMES_ELSEWHERE: &str = "# Names from elsewhere, and from results that are shown shortened";
+/// Stands above the user messages that did not fit.
+const NOT_WHOLE: &str = "# User messages that are not shown whole";
+/// Stands above the sizes of the lists that did not fit.
+const LEFT_OUT: &str = "# Left out whole";
+/// Parts of a block that tell what it lacks, and by themselves stand for nothing.
+const NAMES_ALONE: [&str; 3] = [NAMES_ELSEWHERE, NOT_WHOLE, LEFT_OUT];
+
 /// Added where a tool gives back what the block stands for.
 const FRAME_RECALL: &str =
     "What it stands for is not gone: where you need it word for word, ask for it with the tool recall.";
@@ -96,7 +105,7 @@ pub fn block(parts: &BlockParts) -> String {
     text.push('\n');
     let users = match parts.reported_users.as_slice() {
         [] => String::new(),
-        lines => format!("# User messages that are not shown whole\n{}\n", lines.join("\n")),
+        lines => format!("{NOT_WHOLE}\n{}\n", lines.join("\n")),
     };
     let narrative = parts.narrative.as_deref().unwrap_or_default();
     for part in [narrative, &parts.ledger, &users] {
@@ -125,7 +134,20 @@ fn placed(content: &str, placement: Placement, last_active: Option<&str>) -> Str
 
 /// A block in the form of another place: what the old place put around it is taken off.
 pub fn moved(block: &str, to: Placement, last_active: Option<&str>) -> String {
-    let content = match block.strip_prefix(ARCHIVED) {
+    let content = content_of(block);
+    let (open, other) = match to {
+        Placement::UserAtBoundary => (FRAME_OPEN, FRAME_OPEN_BELOW),
+        Placement::SystemMessage | Placement::SystemPromptTail => (FRAME_OPEN_BELOW, FRAME_OPEN),
+    };
+    // The frame is the first line; what follows it is quoted.
+    let (frame, rest) = content.split_once('\n').unwrap_or((content, ""));
+    let content = format!("{}\n{rest}", frame.replace(other, open));
+    placed(content.trim_end(), to, last_active)
+}
+
+/// What a block holds, without what its place puts around it.
+fn content_of(block: &str) -> &str {
+    match block.strip_prefix(ARCHIVED) {
         Some(archived) => {
             let archived = archived.trim_start();
             let dated = archived.strip_prefix(LAST_ACTIVE).and_then(|rest| rest.split_once('\n'));
@@ -135,15 +157,26 @@ pub fn moved(block: &str, to: Placement, last_active: Option<&str>) -> String {
             let inside = block.strip_prefix(BLOCK_OPEN).unwrap_or(block);
             inside.strip_suffix(BLOCK_CLOSE).unwrap_or(inside).trim()
         }
-    };
-    let (open, other) = match to {
-        Placement::UserAtBoundary => (FRAME_OPEN, FRAME_OPEN_BELOW),
-        Placement::SystemMessage | Placement::SystemPromptTail => (FRAME_OPEN_BELOW, FRAME_OPEN),
-    };
-    // The frame is the first line; what follows it is quoted.
+    }
+}
+
+/// Whether a block, ours or another's, stands for what came before it: it has a narrative or a ledger, and says neither
+/// that it only lists names nor that rounds were left out.
+pub fn stands_for_something(block: &str) -> bool {
+    let content = content_of(block.trim());
     let (frame, rest) = content.split_once('\n').unwrap_or((content, ""));
-    let content = format!("{}\n{rest}", frame.replace(other, open));
-    placed(content.trim_end(), to, last_active)
+    if frame.starts_with(FRAME_NAMES) || frame.starts_with(FRAME) && frame.contains(FRAME_DROPPED) {
+        return false;
+    }
+    let rest = if frame.starts_with(FRAME) { rest } else { content };
+    let mut is_list_of_names = false;
+    rest.lines().any(|line| {
+        if line.starts_with("# ") {
+            is_list_of_names = NAMES_ALONE.iter().any(|heading| line.starts_with(heading));
+            return false;
+        }
+        !is_list_of_names && line.chars().any(char::is_alphanumeric)
+    })
 }
 
 /// The same block with another narrative; all else in it stays byte for byte. One that somebody else wrote is nothing
@@ -277,7 +310,7 @@ pub fn ledger_text(lists: &[List], names: &BTreeMap<Place, Vec<&str>>) -> String
     let mut unseen = Vec::new();
     for name in ListName::ALL {
         if name == ListName::Commands && !elsewhere.is_empty() {
-            text.push_str("# Names from elsewhere, and from results that are shown shortened\n");
+            text.push_str(&format!("{NAMES_ELSEWHERE}\n"));
             text.push_str(&elsewhere);
         }
         let Some(list) = lists.iter().find(|list| list.name == name) else { continue };
@@ -296,7 +329,7 @@ pub fn ledger_text(lists: &[List], names: &BTreeMap<Place, Vec<&str>>) -> String
         }
     }
     if !unseen.is_empty() {
-        text.push_str(&format!("# Left out whole\n{}\n", unseen.join(" · ")));
+        text.push_str(&format!("{LEFT_OUT}\n{}\n", unseen.join(" · ")));
     }
     text
 }

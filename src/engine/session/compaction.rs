@@ -14,7 +14,7 @@ use crate::engine::compact::compose::Desk;
 use crate::engine::compact::known_tools::Kinds;
 use crate::engine::compact::ladder::{self, Ask, CannotFit, NOTHING_GAINED, Outcome, Waiting};
 use crate::engine::compact::ledger;
-use crate::engine::compact::metadata::{SummaryMetadata, metadata};
+use crate::engine::compact::metadata::{Persisted, metadata};
 use crate::engine::compact::policy::{Consent, Policy};
 use crate::engine::compact::record::{Compaction, Fallback, Mode, Trigger};
 use crate::engine::compact::trigger;
@@ -371,7 +371,7 @@ impl Step<'_> {
             (Then::Generate, End::CannotFit(_)) if self.goes_beyond() => self.generate(None),
             (Then::Generate, End::CannotFit(sizes)) => self.fail(sizes),
             (Then::Report(reply), End::Made(record)) => {
-                let metadata: SummaryMetadata = metadata(&self.session.transcript, &record);
+                let metadata: Persisted = metadata(&self.session.transcript, &record);
                 self.reply(reply, Ok(Answer::Compacted(Ok(Box::new((*record, metadata))))));
             }
             (Then::Report(reply), End::Nothing(why)) => self.reply(reply, Ok(Answer::Compacted(Err(why)))),

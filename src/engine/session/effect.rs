@@ -13,7 +13,7 @@ use super::state::StateName;
 use super::stored::{Always, Driver, Head, Write};
 use super::undo::CannotUndo;
 use crate::engine::compact::ladder::CannotFit;
-use crate::engine::compact::metadata::SummaryMetadata;
+use crate::engine::compact::metadata::Persisted;
 use crate::engine::compact::record::Compaction;
 use crate::engine::id::{CallId, CompactionId, MessageId, Ordinal, PinId, RoundId, SessionId, TurnId};
 use crate::engine::memory::MemoryPatch;
@@ -185,7 +185,7 @@ pub enum Answer {
         /// It.
         turn: TurnId,
         /// Its summaries.
-        summaries: Vec<SummaryMetadata>,
+        summaries: Vec<Persisted>,
     },
     /// A round was taken in.
     RoundAppended {
@@ -197,7 +197,7 @@ pub enum Answer {
     /// A prompt.
     Rendered(Box<Rendered>),
     /// A compaction was made, or there was nothing to do and why.
-    Compacted(Result<Box<(Compaction, SummaryMetadata)>, String>),
+    Compacted(Result<Box<(Compaction, Persisted)>, String>),
     /// What a compaction would do.
     Previewed(Box<Preview>),
     /// A compaction went out of force.
@@ -224,7 +224,7 @@ pub struct Undone {
     /// The turn that it belonged to.
     pub turn: Option<TurnId>,
     /// The summaries that this turn still has, oldest first.
-    pub left: Vec<SummaryMetadata>,
+    pub left: Vec<Persisted>,
 }
 
 /// What a compaction would do, as far as that can be said without a model.
@@ -252,7 +252,7 @@ pub struct Rendered {
     /// Whether it marks where a provider's cache may keep it.
     pub breakpoints: bool,
     /// The compaction that was made for it.
-    pub made: Option<(Compaction, SummaryMetadata)>,
+    pub made: Option<(Compaction, Persisted)>,
     /// The session that keeps what the editor's history no longer has.
     pub fork: Option<SessionId>,
     /// What there is to say about it.

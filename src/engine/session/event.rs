@@ -8,7 +8,7 @@ use super::queue::QueueItem;
 use super::reconcile::Report;
 use super::state::StateName;
 use super::stored::TurnStatus;
-use crate::engine::compact::metadata::SummaryMetadata;
+use crate::engine::compact::metadata::Persisted;
 use crate::engine::compact::record::{Compaction, Mode, Trigger};
 use crate::engine::delta::Delta;
 use crate::engine::id::{CompactionId, Generation, ItemId, MessageId, Ordinal, SessionId, TurnId};
@@ -153,7 +153,7 @@ pub struct TurnEnd {
     /// The tool by which it ended, where one ended it.
     pub ended_by: Option<String>,
     /// The summaries that were made in it, oldest first (source: 003).
-    pub summaries: Vec<SummaryMetadata>,
+    pub summaries: Vec<Persisted>,
 }
 
 /// A step of a compaction.
@@ -172,9 +172,9 @@ pub struct CompactionUpdate {
     /// Tokens of the prompt before it, where they are known.
     pub tokens_before: Option<u32>,
     /// The record, once there is one.
-    pub record: Option<(Compaction, SummaryMetadata)>,
+    pub record: Option<(Compaction, Persisted)>,
     /// Where it was undone: the summaries that its turn still has, oldest first.
-    pub left: Option<Vec<SummaryMetadata>>,
+    pub left: Option<Vec<Persisted>>,
 }
 
 /// Where a compaction is.
@@ -254,10 +254,9 @@ fn weight(body: &EventBody) -> usize {
         },
         EventBody::QueueUpdated { items, .. } => items.iter().map(QueueItem::weight).sum(),
         EventBody::ThreadUpdated(thread) => thread.draft.as_ref().map_or(0, |draft| draft.len()),
-        EventBody::CompactionUpdated(update) => update
-            .record
-            .as_ref()
-            .map_or(0, |(record, metadata)| record.block.len() + metadata.threadhold.len()),
+        EventBody::CompactionUpdated(update) => {
+            update.record.as_ref().map_or(0, |(record, metadata)| record.block.len() + metadata.weight())
+        }
         _ => 0,
     }
 }

@@ -59,7 +59,7 @@ impl Step<'_> {
                     return self.finish(job, End::Nothing(why.into()));
                 }
                 self.tell(Phase::FellBack, &job, Some(record.mode), Some(why.into()));
-                let step = self.at_desk(&job, |desk| ladder::below(desk, record.mode));
+                let step = self.at_desk(&job, |desk| ladder::below(desk, &record));
                 self.descend(step, job);
             }
         }

@@ -9,7 +9,7 @@ use super::settings::Settings;
 use super::state::{Pause, State, StateName, Then};
 use super::stored::{Head, TurnStatus};
 use super::usage::{Estimate, read_prompt};
-use crate::engine::compact::metadata::{SummaryMetadata, metadata};
+use crate::engine::compact::metadata::{Persisted, metadata};
 use crate::engine::compact::record::{Compaction, Mode, Status, Trigger};
 use crate::engine::compact::trigger;
 use crate::engine::delta::Draft;
@@ -44,7 +44,7 @@ pub struct Snapshot {
     /// Its turns in order.
     pub turns: Vec<TurnSnapshot>,
     /// Its compaction records, oldest first, with their metadata.
-    pub compactions: Vec<(Compaction, SummaryMetadata)>,
+    pub compactions: Vec<(Compaction, Persisted)>,
     /// The rung that is asking a model, while one is, and why a compaction goes on.
     pub compacting: Option<(Mode, String)>,
     /// The answer that is being given.
@@ -73,7 +73,7 @@ pub struct TurnSnapshot {
     /// Its rounds, each with its summary (source: 003).
     pub rounds: Vec<(Round, Option<String>)>,
     /// The summaries that were made in it.
-    pub summaries: Vec<SummaryMetadata>,
+    pub summaries: Vec<Persisted>,
 }
 
 /// The context as figures.
@@ -98,7 +98,7 @@ pub struct Inspection {
     /// What is not in it as it was said.
     pub cuts: Vec<Cut>,
     /// Its compaction records, oldest first.
-    pub compactions: Vec<(Compaction, SummaryMetadata)>,
+    pub compactions: Vec<(Compaction, Persisted)>,
     /// What starts a compaction.
     pub triggers: Vec<Nearness>,
     /// What the model reported for its last answer.
@@ -233,7 +233,7 @@ impl Session {
     }
 
     /// The metadata of the summaries that were made while this turn ran, oldest first.
-    pub(super) fn summaries_of(&self, at: usize) -> Vec<SummaryMetadata> {
+    pub(super) fn summaries_of(&self, at: usize) -> Vec<Persisted> {
         let Some(turn) = self.transcript.turns().get(at) else { return Vec::new() };
         let made = self
             .transcript
@@ -243,13 +243,13 @@ impl Session {
         made.map(|record| metadata(&self.transcript, record)).collect()
     }
 
-    fn compactions(&self) -> Vec<(Compaction, SummaryMetadata)> {
+    fn compactions(&self) -> Vec<(Compaction, Persisted)> {
         let records = self.transcript.compactions().iter();
         records.map(|record| (record.clone(), metadata(&self.transcript, record))).collect()
     }
 
     /// What clients keep of the compactions in force.
-    pub(super) fn kept_by_clients(&self) -> BTreeMap<CompactionId, SummaryMetadata> {
+    pub(super) fn kept_by_clients(&self) -> BTreeMap<CompactionId, Persisted> {
         let kept = self.compactions().into_iter().filter(|(record, _)| record.status == Status::InForce);
         kept.map(|(record, metadata)| (record.id, metadata)).collect()
     }

@@ -66,6 +66,7 @@ impl Step<'_> {
         running.call = self.next_call();
         running.model = spare;
         running.draft = Draft::default();
+        running.waiting.asked_again();
         running.patience = Patience::new(self.around.now, self.session.settings.model_deadline_ms);
         self.send_for_summary(running);
         true

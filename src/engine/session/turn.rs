@@ -10,7 +10,7 @@ use super::state::{Patience, Rest, State, Streaming, Then};
 use super::stored::{Driver, TurnStatus};
 use super::usage::{read_exceeded, read_prompt};
 use super::{Session, Step};
-use crate::engine::compact::record::{Compaction, Mode};
+use crate::engine::compact::record::{Compaction, Fallback, Mode};
 use crate::engine::compact::trigger::{self, Next};
 use crate::engine::delta::Draft;
 use crate::engine::estimate::Scale;
@@ -348,6 +348,7 @@ impl Session {
 
 /// Whether a model was asked for a summary in vain: then the answer is asked for without breakpoints (source: 003).
 pub(super) fn summary_failed(made: Option<&Compaction>) -> bool {
-    let asked = |mode: Mode| matches!(mode, Mode::Full | Mode::Simple);
-    made.is_some_and(|record| !asked(record.mode) && record.fallbacks.iter().any(|f| asked(f.mode)))
+    let is_summary = |mode: Mode| matches!(mode, Mode::Full | Mode::Simple);
+    let in_vain = |fallback: &Fallback| fallback.asked.is_some_and(|asked| asked > 0);
+    made.is_some_and(|record| !is_summary(record.mode) && record.fallbacks.iter().any(in_vain))
 }

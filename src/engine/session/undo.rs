@@ -11,7 +11,7 @@ use super::usage::read_prompt;
 use super::{Session, Step};
 use crate::engine::compact::by_hand;
 use crate::engine::compact::compose::Desk;
-use crate::engine::compact::metadata::{SummaryMetadata, metadata};
+use crate::engine::compact::metadata::{Persisted, metadata};
 use crate::engine::compact::plan::Aim;
 use crate::engine::compact::record::{Compaction, Status};
 use crate::engine::compact::trigger;
@@ -178,7 +178,7 @@ impl Session {
     }
 
     /// The summaries that a turn still has, oldest first.
-    fn summaries_left(&self, turn: Option<&TurnId>) -> Vec<SummaryMetadata> {
+    fn summaries_left(&self, turn: Option<&TurnId>) -> Vec<Persisted> {
         let at = self.transcript.turns().iter().position(|known| Some(&known.id) == turn);
         at.map_or_else(Vec::new, |at| self.summaries_of(at))
     }

@@ -1,7 +1,7 @@
 //! Compactions and coverage as clients see them, and the metadata that they persist.
 
 use super::iso;
-use crate::engine::compact::metadata;
+use crate::engine::compact::metadata::{self, Persisted};
 use crate::engine::compact::record::Compaction;
 use crate::engine::id::{CompactionId, Ordinal};
 use crate::engine::prompt::coverage::{self as ours, Fate};
@@ -22,6 +22,10 @@ use crate::protocol::restore::{SummaryMetadata, TurnMetadata};
 
 /// A record, with what a client persists of it.
 pub fn compaction_view(transcript: &Transcript, record: &Compaction) -> CompactionView {
+    let (metadata, threadhold) = match metadata::metadata(transcript, record) {
+        Persisted::Summary(summary) => (Some(summary_metadata(&summary)), None),
+        Persisted::Own(own) => (None, Some(own)),
+    };
     CompactionView {
         id: record.id.as_str().to_owned(),
         status: record.status.into(),
@@ -40,18 +44,24 @@ pub fn compaction_view(transcript: &Transcript, record: &Compaction) -> Compacti
         focus: record.focus.clone(),
         unreviewed: record.unreviewed,
         model: record.model.clone(),
+        asked: (record.asked > 0).then_some(record.asked),
         excluded_ids: ids(transcript, record.excluded.iter()),
         replaces: record.replaces.as_ref().map(|replaced| replaced.as_str().to_owned()),
         fallbacks: record
             .fallbacks
             .iter()
-            .map(|fallback| Fallback { mode: fallback.mode.into(), reason: fallback.reason.clone() })
+            .map(|fallback| Fallback {
+                mode: fallback.mode.into(),
+                reason: fallback.reason.clone(),
+                asked: fallback.asked,
+            })
             .collect(),
         strength: record.strength.into(),
         created_at: record.created_at.map(iso),
         duration_ms: record.duration_ms,
         turn_id: record.turn.as_ref().map(|turn| turn.as_str().to_owned()),
-        metadata: summary_metadata(&metadata::metadata(transcript, record)),
+        metadata,
+        threadhold,
     }
 }
 
@@ -119,8 +129,7 @@ pub fn trigger_state(state: &Nearness) -> TriggerState {
     }
 }
 
-/// What a client persists of one record.
-pub fn summary_metadata(metadata: &metadata::SummaryMetadata) -> SummaryMetadata {
+fn summary_metadata(metadata: &metadata::SummaryMetadata) -> SummaryMetadata {
     SummaryMetadata {
         tool_call_round_id: metadata.tool_call_round_id.as_str().to_owned(),
         text: metadata.text.clone(),
@@ -129,13 +138,20 @@ pub fn summary_metadata(metadata: &metadata::SummaryMetadata) -> SummaryMetadata
     }
 }
 
-/// What a client persists of a turn: `summary` the newest of these, `summaries` all, oldest first. Nothing of both
-/// where there are none.
-pub fn turn_metadata(all: &[metadata::SummaryMetadata]) -> TurnMetadata {
-    let all: Vec<SummaryMetadata> = all.iter().map(summary_metadata).collect();
+/// What a client persists of a turn: `summary` the newest of these, `summaries` all, oldest first, and those beside them
+/// that annotate no round. Nothing of each where there are none.
+pub fn turn_metadata(all: &[Persisted]) -> TurnMetadata {
+    let summaries: Vec<SummaryMetadata> = all
+        .iter()
+        .filter_map(|persisted| match persisted {
+            Persisted::Summary(summary) => Some(summary_metadata(summary)),
+            Persisted::Own(_) => None,
+        })
+        .collect();
     TurnMetadata {
-        summary: all.last().cloned(),
-        summaries: (!all.is_empty()).then_some(all),
+        summary: summaries.last().cloned(),
+        summaries: (!summaries.is_empty()).then_some(summaries),
+        threadhold: metadata::listed(all),
         ..TurnMetadata::default()
     }
 }

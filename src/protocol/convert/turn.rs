@@ -2,7 +2,7 @@
 
 use super::message::attachments;
 use super::{ConvertError, Reading};
-use crate::engine::compact::metadata::SummaryEntry;
+use crate::engine::compact::metadata::{SummaryEntry, unlisted};
 use crate::engine::message::{Beside, Body, Content, NewMessage};
 use crate::engine::session::history_turn::HistoryTurn;
 use crate::protocol::restore::{SummaryMetadata, TurnMetadata};
@@ -85,7 +85,8 @@ fn rounds(turn: &Turn) -> &[Round] {
     turn.rounds.as_deref().unwrap_or_default()
 }
 
-/// The summaries of a turn: `summaries`, else `summary`, and those of rounds that none of them names.
+/// The summaries of a turn: `summaries`, else `summary`, those of rounds that none of them names, and what annotates no
+/// round.
 fn entries(turn: &Turn) -> Vec<SummaryEntry> {
     let mut entries: Vec<SummaryEntry> = match &turn.metadata {
         Some(TurnMetadata { summaries: Some(all), .. }) if !all.is_empty() => all.iter().map(entry).collect(),
@@ -104,6 +105,8 @@ fn entries(turn: &Turn) -> Vec<SummaryEntry> {
             entries.push(SummaryEntry { round_id, text: text.clone(), own: None });
         }
     }
+    let beside = turn.metadata.as_ref().and_then(|metadata| metadata.threadhold.as_deref());
+    entries.extend(beside.map(unlisted).unwrap_or_default());
     entries
 }
 

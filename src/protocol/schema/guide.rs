@@ -136,7 +136,8 @@ settings. An answer after that is dropped.
 
 The answer has `messages` and `tools` to send as they are. Where they would be over the limit, the sidecar compacts first,
 with your model (`model/complete`, purpose `summary`) if it may, and without a model if it must. No tool runs twice for it:
-results that you gave are kept. `metadata` is what is new; `turn/end` gives all of the turn:
+results that you gave are kept. `metadata` is what is new: `summaries` are appended to those of the
+turn, and the lists in `threadhold` are joined into one. `turn/end` gives all of the turn:
 
 ```json
 {"jsonrpc": "2.0", "id": 5, "method": "turn/end", "params": {"sessionId": "s", "status": "completed"}}

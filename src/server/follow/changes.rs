@@ -1,7 +1,7 @@
 //! What a client is told when a session changed that another process writes: the events that lead from what was shown to
 //! what is stored now, or nothing where only a snapshot says it all. No store and no wire in here.
 
-use crate::engine::compact::metadata::SummaryMetadata;
+use crate::engine::compact::metadata::Persisted;
 use crate::engine::compact::record::{Compaction, Status};
 use crate::engine::id::TurnId;
 use crate::engine::message::Message;
@@ -23,7 +23,7 @@ pub(super) struct Shown {
     messages: usize,
     /// Without their rounds, which follow from the messages.
     turns: Vec<TurnSnapshot>,
-    compactions: Vec<(Compaction, SummaryMetadata)>,
+    compactions: Vec<(Compaction, Persisted)>,
     /// All that no event tells.
     rest: Snapshot,
 }
@@ -127,7 +127,7 @@ impl Shown {
     }
 }
 
-fn accepted((record, metadata): &(Compaction, SummaryMetadata)) -> EventBody {
+fn accepted((record, metadata): &(Compaction, Persisted)) -> EventBody {
     EventBody::CompactionUpdated(Box::new(CompactionUpdate {
         id: record.id.clone(),
         tokens_before: Some(record.tokens_before),

@@ -9,7 +9,7 @@ use crate::store::cases::Folder;
 use serde_json::{Value, json};
 use std::fs;
 use std::sync::Arc;
-use threadhold::engine::compact::metadata::{SummaryEntry, metadata};
+use threadhold::engine::compact::metadata::{Persisted, SummaryEntry, metadata};
 use threadhold::engine::compact::plan;
 use threadhold::engine::compact::record::{Compaction, Span};
 use threadhold::engine::compact::restore::{Restoring, Verdict, restore};
@@ -129,7 +129,9 @@ fn no_stored_record_keeps_a_turn_from_going_on_or_hides_what_is_said_now() {
 fn a_summary_of_an_editor_that_cannot_be_true_is_reported_and_not_obeyed() {
     let mut session = crate::desk::overflowing();
     let record = session.compact(Some(answered(SUMMARY)));
-    let good = metadata(&session.transcript, &record);
+    let Persisted::Summary(good) = metadata(&session.transcript, &record) else {
+        panic!("it annotates its round")
+    };
     let spoil = |change: &dyn Fn(&mut Value)| {
         let mut own: Value = serde_json::from_str(&good.threadhold).unwrap();
         change(&mut own);
@@ -200,7 +202,9 @@ fn a_summary_at_a_turn_without_rounds_survives_another_id_of_the_turn() {
         ..made
     };
     session.transcript.record(record.clone());
-    let good = metadata(&session.transcript, &record);
+    let Persisted::Summary(good) = metadata(&session.transcript, &record) else {
+        panic!("it annotates its round")
+    };
     assert!(session.transcript.rounds().is_empty(), "no turn has a round");
     let own = SummaryEntry {
         round_id: good.tool_call_round_id.as_str().to_owned(),

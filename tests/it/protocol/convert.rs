@@ -379,12 +379,13 @@ fn a_prompt_and_its_compaction_are_shown_whole() {
 
     let view = convert::compaction_view(&session.transcript, &record);
     assert_eq!((view.block.as_str(), view.tokens_after), (&*record.block, record.tokens_after));
-    assert_eq!(view.metadata.tool_call_round_id, view.anchor_round_id);
-    assert_eq!(view.metadata.text, view.block);
+    let metadata = view.metadata.expect("it annotates its round");
+    assert_eq!((&metadata.tool_call_round_id, &metadata.text), (&view.anchor_round_id, &view.block));
+    assert_eq!(view.threadhold, None);
     let ours = threadhold::engine::compact::metadata::metadata(&session.transcript, &record);
     let turn = convert::turn_metadata(&[ours.clone(), ours]);
     assert_eq!(turn.summaries.as_ref().map(Vec::len), Some(2));
-    assert_eq!(turn.summary, Some(view.metadata));
+    assert_eq!((turn.summary, turn.threadhold), (Some(metadata), None));
     assert_eq!(convert::turn_metadata(&[]).summaries, None);
 }
 

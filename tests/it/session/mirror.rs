@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use threadhold::engine::compact::metadata::SummaryMetadata;
+use threadhold::engine::compact::metadata::Persisted;
 use threadhold::engine::compact::record::{Compaction, Mode, Status};
 use threadhold::engine::delta::{Delta, Draft};
 use threadhold::engine::id::{CallId, CompactionId, MessageId, TurnId};
@@ -33,7 +33,7 @@ pub struct View {
     pub streaming: Option<(MessageId, Draft)>,
     pub compactions: Vec<Compaction>,
     /// What it keeps of those in force.
-    pub kept: BTreeMap<CompactionId, SummaryMetadata>,
+    pub kept: BTreeMap<CompactionId, Persisted>,
     pub compacting: Option<Mode>,
 }
 

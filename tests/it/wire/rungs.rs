@@ -20,7 +20,7 @@ struct Rung {
 }
 
 /// Rounds of about so many lines, each with one call.
-fn rounds(count: usize, lines: usize) -> Vec<Value> {
+pub fn rounds(count: usize, lines: usize) -> Vec<Value> {
     let round = |n| {
         let mut said = calls(&prose(&format!("answer {n}"), lines), ["c"]);
         said[1]["id"] = json!(format!("c{n}"));

@@ -63,6 +63,8 @@ pub enum Summaries {
     Failing,
     /// It writes one that nobody can use.
     TooLong,
+    /// It answers in these words.
+    Says(&'static str),
 }
 
 /// An editor.
@@ -263,6 +265,7 @@ impl Editor {
                     let long = prose("summary", 200);
                     self.stream(frame, &says(&format!("<summary>\n{NARRATIVE}\n{long}</summary>")));
                 }
+                Summaries::Says(text) => self.stream(frame, &says(text)),
             };
         }
         let answer = self.answers.pop_front().unwrap_or_else(|| says("It is done."));

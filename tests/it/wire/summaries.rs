@@ -145,6 +145,71 @@ fn fails_and_is_told_why(model: &Value) {
     assert!(!editor.client.log().contains("A table, for it is short."), "the log holds no content");
 }
 
+#[test]
+fn summary_with_other_headings_is_taken_at_once() {
+    for model in &models(8000) {
+        for (name, said) in [
+            ("level-three", "### Goal\nThe parser works.\n### Next Steps\nThe other half."),
+            ("bold", "**Goal**\nThe parser works.\n\n**Next Steps**\nThe other half."),
+            ("title-case", "<summary>\n## Goal\nThe parser works.\n## Next Steps\nThe other half."),
+        ] {
+            let (_folder, editor, ended) = run(model, name, &json!({}), Summaries::Says(said));
+            assert_eq!((&ended["status"], editor.asked_for("summary").len()), (&json!("completed"), 1));
+            assert_eq!(phases(&editor), ["started -", "summarizing full", "accepted full"], "{name}");
+            let block = editor.events("compactionUpdated")[2]["compaction"]["block"].to_string();
+            assert!(block.contains(r"## Goal\nThe parser works."), "{name}: {block}");
+            assert!(block.contains(r"## Next steps\nThe other half."), "{name}: {block}");
+        }
+    }
+}
+
+#[test]
+fn refused_answers_are_told_with_their_number_and_reasons() {
+    for model in &models(8000) {
+        // What came of it, and its ways that did not serve: how often a model was asked, and why that was in vain.
+        for (name, summaries, made, expected) in [
+            (
+                "empty",
+                Summaries::Says("<summary>\n## Goal\n</summary>"),
+                "ledger",
+                json!([["full", 1, "the answer was empty"], ["simple", 1, "the answer was empty"]]),
+            ),
+            (
+                "out of order",
+                Summaries::Failing,
+                "ledger",
+                json!([["full", 1, "the model is out of order"], ["simple", 1, "the model is out of order"]]),
+            ),
+            // One that is too long is asked for once more.
+            (
+                "too long",
+                Summaries::TooLong,
+                "ledger",
+                json!([["full", 2, "Summary too large"], ["simple", 1, "Summary too large"]]),
+            ),
+            ("good", Summaries::Good, "full", json!([])),
+        ] {
+            let (_folder, editor, _) = run(model, &name.replace(' ', "-"), &json!({}), summaries);
+            let events = editor.events("compactionUpdated");
+            let made_of = events.iter().find(|event| event["phase"] == "accepted").expect("one is accepted");
+            let compaction = &made_of["compaction"];
+            assert_eq!(compaction["mode"], made, "{name}");
+            let told = compaction["fallbacks"].as_array().expect("a list").iter().map(|fallback| {
+                let reason = fallback["reason"].as_str().unwrap_or_default();
+                let reason =
+                    reason.split(':').next_back().filter(|_| name == "out of order").unwrap_or(reason);
+                let reason = reason.split(':').next().unwrap_or_default().trim();
+                json!([fallback["mode"], fallback["asked"], reason])
+            });
+            assert_eq!(json!(told.collect::<Vec<_>>()), expected, "{name}");
+            let counted = expected.as_array().expect("a list").iter().filter_map(|way| way[1].as_u64());
+            let own = compaction["asked"].as_u64().unwrap_or_default();
+            let counted = usize::try_from(counted.sum::<u64>() + own).expect("few");
+            assert_eq!(counted, editor.asked_for("summary").len(), "{name}");
+        }
+    }
+}
+
 /// rows: V28
 #[test]
 fn a_summary_that_never_comes_holds_nothing_up_and_one_that_comes_late_changes_nothing() {

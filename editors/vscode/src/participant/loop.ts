@@ -7,6 +7,7 @@ import {
   type Attachment,
   type ClientRequests,
   ContextOverflow,
+  joinedMetadata,
   type Model,
   type Part,
   type PromptMessage,
@@ -15,7 +16,6 @@ import {
   type Round,
   type Section,
   type SessionMethod,
-  type SummaryMetadata,
   type Tool,
   type ToolCall,
   type ToolInvokeResult,
@@ -110,7 +110,8 @@ class RunningTurn {
   readonly #begin: Begin;
   /** The list holds for the whole turn, so that prompts begin alike, until a compaction breaks that anyway. */
   #tools: Tool[];
-  #summaries: SummaryMetadata[] = [];
+  /** What renders of this turn made. */
+  #metadata: TurnMetadata = {};
   #hasBegun = false;
 
   constructor(session: Asks, host: Host, begin: Begin) {
@@ -134,8 +135,7 @@ class RunningTurn {
 
   /** Ends the turn; its metadata, of which nothing is lost where the sidecar cannot be asked any more. */
   async end(status: TurnOutcome): Promise<TurnMetadata> {
-    const summary = this.#summaries.at(-1);
-    const known: TurnMetadata = { ...(summary && { summary, summaries: this.#summaries }) };
+    const known = this.#metadata;
     if (!this.#hasBegun) return known;
     try {
       return (await this.#ask("turn/end", { status })).metadata;
@@ -223,9 +223,8 @@ class RunningTurn {
     if (rendered.fork !== undefined) {
       this.#host.log(`what the chat no longer shows is kept as session ${rendered.fork}`);
     }
-    const { summary, summaries = summary ? [summary] : [] } = rendered.metadata;
-    if (summaries.length > 0) {
-      this.#summaries.push(...summaries);
+    if (Object.keys(rendered.metadata).length > 0) {
+      this.#metadata = joinedMetadata(this.#metadata, rendered.metadata);
       // What was derived from the longer history is made again.
       this.#tools = this.#host.tools();
       if (rendered.compactionId !== undefined) this.#host.compacted(rendered.compactionId);

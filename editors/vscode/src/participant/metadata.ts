@@ -3,7 +3,7 @@
 // loop.ts's.
 
 import { createHash } from "node:crypto";
-import { type ChatRequestLike, type ChatResponseLike, fromChatContext, type Round, type ToolResult, type Turn, type TurnMetadata, type Variable } from "@threadhold/client";
+import { type ChatRequestLike, type ChatResponseLike, fromChatContext, type Round, type ToolResult, type Turn, joinedMetadata, type TurnMetadata, type Variable } from "@threadhold/client";
 
 /** What belongs to a turn beside what the editor's history shows of it. */
 export interface Kept {
@@ -39,12 +39,13 @@ const MOST_TOGETHER = 40_000_000;
  * Metadata for the editor. What is ours is a text: an editor may take an object with a key such as `$mid`, which an
  * argument of a tool may well have, for one of its own and change it.
  */
-export function persisted(kept: Kept, { summary, summaries }: TurnMetadata): Metadata {
+export function persisted(kept: Kept, { summary, summaries, threadhold }: TurnMetadata): Metadata {
   const { rounds: _, ...given } = kept;
   const forms = [kept, given, nameIn(kept)].map((form) => JSON.stringify(form));
   return {
     ...(summary !== undefined && { summary }),
     ...(summaries !== undefined && { summaries }),
+    ...(threadhold !== undefined && { threadhold }),
     [OURS]: forms.find((form) => form.length <= MOST_CHARACTERS) ?? forms.at(-1),
   };
 }
@@ -82,11 +83,10 @@ function saidIn(history: readonly Entry[]): Entry[] {
   return said;
 }
 
-function withSummaries(response: ChatResponseLike, { summary, summaries }: TurnMetadata = {}): ChatResponseLike {
-  const metadata: TurnMetadata = response.result?.metadata ?? {};
-  const all = [metadata, { summary, summaries }].flatMap((of) => of.summaries ?? (of.summary === undefined ? [] : [of.summary]));
-  const newest = all.at(-1);
-  return newest === undefined ? response : { ...response, result: { ...response.result, metadata: { ...metadata, summary: newest, summaries: all } } };
+function withSummaries(response: ChatResponseLike, { summary, summaries, threadhold }: TurnMetadata = {}): ChatResponseLike {
+  if (summary === undefined && summaries === undefined && threadhold === undefined) return response;
+  const made = { ...(summary && { summary }), ...(summaries && { summaries }), ...(threadhold !== undefined && { threadhold }) };
+  return { ...response, result: { ...response.result, metadata: { ...joinedMetadata(response.result?.metadata, made) } } };
 }
 
 /** A history of the editor's chat as the sidecar takes it. */

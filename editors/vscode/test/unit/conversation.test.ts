@@ -118,6 +118,33 @@ test("a compaction stands where it happened, and marks what it covers", () => {
   assert.deepEqual(shown, ["whole", "covered", ["## Goal\nRead.", "# Files\n- a.rs"], "whole"]);
 });
 
+test("a card tells how often a model was asked, and why in vain", () => {
+  const how = (view: Partial<CompactionView>): string[] => {
+    const rows = new Conversation().rows(snapshot({ messages: [], compactions: [{ ...CARD, ...view }] }), BESIDE);
+    return rows.flatMap((row) => (row.kind === "compaction" ? [row.how] : []));
+  };
+  const empty = (mode: "full" | "simple", asked: number) => ({ mode, reason: "the answer was empty", asked });
+  const unasked = { mode: "full" as const, reason: "what must stay leaves no room for a summary", asked: 0 };
+  const done = "It says what was done and which names were used.";
+  const cases: [Partial<CompactionView>, string][] = [
+    [{ mode: "full", asked: 1 }, "A model summed up the conversation."],
+    [{ mode: "full", asked: 2 }, "A model summed up the conversation. It was asked 2 times."],
+    [
+      { mode: "simple", asked: 1, fallbacks: [empty("full", 1)] },
+      "A model summed up the conversation. A model was asked once for a summary in vain: the answer was empty.",
+    ],
+    [
+      { mode: "ledger", fallbacks: [empty("full", 2), empty("simple", 1)] },
+      `${done} A model was asked 3 times for a summary in vain: the answer was empty.`,
+    ],
+    [{ mode: "ledger", fallbacks: [unasked] }, `${done} No model was asked.`],
+    [{ mode: "ledger", fallbacks: [{ mode: "full", reason: "the answer was empty" }] }, done],
+    [{ mode: "limitHistory" }, "Old tool results were shortened. No model was asked."],
+    [{ mode: "edited" }, "Its summary has your words."],
+  ];
+  for (const [view, words] of cases) assert.deepEqual(how(view), [words]);
+});
+
 test("a compaction of an imported session stands behind what was imported, which has no date", () => {
   const messages = [0, 1].map((ord) => {
     const { createdAt: _, ...undated } = message(ord, { parts: [{ type: "text", text: "Said." }] });

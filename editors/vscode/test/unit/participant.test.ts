@@ -208,6 +208,21 @@ test("the limit of rounds ends a turn that would go on", async () => {
 });
 
 // rows: V24
+test("what annotates no round is persisted, and goes with the turn before a request that only compacts", () => {
+  const summary = { toolCallRoundId: "r/1", text: "S" };
+  const said = persisted({ sessionId: "s", requestId: "r" }, { summary, summaries: [summary], threadhold: "[1]" });
+  assert.equal(said["threadhold"], "[1]");
+  const aside = persisted({ sessionId: "s", requestId: "c" }, { threadhold: "[2,3]" });
+  const [turn, ...others] = turnsOf([
+    { prompt: "Go." },
+    { response: [], result: { metadata: said } },
+    { prompt: "", command: "compact" },
+    { response: [], result: { metadata: aside } },
+  ]);
+  assert.deepEqual(turn?.metadata, { summary, summaries: [summary], threadhold: "[1,2,3]" });
+  assert.deepEqual(others, []);
+});
+
 test("metadata of other extensions is understood: summary, summaries, and the old name of the anchor", async () => {
   const round = (id: string, words: string, call?: string) => ({
     id, response: words, toolInputRetry: 0, toolCalls: call === undefined ? [] : [{ id: call, name: "read", arguments: `{"path":"${call}"}` }],

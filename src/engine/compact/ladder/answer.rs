@@ -37,6 +37,11 @@ impl Waiting {
         &self.way.fallbacks
     }
 
+    /// The same was asked once more, of another model.
+    pub fn asked_again(&mut self) {
+        self.way.asked += 1;
+    }
+
     /// Whether the model is asked to shorten what it wrote.
     pub fn is_shortening(&self) -> bool {
         self.is_shortening
@@ -160,6 +165,7 @@ impl Prepared {
         let now = slice::slice(desk.source, desk.policy).ok().filter(|now| now.through >= told);
         let mut record = desk.with_block_until(self.mode, now.unwrap_or(self.way.slice), told, &with)?;
         record.model = Some(self.model.clone());
+        record.asked = self.way.asked;
         record.input_truncated = self.input_truncated;
         record.fallbacks.clone_from(&self.way.fallbacks);
         Some(record)

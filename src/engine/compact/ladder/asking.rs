@@ -183,7 +183,8 @@ fn summary_request(desk: Desk<'_>) -> Request {
     }
 }
 
-fn ask(desk: Desk<'_>, way: Way, request: Request, rung: Rung, input_truncated: bool) -> Step {
+fn ask(desk: Desk<'_>, mut way: Way, request: Request, rung: Rung, input_truncated: bool) -> Step {
+    way.asked += 1;
     let mode = rung.mode();
     let source = Fingerprint::of(desk, way.slice);
     let waiting = Waiting { way, source, rung, is_shortening: false, input_truncated };
