@@ -346,7 +346,7 @@ export interface ClientInfo {
 
 /** How a compaction was made. */
 export type CompactionMode =
-  /** Old tool results were shortened; no model was asked. */
+  /** Old tool results were shortened. No model is asked for that. */
   | "limitHistory"
   /** A model summed up the conversation as it was sent. */
   | "full"
@@ -505,6 +505,11 @@ export interface CompactionView {
   unreviewed?: boolean;
   /** The model that wrote the summary. */
   model?: string;
+  /**
+   * How often a model was asked for that summary, beside what `fallbacks` say. Missing: not at all, or an
+   * older version made the compaction.
+   */
+  asked?: number;
   /** Messages that the user left out, by id. Newer compactions carry them on. */
   excludedIds?: string[];
   /** The compaction that this one was put in the place of; undoing this one brings it back. */
@@ -519,8 +524,16 @@ export interface CompactionView {
   durationMs?: number;
   /** The turn that ran when it was made; its metadata belongs to that turn. */
   turnId?: string;
-  /** What a client persists of it. */
-  metadata: SummaryMetadata;
+  /**
+   * What a client persists of it among the `summaries` of its turn. Missing where it stands for nothing by
+   * itself: it only shortened results, or dropped rounds. Then it annotates no round.
+   */
+  metadata?: SummaryMetadata;
+  /**
+   * What a client persists of it where it annotates no round: an entry of `threadhold` in the metadata of
+   * its turn.
+   */
+  threadhold?: string;
 }
 
 /** Whether a session is being compacted. */
@@ -1227,6 +1240,8 @@ export interface Fallback {
   mode: CompactionMode;
   /** Why, for people and logs. */
   reason: string;
+  /** How often a model was asked for it, in vain. Missing where an older version made the compaction. */
+  asked?: number;
 }
 
 /** A process that writes a session. */
@@ -2191,7 +2206,7 @@ export interface PromptRenderResult {
   estimator: string;
   /** What is not in it as it was said. */
   cuts: Cut[];
-  /** The summaries that are new: persist them with the turn and hand them back unchanged. */
+  /** What is new to persist with the turn and to hand back unchanged. */
   metadata: TurnMetadata;
   /** The compaction that the prompt obeys. */
   compactionId?: string;
@@ -2734,7 +2749,7 @@ export type SessionEvent = {
       status?: TurnStatus;
       /** Why the state is `error`. */
       error?: EventError;
-      /** At a turn's end, all its summaries: persist them with the turn and hand them back unchanged. */
+      /** At a turn's end, all that is to be persisted with the turn and handed back unchanged. */
       metadata?: TurnMetadata;
       /** The model could not answer and is asked again; nothing of its answer was said before. */
       retrying?: Retrying;
@@ -3560,7 +3575,7 @@ export type SummaryBreakpoints =
 export interface SummaryMetadata {
   /** The round that it annotates. */
   toolCallRoundId?: string;
-  /** The exact text that stands in the prompt; may be empty where results were only shortened. */
+  /** The exact text that stands in the prompt. */
   text?: string;
   /** What the sidecar needs to render the same bytes again, as one JSON text: opaque. */
   threadhold?: string;
@@ -4049,7 +4064,7 @@ export interface TurnEndParams {
 export interface TurnEndResult {
   /** The turn. */
   turnId: string;
-  /** All summaries of the turn: persist it with the turn and hand it back unchanged. */
+  /** All that is to be persisted with the turn and handed back unchanged. */
   metadata: TurnMetadata;
 }
 
@@ -4062,6 +4077,11 @@ export interface TurnMetadata {
   summary?: SummaryMetadata;
   /** All summaries of the turn, oldest first. They are read before `summary`. */
   summaries?: SummaryMetadata[];
+  /**
+   * What the sidecar needs of compactions that annotate no round, because they only shortened results or
+   * dropped rounds, as one JSON list: opaque. Lists of several answers for one turn are joined into one.
+   */
+  threadhold?: string;
   [key: string]: unknown;
 }
 
@@ -4176,7 +4196,7 @@ export interface TurnView {
   status: TurnStatus;
   /** Its rounds, in order. */
   rounds: RoundView[];
-  /** All summaries of the turn: persist it with the turn and hand it back unchanged. */
+  /** All that is to be persisted with the turn and handed back unchanged. */
   metadata?: TurnMetadata;
 }
 

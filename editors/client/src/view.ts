@@ -407,8 +407,8 @@ export class SessionView {
     const all = compactions.filter(({ status }) => status === "inForce");
     for (const turn of turns) {
       const made = all.filter(({ turnId }) => turnId === turn.id);
-      const summaries = made.flatMap(({ metadata }) => metadata ?? []);
-      const beside = made.flatMap(({ threadhold }) => threadhold ?? []);
+      const summaries = made.map(({ metadata }) => metadata).filter((metadata) => metadata !== undefined);
+      const beside = made.map(({ threadhold }) => threadhold).filter((threadhold) => threadhold !== undefined);
       set(turn, "metadata", made.length === 0 ? undefined : metadataOf(summaries, beside));
       for (const round of turn.rounds) {
         set(round, "summary", all.findLast(({ metadata }) => metadata?.toolCallRoundId === round.id)?.block);
