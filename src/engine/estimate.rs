@@ -18,6 +18,17 @@ pub struct Learned {
     models: BTreeMap<String, Calibration>,
     #[serde(skip_serializing_if = "Option::is_none")]
     baseline: Option<Report>,
+    /// The way of counting under which it was learned; [`COUNTING`] from the first report on.
+    #[serde(skip_serializing_if = "is_first")]
+    counting: u32,
+}
+
+/// Rises when the same prompt gets other raw counts, so that what was learned under the old ones is known. 1: signatures
+/// and ciphertexts are no text.
+const COUNTING: u32 = 1;
+
+fn is_first(counting: &u32) -> bool {
+    *counting == 0
 }
 
 /// What was learned of one model, the newest last.
@@ -91,6 +102,13 @@ impl Learned {
         self.baseline = None;
     }
 
+    /// What was learned while messages had other counts does not hold for those that they have now.
+    pub fn forget_older_counts(&mut self) {
+        if self.counting < COUNTING {
+            *self = Self::default();
+        }
+    }
+
     /// The last report, while it holds.
     pub fn baseline(&self) -> Option<&Report> {
         self.baseline.as_ref()
@@ -102,6 +120,7 @@ impl Learned {
         if report.reported == 0 || report.raw == 0 {
             return Ok(None);
         }
+        self.counting = COUNTING;
         let is_new = !self.models.contains_key(&report.model);
         let is_first = self.known(&report.model).is_none();
         let estimated = self.scale(&report.model).read(report.raw);

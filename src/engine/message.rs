@@ -6,6 +6,7 @@ pub mod attachment;
 pub mod call;
 pub mod cut;
 mod kind;
+mod opaque;
 mod said;
 pub mod source;
 
@@ -20,6 +21,7 @@ pub use kind::{
     BUDGET_EXIT, COMPACTION_DROPPED, COMPACTION_LASTS, NOT_KEPT, PROCESS_COMPLETED, QUESTION, REMOVED,
     REVIEW_UNUSABLE, ROUND_LIMIT, SYSTEM_IN_HISTORY, UNREADABLE, WRAP_UP,
 };
+pub use opaque::Thought;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::{Arc, OnceLock};
@@ -225,6 +227,9 @@ pub struct Beside {
     /// Whatever else a client wants to keep with the answer.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
+    /// What is known of the thinking in the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thought: Option<Thought>,
 }
 
 /// What a model used, in tokens, as its provider reported it. An absent counter was not reported.
@@ -307,19 +312,6 @@ impl AssistantPart {
         }
     }
 
-    /// Tokens of this part. What only the provider can read is sent to it as well, so it weighs its JSON.
-    pub fn tokens(&self, counter: &dyn TokenCount) -> u32 {
-        match self {
-            AssistantPart::Text(text) => counter.count(text),
-            AssistantPart::Reasoning { text, signature, block } => {
-                let signature = signature.as_ref().map_or(0, |signature| counter.count(signature));
-                let block = block.as_ref().map_or(0, |block| counter.count(&json(&**block)));
-                counter.count(text) + signature + block
-            }
-            AssistantPart::Raw(wire) => counter.count(&json(&**wire)),
-        }
-    }
-
     /// Bytes of what no text shows.
     fn opaque_bytes(&self) -> usize {
         match self {
@@ -338,7 +330,8 @@ fn json(value: &impl Serialize) -> String {
 impl Beside {
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
-        self.citations.is_empty() && self.usage.is_none() && self.extra.is_empty()
+        let Self { citations, usage, extra, thought } = self;
+        citations.is_empty() && usage.is_none() && extra.is_empty() && thought.is_none()
     }
 
     /// About as many bytes as its JSON has.
@@ -469,13 +462,21 @@ impl Body {
     pub fn tokens(&self, counter: &dyn TokenCount) -> u32 {
         let content = match self {
             Body::User(parts) => parts.iter().map(|part| part.tokens(counter)).sum::<u32>(),
-            Body::Assistant { parts, calls, .. } => {
-                let said: u32 = parts.iter().map(|part| part.tokens(counter)).sum();
+            Body::Assistant { parts, calls, beside } => {
+                let said: u32 = parts
+                    .iter()
+                    .map(|part| match part {
+                        AssistantPart::Text(text) => counter.count(text),
+                        AssistantPart::Reasoning { .. } => 0,
+                        AssistantPart::Raw(wire) => opaque::raw_block(wire, counter),
+                    })
+                    .sum();
+                let thought = opaque::thinking(parts, beside.usage, counter);
                 let asked: u32 = calls
                     .iter()
                     .map(|call| counter.count(&call.name) + counter.count(&call.arguments) + PER_CALL)
                     .sum();
-                said + asked
+                said + thought + asked
             }
             Body::Tool(result) => result.content.iter().map(|part| part.tokens(counter)).sum(),
             Body::Event { text, .. } => counter.count(text),

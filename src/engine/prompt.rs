@@ -1,6 +1,7 @@
 //! Rendering: a transcript, the compaction in force and a budget become a prompt, or the value that says by how much
 //! it is too large. Reads everything, changes nothing, runs nothing. What to do about an overflow is `compact`'s.
 
+mod bound;
 pub mod coverage;
 pub mod history;
 pub mod item;
@@ -116,6 +117,8 @@ pub enum CutReason {
     UnansweredCall,
     /// A section of the caller over its own size.
     Section,
+    /// Thinking of an answer: the model takes it back only behind the prompt that it followed, and this is another one.
+    Thinking,
 }
 
 /// A prompt that would be larger than its limit (source: 003).
@@ -162,6 +165,7 @@ pub fn draft(source: Source<'_>, compaction: Option<&Compaction>) -> Prompt {
     source.fixed.put(&mut prompt, compaction);
     source.fixed.pins.put(source.transcript, compaction, &mut prompt);
     History::new(source.transcript, compaction).put(&mut prompt);
+    bound::leave_out(&mut prompt, source);
     prompt.plan.mark_breakpoints();
     prompt.tokens = prompt.plan.sections.iter().map(|section| section.tokens).sum();
     prompt

@@ -202,7 +202,7 @@ impl Session {
     }
 
     fn made(opening: Opening, part: Option<Ordinal>, counter: &dyn TokenCount) -> Self {
-        let Opening { head, settings, stored, stream, scope, approvals, memories } = opening;
+        let Opening { mut head, settings, stored, stream, scope, approvals, memories } = opening;
         let is_stored = stored.is_some();
         let mut transcript = Transcript::resumed(head.id.clone(), head.generation, head.cuts);
         let (mut turns, mut unreadable) = (Vec::new(), Vec::new());
@@ -212,7 +212,9 @@ impl Session {
             if unreadable.is_empty() && part.is_none() {
                 unreadable.extend(part::gaps(&stored.messages));
             }
-            turns = part::put_back(&mut transcript, stored.messages, stored.turns, part.is_some());
+            head.carried.usage.forget_older_counts();
+            let is_part = part.is_some();
+            turns = part::put_back(&mut transcript, stored.messages, stored.turns, is_part, counter);
             for mut record in stored.compactions {
                 if record.status == Status::InForce && !record.is_within(transcript.messages().len()) {
                     // Obeyed, it would hide what is said from now on.
@@ -437,7 +439,8 @@ impl Step<'_> {
     }
 
     /// Appends a message to the running turn.
-    fn append(&mut self, new: NewMessage) -> Ordinal {
+    fn append(&mut self, mut new: NewMessage) -> Ordinal {
+        self.bind_thinking(self.session.next_ord(), &mut new);
         let ord = self.session.transcript.append(new, self.around.counter);
         self.took_in(ord);
         ord

@@ -1,6 +1,7 @@
 //! Validated settings of rendering and compaction, and the budget that follows from them. No reading of files or
 //! environments: a value that is here is possible.
 
+use super::id::Ordinal;
 use thiserror::Error;
 
 /// A share in thousandths, so that budgets are integers and the same on every machine.
@@ -143,7 +144,7 @@ impl BudgetSettings {
         if limit == 0 {
             return Err(SettingsError::Window { window: ceiling, least: kept_back + 1 });
         }
-        Ok(Budget { window, limit, max_summary_tokens, summary_request: limit })
+        Ok(Budget { window, limit, max_summary_tokens, summary_request: limit, bound_thinking: None })
     }
 }
 
@@ -158,6 +159,9 @@ pub struct Budget {
     pub max_summary_tokens: u32,
     /// No request for a summary is larger than this, in tokens: another model may be asked than the one that answers.
     pub summary_request: u32,
+    /// Where the model takes thinking back only behind the prompt that it followed: the first message whose thinking may
+    /// be shown at all. Nothing for a model that takes any.
+    pub bound_thinking: Option<Ordinal>,
 }
 
 #[cfg(test)]

@@ -278,6 +278,7 @@ impl Transcript {
         if let Body::Assistant { calls, .. } = &mut new.body {
             calls.iter_mut().for_each(|call| self.make_unique(call));
         }
+        new.body.weigh_thinking(counter);
         let (tokens, shown) = self.weigh(&new, counter);
         let hash = new.body.hash();
         self.place(Arc::new(Message {

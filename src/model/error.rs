@@ -182,6 +182,14 @@ impl ModelError {
     }
 }
 
+/// Whether a provider says that it refuses thinking of earlier answers: Anthropic's two wordings, the older one being that
+/// of models that check the signature alone.
+pub fn refuses_thinking(said: &str) -> bool {
+    let said = said.to_lowercase();
+    let is_signature = said.contains("invalid `signature` in `thinking` block");
+    is_signature || (said.contains("thinking") && said.contains("bound to a different conversation"))
+}
+
 /// As the engine takes it: an overflow goes to the ladder, everything else ends the turn.
 impl From<ModelError> for Failure {
     fn from(mut error: ModelError) -> Self {
@@ -195,7 +203,9 @@ impl From<ModelError> for Failure {
             }
             _ => None,
         };
-        Self { why, overflow, cause: Cause { word, status, retry_after_ms, said } }
+        let is_refused = matches!(error, ModelError::BadRequest { .. });
+        let refuses_thinking = is_refused && said.as_deref().is_some_and(refuses_thinking);
+        Self { why, overflow, refuses_thinking, cause: Cause { word, status, retry_after_ms, said } }
     }
 }
 

@@ -1,9 +1,11 @@
 //! Models that are known by their names: windows, the most that they answer, what they take. Data, and only what holds if
 //! nobody says otherwise: settings go before it. How a name is read is in `name`.
 
+mod bound;
 mod name;
 
 use crate::engine::session::endpoint::Wire;
+pub use bound::binds_thinking;
 use name::{Name, find};
 use serde::Deserialize;
 use std::sync::LazyLock;

@@ -273,6 +273,9 @@ pub enum PrefixBreak {
     PerTurn,
     /// Completed turns are shown without their tool rounds, by a setting.
     StripCompletedTurns,
+    /// Thinking that was shown before is left out, because the model takes it back only behind the prompt that it
+    /// followed. What changed before it is told beside this.
+    Thinking,
     /// Nobody announced it: a defect.
     Unknown,
 }

@@ -328,4 +328,6 @@ pub enum CutReason {
     UnansweredCall,
     /// A section of the caller over its own ceiling.
     Section,
+    /// Thinking of an answer: the model takes it back only behind the prompt that it followed, and this is another one.
+    Thinking,
 }

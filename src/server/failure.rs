@@ -2,6 +2,7 @@
 
 use crate::engine::compact::secrets::masked;
 use crate::engine::prompt::request::{Failure, Overflow};
+use crate::model::error::refuses_thinking;
 use crate::model::overflow;
 use serde_json::Value;
 use tower_lsp::jsonrpc::Error;
@@ -20,6 +21,8 @@ pub(super) fn of(error: &Error) -> Failure {
     // What a provider said may stand beside the client's own words.
     let said = || data.map(ToString::to_string).and_then(|data| overflow::told(&data));
     let overflow = told.or_else(|| overflow::told(&why)).or_else(said);
+    let refuses_thinking =
+        refuses_thinking(&why) || data.is_some_and(|data| refuses_thinking(&data.to_string()));
     // An editor's provider repeats credentials as any other does.
-    Failure { overflow, ..masked(&why).into() }
+    Failure { overflow, refuses_thinking, ..masked(&why).into() }
 }

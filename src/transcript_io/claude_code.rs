@@ -1,10 +1,10 @@
 //! Session files of Claude Code. One record per line, read in the order of the file; its tree of `uuid` and
 //! `parentUuid` is not followed, so a branch that the user left stands where it was written.
 
-use super::json::{Object, each_record, flag, needed, number, object, owned, text};
-use super::parts::{Said, contents, joined, results_and_words, said};
+use super::json::{Object, each_record, flag, needed, number, object, owned, sum, text};
+use super::parts::{Said, contents, joined, reported, results_and_words, said};
 use super::{Entry, Format, Import};
-use crate::engine::message::{Beside, Body};
+use crate::engine::message::{Body, Usage};
 use std::collections::BTreeMap;
 
 /// Reads every record.
@@ -137,13 +137,15 @@ impl Reader {
         }
         let open = self.open.as_ref().filter(|(open, _)| Some(open) == id.as_ref()).map(|(_, at)| *at);
         if let Some(Entry::Message(held)) = open.and_then(|at| import.entries.get_mut(at))
-            && let Body::Assistant { parts: held_parts, calls: held_calls, .. } = &mut held.body
+            && let Body::Assistant { parts: held_parts, calls: held_calls, beside } = &mut held.body
         {
             held_parts.extend(parts);
             held_calls.extend(calls);
+            beside.merge_usage(usage(message));
             return Ok(());
         }
-        let body = Body::Assistant { parts, calls, beside: Beside::default() };
+        let beside = reported(usage(message), text(message, "model"));
+        let body = Body::Assistant { parts, calls, beside };
         let at = import.push(body, id.clone(), owned(record, "timestamp"));
         self.open = id.map(|id| (id, at));
         Ok(())
@@ -183,6 +185,19 @@ impl Reader {
             import.skip(boundary.place, "is a compaction boundary without its summary");
         }
     }
+}
+
+/// What a model call used, as its provider reported it. A prompt is what was read anew and what a cache served.
+fn usage(message: &Object) -> Option<Usage> {
+    let of = object(message, "usage")?;
+    let usage = Usage {
+        input_tokens: sum(of, &["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"]),
+        output_tokens: number(of, "output_tokens"),
+        cached_input_tokens: number(of, "cache_read_input_tokens"),
+        cache_write_input_tokens: number(of, "cache_creation_input_tokens"),
+        reasoning_tokens: object(of, "output_tokens_details").and_then(|of| number(of, "thinking_tokens")),
+    };
+    usage.input_tokens.is_some_and(|read| read > 0).then_some(usage)
 }
 
 #[cfg(test)]

@@ -124,6 +124,7 @@ fn beside(record: &Object) -> Beside {
         citations: list(record, "citations").to_vec(),
         usage: record.get("usage").and_then(|usage| Usage::deserialize(usage).ok()),
         extra: object(record, "extra").cloned().unwrap_or_default(),
+        thought: None,
     }
 }
 
@@ -311,6 +312,7 @@ mod tests {
             citations: said.iter().map(|said| json!({"of": said})).collect(),
             usage: tokens.map(|tokens| Usage { input_tokens: Some(tokens), ..Usage::default() }),
             extra: said.iter().map(|said| (said.clone(), json!([1.5, null]))).collect(),
+            thought: None,
         });
         let call =
             any::<(String, Option<String>, String, String)>().prop_map(|(id, source_id, name, args)| {

@@ -9,6 +9,7 @@
 mod command_line;
 mod damage;
 mod presets;
+mod thinking;
 
 use crate::checker::source::Source;
 use crate::checker::{Checker, Fault};

@@ -12,6 +12,7 @@
 
 mod answers;
 mod anthropic;
+pub(crate) mod binding;
 mod cached;
 mod errors;
 mod faults;

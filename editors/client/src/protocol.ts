@@ -874,7 +874,12 @@ export type CutReason =
   /** A call without a result; a stand-in that says so answers it. */
   | "unansweredCall"
   /** A section of the caller over its own ceiling. */
-  | "section";
+  | "section"
+  /**
+   * Thinking of an answer: the model takes it back only behind the prompt that it followed, and this is
+   * another one.
+   */
+  | "thinking";
 
 /** The user's decision about one call. */
 export interface Decision {
@@ -2124,6 +2129,11 @@ export type PrefixBreak =
   | "perTurn"
   /** Completed turns are shown without their tool rounds, by a setting. */
   | "stripCompletedTurns"
+  /**
+   * Thinking that was shown before is left out, because the model takes it back only behind the prompt that
+   * it followed. What changed before it is told beside this.
+   */
+  | "thinking"
   /** Nobody announced it: a defect. */
   | "unknown";
 

@@ -57,6 +57,13 @@ pub fn without_thinking(body: &Body, thinking: ThinkingInPrompt, counter: &dyn T
     Some(Cut { head: 0, tail: 0, tokens: shown.tokens(counter), after_turn })
 }
 
+/// The same cut of an answer, weighed anew.
+pub fn weighed_again(shown: Cut, body: &Body, counter: &dyn TokenCount) -> Cut {
+    let thinking =
+        if shown.after_turn { ThinkingInPrompt::StripCompletedTurns } else { ThinkingInPrompt::Strip };
+    without_thinking(body, thinking, counter).unwrap_or(shown)
+}
+
 /// Of a text of more bytes than this for each token of its limit, only that many are counted where they are over the
 /// limit already: what is shown must not cost the time of all that is not.
 const SAMPLE_PER_TOKEN: usize = 32;

@@ -249,7 +249,7 @@ fn user_item(message: &Message, shown: Shown) -> Option<Item> {
     })
 }
 
-fn cut(message: &Message, reason: CutReason, kept_bytes: usize) -> Cut {
+pub(super) fn cut(message: &Message, reason: CutReason, kept_bytes: usize) -> Cut {
     let original_bytes = message_bytes(message);
     Cut { ord: Some(message.ord), reason, original_bytes, kept_bytes, section: None }
 }

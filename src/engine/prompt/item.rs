@@ -227,6 +227,11 @@ impl Item {
         self.parts.iter().filter_map(ItemPart::as_text).chain(self.calls.iter().map(|call| &call.arguments))
     }
 
+    /// Whether it shows thinking.
+    pub fn thinks(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, ItemPart::Reasoning { .. }))
+    }
+
     /// Bytes of text in it.
     pub fn text_bytes(&self) -> usize {
         self.texts().map(|text| text.len()).sum()

@@ -82,6 +82,8 @@ pub struct Failure {
     pub why: String,
     /// That the request was too large, where that is why.
     pub overflow: Option<Overflow>,
+    /// Whether thinking of earlier answers was refused, because it no longer stands behind the prompt that it followed.
+    pub refuses_thinking: bool,
     /// The same for programs.
     pub cause: Cause,
 }

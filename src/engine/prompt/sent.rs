@@ -2,8 +2,9 @@
 //! much of a prompt a provider's cache can serve, without either text. Who sent it and why it differs is not told here.
 
 use super::Prompt;
-use super::item::{Item, ItemPart};
+use super::item::{Item, ItemPart, Role};
 use super::system::Fixed;
+use crate::engine::id::Ordinal;
 use crate::engine::message::Content;
 use crate::engine::text::{head, sha256_hex};
 use serde::{Deserialize, Serialize, Serializer};
@@ -23,6 +24,12 @@ pub struct Sent {
     pub tokens: u32,
     /// Messages that the session had.
     pub messages: u32,
+    /// The newest message that it showed with its thinking.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thought: Option<Ordinal>,
+    /// Whether an answer stood last in it: a wire puts words of its own behind that, which no later prompt has there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    ends_with_answer: bool,
     #[serde(serialize_with = "thinned")]
     marks: Vec<Mark>,
 }
@@ -59,25 +66,56 @@ fn hash(bytes: &[u8]) -> String {
     head(&sha256_hex(bytes), HASH).to_owned()
 }
 
+/// The hash of a prompt's beginning, which grows item by item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chain(String);
+
+impl Chain {
+    /// Of the tools alone.
+    pub fn of(fixed: &Fixed) -> Self {
+        Self(hash(fixed.tools_hash().as_bytes()))
+    }
+
+    /// With one more item.
+    pub fn push(&mut self, item: &Item) {
+        self.0 = hash(&[self.0.as_bytes(), &canonical(item)].concat());
+    }
+
+    /// The hash so far.
+    pub fn hash(&self) -> &str {
+        &self.0
+    }
+}
+
 impl Sent {
     /// The marks of a prompt for this model.
     pub fn of(prompt: &Prompt, fixed: &Fixed, model: Option<&str>, messages: usize) -> Self {
-        let mut mark =
-            Mark { items: 0, tokens: fixed.tool_tokens(), hash: hash(fixed.tools_hash().as_bytes()) };
+        let mut chain = Chain::of(fixed);
+        let mut mark = Mark { items: 0, tokens: fixed.tool_tokens(), hash: chain.hash().to_owned() };
         let mut marks = vec![mark.clone()];
         for item in &prompt.items {
-            let chained = [mark.hash.as_bytes(), &canonical(item)].concat();
-            mark = Mark { items: mark.items + 1, tokens: mark.tokens + item.tokens, hash: hash(&chained) };
+            chain.push(item);
+            let tokens = mark.tokens + item.tokens;
+            mark = Mark { items: mark.items + 1, tokens, hash: chain.hash().to_owned() };
             marks.push(mark.clone());
         }
+        let thinks = prompt.items.iter().rev().find(|item| item.thinks());
         Self {
             model: model.map(str::to_owned),
             tools: fixed.tools_hash().to_owned(),
             sections: fixed.sections_hash().to_owned(),
             tokens: prompt.tokens,
             messages: u32::try_from(messages).unwrap_or(u32::MAX),
+            thought: thinks.and_then(|item| item.sources.first()).map(|source| source.ord),
+            ends_with_answer: prompt.items.last().is_some_and(|item| item.role == Role::Assistant),
             marks,
         }
+    }
+
+    /// The hash of all of it, to which the thinking of its answer is bound. Nothing where the wire sends more than what is
+    /// here.
+    pub fn whole(&self) -> Option<&str> {
+        self.marks.last().filter(|_| !self.ends_with_answer).map(|mark| mark.hash.as_str())
     }
 
     /// How `next`, which has all of its marks, follows this one.
@@ -139,7 +177,6 @@ fn canonical(item: &Item) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::engine::prompt::PromptPlan;
-    use crate::engine::prompt::item::Role;
 
     fn prompt(texts: &[&str]) -> Prompt {
         let items: Vec<Item> = texts.iter().map(|text| Item::made(Role::User, *text, 10)).collect();

@@ -3,11 +3,12 @@
 
 use super::Step;
 use super::event::EventBody;
+use super::stored::RefusedThinking;
 use crate::engine::compact::record::Compaction;
 use crate::engine::id::Ordinal;
-use crate::engine::message::Body;
-use crate::engine::prompt::Prompt;
+use crate::engine::message::{AssistantPart, Body, NewMessage};
 use crate::engine::prompt::sent::Sent;
+use crate::engine::prompt::{CutReason, Prompt};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -53,6 +54,8 @@ pub enum BreakCause {
     PerTurn,
     /// Completed turns are shown without their tool rounds, by a setting.
     StripCompletedTurns,
+    /// Thinking that was shown before is left out, because the model takes it back only behind the prompt that it followed.
+    Thinking,
     /// Nobody announced it: a defect.
     Unknown,
 }
@@ -68,6 +71,32 @@ impl Step<'_> {
         if carried.breaks.insert(cause) && self.session.is_stored {
             self.write_head_as_it_was_used();
         }
+    }
+
+    /// An answer to the prompt that was sent last comes in at this place: its thinking is bound to that prompt.
+    pub(super) fn bind_thinking(&self, ord: Ordinal, new: &mut NewMessage) {
+        let Body::Assistant { parts, beside, .. } = &mut new.body else { return };
+        let sent = self.session.head.carried.sent.as_ref().filter(|sent| sent.messages == ord.0);
+        let thinks = parts.iter().any(|part| matches!(part, AssistantPart::Reasoning { .. }));
+        if let Some(prompt) = sent.and_then(Sent::whole).filter(|_| thinks) {
+            beside.thought.get_or_insert_default().follows = Some(prompt.to_owned());
+        }
+    }
+
+    /// The provider refused thinking behind something that changed: from now on it is shown none of what there is. Whether
+    /// there was any in the prompt that was sent last; without it, asking again would not help.
+    pub(super) fn leave_thinking_out(&mut self) -> bool {
+        let carried = &mut self.session.head.carried;
+        if carried.sent.as_ref().is_none_or(|sent| sent.thought.is_none()) {
+            return false;
+        }
+        let before = self.session.next_ord();
+        let model = self.session.settings.model.name.clone();
+        self.session.head.carried.refused_thinking = Some(RefusedThinking { model, before });
+        self.announce(BreakCause::Thinking);
+        self.trace("the provider refused earlier thinking: it is left out, and the model is asked again");
+        self.write_head_as_it_was_used();
+        true
     }
 
     /// A turn begins: thinking that prompts showed while the one before it ran stands in them no longer.
@@ -121,6 +150,9 @@ impl Step<'_> {
             (BreakCause::System, before.sections != next.sections),
         ];
         causes.extend(is_other.into_iter().filter(|(_, is_other)| *is_other).map(|(cause, _)| cause));
+        if leaves_out_thinking(prompt, &before) {
+            causes.insert(BreakCause::Thinking);
+        }
         carried.usage.forget_baseline();
         if causes.is_empty() {
             causes.insert(BreakCause::Unknown);
@@ -130,6 +162,15 @@ impl Step<'_> {
         let lost = follows.possible.saturating_sub(follows.reused);
         self.emit(EventBody::PrefixBroken { causes, reused: follows.reused, lost });
     }
+}
+
+/// Whether a prompt leaves thinking out that the one before it showed, or that was its answer's.
+fn leaves_out_thinking(prompt: &Prompt, before: &Sent) -> bool {
+    let mut left_out = prompt.cuts.iter().filter(|cut| cut.reason == CutReason::Thinking);
+    left_out.any(|cut| {
+        let ord = cut.ord.unwrap_or_default();
+        before.thought.is_some_and(|thought| ord == thought) || ord.0 == before.messages
+    })
 }
 
 /// Causes that wait to be told.

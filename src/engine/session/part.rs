@@ -14,7 +14,7 @@ use super::stored::{Part, Rest, Stored, TurnRow, Write};
 use super::{Around, Opening, Session};
 use crate::engine::compact::record::{Compaction, Mode, Status};
 use crate::engine::id::Ordinal;
-use crate::engine::message::{Body, Content, Message};
+use crate::engine::message::{Body, Content, Message, cut};
 use crate::engine::prompt::order::SystemPrompt;
 use crate::engine::prompt::pins::{Pin, Pinned};
 use crate::engine::tokens::TokenCount;
@@ -199,15 +199,32 @@ pub(super) fn put_back(
     messages: Vec<(u32, Arc<Message>)>,
     turns: Vec<TurnRow>,
     is_part: bool,
+    counter: &dyn TokenCount,
 ) -> Vec<TurnRow> {
-    for (turn, message) in messages {
+    for (turn, mut message) in messages {
         if is_part {
             transcript.leave_out(message.ord);
         }
+        weigh_again(&mut message, counter);
         transcript.put_back(turn as usize, message);
     }
     let missing = turns.first().filter(|_| is_part).map_or(0, |turn| turn.index);
     TurnRow::left_out(missing).chain(turns).collect()
+}
+
+/// Signatures and ciphertexts were once counted as text. A message that was stored so is weighed once more whenever it is
+/// loaded: its row stays as it was written, check sum and all.
+fn weigh_again(message: &mut Arc<Message>, counter: &dyn TokenCount) {
+    if !message.body.was_weighed_whole() {
+        return;
+    }
+    let message = Arc::make_mut(message);
+    message.body.weigh_thinking(counter);
+    message.shown = message.shown.map(|shown| cut::weighed_again(shown, &message.body, counter));
+    message.tokens = match message.shown {
+        Some(shown) if !shown.after_turn => shown.tokens,
+        _ => message.body.tokens(counter),
+    };
 }
 
 /// Whether what is done is done with the newest messages alone. A refusal, a compaction and whatever is not named here is

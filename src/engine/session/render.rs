@@ -233,6 +233,11 @@ impl Step<'_> {
             report.truncated = u32::try_from(before.saturating_sub(from.index())).unwrap_or(u32::MAX);
             report.fork = Some(self.fork());
         }
+        let first = merge.cut.map_or(before, |from| from.index().min(before));
+        for (at, (_, new)) in (first..).zip(&mut merge.append) {
+            let ord = Ordinal(u32::try_from(at).unwrap_or(u32::MAX));
+            self.bind_thinking(ord, new);
+        }
         let (void, appended) = reconcile::apply(&mut self.session.transcript, &merge, self.around.counter);
         if let (Some(from), Some(fork)) = (merge.cut, report.fork.clone()) {
             self.announce(BreakCause::History);

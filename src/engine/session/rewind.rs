@@ -296,7 +296,7 @@ impl Step<'_> {
                 // beside others.
                 let said =
                     content.iter().filter_map(Content::text).map(|text| AssistantPart::Text(text.clone()));
-                let beside = Beside { citations: Vec::new(), ..beside.clone() };
+                let beside = Beside { citations: Vec::new(), thought: None, ..beside.clone() };
                 Body::Assistant { parts: said.collect(), calls: calls.clone(), beside }
             }
             Body::Tool(result) => {

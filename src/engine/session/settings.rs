@@ -113,6 +113,9 @@ pub struct ModelFacts {
     pub images: bool,
     /// Whether the client is asked to count a request, because its provider does not say what one used.
     pub counts_tokens: bool,
+    /// Whether it takes thinking back only while everything before that is unchanged.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub binds_thinking: bool,
     /// Where it is asked; nothing where the client asks it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<Endpoint>,
@@ -147,6 +150,7 @@ impl Default for ModelFacts {
             tool_role: true,
             images: true,
             counts_tokens: false,
+            binds_thinking: false,
             endpoint: None,
         }
     }

@@ -168,6 +168,9 @@ pub struct Carried {
     /// The last prompt that it answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taken: Option<Taken>,
+    /// A provider refused thinking of earlier messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused_thinking: Option<RefusedThinking>,
     /// The model that a prompt was made for last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelFacts>,
@@ -186,9 +189,21 @@ impl Carried {
     pub(super) fn branched(&self) -> Self {
         let mut usage = self.usage.clone();
         usage.forget_baseline();
+        let refused_thinking = self.refused_thinking.clone();
         let (limit, answer, model) = (self.limit.clone(), self.answer.clone(), self.model.clone());
-        Self { usage, limit, answer, model, ..Self::default() }
+        Self { usage, limit, answer, refused_thinking, model, ..Self::default() }
     }
+}
+
+/// A provider refused thinking, because something before it had changed. It gets none of these messages again, and later
+/// thinking only behind the prompt that it followed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RefusedThinking {
+    /// The model, by its name.
+    pub model: Option<String>,
+    /// The first message that came after that.
+    pub before: Ordinal,
 }
 
 /// A provider said that a prompt was too large: no later one is as large.

@@ -17,6 +17,13 @@ use crate::engine::prompt::request::{self, Failure, Overflow, StopReason};
 /// For the log, which repeats no id that a model made up.
 const UNKNOWN_CALL: &str = "arguments came for a call that was never set, and were dropped";
 
+/// Why a turn has no whole answer.
+struct Broken {
+    why: Refusal,
+    overflow: Option<Overflow>,
+    refuses_thinking: bool,
+}
+
 impl Step<'_> {
     pub(super) fn model_delta(&mut self, from: ModelCallId, delta: Delta) {
         let (deadline, now) = (self.session.settings.model_deadline_ms, self.around.now);
@@ -131,8 +138,8 @@ impl Step<'_> {
         match &self.session.state {
             State::Streaming(running) if running.call == from => {
                 self.answered(outcome.map_err(|failure| {
-                    let overflow = failure.overflow;
-                    (failure.into(), overflow)
+                    let Failure { overflow, refuses_thinking, .. } = failure;
+                    Broken { overflow, refuses_thinking, why: failure.into() }
                 }));
             }
             State::Compacting(running) if running.call == from => {
@@ -169,7 +176,8 @@ impl Step<'_> {
                     settings.first_word_ms(&settings.model)
                 };
                 let why = format!("the model said nothing for {ms} ms; modelDeadlineMs says how long it may");
-                self.answered(Err((Refusal::of_model("timeout", why), None)));
+                let why = Refusal::of_model("timeout", why);
+                self.answered(Err(Broken { why, overflow: None, refuses_thinking: false }));
             }
             State::Compacting(running) if running.call == from => {
                 self.effects.push(Effect::CancelModel(from));
@@ -188,7 +196,7 @@ impl Step<'_> {
     }
 
     /// What a model answered to a turn. What was streamed is kept, whatever became of the call: the user saw it.
-    fn answered(&mut self, outcome: Result<request::Answer, (Refusal, Option<Overflow>)>) {
+    fn answered(&mut self, outcome: Result<request::Answer, Broken>) {
         let running = match std::mem::replace(&mut self.session.state, State::Resting(Rest::Idle)) {
             State::Streaming(running) => *running,
             other => {
@@ -199,6 +207,7 @@ impl Step<'_> {
         let (tokens, most) = (running.tokens, running.most);
         let (message, draft) = self.end_stream(running);
         let window = self.session.settings.model.window;
+        let mut refused = false;
         let (stop, error, said, overflow) = match outcome {
             Ok(answer) => {
                 let stop = answer.stop;
@@ -222,13 +231,17 @@ impl Step<'_> {
                 let why = || Refusal::of_model("contextOverflow", why());
                 (stop, None, said, overflow.map(|overflow| (overflow, why())))
             }
-            Err((why, overflow)) => {
+            Err(Broken { why, overflow, refuses_thinking }) => {
+                refused = refuses_thinking;
                 let overflow = overflow.map(|overflow| (overflow, why.clone()));
                 (StopReason::Failed, Some(why), (draft.said(), Vec::new(), draft.beside), overflow)
             }
         };
         let (parts, calls, beside) = said;
         let calls = self.keep_answer(message, parts, calls, beside, stop);
+        if refused && self.leave_thinking_out() {
+            return self.generate(None);
+        }
         if let Some((overflow, why)) = overflow {
             return self.overflowed(overflow, Asked { tokens, most }, why);
         }

@@ -56,7 +56,14 @@ impl Session {
         let taken = scale.raw_limit(budget.limit.min(input)).min(learned);
         // A ceiling is of the prompt that is made: what a model may read of a summary's source is its window's.
         let limit = ceiling.map_or(taken, |ceiling| scale.raw_limit(ceiling).min(taken));
-        Ok(Budget { limit, summary_request: taken, ..budget })
+        Ok(Budget { limit, summary_request: taken, bound_thinking: self.bound_thinking(model), ..budget })
+    }
+
+    /// The first message whose thinking this model may be shown, where it takes none but behind the prompt that it followed.
+    fn bound_thinking(&self, model: &ModelFacts) -> Option<Ordinal> {
+        let refused = self.head.carried.refused_thinking.as_ref();
+        let refused = refused.filter(|refused| refused.model == model.name).map(|refused| refused.before);
+        refused.or(model.binds_thinking.then_some(Ordinal(0)))
     }
 
     /// How well counts for the model in force are known.

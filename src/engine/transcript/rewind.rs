@@ -5,7 +5,7 @@ use super::{REMOVED_ROUND, Transcript};
 use crate::engine::compact::record::{Compaction, Status};
 use crate::engine::id::{CallId, CompactionId, Generation, Ordinal};
 use crate::engine::message::cut;
-use crate::engine::message::{AssistantPart, Body, Message, NOT_KEPT, REMOVED};
+use crate::engine::message::{AssistantPart, Beside, Body, Message, NOT_KEPT, REMOVED};
 use crate::engine::tokens::TokenCount;
 use std::sync::Arc;
 
@@ -44,11 +44,12 @@ impl Transcript {
     ) -> Vec<CompactionId> {
         let Some(old) = self.message(ord).cloned() else { return Vec::new() };
         let is_removed = body.is_none();
-        let body = body.unwrap_or_else(|| {
+        let mut body = body.unwrap_or_else(|| {
             let is_round = self.rounds.iter().any(|round| round.assistant == ord);
             let what = if is_round { REMOVED_ROUND } else { "" };
             Body::Event { kind: REMOVED.to_owned(), text: what.into() }
         });
+        body.weigh_thinking(counter);
         let (tokens, shown) = match (&body, self.most_result) {
             (Body::Tool(result), Some(most)) => cut::weigh(result, most, &result.call, counter),
             _ => (body.tokens(counter), None),
@@ -157,7 +158,8 @@ impl Transcript {
                 }
                 let is_text = |part: &&AssistantPart| matches!(part, AssistantPart::Text(_));
                 let words: Vec<_> = parts.iter().filter(is_text).cloned().collect();
-                let words = Body::Assistant { parts: words, calls: Vec::new(), beside: beside.clone() };
+                let beside = Beside { thought: None, ..beside.clone() };
+                let words = Body::Assistant { parts: words, calls: Vec::new(), beside };
                 if is_answer && !words.is_empty() {
                     return Some(words);
                 }

@@ -29,7 +29,11 @@ const SERVER_BLOCKS: &[&str] = &["compaction", "container_upload", "mcp_tool_use
 
 /// Puts a request into this wire's words.
 pub(super) fn post(request: &Request, terms: &Terms) -> Post {
-    let mut body = Body { terms, system: Vec::new(), messages: Vec::new(), last: None };
+    let with_tools =
+        !request.tools.is_empty() && (request.tool_choice == ToolChoice::Auto || terms.tool_choice_none);
+    // Thinking is bound to the tools that it came with.
+    let thinks = with_tools || request.tools.is_empty();
+    let mut body = Body { terms, thinks, system: Vec::new(), messages: Vec::new(), last: None };
     let mut marks = Vec::new();
     let places = cached_places(request, terms);
     for (at, item) in request.items.iter().enumerate() {
@@ -47,8 +51,6 @@ pub(super) fn post(request: &Request, terms: &Terms) -> Post {
     body.close();
     let Body { system, messages, .. } = body;
 
-    let with_tools =
-        !request.tools.is_empty() && (request.tool_choice == ToolChoice::Auto || terms.tool_choice_none);
     let usual = || USUAL_OUTPUT.min(terms.window / 4).min(request.room.unwrap_or(u32::MAX));
     let max_tokens = most_output(request, terms).unwrap_or_else(usual).max(1);
     let mut fields = Map::new();
@@ -106,6 +108,8 @@ fn set_mark(block: &mut Value) {
 /// A body that is being written.
 struct Body<'a> {
     terms: &'a Terms,
+    /// Whether thinking goes back.
+    thinks: bool,
     system: Vec<Value>,
     messages: Vec<Message>,
     /// The last block after which a cache may keep what stands before it.
@@ -165,6 +169,7 @@ impl Body<'_> {
                         self.push("assistant", block, true);
                     }
                 }
+                ItemPart::Reasoning { .. } if !self.thinks => {}
                 ItemPart::Reasoning { text, signature, block } => {
                     let nothing = Map::new();
                     let block = block.as_deref().unwrap_or(&nothing);

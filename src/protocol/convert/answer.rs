@@ -91,7 +91,7 @@ pub fn delta_op(delta: &Delta) -> DeltaOp {
 
 /// An answer that is being written, for a snapshot.
 pub fn streaming(message_id: &str, draft: &Draft) -> Streaming {
-    let Beside { citations, usage, extra } = draft.beside.clone();
+    let Beside { citations, usage, extra, .. } = draft.beside.clone();
     Streaming {
         message_id: message_id.to_owned(),
         parts: body_parts(&draft.body()),

@@ -170,6 +170,7 @@ fn our_beside(
         citations: citations.clone().unwrap_or_default(),
         usage: usage.map(Into::into),
         extra: extra.clone().unwrap_or_default(),
+        thought: None,
     }
 }
 
@@ -276,7 +277,7 @@ pub fn message(message: &ours::Message) -> Message {
         Body::Tool(_) => (Role::Tool, None),
         Body::Event { kind, .. } => (Role::Event, Some(kind.clone())),
     };
-    let Beside { citations, usage, extra } = match &message.body {
+    let Beside { citations, usage, extra, .. } = match &message.body {
         Body::Assistant { beside, .. } => beside.clone(),
         Body::User(_) | Body::Tool(_) | Body::Event { .. } => Beside::default(),
     };

@@ -51,7 +51,8 @@ same! {
     item::Approval = tool::ToolPolicy: Allow Ask Deny;
     item::EndsTurn = tool::EndsTurn: Completed WaitingUserInput;
     prompts::CutReason = prompt::CutReason:
-        SystemInHistory StrayResult Shortened Repeated Dropped Excluded UserMessage UnansweredCall Section;
+        SystemInHistory StrayResult Shortened Repeated Dropped Excluded UserMessage UnansweredCall Section
+        Thinking;
     request::ToolChoice = model::ToolChoice: Auto None;
     request::StopReason = model::StopReason: End Length ToolUse Refused Cancelled Failed;
     system::Place = prompt::SectionChannel: System Memory;
@@ -62,7 +63,7 @@ same! {
     snapshot::Measure = context::TriggerMeasure: Tokens Turns Messages Seconds;
     breaks::BreakCause = wire_event::PrefixBreak:
         Compaction Undo Redo Pin Unpin Exclude Edit Remove Truncate Retry Reset History Restore LateResult Model Tools
-        System PerTurn StripCompletedTurns Unknown;
+        System PerTurn StripCompletedTurns Thinking Unknown;
     scope::TodoStatus = wire_scope::TodoStatus: Pending InProgress Completed;
     settings_of_session::Titles = settings::Titles: Request Model;
     settings_of_session::Trajectory = settings::Trajectory: Off Workspace;

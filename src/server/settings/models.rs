@@ -30,6 +30,7 @@ pub(in crate::server) fn facts(model: &Model) -> Read<ModelFacts> {
         system_role: has_role(model, "system"),
         tool_role: has_role(model, "tool"),
         images: model.images.or(known.map(|known| known.images)).unwrap_or(usual.images),
+        binds_thinking: known::binds_thinking(wire, model.name.as_deref().unwrap_or_default()),
         counts_tokens: model.count_tokens == Some(true) && model.usage != Some(true),
         endpoint,
     })
@@ -86,6 +87,8 @@ pub(super) fn summary(settings: &Settings, main: &ModelFacts) -> Read<Option<Mod
         facts.input = known.map_or(main.input, |known| known.input);
         facts.per_thousand = known::tokens_per_thousand(name);
         facts.max_output = None;
+        facts.binds_thinking =
+            known::binds_thinking(main.endpoint.as_ref().map(|endpoint| endpoint.wire), name);
     }
     let main = main.endpoint.as_ref().filter(|main| main.wire != Wire::Scripted);
     let like = main.cloned().unwrap_or_else(|| Endpoint::of(Wire::OpenaiChat));

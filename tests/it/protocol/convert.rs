@@ -64,6 +64,7 @@ fn body() -> impl Strategy<Value = Body> {
         citations: said.iter().map(|said| json!({"of": said})).collect(),
         usage: tokens.map(|tokens| Usage { input_tokens: Some(tokens), ..Usage::default() }),
         extra: said.iter().map(|said| (said.clone(), json!([1.5, null]))).collect(),
+        thought: None,
     });
     let effect = any::<(String, String)>().prop_map(|(path, sha256)| Effect { path, sha256 });
     let effects = prop::collection::vec(effect, 0..2);

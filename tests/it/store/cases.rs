@@ -13,8 +13,8 @@ use threadhold::engine::id::{
 };
 use threadhold::engine::message::cut::Cut;
 use threadhold::engine::message::{
-    AssistantPart, Beside, Body, Content, Effect, Image, Message, NewMessage, ToolCall, ToolResult, Usage,
-    Verdict,
+    AssistantPart, Beside, Body, Content, Effect, Image, Message, NewMessage, Thought, ToolCall, ToolResult,
+    Usage, Verdict,
 };
 use threadhold::engine::session::input::StartTurn;
 use threadhold::engine::session::queue::{Accepted, QueueItem, Work};
@@ -358,6 +358,7 @@ pub fn bodies() -> Vec<Body> {
                 citations: vec![json!(text), json!(null)],
                 usage: Some(Usage { input_tokens: Some(u32::MAX), ..Usage::default() }),
                 extra: Map::from_iter([(text.clone(), json!({ "a": [text] }))]),
+                thought: Some(Thought { tokens: 7, follows: Some(text.clone()) }),
             },
         });
         bodies.push(Body::Tool(ToolResult {

@@ -220,6 +220,7 @@ struct Used {
     written: Option<u32>,
     cached: Option<u32>,
     output: Option<u32>,
+    thought: Option<u32>,
 }
 
 impl Used {
@@ -232,12 +233,15 @@ impl Used {
             written: later.written.or(self.written),
             cached: later.cached.or(self.cached),
             output: later.output.or(self.output),
+            thought: later.thought.or(self.thought),
         };
         let each: Vec<Self> =
             usage.get("iterations").and_then(Value::as_array).into_iter().flatten().map(Self::of).collect();
         if let Some(largest) = each.iter().max_by_key(|used| used.prompt()) {
             let output = each.iter().filter_map(|used| used.output).reduce(u32::saturating_add);
-            *self = Self { output: output.or(self.output), ..*largest };
+            let thought = each.iter().filter_map(|used| used.thought).reduce(u32::saturating_add);
+            let (output, thought) = (output.or(self.output), thought.or(self.thought));
+            *self = Self { output, thought, ..*largest };
         }
     }
 
@@ -247,6 +251,9 @@ impl Used {
             written: number_of(usage, "cache_creation_input_tokens"),
             cached: number_of(usage, "cache_read_input_tokens"),
             output: number_of(usage, "output_tokens"),
+            thought: usage
+                .get("output_tokens_details")
+                .and_then(|details| number_of(details, "thinking_tokens")),
         }
     }
 
@@ -260,7 +267,7 @@ impl Used {
             output_tokens: self.output,
             cached_input_tokens: self.cached,
             cache_write_input_tokens: self.written,
-            reasoning_tokens: None,
+            reasoning_tokens: self.thought,
         };
         (usage != Usage::default()).then_some(usage)
     }
