@@ -198,7 +198,14 @@ fn every_transcript_of_the_corpus_survives_our_own_format() {
         );
         let transcript = stored(read);
         let out = Import::of_transcript(&transcript, None, None, &[]);
-        assert_eq!(out.entries, again.entries, "{name}");
+        let mut entries = again.entries;
+        for entry in &mut entries {
+            if let Entry::Message(message) = entry {
+                // What a transcript weighed is in no file.
+                message.body.weigh_thinking(&QuarterOfChars);
+            }
+        }
+        assert_eq!(out.entries, entries, "{name}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! The server asks models over their own wires: the built binary between an editor and providers on loopback. How a stream
 //! is read and an error classed is tested in `models`; here is what becomes of a session.
 
+mod binding;
 mod causes;
 mod doctor;
 mod faults;

@@ -1,0 +1,36 @@
+//! The built program before a provider that binds thinking to its prompt and refuses any other with 400.
+
+use super::{settings, turn};
+use crate::models::binding::{bound, reply};
+use crate::models::server::Server;
+use crate::wire::script::{Editor, Folder};
+use serde_json::json;
+
+/// The thinking in each request of three turns, the first message being reworded before the last; nothing where the
+/// provider refused.
+fn thought(model: &str) -> Vec<Option<usize>> {
+    let server = Server::start(|_, asked| reply(&asked.body, "It works."));
+    let folder = Folder::new(&format!("asked-binding-{model}"));
+    let mut given = settings("anthropic", &server.url(), 32_000);
+    given["model"]["name"] = json!(model);
+    let mut editor = Editor::start(&folder, given);
+    editor.open("s", None);
+    for request in ["What is it?", "Does it work?"] {
+        assert_eq!(turn(&mut editor, request)["status"], "completed");
+    }
+    editor.call("message/update", json!({ "sessionId": "s", "index": 0, "content": "What was it?" }));
+    for request in ["And now?", "And then?"] {
+        assert_eq!(turn(&mut editor, request)["status"], "completed");
+    }
+    server.asked().iter().map(|asked| bound(&asked.body).ok()).collect()
+}
+
+#[test]
+fn known_model_is_never_sent_thinking_behind_a_change() {
+    assert_eq!(thought("claude-opus-5-5"), [Some(0), Some(1), Some(0), Some(1)]);
+}
+
+#[test]
+fn refusal_of_thinking_is_met_by_one_request_without_it() {
+    assert_eq!(thought("claude-opus-5"), [Some(0), Some(1), None, Some(0), Some(1)]);
+}
