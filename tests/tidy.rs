@@ -67,7 +67,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 /// it is vocabulary: the transcript stores it and prompts are rendered from it.
 const ENGINE: &[(&str, &[&str])] = &[
     ("id", &[]),
-    ("settings", &[]),
+    ("settings", &["id"]),
     ("estimate", &["settings"]),
     ("text", &[]),
     ("tokens", &[]),
