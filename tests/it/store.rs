@@ -27,7 +27,7 @@ use threadhold::engine::id::{Generation, Ordinal, SessionId, Time, TurnId};
 use threadhold::engine::message::Body;
 use threadhold::engine::prompt::item::{Approval, Tool};
 use threadhold::engine::prompt::system::{CallerSection, OnOverflow, Place};
-use threadhold::engine::session::stored::{Driver, Origin, TitleFrom, TurnRow, TurnStatus, Write};
+use threadhold::engine::session::stored::{Driver, Origin, Stored, TitleFrom, TurnRow, TurnStatus, Write};
 use threadhold::store::Fence;
 use threadhold::store::error::StoreError;
 use threadhold::store::follow::Holder;
@@ -215,14 +215,23 @@ fn a_fork_keeps_what_the_origin_then_loses() {
         assert_eq!((bench.row("s").messages, bench.row("s").turns), (2, 1));
         assert_eq!((bench.row("fork").messages, bench.row("fork").turns), (7, 3));
         assert_eq!(bench.row("fork").summarized_count, 2);
-        // The fork is a session like any other, and outlives its origin.
+        // The fork is a session like any other, but that it goes with its origin.
         bench.write("fork", &step("fork", 7, 1)[1..]);
-        let deleted = bench.delete("s").unwrap();
-        assert_eq!((deleted.messages, deleted.turns, deleted.compactions), (2, 1, 1));
-        assert_eq!(deleted.blobs, 0);
-        assert_eq!(bench.load("s"), None);
         assert_eq!(bench.load("fork").unwrap().messages[..7], whole.messages);
         assert!(bench.load("fork").unwrap().unreadable.is_empty());
+        let both = ["s", "fork"].map(|id| bench.load(id).unwrap());
+        let count = |of: fn(&Stored) -> usize| both.iter().map(|stored| of(stored) as u32).sum::<u32>();
+        let deleted = bench.delete("s").unwrap();
+        assert_eq!(
+            (deleted.messages, deleted.turns, deleted.compactions),
+            (
+                count(|stored| stored.messages.len()),
+                count(|stored| stored.turns.len()),
+                count(|stored| stored.compactions.len())
+            )
+        );
+        assert_eq!(deleted.copies, [session("fork")]);
+        assert_eq!((bench.load("s"), bench.load("fork")), (None, None));
         assert_eq!(bench.delete("s"), None);
     });
 }
