@@ -65,24 +65,24 @@ fn every_recorded_error_has_its_class_and_its_numbers() {
     row(&mut table, "llamacpp-context-overflow.json as a stream", &heard.end.unwrap_err());
     println!("{table}");
     expect![[r#"
-        anthropic 400 context_overflow                       contextOverflow  limit Some(200000) needed Some(208310) passing false
-        anthropic 400 context_overflow_with_max_tokens       contextOverflow  limit Some(200000) needed Some(242959) passing false
+        anthropic 400 context_overflow                       contextOverflow  Prompt limit Some(200000) needed Some(208310) passing false
+        anthropic 400 context_overflow_with_max_tokens       contextOverflow  Both limit Some(200000) needed Some(178959) passing false
         anthropic 529 overloaded                             overloaded       after None passing true
         anthropic 200 overloaded_mid_stream                  overloaded       after None passing true
         anthropic 429 rate_limit                             rateLimited      after None passing true
-        openai-chat 400 context_overflow                     contextOverflow  limit Some(4097) needed Some(44933) passing false
+        openai-chat 400 context_overflow                     contextOverflow  Prompt limit Some(4097) needed Some(44933) passing false
         openai-chat 429 rate_limit_message_only              rateLimited      after Some(18642) passing true
-        vllm 400 context_overflow_old                        contextOverflow  limit Some(131072) needed Some(156632) passing false
-        openrouter 400 context_overflow                      contextOverflow  limit Some(131072) needed Some(141607) passing false
-        copilot 400 context_overflow                         contextOverflow  limit Some(64000) needed Some(138898) passing false
-        gemini 400 context_overflow                          contextOverflow  limit Some(1048576) needed Some(3475108) passing false
-        ollama 400 context_overflow_no_shift                 contextOverflow  limit None needed None passing false
+        vllm 400 context_overflow_old                        contextOverflow  Both limit Some(131072) needed Some(152536) passing false
+        openrouter 400 context_overflow                      contextOverflow  Both limit Some(131072) needed Some(10535) passing false
+        copilot 400 context_overflow                         contextOverflow  Prompt limit Some(64000) needed Some(138898) passing false
+        gemini 400 context_overflow                          contextOverflow  Prompt limit Some(1048576) needed Some(3475108) passing false
+        ollama 400 context_overflow_no_shift                 contextOverflow  Prompt limit None needed None passing false
         anthropic-error-404.json 404                         badRequest       after None passing false
         openai-error-quota.json 429                          quota            after None passing false
-        llamacpp-context-overflow.json 400                   contextOverflow  limit Some(512) needed Some(2009) passing false
+        llamacpp-context-overflow.json 400                   contextOverflow  Prompt limit Some(512) needed Some(2009) passing false
         openrouter-429.json 429                              rateLimited      after None passing true
-        llamacpp-context-overflow.json 500                   contextOverflow  limit Some(512) needed Some(2009) passing false
-        llamacpp-context-overflow.json as a stream           contextOverflow  limit Some(512) needed Some(2009) passing false
+        llamacpp-context-overflow.json 500                   contextOverflow  Prompt limit Some(512) needed Some(2009) passing false
+        llamacpp-context-overflow.json as a stream           contextOverflow  Prompt limit Some(512) needed Some(2009) passing false
     "#]].assert_eq(&table);
 }
 
@@ -211,12 +211,20 @@ fn errors_that_no_recording_has() {
     }
     println!("{table}");
     expect![[r#"
-        vllm new 400                                         contextOverflow  limit Some(131072) needed Some(138192) passing false
-        gemini in a list 400                                 contextOverflow  limit Some(1048576) needed Some(3475108) passing false
-        openrouter, told by who stands behind 400            contextOverflow  limit Some(200000) needed Some(210000) passing false
+        vllm new 400                                         contextOverflow  Both limit Some(131072) needed Some(130000) passing false
+        gemini in a list 400                                 contextOverflow  Prompt limit Some(1048576) needed Some(3475108) passing false
+        openrouter, told by who stands behind 400            contextOverflow  Prompt limit Some(200000) needed Some(210000) passing false
         openai too large for its rate 429                    tooLargeForRate  limit Some(30000) needed Some(44210) passing false
         groq too large for its rate 413                      tooLargeForRate  limit Some(6000) needed Some(7123) passing false
-        a proxy's limit 413                                  contextOverflow  limit None needed None passing false
+        anthropic answer's limit 400                         contextOverflow  Answer limit Some(64000) needed Some(128000) passing false
+        anthropic bytes 413                                  contextOverflow  Prompt limit None needed None passing false
+        openrouter with tools 400                            contextOverflow  Both limit Some(262144) needed Some(2344) passing false
+        groq 400                                             contextOverflow  Prompt limit None needed None passing false
+        together 422                                         contextOverflow  Prompt limit Some(32768) needed Some(40000) passing false
+        poolside 400                                         contextOverflow  Prompt limit Some(131072) needed None passing false
+        dashscope 400                                        contextOverflow  Prompt limit Some(129024) needed None passing false
+        z.ai 400                                             contextOverflow  Prompt limit None needed None passing false
+        a proxy's limit 413                                  contextOverflow  Prompt limit None needed None passing false
         gemini delay 429                                     rateLimited      after Some(27000) passing true
         anthropic credit 400                                 quota            after None passing false
         openrouter credit 402                                quota            after None passing false
@@ -232,7 +240,7 @@ fn errors_that_no_recording_has() {
         anthropic api_error 500                              overloaded       after None passing true
         another address 307                                  badRequest       after None passing false
         filter results beside an error 200                   overloaded       after None passing true
-        a word and a message 400                             contextOverflow  limit Some(8) needed Some(9) passing false
+        a word and a message 400                             contextOverflow  Prompt limit Some(8) needed Some(9) passing false
         a detail 422                                         badRequest       after None passing false
         nothing 400                                          badRequest       after None passing false
     "#]].assert_eq(&table);
