@@ -11,7 +11,9 @@ const PER_TOKEN = 4;
 /** Lets the user tick tools, and keeps what is ticked. */
 export async function chooseTools(): Promise<void> {
   const set = configuration();
-  const known = knownTools().filter(({ name }) => !set.isExcluded(name));
+  const known = knownTools()
+    .filter(({ name }) => !set.isExcluded(name))
+    .sort((one, other) => (one.name < other.name ? -1 : 1));
   if (known.length === 0) return void vscode.window.showInformationMessage("The editor and its extensions have no tools.");
   const items = known.map(({ name, description, inputSchema }) => ({
     label: name,

@@ -30,10 +30,13 @@ test("no tool of the editor is offered that the user did not tick", async () => 
 
   await editor.command("threadhold: Choose Tools");
   const row = editor.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: "probe_read" });
-  await row.waitFor();
+  await editor.page.locator(".quick-input-widget").getByText("Tools of the editor and of other extensions to offer").waitFor();
   await editor.shoot("ticked-1-choose");
-  await row.locator("input[type=checkbox], .monaco-checkbox").first().click();
-  await editor.page.keyboard.press("Enter");
+  await editor.page.locator(".quick-input-widget .quick-input-box input").fill("probe_read");
+  await row.waitFor();
+  await row.click();
+  await editor.page.locator(".quick-input-widget").getByText("1 Selected").waitFor();
+  await editor.page.locator(".quick-input-widget").getByRole("button", { name: "OK" }).click();
   await editor.page.locator(".quick-input-widget").waitFor({ state: "hidden" });
   await panel.ask("And now?");
   await panel.answer("Two.").waitFor();
