@@ -1,11 +1,9 @@
 //! Models that are known by their names: windows, the most that they answer, what they take. Data, and only what holds if
 //! nobody says otherwise: settings go before it. How a name is read is in `name`.
 
-mod bound;
 mod name;
 
 use crate::engine::session::endpoint::Wire;
-pub use bound::binds_thinking;
 use name::{Name, find};
 use serde::Deserialize;
 use std::sync::LazyLock;
@@ -62,6 +60,7 @@ struct Table {
     model: Vec<Known>,
     tokens: Vec<Tokens>,
     manner: Vec<Manner>,
+    thinking: Vec<Thinking>,
     temperature: Temperature,
 }
 
@@ -71,6 +70,18 @@ struct Table {
 struct Tokens {
     name: Name,
     per_thousand: u32,
+}
+
+/// Where a model takes its thinking back.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Thinking {
+    name: Name,
+    /// Only behind the prompt that it followed.
+    bound: bool,
+    /// Over this wire alone.
+    #[serde(default)]
+    wire: Option<Wire>,
 }
 
 /// Names of models that take a temperature and of those that refuse a request that has one.
@@ -111,6 +122,15 @@ pub fn told_limit(wire: Wire, name: &str) -> Option<u32> {
 /// Tokens that this model's provider counts for a thousand of ours, before it reported any.
 pub fn tokens_per_thousand(name: &str) -> Option<u32> {
     find(KNOWN.tokens.iter().map(|tokens| (&tokens.name, &tokens.per_thousand)), name).copied()
+}
+
+/// Whether this model, asked over this wire, takes thinking back only behind the prompt that it followed. The newest Claude
+/// models refuse any other with status 400, whoever serves them; OpenAI leaves it out of what the model reads without a
+/// word, so that the count would be wrong. Ollama serves neither.
+pub fn binds_thinking(wire: Option<Wire>, name: &str) -> bool {
+    let line = find(KNOWN.thinking.iter().map(|line| (&line.name, line)), name);
+    let is_served = !matches!(wire, Some(Wire::Ollama | Wire::Scripted));
+    is_served && line.is_some_and(|line| line.bound && (line.wire.is_none() || line.wire == wire))
 }
 
 /// Whether this model takes a temperature. Models that think before they answer refuse a request that has one, and they
@@ -356,6 +376,51 @@ mod tests {
             ("m", [false, false, false]),
         ] {
             assert_eq!(asked(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn newest_claude_models_bind_thinking_to_its_prompt() {
+        for name in [
+            "claude-fable-5-1",
+            "claude-fable-5-2-20261110",
+            "claude-opus-5-5",
+            "claude-opus-6",
+            "anthropic/claude-opus-5.5",
+            "us.anthropic.claude-sonnet-5-5-v1:0",
+            "Claude-Haiku-5-5@20261001",
+            "claude-saga-5-1",
+            "claude-opus-latest",
+            "claude-next",
+        ] {
+            assert!(binds_thinking(Some(Wire::Anthropic), name), "{name}");
+            assert!(binds_thinking(None, name) && binds_thinking(Some(Wire::OpenaiChat), name), "{name}");
+            assert!(!binds_thinking(Some(Wire::Scripted), name), "{name}");
+        }
+        for name in [
+            "claude-opus-5",
+            "claude-fable-5",
+            "claude-sonnet-5-20260401",
+            "claude-opus-4-8",
+            "claude-sonnet-4-20250514",
+            "claude-3-5-sonnet-20241022",
+            "claude-2.1",
+            "claude-instant-1.2",
+            "gpt-6.1-sol",
+            "gemini-4-argon",
+            "",
+        ] {
+            assert!(!binds_thinking(Some(Wire::Anthropic), name), "{name}");
+        }
+    }
+
+    #[test]
+    fn newest_gpt_models_bind_thinking_over_responses_alone() {
+        for (name, binds) in
+            [("gpt-5.6-sol", true), ("openai/gpt-6-luna", true), ("gpt-5.4-mini", false), ("gpt-5", false)]
+        {
+            assert_eq!(binds_thinking(Some(Wire::OpenaiResponses), name), binds, "{name}");
+            assert!(!binds_thinking(Some(Wire::OpenaiChat), name), "{name}");
         }
     }
 
