@@ -7,8 +7,11 @@ use crate::engine::session::settings::Settings as Effective;
 use crate::engine::settings::{BudgetSettings, Threshold};
 use serde_json::{Map, Value};
 
+/// Whether a value is lower than what holds without it.
+type IsLower = fn(&Value, &Effective) -> bool;
+
 /// The settings that a workspace's file can lower.
-const LOWERED: [(&str, fn(&Value, &Effective) -> bool); 2] =
+const LOWERED: [(&str, IsLower); 2] =
     [("threshold", is_lower_threshold), ("roundLimit", is_lower_round_limit)];
 
 impl Layer {
