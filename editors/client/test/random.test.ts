@@ -128,7 +128,7 @@ for (const seed of [1, 2, 3, 4, 5, 6]) {
 /** A compaction that is void speaks of places where other messages may stand by now. */
 function withoutVoid(snapshot: Session["view"]["snapshot"]): object {
   const compactions = snapshot.compactions.map((compaction) => {
-    const { metadata: _, excludedIds: __, ...rest } = compaction;
+    const { metadata: _, threadhold: ___, excludedIds: __, ...rest } = compaction;
     return compaction.status === "void" ? rest : compaction;
   });
   return { ...snapshot, compactions };
