@@ -128,6 +128,7 @@ pub struct Import {
 
 /// One thing that a source holds.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "all entries but a few are messages")]
 pub enum Entry {
     /// A message.
     Message(NewMessage),

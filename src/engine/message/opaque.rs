@@ -141,7 +141,7 @@ mod tests {
     fn signature_beside_its_text_weighs_nothing() {
         let readable =
             thought(&"t".repeat(400), 9_000, json!({ "index": 3, "encrypted_content": "e".repeat(5_000) }));
-        assert_eq!(tokens(&[readable.clone()], None), 100);
+        assert_eq!(tokens(std::slice::from_ref(&readable), None), 100);
         assert_eq!(tokens(&[readable], Some(700)), 100);
     }
 

@@ -212,12 +212,8 @@ pub fn weight(item: &Item, counter: &dyn TokenCount) -> u32 {
             Content::Resource { uri: name, text } | Content::ContextFile { path: name, text },
         ) => counter.count(name) + counter.count(text) + 4,
         ItemPart::Content(Content::Attachment(attachment)) => counter.count(&attachment.framed()),
-        ItemPart::Reasoning { text, signature, block } => {
-            let block = block.as_ref().map(|block| serde_json::to_string(&**block).expect("JSON"));
-            counter.count(text)
-                + signature.as_ref().map_or(0, |signature| counter.count(signature))
-                + block.map_or(0, |block| counter.count(&block))
-        }
+        // Its signature and the rest of its block are no text.
+        ItemPart::Reasoning { text, .. } => counter.count(text),
         ItemPart::Raw(wire) => counter.count(&wire.to_string()),
     };
     let parts: u32 = item.parts.iter().map(part).sum();

@@ -371,5 +371,8 @@ pub fn bodies() -> Vec<Body> {
         }));
         bodies.push(Body::Event { kind: "notice".into(), text: text.as_str().into() });
     }
+    for body in &mut bodies {
+        body.weigh_thinking(&QuarterOfChars);
+    }
     bodies
 }
