@@ -10,7 +10,8 @@ import { Panel } from "../support/panel.ts";
 import { Probe } from "../support/probe.ts";
 import { PACKAGES, SCRIPTED } from "../support/settings.ts";
 
-const SETTINGS = { ...SCRIPTED, "threadhold.approve.edit": "allow", "threadhold.approve.run": "allow" };
+// An editor in a browser saves by itself after a second, and a test has changes that are not saved.
+const SETTINGS = { ...SCRIPTED, "threadhold.approve.edit": "allow", "threadhold.approve.run": "allow", "files.autoSave": "off" };
 const edit = (id: string, path: string, old: string, now: string) => ({ id, name: "edit_file", input: { path, old, new: now } });
 
 test("a rewind restores what the agent changed and names the rest, and can be taken back", async () => {
