@@ -29,7 +29,7 @@ test("files and pictures are sent along, and a compaction is warned of once", as
   });
   await using editor = await Editor.start({
     extensions: PACKAGES,
-    files: { "notes.txt": "saved words\n", "more.txt": "not wanted after all", "large.txt": "x".repeat(1_000_001), "program.bin": "\0\x01", "one.rs": long("one", 1_750), "two.rs": long("two", 1_750) },
+    files: { "notes.txt": "saved words\n", "more.txt": "not wanted after all", "large.txt": "x".repeat(1_000_001), "program.bin": "\0\x01", "one.rs": long("one", 2_250), "two.rs": long("two", 2_250) },
     settings: { ...SCRIPTED, "threadhold.sidecarSettings": { triggers: { background: false } } },
     environment: { PROBE: probe.folder },
   });

@@ -215,6 +215,8 @@ export class Editor {
       "extensions.autoUpdate": false,
       "extensions.ignoreRecommendations": true,
       "files.simpleDialog.enable": true,
+      // In a browser it saves after a second, however slow the machine is.
+      "files.autoSave": "off",
       // So that what a terminal shows is in the document.
       "terminal.integrated.gpuAcceleration": "off",
     };
