@@ -16,11 +16,11 @@ fn limit(bench: &Bench) -> Option<LearnedLimit> {
 }
 
 fn ask(bench: &Bench) -> &AskModel {
-    let asks = bench.effects.iter().filter_map(|effect| match effect {
+    let mut asks = bench.effects.iter().filter_map(|effect| match effect {
         Effect::AskModel(ask) if ask.purpose == Purpose::Turn => Some(&**ask),
         _ => None,
     });
-    asks.last().expect("a model is asked")
+    asks.next_back().expect("a model is asked")
 }
 
 /// Messages of users and tools, and of the model.
