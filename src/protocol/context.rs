@@ -152,10 +152,10 @@ pub struct CompactionView {
     /// The model that wrote the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// How often a model was asked for that summary, beside what `fallbacks` say. Missing: not at all, or an older version
-    /// made the compaction.
+    /// How often a model was asked once more for that summary, beside what `fallbacks` say: for another piece, for a shorter
+    /// one, or in the place of another model. Missing: not once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<u32>,
+    pub asked_again: Option<u32>,
     /// Messages that the user left out, by id. Newer compactions carry them on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excluded_ids: Vec<String>,

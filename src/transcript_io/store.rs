@@ -139,7 +139,7 @@ fn compaction(
         focus: None,
         unreviewed: false,
         model: None,
-        asked: 0,
+        asked_again: 0,
         input_truncated: false,
         num_rounds: to.map_or(0, |to| as_count(transcript.first_round_from(to.next()))),
         previous: None,

@@ -150,7 +150,7 @@ fn a_summary_that_is_too_long_is_asked_for_once_more() {
     }));
     let Step::Accepted(record) = step else { panic!("accepted") };
     assert_eq!((record.mode, record.fallbacks.len(), asked), (Mode::Full, 0, vec![false, true]));
-    assert_eq!(record.asked, 2);
+    assert_eq!((record.asked(), record.asked_again), (2, 1));
     // One that stays too long is not asked for a third time.
     let mut asked = 0;
     let step = session.descend(Some(&mut |ask| {

@@ -33,9 +33,9 @@ const HOW: Record<CompactionMode, string> = {
 const WITHOUT_MODEL: ReadonlySet<CompactionMode> = new Set(["limitHistory", "ledger", "dropped"]);
 
 /** How it was made, and what models were asked for it. */
-function howOf({ mode, asked = 0, fallbacks }: CompactionView): string {
+function howOf({ mode, askedAgain = 0, fallbacks }: CompactionView): string {
   const how = [HOW[mode] ?? ""];
-  if (asked > 1) how.push(`It was asked ${times(asked)}.`);
+  if (askedAgain > 0) how.push(`It was asked ${times(askedAgain + 1)}.`);
   const inVain = fallbacks.filter((fallback) => (fallback.asked ?? 0) > 0);
   const count = inVain.reduce((sum, fallback) => sum + (fallback.asked ?? 0), 0);
   // A compaction of an older version does not say whether a model was asked.

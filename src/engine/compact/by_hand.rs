@@ -51,7 +51,7 @@ pub fn edited(desk: &Desk<'_>, of: &Compaction, narrative: &str) -> Option<Compa
         focus: None,
         unreviewed: false,
         model: None,
-        asked: 0,
+        asked_again: 0,
         input_truncated: false,
         replaces: Some(of.id.clone()),
         created_at: None,

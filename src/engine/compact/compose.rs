@@ -125,7 +125,7 @@ impl Desk<'_> {
             focus: self.focus.map(str::to_owned),
             unreviewed: false,
             model: None,
-            asked: 0,
+            asked_again: 0,
             input_truncated: false,
             num_rounds: previous.map_or(0, |p| p.num_rounds),
             previous: previous.map(|p| p.id.clone()),

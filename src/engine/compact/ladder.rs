@@ -178,7 +178,7 @@ pub fn below(desk: Desk<'_>, refused: &Compaction) -> Step {
     };
     let mut way = Way::new(slice, Reach::Whole);
     way.fallbacks.clone_from(&refused.fallbacks);
-    way.asked = refused.asked;
+    way.asked = refused.asked();
     way.fell(refused.mode, "the user refused it");
     match refused.mode {
         Mode::LimitHistory | Mode::Full | Mode::Simple => without_model(desk, way),
@@ -203,7 +203,7 @@ pub fn edited(desk: Desk<'_>, record: &Compaction, text: &str) -> Result<Compact
     Ok(Compaction {
         fallbacks: record.fallbacks.clone(),
         model: record.model.clone(),
-        asked: record.asked,
+        asked_again: record.asked_again,
         input_truncated: record.input_truncated,
         ..made
     })

@@ -24,7 +24,7 @@ pub fn replaced(source: Source<'_>, to: Placement, counter: &dyn TokenCount) -> 
         target: None,
         trigger: Trigger::Manual,
         fallbacks: Vec::new(),
-        asked: 0,
+        asked_again: 0,
         turn: transcript.turns().last().map(|turn| turn.id.clone()),
         created_at: None,
         duration_ms: None,

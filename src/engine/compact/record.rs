@@ -72,9 +72,9 @@ pub struct Compaction {
     pub unreviewed: bool,
     /// The model that wrote the narrative.
     pub model: Option<String>,
-    /// How often a model was asked for that narrative, beside what was asked in vain at the rungs before.
+    /// How often that model was asked once more: for another piece, for a shorter one, or in the place of another model.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub asked: u32,
+    pub asked_again: u32,
     /// Whether the summarizer saw less than all of the span.
     pub input_truncated: bool,
     /// Rounds in the covered range.
@@ -300,6 +300,11 @@ impl Compaction {
                 .actions
                 .values()
                 .any(|action| matches!(action, Action::Repeat { newer, .. } if *newer == ord))
+    }
+
+    /// How often a model was asked for its narrative, beside what was asked in vain at the rungs before.
+    pub fn asked(&self) -> u32 {
+        self.model.as_ref().map_or(0, |_| 1 + self.asked_again)
     }
 
     /// Whether it annotates its round (source: 003): its block alone stands for all that came before. One that only

@@ -258,7 +258,7 @@ fn of_others(
         focus: None,
         unreviewed: false,
         model: None,
-        asked: 0,
+        asked_again: 0,
         input_truncated: false,
         num_rounds: u32::try_from(rounds).unwrap_or(u32::MAX),
         previous: transcript.in_force().map(|previous| previous.id.clone()),

@@ -44,7 +44,7 @@ pub fn compaction_view(transcript: &Transcript, record: &Compaction) -> Compacti
         focus: record.focus.clone(),
         unreviewed: record.unreviewed,
         model: record.model.clone(),
-        asked: (record.asked > 0).then_some(record.asked),
+        asked_again: (record.asked_again > 0).then_some(record.asked_again),
         excluded_ids: ids(transcript, record.excluded.iter()),
         replaces: record.replaces.as_ref().map(|replaced| replaced.as_str().to_owned()),
         fallbacks: record

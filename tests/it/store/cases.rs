@@ -298,7 +298,7 @@ pub fn compaction(id: &str, to: u32) -> Compaction {
         strength: Strength::Low,
         fallbacks: vec![Fallback { mode: Mode::Full, reason: "empty".into(), asked: Some(1) }],
         model: Some("m".into()),
-        asked: 0,
+        asked_again: 0,
         input_truncated: false,
         num_rounds: 2,
         previous: None,

@@ -127,10 +127,10 @@ test("a card tells how often a model was asked, and why in vain", () => {
   const unasked = { mode: "full" as const, reason: "what must stay leaves no room for a summary", asked: 0 };
   const done = "It says what was done and which names were used.";
   const cases: [Partial<CompactionView>, string][] = [
-    [{ mode: "full", asked: 1 }, "A model summed up the conversation."],
-    [{ mode: "full", asked: 2 }, "A model summed up the conversation. It was asked 2 times."],
+    [{ mode: "full" }, "A model summed up the conversation."],
+    [{ mode: "full", askedAgain: 1 }, "A model summed up the conversation. It was asked 2 times."],
     [
-      { mode: "simple", asked: 1, fallbacks: [empty("full", 1)] },
+      { mode: "simple", fallbacks: [empty("full", 1)] },
       "A model summed up the conversation. A model was asked once for a summary in vain: the answer was empty.",
     ],
     [

@@ -165,7 +165,7 @@ impl Prepared {
         let now = slice::slice(desk.source, desk.policy).ok().filter(|now| now.through >= told);
         let mut record = desk.with_block_until(self.mode, now.unwrap_or(self.way.slice), told, &with)?;
         record.model = Some(self.model.clone());
-        record.asked = self.way.asked;
+        record.asked_again = self.way.asked.saturating_sub(1);
         record.input_truncated = self.input_truncated;
         record.fallbacks.clone_from(&self.way.fallbacks);
         Some(record)
