@@ -188,23 +188,6 @@ impl Transcript {
         self.in_force().is_some_and(|record| record.excluded.contains(&ord))
     }
 
-    /// `round.summary` of document 003: the block of the newest compaction in force that is anchored at this round. An
-    /// editor may use the id of a round again in another turn, so the place counts too.
-    pub fn round_summary(&self, round: &Round) -> Option<&str> {
-        let is_here = |record: &&Compaction| {
-            let anchored = self
-                .rounds
-                .iter()
-                .rfind(|known| known.id == record.anchor.round_id && known.assistant <= record.anchor.ord);
-            anchored.is_some_and(|anchored| anchored.assistant == round.assistant)
-        };
-        let in_force = self.compactions.iter().rev().filter(|record| record.status == Status::InForce);
-        in_force
-            .filter(|record| record.anchor.round_id == round.id && record.annotates())
-            .find(is_here)
-            .map(|record| &*record.block)
-    }
-
     /// Appends a message and counts it; the only place where its text is ever tokenised.
     ///
     /// A user message starts a turn unless nothing ran since the last one: then both are one request.

@@ -138,7 +138,7 @@ fn the_newest_of_two_compactions_hides_the_older_one() {
     assert!(blocks[0].texts().any(|text| text.contains("nearly done")));
     let anchored = session.transcript.rounds().iter().find(|round| round.id == second.anchor.round_id);
     let anchored = anchored.expect("the round");
-    assert_eq!(session.transcript.round_summary(anchored), Some(&*second.block));
+    assert_eq!(metadata::round_summary(&session.transcript, anchored), Some(&*second.block));
 }
 
 /// rows: V11

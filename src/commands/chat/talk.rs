@@ -380,14 +380,9 @@ impl Talk {
         }
     }
 
-    fn compacts(
-        &mut self,
-        phase: CompactionPhase,
-        tokens: Option<(u32, u32)>,
-        made: Option<&CompactionView>,
-    ) {
+    fn compacts(&mut self, at: CompactionPhase, tokens: Option<(u32, u32)>, made: Option<&CompactionView>) {
         let by_hand = matches!(self.doing, Doing::Commanding(..));
-        match (phase, tokens) {
+        match (at, tokens) {
             (CompactionPhase::Started, _) if !by_hand => {
                 self.screen.note("(the conversation is too long: making room)");
             }

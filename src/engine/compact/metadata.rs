@@ -3,9 +3,10 @@
 //! it only shortens or drops, annotates no round: to an editor that keeps only those two fields its text would hide all
 //! that came before. Of such a one the editor persists our own part alone, beside the summaries of its turn.
 
-use super::record::{Compaction, Mode, Trigger};
+use super::record::{Compaction, Mode, Status, Trigger};
+use super::template::stands_for_something;
 use crate::engine::id::{CompactionId, Ordinal, RoundId, SessionId, TurnId};
-use crate::engine::transcript::Transcript;
+use crate::engine::transcript::{Round, Transcript};
 use serde::{Deserialize, Serialize};
 
 /// 003's `metadata.summary`, an entry of `metadata.summaries`.
@@ -105,7 +106,7 @@ pub fn metadata(transcript: &Transcript, record: &Compaction) -> Persisted {
         record: record.clone(),
     };
     let as_json = |own: &OwnPart| serde_json::to_string(own).unwrap_or_default();
-    if !record.annotates() {
+    if !annotates(record) {
         return Persisted::Own(as_json(&own));
     }
     let beside = OwnPart { record: Compaction { block: "".into(), ..own.record }, ..own };
@@ -114,6 +115,25 @@ pub fn metadata(transcript: &Transcript, record: &Compaction) -> Persisted {
         text: record.block.to_string(),
         threadhold: as_json(&beside),
     })
+}
+
+/// Whether a record annotates its round: its block alone stands for all that came before. One that only shortens results
+/// or drops rounds does not.
+fn annotates(record: &Compaction) -> bool {
+    let shortens = matches!(record.mode, Mode::LimitHistory | Mode::Dropped);
+    !shortens && record.covers.is_some() && record.dropped.is_none() && stands_for_something(&record.block)
+}
+
+/// A round's summary, as an editor shows it: the block of the newest compaction in force that is anchored at this round. An
+/// editor may use the id of a round again in another turn, so the place counts too.
+pub fn round_summary<'t>(transcript: &'t Transcript, round: &Round) -> Option<&'t str> {
+    let is_here = |record: &&Compaction| {
+        let (id, from) = (&record.anchor.round_id, record.anchor.ord);
+        let anchored = transcript.rounds().iter().rfind(|known| known.id == *id && known.assistant <= from);
+        *id == round.id && anchored.is_some_and(|anchored| anchored.assistant == round.assistant)
+    };
+    let in_force = transcript.compactions().iter().rev().filter(|record| record.status == Status::InForce);
+    in_force.filter(|record| annotates(record)).find(is_here).map(|record| &*record.block)
 }
 
 /// Own parts of records that annotate no round as one JSON list; nothing where there are none.

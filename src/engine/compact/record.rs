@@ -2,7 +2,6 @@
 //! one that is out of force stays readable. How it is made stands in `plan` and `ladder`, how it is shown in
 //! `prompt::history`.
 
-use super::template::stands_for_something;
 use crate::engine::id::{CompactionId, Generation, Ordinal, RoundId, Time, TurnId};
 use crate::engine::message::Text;
 use serde::{Deserialize, Serialize};
@@ -305,13 +304,6 @@ impl Compaction {
     /// How often a model was asked for its narrative, beside what was asked in vain at the rungs before.
     pub fn asked(&self) -> u32 {
         self.model.as_ref().map_or(0, |_| 1 + self.asked_again)
-    }
-
-    /// Whether it annotates its round (source: 003): its block alone stands for all that came before. One that only
-    /// shortens results or drops rounds does not.
-    pub fn annotates(&self) -> bool {
-        let shortens = matches!(self.mode, Mode::LimitHistory | Mode::Dropped);
-        !shortens && self.covers.is_some() && self.dropped.is_none() && stands_for_something(&self.block)
     }
 
     /// Whether the message is in the covered range.

@@ -9,7 +9,7 @@ use super::settings::Settings;
 use super::state::{Pause, State, StateName, Then};
 use super::stored::{Head, TurnStatus};
 use super::usage::{Estimate, read_prompt};
-use crate::engine::compact::metadata::{Persisted, metadata};
+use crate::engine::compact::metadata::{Persisted, metadata, round_summary};
 use crate::engine::compact::record::{Compaction, Mode, Status, Trigger};
 use crate::engine::compact::trigger;
 use crate::engine::delta::Draft;
@@ -220,7 +220,7 @@ impl Session {
     fn turn(&self, at: usize) -> Option<TurnSnapshot> {
         let turn = self.transcript.turns().get(at)?;
         let rounds = self.transcript.rounds_of(at).iter().map(|round| {
-            let summary = self.transcript.round_summary(round).map(str::to_owned);
+            let summary = round_summary(&self.transcript, round).map(str::to_owned);
             (round.clone(), summary)
         });
         Some(TurnSnapshot {

@@ -44,10 +44,9 @@ const FRAGMENTS: &[&str] = &[
 ];
 
 /// Every behaviour of the scripted model that is no summary. Whoever is asked once is asked in full mode.
-pub const REFUSED: [&str; 9] =
-    ["empty", "cut", "tooLong", "toolCall", "error", "refuse", "noTag", "missingSections", "never"];
+pub const REFUSED: [&str; 7] = ["empty", "cut", "tooLong", "toolCall", "error", "refuse", "never"];
 /// Every behaviour that is one.
-pub const ACCEPTED: [&str; 3] = ["echo", "repeatTag", "injects"];
+pub const ACCEPTED: [&str; 5] = ["echo", "repeatTag", "injects", "noTag", "missingSections"];
 
 /// A session, and how it is replayed.
 #[derive(Clone)]
