@@ -506,10 +506,10 @@ export interface CompactionView {
   /** The model that wrote the summary. */
   model?: string;
   /**
-   * How often a model was asked for that summary, beside what `fallbacks` say. Missing: not at all, or an
-   * older version made the compaction.
+   * How often a model was asked once more for that summary, beside what `fallbacks` say: for another piece,
+   * for a shorter one, or in the place of another model. Missing: not once.
    */
-  asked?: number;
+  askedAgain?: number;
   /** Messages that the user left out, by id. Newer compactions carry them on. */
   excludedIds?: string[];
   /** The compaction that this one was put in the place of; undoing this one brings it back. */
