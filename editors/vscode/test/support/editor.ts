@@ -84,8 +84,14 @@ export class Editor {
       const done = spawnSync(command, args, { env: editor.environment, encoding: "utf8" });
       if (done.status !== 0) throw new Error(`${path} cannot be installed: ${done.stdout}${done.stderr}`);
     }
-    await wanted.before?.(editor);
-    await editor.up();
+    try {
+      await wanted.before?.(editor);
+      await editor.up();
+    } catch (error) {
+      // Nobody has it yet who would end it, and what it started would outlive the test.
+      await editor[Symbol.asyncDispose]();
+      throw error;
+    }
     return editor;
   }
 
