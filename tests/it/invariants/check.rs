@@ -286,7 +286,9 @@ impl Watcher<'_> {
         if is_summed_up {
             assert!(asked > 0);
             let narrative = record.narrative.as_deref().expect("a summary has a narrative");
-            assert_eq!(narrative.matches("sentinel_of_answer_").count(), 1);
+            // A goal alone has no state, under which the mark stands.
+            let marks = usize::from(self.case.summarizer != Some("missingSections"));
+            assert_eq!(narrative.matches("sentinel_of_answer_").count(), marks);
             for outside in ["<summary>", "</summary>"] {
                 assert!(!narrative.contains(outside));
             }
