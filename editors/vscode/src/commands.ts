@@ -31,7 +31,8 @@ export function registerCommands(context: vscode.ExtensionContext, desk: Desk, m
   const commands: Record<string, (...given: never[]) => unknown> = {
     focus: show,
     newSession: async () => {
-      await show();
+      // The prompt has the focus once it is the new session's: what is typed before is the other's.
+      await vscode.commands.executeCommand("threadhold.panel.focus");
       await act(desk, { type: "newSession" });
     },
     sessions: async () => {

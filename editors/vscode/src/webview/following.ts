@@ -66,8 +66,8 @@ export class Following {
   }
 
   #up(): void {
-    // There is nothing to go up to.
-    if (this.#element.scrollTop <= 0) return;
+    // Where all is seen there is nothing to go up to. The browser may have scrolled to the start before this is told.
+    if (this.#element.scrollHeight <= this.#element.clientHeight) return;
     this.stop();
   }
 

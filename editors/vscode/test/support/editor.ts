@@ -16,6 +16,15 @@ const home = process.env["THREADHOLD_EDITOR"] ?? join(here, "..", ".editor");
 /** Where pictures are written: one folder for each run of the tests. */
 const shots = process.env["THREADHOLD_SHOTS"] ?? join(here, "..", "shots");
 
+const manifest = JSON.parse(readFileSync(join(here, "..", "..", "package.json"), "utf8")) as Manifest;
+interface Manifest {
+  contributes: { configuration: { properties: Record<string, { scope?: string }> }[] };
+}
+/** The extension's settings that the user's own file alone may set. */
+const OF_ALL_WINDOWS = new Set(
+  manifest.contributes.configuration.flatMap(({ properties }) => Object.entries(properties)).flatMap(([name, { scope }]) => (scope === "application" ? [name] : [])),
+);
+
 /** Long enough for a busy machine; nothing is measured by it. */
 export const PATIENCE = 90_000;
 
@@ -226,10 +235,13 @@ export class Editor {
       // So that what a terminal shows is in the document.
       "terminal.integrated.gpuAcceleration": "off",
     };
-    // The editor reads what belongs to the machine, such as the path of a program, from a file of its own.
-    for (const place of ["User", "Machine"]) {
+    const all = Object.entries({ ...quiet, ...settings });
+    // The editor reads what belongs to the machine, such as the path of a program, from a file of its own, and writes a
+    // choice of the user to the file that has it. What holds in all windows is not read from there.
+    const files = { User: all, Machine: all.filter(([name]) => !OF_ALL_WINDOWS.has(name)) };
+    for (const [place, entries] of Object.entries(files)) {
       mkdirSync(join(this.root, "user", place), { recursive: true });
-      writeFileSync(join(this.root, "user", place, "settings.json"), JSON.stringify({ ...quiet, ...settings }, null, 2));
+      writeFileSync(join(this.root, "user", place, "settings.json"), JSON.stringify(Object.fromEntries(entries), null, 2));
     }
   }
 
