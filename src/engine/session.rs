@@ -100,7 +100,7 @@ use settings::Settings;
 use state::{Background, Rest, State, Titling};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use stored::{Always, Head, Stored, TurnRow, TurnStatus, Write};
+use stored::{Always, Head, Origin, Stored, TurnRow, TurnStatus, Write};
 
 /// A session: everything that was said in it, and where it stands.
 #[derive(Debug, Clone)]
@@ -448,7 +448,12 @@ impl Step<'_> {
 
     /// Stores and tells a message that the transcript took in.
     fn took_in(&mut self, ord: Ordinal) {
-        if !self.session.is_stored {
+        let is_copy = self.session.head.origin == Origin::Rewind;
+        if is_copy {
+            // Whoever goes on in what a rewind left behind keeps it: a deletion of its parent leaves it alone.
+            self.session.head.origin = Origin::Branch;
+        }
+        if is_copy || !self.session.is_stored {
             self.write_head();
         }
         let transcript = &self.session.transcript;

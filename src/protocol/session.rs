@@ -322,8 +322,9 @@ pub struct SessionDeleteResult {
     pub deleted_blob_bytes: u64,
     /// Whether no trace of them is left in the store's file, nor in the session's own in its workspace. Not so while another
     /// process reads the store: the rows are gone then, and their bytes may last until the next deletion. Nor where the
-    /// session's own file could not be removed, which the log says; nor where a branch that `session/fork` made of it stays,
-    /// for it says the same words until it is deleted itself.
+    /// session's own file could not be removed, which the log says; nor where a session stays that was made of
+    /// it (a branch, a copy that somebody went on in, one that runs in the background) or that it was made of, for that may
+    /// say the same words until it is deleted itself.
     pub scrubbed: bool,
 }
 

@@ -167,23 +167,28 @@ impl State {
         }
     }
 
-    /// Scopes that only a session used go with it.
-    /// The sessions that were made of this one in this way.
-    fn made_of<'a>(&'a self, session: &'a SessionId, origin: Origin) -> impl Iterator<Item = &'a SessionId> {
-        let is_its = move |head: &Head| head.parent.as_ref() == Some(session) && head.origin == origin;
-        self.sessions.values().map(|kept| &kept.head).filter(move |head| is_its(head)).map(|head| &head.id)
+    /// Whether a session stays that one of these was made of, or that was made of one of these.
+    fn has_related(&self, gone: &[SessionId]) -> bool {
+        let is_of = |id: &SessionId, parent: &SessionId| {
+            self.sessions.get(id).is_some_and(|kept| kept.head.parent.as_ref() == Some(parent))
+        };
+        let mut stay = self.sessions.keys().filter(|id| !gone.contains(id));
+        stay.any(|id| gone.iter().any(|one| is_of(id, one) || is_of(one, id)))
     }
 
     /// The copies that rewinds of a session left behind, and those of rewinds of these.
     fn copies(&self, session: &SessionId) -> BTreeSet<SessionId> {
         let (mut copies, mut left) = (BTreeSet::new(), vec![session]);
         while let Some(id) = left.pop() {
-            let its = self.made_of(id, Origin::Rewind).filter(|copy| *copy != session);
+            let heads = self.sessions.values().map(|kept| &kept.head);
+            let its = heads.filter(|head| head.parent.as_ref() == Some(id) && head.origin == Origin::Rewind);
+            let its = its.map(|head| &head.id).filter(|copy| *copy != session);
             left.extend(its.filter(|copy| copies.insert((*copy).clone())));
         }
         copies
     }
 
+    /// Scopes that only a session used go with it.
     fn drop_scopes(&mut self, gone: &Head) {
         for name in [Some(gone.id.as_str()), gone.work_scope.as_deref()].into_iter().flatten() {
             let uses = |head: &Head| {
@@ -334,7 +339,8 @@ impl Store for MemoryStore {
         gone.iter().try_for_each(|id| state.free_for(id, self.holder))?;
         let Some(head) = state.sessions.get(session).map(|kept| kept.head.clone()) else { return Ok(None) };
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        let mut deleted = Deleted { workspace: head.workspace, scrubbed: true, ..Deleted::default() };
+        let scrubbed = !state.has_related(&gone);
+        let mut deleted = Deleted { workspace: head.workspace, scrubbed, ..Deleted::default() };
         for id in &gone {
             let Some(kept) = state.sessions.remove(id) else { continue };
             state.leases.remove(id);
@@ -343,7 +349,6 @@ impl Store for MemoryStore {
             deleted.turns += count(kept.turns.len());
             deleted.compactions += count(kept.compactions.len());
         }
-        deleted.scrubbed = !gone.iter().any(|id| state.made_of(id, Origin::Branch).next().is_some());
         deleted.copies = gone.split_off(1);
         state.changes += 1;
         drop(state);

@@ -285,9 +285,9 @@ pub enum Origin {
     /// It began with nothing.
     #[default]
     New,
-    /// It keeps what a rewind of its parent cut off.
+    /// It keeps what a rewind of its parent cut off, and nobody went on in it.
     Rewind,
-    /// A user went on from somewhere in its parent.
+    /// A user went on from somewhere in its parent, or in what a rewind left behind.
     Branch,
     /// It runs for its parent (source: 000).
     Background,

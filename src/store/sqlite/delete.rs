@@ -23,12 +23,23 @@ pub(super) fn copies(tx: &Transaction<'_>, session: &SessionId) -> Done<Vec<Sess
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Removes a session and these copies of it. `scrubbed` says whether no branch of them is left.
+/// Removes a session and these copies of it. `scrubbed` says whether nothing is left that they were made of or that was
+/// made of them: it may say the same words.
 pub(super) fn delete_all(
     tx: &Transaction<'_>,
     session: &SessionId,
     copies: Vec<SessionId>,
 ) -> Done<Option<Deleted>> {
+    let mut related = tx.prepare_cached(
+        "SELECT EXISTS (SELECT 1 FROM chat_sessions AS gone JOIN chat_sessions AS s ON s.id = gone.parent OR s.parent = gone.id
+                        WHERE gone.id = ?1 AND s.id NOT IN (SELECT value FROM json_each(?2)))",
+    )?;
+    let gone: Vec<&str> = std::iter::once(session).chain(&copies).map(SessionId::as_str).collect();
+    let ids = serde_json::json!(gone).to_string();
+    let mut is_related = false;
+    for id in &gone {
+        is_related |= related.query_row(params![id, ids], |row| row.get::<_, bool>(0))?;
+    }
     let Some(mut all) = delete(tx, session)? else { return Ok(None) };
     for copy in &copies {
         let Some(deleted) = delete(tx, copy)? else { continue };
@@ -38,13 +49,7 @@ pub(super) fn delete_all(
         all.blobs += deleted.blobs;
         all.blob_bytes += deleted.blob_bytes;
     }
-    let mut branches =
-        tx.prepare_cached("SELECT EXISTS (SELECT 1 FROM chat_sessions WHERE parent = ?1 AND origin = ?2)")?;
-    let branch = word(&Origin::Branch);
-    all.scrubbed = true;
-    for id in std::iter::once(session).chain(&copies) {
-        all.scrubbed &= !branches.query_row(params![id.as_str(), branch], |row| row.get::<_, bool>(0))?;
-    }
+    all.scrubbed = !is_related;
     Ok(Some(Deleted { copies, ..all }))
 }
 

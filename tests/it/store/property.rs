@@ -199,15 +199,17 @@ fn both(benches: &mut [Bench; 2], act: &Act) {
             bench.try_write(id, writes).map(|()| None).map_err(|error| discriminant(&error))
         }
         Act::Delete(id) => {
-            // A branch that stays holds the words, and nothing else does.
+            // What it was made of and what was made of it may hold the words.
             let rows = bench.list(&ListQuery { limit: 9, ..ListQuery::default() }).sessions;
             let deleted = bench.delete(id);
             if let Some(deleted) = &deleted {
                 let is_gone = |known: &SessionId| known.as_str() == *id || deleted.copies.contains(known);
                 let is_of = |row: &&SessionRow| row.parent.as_ref().is_some_and(is_gone) && !is_gone(&row.id);
                 assert!(!rows.iter().filter(is_of).any(|row| row.origin == Origin::Rewind));
-                let branched = rows.iter().filter(is_of).any(|row| row.origin == Origin::Branch);
-                assert_eq!(deleted.scrubbed, !branched);
+                let mut parents =
+                    rows.iter().filter(|row| is_gone(&row.id)).filter_map(|row| row.parent.as_ref());
+                let has_parent = parents.any(|id| !is_gone(id) && rows.iter().any(|row| row.id == *id));
+                assert_eq!(deleted.scrubbed, !rows.iter().any(|row| is_of(&row)) && !has_parent);
             }
             Ok(deleted.map(|deleted| deleted.copies))
         }

@@ -36,6 +36,11 @@ fn listed(editor: &mut Editor) -> Vec<String> {
 fn say_and_mend(editor: &mut Editor, session: &str) -> String {
     editor.answers = [says("Noted.")].into();
     editor.turn(json!({ "sessionId": session, "content": format!("The password is {WORDS}.") }));
+    mend(editor, session)
+}
+
+/// Puts other words in the place of those that were said in this session; the copy that holds them.
+fn mend(editor: &mut Editor, session: &str) -> String {
     let snapshot = editor.call("session/subscribe", json!({ "sessionId": session }))["snapshot"].take();
     let messages = snapshot["messages"].as_array().expect("messages").iter();
     let holds = |message: &&Value| message["parts"].to_string().contains(WORDS);
@@ -59,7 +64,7 @@ fn deletion_takes_the_copies_that_rewinds_made() {
     let copy = say_and_mend(&mut editor, "s");
     // A copy may be open, and may have copies of its own.
     editor.call("session/open", json!({ "workspaceFolder": "/code/parser", "sessionId": copy }));
-    let nested = say_and_mend(&mut editor, &copy);
+    let nested = mend(&mut editor, &copy);
     assert_eq!(listed(&mut editor), ["other", "s", &copy, &nested]);
     assert!(!holders(folder.path()).is_empty(), "the words are on disk");
 
@@ -80,6 +85,26 @@ fn deletion_takes_the_copies_that_rewinds_made() {
         "completed",
         "other sessions go on"
     );
+}
+
+#[test]
+fn copy_that_somebody_went_on_in_is_a_branch_and_stays() {
+    let folder = Folder::new("deleted-continued");
+    let mut editor = Editor::start(&folder, Value::Null);
+    editor.open("s", None);
+    let copy = say_and_mend(&mut editor, "s");
+    editor.call("session/open", json!({ "workspaceFolder": "/code/parser", "sessionId": copy }));
+    editor.answers = [says("Gladly.")].into();
+    editor.turn(json!({ "sessionId": copy, "content": "Go on here." }));
+    let list = editor.call("session/list", json!({ "workspaceFolder": "/code/parser" }));
+    let row = list["sessions"].as_array().expect("sessions").iter().find(|row| row["sessionId"] == *copy);
+    assert_eq!(row.expect("the copy")["origin"], "branch");
+    assert_eq!(delete(&mut editor, "s")["scrubbed"], false, "the branch holds the words");
+    assert_eq!(listed(&mut editor), [&*copy]);
+    editor.answers = [says("Still here.")].into();
+    assert_eq!(editor.turn(json!({ "sessionId": copy, "content": "And on." }))["status"], "completed");
+    assert_eq!(delete(&mut editor, &copy)["scrubbed"], true);
+    assert_eq!(holders(folder.path()), Vec::<String>::new());
 }
 
 #[test]
