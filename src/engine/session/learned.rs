@@ -1,11 +1,12 @@
 //! What is believed of a provider that refuses a request for its size, what is learned from it, and how that is given up
 //! again.
 //!
-//! A refusal with numbers is believed where they can be of this prompt. One without any is believed near the window
-//! alone: far from it a proxy, an upload limit or another failure speaks the same words. Where the room for the answer was
-//! too much, that is lowered and the prompt stays. What was learned holds for its model and window, never falls under a
-//! prompt that just went through, and is given up once a larger one did, or enough others: a provider may have changed,
-//! and a refusal that comes again costs one request.
+//! A refusal with numbers is believed where they can be of this prompt. One without any is believed near the window, and
+//! of a prompt that is large by itself and larger than all that went through: a host may hold less than its model's maker
+//! says. Of a small prompt it is not: a proxy, an upload limit or another failure speaks the same words. Where the room for
+//! the answer was too much, that is lowered and the prompt stays. What was learned holds for its model and window; a guess
+//! never falls under a prompt that just went through, a limit that was stated does. It is given up once a larger prompt
+//! went through, or enough others: a provider may have changed, and a refusal that comes again costs one request.
 
 use super::effect::Refusal;
 use super::settings::ModelFacts;
@@ -15,6 +16,8 @@ use crate::engine::prompt::request::{Cause, Overflow, Part};
 
 /// From so many thousandths of the window on a request is near it, and a refusal without numbers is believed.
 const NEAR_WINDOW: u64 = 500;
+/// A prompt of so many tokens may be more than a host of a model with a larger window holds.
+const LARGE: u32 = 32_000;
 /// Of a provider's limit for which it gives no number, this many thousandths of what it found too large are tried.
 const OF_UNKNOWN: u64 = 900;
 /// What a provider says that a prompt had is taken for that of this prompt between a part and a multiple of our count.
@@ -61,7 +64,7 @@ impl Session {
             (_, Some(limit), Some(needed)) if needed < limit => self.together(limit, needed, own),
             (_, Some(_), Some(needed)) => self.of_prompt(own, is_of_this(needed, own)),
             (_, Some(limit), None) => self.of_prompt(own, per_mille(own, limit) >= NEAR_WINDOW),
-            (_, None, _) => self.of_prompt(own, false),
+            (_, None, _) => self.of_prompt(own, own >= LARGE && asked.tokens > self.proved()),
         }
     }
 
@@ -181,11 +184,14 @@ impl Step<'_> {
             scaled.map_or(budget, |scaled| scaled.min(budget))
         });
         let origin = if stated.is_some() { LimitOrigin::Stated } else { LimitOrigin::Guessed };
-        let least = fits_in(LEAST_WINDOW).unwrap_or_default().max(self.session.proved());
+        // A guess stays over what was just proved; where that is refused now, it proves nothing any more.
+        let proved = Some(self.session.proved()).filter(|proved| stated.is_none() && *proved < tokens);
+        let least = fits_in(LEAST_WINDOW).unwrap_or_default().max(proved.unwrap_or_default());
         let most = stated.unwrap_or(own * OF_UNKNOWN / 1000).min(own.saturating_sub(1)).max(u64::from(least));
         let tokens = u32::try_from(most).unwrap_or(u32::MAX);
         let (model, window) = (settings.model.name.clone(), settings.model.window);
         self.session.beyond = None;
+        self.session.head.carried.taken.take_if(|taken| taken.tokens > tokens);
         let learned = Some(LearnedLimit { model, window, tokens, origin: Some(origin), kept: 0 });
         if self.session.head.carried.limit != learned {
             let from = match origin {

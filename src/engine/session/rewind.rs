@@ -176,6 +176,10 @@ impl Step<'_> {
         carried.held.take_if(|held| *held > from);
         // What is taken away is nothing new, and what is said in its place is.
         carried.undone = carried.undone.map(|at| at.min(from));
+        if let Some(refused) = &mut carried.refused_thinking {
+            // What comes in their place follows a prompt that it may be bound to.
+            refused.before = refused.before.min(from);
+        }
         if let Some(sent) = &mut carried.sent {
             // Their places may be other messages' soon.
             sent.messages = sent.messages.min(from.0);

@@ -1,13 +1,13 @@
 //! What a session learns from a provider that refuses a prompt for its size, and how it gives that up again.
 
-use super::bench::{Bench, id, text};
+use super::bench::{Bench, id, settings, text};
 use super::triggers::{asked, bench, done, overflow, records, round, said, sums_up, turn};
 use threadhold::engine::message::Body;
 use threadhold::engine::prompt::request::{Failure, Overflow, Part};
 use threadhold::engine::session::Session;
 use threadhold::engine::session::effect::{AskModel, Effect, Purpose};
 use threadhold::engine::session::state::StateName;
-use threadhold::engine::session::stored::{LearnedLimit, LimitOrigin};
+use threadhold::engine::session::stored::{Driver, LearnedLimit, LimitOrigin};
 use threadhold::engine::tokens::QuarterOfChars;
 use threadhold::store::Store;
 
@@ -105,19 +105,59 @@ fn learned_limit_is_given_up_after_enough_prompts_went_through() {
 }
 
 #[test]
-fn limit_never_falls_under_a_prompt_that_just_went_through() {
+fn guess_never_falls_under_a_prompt_that_just_went_through() {
+    let mut bench = bench(|_| ());
+    bench.asks("work");
+    for n in 0..4 {
+        round(&mut bench, &format!("a{n}"), 2300, None);
+    }
+    bench.asks("more");
+    bench.says("little was added", &[]);
+    let proved = bench.session.head().carried.taken.clone().expect("a proof").tokens;
+    bench.asks("and more");
+    done(&mut bench, Purpose::Turn, overflow(None, None));
+    assert_eq!(
+        limit(&bench).map(|limit| (limit.tokens, limit.origin)),
+        Some((proved, Some(LimitOrigin::Guessed)))
+    );
+}
+
+/// The server was started again with a smaller window under the same name.
+#[test]
+fn stated_limit_is_believed_under_a_prompt_that_went_through() {
     let mut bench = bench(|_| ());
     bench.asks("work");
     for n in 0..4 {
         round(&mut bench, &format!("a{n}"), 2300, None);
     }
     let proved = bench.session.head().carried.taken.clone().expect("a proof").tokens;
-    // A third of what was sent, it says.
-    done(&mut bench, Purpose::Turn, overflow(Some(1000), Some(3000)));
-    assert_eq!(
-        limit(&bench).map(|limit| (limit.tokens, limit.origin)),
-        Some((proved, Some(LimitOrigin::Stated)))
-    );
+    let sent = ask(&bench).tokens;
+    done(&mut bench, Purpose::Turn, overflow(Some(sent / 2), Some(sent)));
+    let learned = limit(&bench).expect("a limit");
+    assert_eq!(learned.origin, Some(LimitOrigin::Stated));
+    assert!(learned.tokens < proved, "{learned:?} under {proved}");
+    assert_eq!(bench.session.head().carried.taken, None);
+    assert!(ask(&bench).tokens <= learned.tokens, "room is made under it");
+    done(&mut bench, Purpose::Turn, Ok(said("done", &[], None)));
+    assert_eq!(bench.session.state().name(), StateName::Completed);
+}
+
+/// The host of a model may hold less than its maker says.
+#[test]
+fn refusal_of_a_large_prompt_is_believed_far_from_a_large_window() {
+    let mut settings = settings();
+    settings.model.window = 1_000_000;
+    let mut bench = Bench::with(Driver::Sidecar, settings, Vec::new());
+    for _ in 0..3 {
+        turn(&mut bench, "go on", &text(60_000));
+    }
+    bench.asks("more");
+    let sent = ask(&bench).tokens;
+    assert!((32_000..500_000).contains(&sent), "{sent}");
+    done(&mut bench, Purpose::Turn, overflow(None, None));
+    let learned = limit(&bench).expect("a limit");
+    assert_eq!(learned.origin, Some(LimitOrigin::Guessed));
+    assert!(learned.tokens < sent);
 }
 
 /// Older versions believed every refusal and wrote no origin.
