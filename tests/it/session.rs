@@ -35,7 +35,7 @@ mod waiting;
 mod warned;
 
 use bench::{Bench, result, settings, text};
-use happening::happening;
+use happening::{Beside, Happening, happening};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::cell::RefCell;
@@ -166,6 +166,21 @@ fn whatever_happens_a_session_keeps_its_word() {
         !seen.contains(&edges::named(edges::NOT_TAKEN.0, edges::NOT_TAKEN.1)),
         "the table can be shorter"
     );
+}
+
+/// The request was left out before its turn went on, so what the turn says stood first.
+#[test]
+fn user_is_first_where_the_request_was_left_out() {
+    let mut model = drive::model(Driver::Editor);
+    for happening in [
+        Happening::Renders { turns: 2, resent: false, rounds: 0, size: 0, how: 21 },
+        Happening::Starts { size: 0, priority: false, key: None, what: Beside::Nothing },
+        Happening::Excludes(188, None),
+        Happening::Renders { turns: 2, resent: false, rounds: 1, size: 728, how: 1 },
+        Happening::Compacts { redo: false, keep: None, preview: false },
+    ] {
+        model.happens(happening);
+    }
 }
 
 /// rows: V37

@@ -12,6 +12,10 @@ use std::collections::BTreeSet;
 
 /// Answers a call whose result was never recorded: after an abort, a crash, an import.
 pub const NO_RESULT: &str = "[no result was recorded: the call was interrupted]";
+/// Opens a conversation whose first request the user left out: models take a user's message first.
+pub const LEFT_OUT: &str = "[the user left out what was said before this]";
+/// Tokens of [`LEFT_OUT`] as a message; a constant, so that rendering counts nothing.
+pub const LEFT_OUT_TOKENS: u32 = 20;
 /// Stands in the place of content that a newer message shows again.
 pub const REPEATED: &str = "[the same as in a newer message below]";
 /// Tokens of [`NO_RESULT`] as a message; a constant, so that rendering counts nothing.
@@ -64,8 +68,13 @@ impl<'a> History<'a> {
         {
             open.extend(self.span(start, before, &mut prompt.cuts));
         }
-        prompt.push(Channel::History, "history", PRIORITY_HISTORY, open);
         let mut input = self.span(start.max(current_turn), Ordinal(u32::MAX), &mut prompt.cuts);
+        let first = prompt.items.iter().chain(&open).chain(&input).find(|item| item.role != Role::System);
+        let is_left_out = self.compaction.is_some_and(|record| !record.excluded.is_empty());
+        if is_left_out && first.is_some_and(|item| item.role != Role::User) {
+            open.insert(0, Item::made(Role::User, LEFT_OUT, LEFT_OUT_TOKENS));
+        }
+        prompt.push(Channel::History, "history", PRIORITY_HISTORY, open);
         let rounds = input.split_off(input.iter().take_while(|item| item.role == Role::User).count());
         prompt.push(Channel::Input, "currentMessage", KEEP, input);
         prompt.push(Channel::Input, "currentRounds", KEEP, rounds);
