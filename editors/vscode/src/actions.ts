@@ -16,7 +16,7 @@ import type { Rewind } from "./rewind/rewind.ts";
 import type { Sessions } from "./session-list.ts";
 import * as steering from "./steering.ts";
 import { type Action, DISMISS } from "./view.ts";
-import { sentence, wordsOf } from "./words.ts";
+import { sentence, unlinked, wordsOf } from "./words.ts";
 
 /** What actions are carried out with. */
 export interface Desk {
@@ -61,7 +61,7 @@ function sayOf({ chat, panel }: Desk, sessionId: string | undefined, notice: Sai
   if (sessionId === undefined || sessionId === chat.session?.id) return panel.say(notice);
   const { level, text } = notice;
   const tell = { error: vscode.window.showErrorMessage, warning: vscode.window.showWarningMessage, info: vscode.window.showInformationMessage };
-  void tell[level](text);
+  void tell[level](unlinked(text));
 }
 
 const CHOOSE = { label: "Choose a model…", action: { type: "selectModel" } } as const;
