@@ -309,7 +309,7 @@ export async function renameSession({ backend, chat, sessions }: Desk, sessionId
 
 export async function deleteSession({ backend, chat, sessions, images }: Desk, sessionId: string): Promise<void> {
   const title = sessions.shown?.items.find((item) => item.sessionId === sessionId)?.title ?? chat.session?.view.snapshot.title ?? "this session";
-  const detail = "All that was said in it is gone for good. Its branches stay.";
+  const detail = "All that was said in it is gone for good, with the copies that rewinds of it left behind. Its branches stay.";
   const answer = await vscode.window.showWarningMessage(`Delete “${title}”?`, { modal: true, detail }, "Delete");
   if (answer !== "Delete") return;
   const client = await backend.client();
