@@ -4,27 +4,36 @@
 use regex::{Captures, Regex};
 use std::sync::LazyLock;
 
-/// How the well-known keys begin.
-const BEGINNINGS: &[&str] = &[
-    "AKIA",
-    "AIza",
-    "ASIA",
-    "eyJ",
-    "ghp_",
-    "gho_",
-    "ghs_",
-    "ghu_",
-    "github_pat_",
-    "glpat-",
-    "gsk_",
-    "hf_",
-    "npm_",
-    "pypi-",
-    "rk_live",
-    "sk-",
-    "sk_",
-    "xox",
+/// How the well-known keys begin, and how many letters and digits in a row make a key of what follows: fewer where nothing
+/// else begins so, more where words do.
+const BEGINNINGS: &[(&str, usize)] = &[
+    ("AIza", 12),
+    ("AKIA", 8),
+    ("ASIA", 12),
+    ("csk-", 16),
+    ("eyJ", 8),
+    ("ghp_", 8),
+    ("gho_", 8),
+    ("ghr_", 8),
+    ("ghs_", 8),
+    ("ghu_", 8),
+    ("github_pat_", 8),
+    ("glpat-", 8),
+    ("gsk_", 8),
+    ("hf_", 8),
+    ("npm_", 8),
+    ("nvapi-", 8),
+    ("pplx-", 16),
+    ("pypi-", 8),
+    ("rk_live", 8),
+    ("sk-", 6),
+    ("sk_", 8),
+    ("xai-", 16),
+    ("xox", 4),
+    ("ya29.", 8),
 ];
+/// The same at least, where the beginning stands within a word: `desk-sk-lamp2026`.
+const WITHIN_WORD: usize = 12;
 /// A mixed run of this many characters is no name.
 const LONG: usize = 24;
 /// What stands in its place.
@@ -43,16 +52,48 @@ static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     .expect("pattern")
 });
 
-/// Whether a name looks like a key.
+/// Whether a name, or a segment of a path, looks like a key or holds one.
 pub fn looks_secret(id: &str) -> bool {
-    let name = id.rsplit('/').next().unwrap_or(id);
-    let is = |test: fn(&u8) -> bool| name.as_bytes().iter().any(test);
-    BEGINNINGS.iter().any(|start| name.starts_with(start))
-        || (name.len() >= LONG
-            && !name.contains(['.', '-', '_'])
-            && is(u8::is_ascii_digit)
-            && is(u8::is_ascii_uppercase)
-            && is(u8::is_ascii_lowercase))
+    id.split('/').any(|segment| is_mixed(segment) || holds_key(segment))
+}
+
+/// Whether it is a long run of letters and digits as only chance puts them together.
+fn is_mixed(segment: &str) -> bool {
+    let is = |test: fn(&u8) -> bool| segment.as_bytes().iter().any(test);
+    segment.len() >= LONG
+        && !segment.contains(['.', '-', '_'])
+        && is(u8::is_ascii_digit)
+        && is(u8::is_ascii_uppercase)
+        && is(u8::is_ascii_lowercase)
+}
+
+/// Whether a well-known key begins at the start of a segment or of a word in it. One pass: a run may be a megabyte long.
+fn holds_key(segment: &str) -> bool {
+    // The shortest word that makes a key of what began before.
+    let mut least = usize::MAX;
+    let mut at = 0;
+    for piece in segment.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
+        let word = piece.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+        if is_random(word, least) {
+            return true;
+        }
+        let from_here = segment.get(at..).unwrap_or_default();
+        for (start, length) in BEGINNINGS.iter().filter(|(start, _)| from_here.starts_with(start)) {
+            let wanted = if at == 0 { *length } else { WITHIN_WORD.max(*length) };
+            if word.get(start.len()..).is_some_and(|rest| is_random(rest, wanted)) {
+                return true;
+            }
+            least = least.min(wanted);
+        }
+        at += piece.len();
+    }
+    false
+}
+
+/// Whether a word has at least so many characters and is none of a language: it has a digit or a capital, or is overlong.
+fn is_random(word: &str, least: usize) -> bool {
+    let is_odd = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_uppercase();
+    word.len() >= least && (word.len() >= LONG || word.bytes().any(is_odd))
 }
 
 /// The text with every value that looks like a secret taken out.
@@ -101,5 +142,45 @@ mod tests {
         }
         assert!(looks_secret("keys/AKIAABCDEFGH") && looks_secret("aB3".repeat(9).as_str()));
         assert!(!looks_secret("556e4f8a") && !looks_secret("LedgerOfAVeryLongNameIndeed"));
+    }
+
+    #[test]
+    fn key_is_masked_wherever_it_stands_in_an_address_or_word() {
+        for (text, expected) in [
+            ("ghp_0123456789abcdefghij/v1", "[secret]"),
+            ("POST https://proxy/sk-live-0123456789abcdef/chat: 401", "POST https:[secret]: 401"),
+            ("AKIAIOSFODNN7EXAMPLE/20260101/us-east-1/bedrock/aws4_request", "[secret]"),
+            ("header x-sk-0123456789abcdef", "header [secret]"),
+            ("a/aB3aB3aB3aB3aB3aB3aB3aB3aB3/b", "[secret]"),
+            ("sk-ant-api03-Ab3_dEf-0123456789abcdef", "[secret]"),
+            ("sk-onlysmalllettersinthisone", "[secret]"),
+            ("xai-0123456789abcdefABCDEF", "[secret]"),
+            ("pplx-0123456789abcdefABCDEF", "[secret]"),
+            ("nvapi-0123456789abcdefABCDEF", "[secret]"),
+            ("csk-0123456789abcdefabcdef", "[secret]"),
+            ("ghr_0123456789abcdefABCDEF", "[secret]"),
+            ("ya29.a0AfB_0123456789abcdef", "[secret]"),
+            ("xoxb-1234-5678-abcdef/v1", "[secret]"),
+        ] {
+            assert_eq!(masked(text), expected);
+        }
+    }
+
+    #[test]
+    fn paths_names_and_prose_that_resemble_keys_stay() {
+        for text in [
+            "parts/desk-sk-lamp/desk-sk-lamp-20260101.txt",
+            "locales/sk-SK/messages.po and sk-SK",
+            "include/linux/sk_buff.h and sk_buff/alloc_skb",
+            "hf_hub_download from src/hf_hub/cache.py",
+            "npm_config_registry=x, npm_modules/left-pad/index.js",
+            "pplx-70b-online, xai-sdk-python/2, grok/xai-grok-4",
+            "ASIA/Tokyo and ASIA_PACIFIC/east",
+            "task-sk-2024-01 risk-free disk-sk",
+            "usr/lib/x86_64-linux-gnu/libssl.so.3",
+            "github_pat_docs/readme.md",
+        ] {
+            assert_eq!(masked(text), text);
+        }
     }
 }
