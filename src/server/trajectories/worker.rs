@@ -2,13 +2,13 @@
 //! in one order, so that what it wrote itself is never news: a file is known by the hash of what it holds, never by its
 //! time. What is done about news is the owner loop's.
 
+use self::replaced::Replaced;
 use crate::server::watch::{QUIET, watch};
 use crate::trajectory::{FileError, Folder, Held, Staged};
 use crate::transcript_io::trajectory::{Content, Trajectory, write};
 use notify::{EventKind, RecommendedWatcher};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -69,6 +69,8 @@ impl Found {
         }
     }
 }
+
+mod replaced;
 
 type Call = Box<dyn FnOnce() + Send>;
 
@@ -223,9 +225,8 @@ struct Files<T> {
     seen: BTreeMap<PathBuf, Seen>,
     /// Files whose content is in their session, by its hash: these may be written over.
     ours: BTreeMap<PathBuf, String>,
-    /// The files that our own took the place of, with their hashes, until the next look: somebody may have had one open
-    /// and written into it.
-    replaced: BTreeMap<PathBuf, (fs::File, String)>,
+    /// The files that our own took the place of: somebody may have had one open and written into it.
+    replaced: BTreeMap<PathBuf, Replaced>,
     tell: T,
 }
 
@@ -273,6 +274,8 @@ impl<T: Fn(Done)> Files<T> {
 
     fn write(&mut self, folder: &Folder, content: &Content) {
         let id = &content.id;
+        // What somebody wrote into a file that was replaced comes before what is written now.
+        self.put_back(folder, id, Replaced::look_before_write);
         let prepared = self.prepare(folder, content);
         let written = match prepared.and_then(|prepared| self.put(folder, id, prepared)) {
             Err(Refused::Changed) => {
@@ -320,25 +323,31 @@ impl<T: Fn(Done)> Files<T> {
         // Before it is in its place: what is seen of it there may be somebody else's already.
         let seen = staged.about().map(|about| Seen { hash: Some(hash.clone()), ..Seen::of(&about) });
         staged.place().map_err(Refused::File)?;
-        self.ours.insert(file.clone(), hash);
-        self.replaced.extend(old.map(|old| (file.clone(), old)));
+        self.ours.insert(file.clone(), hash.clone());
+        let replaced = self.replaced.remove(&file);
+        let replaced = old.map(|(old, before)| Replaced::add(replaced, old, before, hash));
+        self.replaced.extend(replaced.map(|replaced| (file.clone(), replaced)));
         self.seen.extend(seen.map(|seen| (file, seen)));
         Ok(said)
     }
 
     /// Puts back what somebody wrote into a file while ours took its place: who writes in place has the old one open.
-    fn put_back(&mut self, folder: &Folder, id: &str, file: &Path) {
-        let Some((mut old, known)) = self.replaced.remove(file) else { return };
-        let mut bytes = Vec::new();
-        if let Err(error) = old.read_to_end(&mut bytes) {
-            return tracing::debug!(file = %file.display(), %error, "the file that was replaced cannot be read");
+    fn put_back(&mut self, folder: &Folder, id: &str, look: impl Fn(&mut Replaced, &str) -> Option<Held>) {
+        let Ok(file) = folder.file(id) else { return };
+        let Some(replaced) = self.replaced.get_mut(&file) else { return };
+        if let Some(held) = look(replaced, id) {
+            match replaced.put_back(folder, id, &held) {
+                Ok(true) => {}
+                Ok(false) => {
+                    tracing::warn!(file = %file.display(), "a write into the replaced file is older than what is there; it was dropped")
+                }
+                Err(error) => {
+                    tracing::warn!(file = %file.display(), %error, "a write into the replaced file was lost")
+                }
+            }
         }
-        let held = Held::of(bytes);
-        if held.hash == known || held.trajectory(id).is_err() {
-            return;
-        }
-        if let Err(error) = folder.write(id, &held.bytes) {
-            tracing::warn!(file = %file.display(), %error, "a change of it by somebody else was lost");
+        if replaced.is_empty() {
+            self.replaced.remove(&file);
         }
     }
 
@@ -418,7 +427,7 @@ impl<T: Fn(Done)> Files<T> {
     /// its time and its identity are the same.
     fn look_at(&mut self, folder: &Folder, id: &str, is_named: bool) {
         let Ok(file) = folder.file(id) else { return };
-        self.put_back(folder, id, &file);
+        self.put_back(folder, id, Replaced::look);
         let before = self.seen.get(&file);
         let now = stamp(&file);
         let Some(mut now) = now else {

@@ -51,6 +51,11 @@ impl Ground {
         self.folder.read("s").unwrap().unwrap().trajectory("s").unwrap().title
     }
 
+    /// The file as somebody has it open who writes in place.
+    fn opened(&self) -> fs::File {
+        fs::OpenOptions::new().write(true).open(self.file()).unwrap()
+    }
+
     fn told(&self) -> Vec<(String, Option<String>)> {
         self.told.take()
     }
@@ -118,6 +123,78 @@ fn words_written_into_the_replaced_file_are_put_back_and_told() {
     // Nothing else is: neither that again nor our own writes.
     files.look_at(&ground.folder, "s", false);
     assert_eq!(ground.told(), []);
+}
+
+fn overwrite(mut file: &fs::File, text: &str) {
+    file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(text.as_bytes())).unwrap();
+}
+
+#[test]
+fn half_written_replaced_file_is_put_back_once_whole() {
+    let ground = Ground::new();
+    let mut files = ground.files();
+    let old = ground.opened();
+    files.write(&ground.folder, &content("second"));
+    for half in ["", r#"{"id":"s","ti"#] {
+        overwrite(&old, half);
+        files.look_at(&ground.folder, "s", false);
+        assert_eq!((ground.told(), ground.title()), (vec![], Some("second".to_owned())));
+    }
+    overwrite(&old, THEIRS);
+    files.look_at(&ground.folder, "s", false);
+    assert_eq!((ground.told(), ground.title()), (theirs(), Some("theirs".to_owned())));
+    assert!(files.replaced.is_empty());
+}
+
+#[test]
+fn replaced_file_that_stays_unreadable_is_let_go() {
+    let ground = Ground::new();
+    let mut files = ground.files();
+    let old = ground.opened();
+    files.write(&ground.folder, &content("second"));
+    overwrite(&old, "");
+    for _ in 0..100 {
+        files.look_at(&ground.folder, "s", false);
+    }
+    assert!(files.replaced.is_empty());
+}
+
+#[test]
+fn replaced_file_is_not_put_over_a_newer_version() {
+    let ground = Ground::new();
+    let mut files = ground.files();
+    let old = ground.opened();
+    files.write(&ground.folder, &content("second"));
+    let beside = ground.workspace.join("beside.json");
+    fs::write(&beside, THEIRS.replace("theirs", "newer")).unwrap();
+    fs::rename(&beside, ground.file()).unwrap();
+    overwrite(&old, THEIRS);
+    files.look_at(&ground.folder, "s", false);
+    let newer = Some("newer".to_owned());
+    assert_eq!((ground.told(), ground.title()), (vec![("s".to_owned(), newer.clone())], newer));
+}
+
+#[test]
+fn write_into_a_file_replaced_twice_is_put_back() {
+    let ground = Ground::new();
+    let mut files = ground.files();
+    let old = ground.opened();
+    files.write(&ground.folder, &content("second"));
+    files.write(&ground.folder, &content("third"));
+    overwrite(&old, THEIRS);
+    files.look_at(&ground.folder, "s", false);
+    assert_eq!((ground.told(), ground.title()), (theirs(), Some("theirs".to_owned())));
+}
+
+#[test]
+fn write_into_the_replaced_file_stops_our_next_write() {
+    let ground = Ground::new();
+    let mut files = ground.files();
+    let old = ground.opened();
+    files.write(&ground.folder, &content("second"));
+    overwrite(&old, THEIRS);
+    files.write(&ground.folder, &content("third"));
+    assert_eq!((ground.told(), ground.title()), (theirs(), Some("theirs".to_owned())));
 }
 
 #[test]
