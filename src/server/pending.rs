@@ -139,6 +139,10 @@ impl MainLoop {
         let error = ProtocolError::new(ErrorData::InternalError {}, message);
         if let Some(id) = session {
             self.let_go_if_done(&id);
+            // That may have been all it waited for: a close is answered once the lease is given back.
+            if !self.waiting.contains_key(&to) || self.is_under_way(to) {
+                return;
+            }
             // What holds it would never let go of it, nor of the session's lease.
             let holds = |slot: &Slot| matches!(slot, Slot::Live(live) if live.holds(to));
             if self.sessions.get(&id).is_some_and(holds) {

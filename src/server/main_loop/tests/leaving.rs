@@ -244,3 +244,22 @@ fn a_close_that_nothing_would_end_frees_its_session() {
     assert!(rig.main.sessions.is_empty() && rig.main.waiting.is_empty());
     rig.open("s").unwrap();
 }
+
+#[test]
+fn forgotten_close_is_answered_by_the_close_itself() {
+    let mut rig = Rig::new();
+    rig.open("s").unwrap();
+    let (to, answer) = nobodys(&mut rig, Some("s"));
+    let Some(Slot::Live(live)) = rig.main.sessions.get_mut(&SessionId::new("s")) else {
+        panic!("it is open")
+    };
+    // Begun, and nothing that happens later ends it.
+    live.is_closing = true;
+    live.closing.push(to);
+    rig.event(Event::Watch);
+    assert_eq!(rig.main.waiting.len(), 1, "one look is not enough");
+    rig.event(Event::Watch);
+    assert_eq!(rig.answered(answer), Ok(json!({})));
+    assert!(rig.main.sessions.is_empty() && rig.main.waiting.is_empty());
+    rig.open("s").unwrap();
+}
