@@ -7,8 +7,9 @@ use std::borrow::Cow;
 
 /// Elements that may hold the narrative, the one that is asked for first.
 const SUMMARY_TAGS: [&str; 2] = ["summary", BLOCK_TAG];
-/// Elements in which models think before they answer.
-const THINKING_TAGS: [&str; 5] = ["analysis", "thinking", "think", "reasoning", "scratchpad"];
+/// These, and the elements in which models think before they answer.
+const OUTER_TAGS: [&str; 7] =
+    [SUMMARY_TAGS[0], SUMMARY_TAGS[1], "analysis", "thinking", "think", "reasoning", "scratchpad"];
 /// What opens and closes a block of code.
 const FENCES: [&str; 2] = ["```", "~~~"];
 
@@ -44,7 +45,11 @@ struct Tag<'t> {
 
 /// The tags of these names in a text, in order. Their case does not matter, and neither do attributes.
 fn tags<'t>(text: &'t str, names: &'t [&'t str]) -> impl Iterator<Item = Tag<'t>> {
+    // The first end of a tag or line behind the tag before. Found anew only once passed: many tags may stand on one line.
+    let mut stop = 0;
     text.match_indices('<').filter_map(move |(start, _)| {
+        #[cfg(test)]
+        tests::LOOKS.set(tests::LOOKS.get() + 1);
         let rest = text.get(start + 1..)?;
         let (closes, rest) = rest.strip_prefix('/').map_or((false, rest), |rest| (true, rest));
         let is_it = |name: &&&str| {
@@ -53,13 +58,27 @@ fn tags<'t>(text: &'t str, names: &'t [&'t str]) -> impl Iterator<Item = Tag<'t>
             is_named && follows.is_some_and(|c| c == '>' || c.is_whitespace())
         };
         let name = names.iter().find(is_it)?;
-        let line = rest.lines().next().unwrap_or_default();
-        let end = text.len() - rest.len() + line.find('>')? + 1;
-        let before = text.get(..start)?.rsplit('\n').next().unwrap_or_default();
-        let behind = text.get(end..)?.split('\n').next().unwrap_or_default();
-        let (starts_line, ends_line) = (before.trim().is_empty(), behind.trim().is_empty());
-        Some(Tag { name, closes, start, end, starts_line, ends_line })
+        let at = text.len() - rest.len();
+        if stop < at {
+            stop = rest.find(['>', '\n']).map_or(text.len(), |found| at + found);
+        }
+        let behind = text.get(stop..)?.strip_prefix('>')?;
+        let end = stop + 1;
+        let behind = behind.trim_start_matches(is_space);
+        let ends_line = behind.is_empty() || behind.starts_with('\n');
+        Some(Tag { name, closes, start, end, starts_line: is_line_start(text.get(..start)?), ends_line })
     })
+}
+
+/// Whether a character is white space within a line.
+fn is_space(c: char) -> bool {
+    c != '\n' && c.is_whitespace()
+}
+
+/// Whether only white space stands between the last start of a line and the end of `before`.
+fn is_line_start(before: &str) -> bool {
+    let before = before.trim_end_matches(is_space);
+    before.is_empty() || before.ends_with('\n')
 }
 
 /// What the summary element holds, and what follows it. One that is not closed holds the rest.
@@ -75,33 +94,32 @@ fn element(text: &str) -> Option<(&str, &str)> {
     })
 }
 
-/// The answer without the elements in which the model thought before it; all of it, where nothing is left.
+/// The answer without the elements in which the model thought before its summary; all of it, where nothing is left.
 fn without_thinking(answer: &str) -> Cow<'_, str> {
     let mut kept = String::new();
-    let mut rest = answer;
-    while let Some((before, after)) = thought(rest) {
-        kept.push_str(before);
-        rest = after;
+    let mut from = 0;
+    let mut open: Option<Tag<'_>> = None;
+    for tag in tags(answer, &OUTER_TAGS) {
+        if let Some(opened) = open {
+            if tag.closes && tag.name == opened.name {
+                kept.push_str(answer.get(from..opened.start).unwrap_or_default());
+                from = tag.end;
+                open = None;
+            }
+            continue;
+        }
+        // What follows an element of thinking starts a line, wherever it stands.
+        let Some(true) = answer.get(from..tag.start).map(is_line_start) else { continue };
+        match (SUMMARY_TAGS.contains(&tag.name), tag.closes) {
+            (true, false) => break,
+            (false, false) => open = Some(tag),
+            // It was opened by the template of the model's chat, so only its end is in the answer.
+            (false, true) if tag.ends_line => from = tag.end,
+            (_, true) => {}
+        }
     }
-    kept.push_str(rest);
+    kept.push_str(answer.get(from..).unwrap_or_default());
     if says_something(&kept) { Cow::Owned(kept) } else { Cow::Borrowed(answer) }
-}
-
-/// What stands before the first element of thinking and what follows it, if it stands before the summary.
-fn thought(text: &str) -> Option<(&str, &str)> {
-    let summary = tags(text, &SUMMARY_TAGS).find(|tag| !tag.closes && tag.starts_line);
-    let end = summary.map_or(text.len(), |tag| tag.start);
-    let mut all = tags(text, &THINKING_TAGS);
-    let first = all.find(|tag| tag.starts_line && (!tag.closes || tag.ends_line))?;
-    if first.start >= end {
-        return None;
-    }
-    if first.closes {
-        // It was opened by the template of the model's chat, so only its end is in the answer.
-        return Some(("", text.get(first.end..)?));
-    }
-    let close = all.find(|tag| tag.closes && tag.name == first.name)?;
-    Some((text.get(..first.start)?, text.get(close.end..)?))
 }
 
 /// The text without tags of summary elements: nested ones, and halves of one.
@@ -212,3 +230,6 @@ fn with_headings(text: &str) -> String {
     };
     lines(text).map(line).collect::<Vec<_>>().join("\n")
 }
+
+#[cfg(test)]
+mod tests;
