@@ -448,12 +448,13 @@ impl Step<'_> {
 
     /// Stores and tells a message that the transcript took in.
     fn took_in(&mut self, ord: Ordinal) {
-        let is_copy = self.session.head.origin == Origin::Rewind;
-        if is_copy {
+        let head = &mut self.session.head;
+        let is_first = head.origin == Origin::Rewind && !head.carried.continued;
+        if is_first {
             // Whoever goes on in what a rewind left behind keeps it: a deletion of its parent leaves it alone.
-            self.session.head.origin = Origin::Branch;
+            head.carried.continued = true;
         }
-        if is_copy || !self.session.is_stored {
+        if is_first || !self.session.is_stored {
             self.write_head();
         }
         let transcript = &self.session.transcript;

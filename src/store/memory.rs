@@ -182,6 +182,7 @@ impl State {
         while let Some(id) = left.pop() {
             let heads = self.sessions.values().map(|kept| &kept.head);
             let its = heads.filter(|head| head.parent.as_ref() == Some(id) && head.origin == Origin::Rewind);
+            let its = its.filter(|head| !head.carried.continued);
             let its = its.map(|head| &head.id).filter(|copy| *copy != session);
             left.extend(its.filter(|copy| copies.insert((*copy).clone())));
         }

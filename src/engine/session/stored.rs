@@ -147,6 +147,9 @@ impl Head {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Carried {
+    /// Whether something was said in it since a rewind of its parent made it: it is the user's own then.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub continued: bool,
     /// What waits to be told with the next request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
@@ -285,9 +288,9 @@ pub enum Origin {
     /// It began with nothing.
     #[default]
     New,
-    /// It keeps what a rewind of its parent cut off, and nobody went on in it.
+    /// It keeps what a rewind of its parent cut off.
     Rewind,
-    /// A user went on from somewhere in its parent, or in what a rewind left behind.
+    /// A user went on from somewhere in its parent.
     Branch,
     /// It runs for its parent (source: 000).
     Background,

@@ -209,9 +209,9 @@ under the same id. Name a message by its id or by its index among those that you
 ```
 
 None of them loses anything: the session as it stood is kept under another id, which the answer names as `fork`. It is in
-`session/list` with the origin `rewind` and its `parentId`, and `session/open` goes on with it: with the first message it is a
-`branch`. Only `session/delete` destroys, and it takes the copies along that rewinds of the session left behind; a branch stays.
-A summary that stands for something that changed is out of force at once (`compactionUpdated`, phase `voided`).
+`session/list` with the origin `rewind` and its `parentId`, and `session/open` goes on with it. Only `session/delete` destroys,
+and it takes the copies along that rewinds of the session left behind; a copy that somebody went on in stays, and a branch
+made by `session/fork`. A summary that stands for something that changed is out of force at once (`compactionUpdated`, phase `voided`).
 
 `session/fork` leaves the session alone and makes a branch of it, up to a message or whole, with ids of its own. A summary
 comes along where all that it stands for does.

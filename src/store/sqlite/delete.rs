@@ -9,12 +9,16 @@ use crate::engine::session::stored::Origin;
 use crate::store::Deleted;
 use rusqlite::{OptionalExtension, Transaction, params};
 
-/// The copies that rewinds of a session left behind, and those of rewinds of these.
+/// The copies that rewinds of a session left behind, and those of rewinds of these. One that somebody went on in is none.
 pub(super) fn copies(tx: &Transaction<'_>, session: &SessionId) -> Done<Vec<SessionId>> {
     // Ids that a client gave may come again, so what is a copy of what need not end.
     let mut statement = tx.prepare_cached(
         "WITH RECURSIVE gone (id) AS (
-             SELECT ?1 UNION SELECT s.id FROM chat_sessions AS s JOIN gone ON s.parent = gone.id WHERE s.origin = ?2)
+             SELECT ?1 UNION
+             SELECT s.id FROM chat_sessions AS s JOIN gone ON s.parent = gone.id
+                 LEFT JOIN chat_activity AS a ON a.session = s.id
+             WHERE s.origin = ?2
+                 AND NOT CASE WHEN json_valid(a.carried) THEN coalesce(a.carried ->> 'continued', 0) ELSE 0 END)
          SELECT id FROM gone WHERE id <> ?1 ORDER BY id",
     )?;
     let rows = statement.query_map(params![session.as_str(), word(&Origin::Rewind)], |row| {
