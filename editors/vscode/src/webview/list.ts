@@ -113,6 +113,8 @@ export class VirtualList<Of extends Item> {
     const at = this.#items.findIndex((item) => item.id === id);
     if (at < 0) return;
     this.#following.stop();
+    // What was put in just now takes up room first: nothing can be scrolled to before.
+    this.#render();
     this.element.scrollTop = Math.max(0, this.#top(at) - AROUND / 4);
     this.#render();
     const element = this.elementOf(id);

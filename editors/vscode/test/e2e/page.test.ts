@@ -139,6 +139,20 @@ test("what is about another page or another session is not drawn", async () => {
   });
 });
 
+test("a row that comes with earlier ones is shown at once", async () => {
+  await opened(async (page, tell) => {
+    const newest = Array.from({ length: 60 }, (_, at) => answer(at));
+    await tell({ type: "frame", frame: FRAME }, { type: "rows", at: 0, remove: 0, rows: newest });
+    const earlier = Array.from({ length: 1_000 }, (_, at) => user(`m${at}`, `Earlier ${at}.`));
+    await tell({ type: "rows", at: 0, remove: 0, rows: earlier }, { type: "frame", frame: FRAME }, { type: "reveal", of: "m500" });
+    const row = page.locator('[data-row="user m500"]');
+    await row.waitFor();
+    assert.ok(await row.evaluate((element) => element === document.activeElement), "it has the focus");
+    const [box, feed] = [await row.boundingBox(), await page.locator(".feed").boundingBox()];
+    assert.ok(box !== null && feed !== null && box.y >= feed.y && box.y < feed.y + feed.height, `it is seen: ${JSON.stringify([box, feed])}`);
+  });
+});
+
 test("what a user does says in which session", async () => {
   await opened(async (page, tell, tellOf) => {
     const rows: ToPanel = { type: "rows", at: 0, remove: 0, rows: [user("m0", "Words in both sessions")] };
