@@ -100,7 +100,7 @@ use settings::Settings;
 use state::{Background, Rest, State, Titling};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use stored::{Always, Head, Origin, Stored, TurnRow, TurnStatus, Write};
+use stored::{Always, Head, Stored, TurnRow, TurnStatus, Write};
 
 /// A session: everything that was said in it, and where it stands.
 #[derive(Debug, Clone)]
@@ -449,7 +449,7 @@ impl Step<'_> {
     /// Stores and tells a message that the transcript took in.
     fn took_in(&mut self, ord: Ordinal) {
         let head = &mut self.session.head;
-        let is_first = head.origin == Origin::Rewind && !head.carried.continued;
+        let is_first = head.is_left_behind();
         if is_first {
             // Whoever goes on in what a rewind left behind keeps it: a deletion of its parent leaves it alone.
             head.carried.continued = true;

@@ -181,10 +181,10 @@ impl State {
         let (mut copies, mut left) = (BTreeSet::new(), vec![session]);
         while let Some(id) = left.pop() {
             let heads = self.sessions.values().map(|kept| &kept.head);
-            let its = heads.filter(|head| head.parent.as_ref() == Some(id) && head.origin == Origin::Rewind);
-            let its = its.filter(|head| !head.carried.continued);
-            let its = its.map(|head| &head.id).filter(|copy| *copy != session);
-            left.extend(its.filter(|copy| copies.insert((*copy).clone())));
+            let its = heads.filter(|head| {
+                head.parent.as_ref() == Some(id) && head.is_left_behind() && head.id != *session
+            });
+            left.extend(its.map(|head| &head.id).filter(|copy| copies.insert((*copy).clone())));
         }
         copies
     }

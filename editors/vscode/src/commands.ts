@@ -25,18 +25,18 @@ const TOLD_MS = 5_000;
 export function registerCommands(context: vscode.ExtensionContext, desk: Desk, models: Models, keys: Keys): void {
   const { chat, panel, backend, log } = desk;
   const show = async (): Promise<void> => {
-    await vscode.commands.executeCommand("threadhold.panel.focus");
+    await panel.open();
     panel.focus();
   };
   const commands: Record<string, (...given: never[]) => unknown> = {
     focus: show,
     newSession: async () => {
       // The prompt has the focus once it is the new session's: what is typed before is the other's.
-      await vscode.commands.executeCommand("threadhold.panel.focus");
+      await panel.open();
       await act(desk, { type: "newSession" });
     },
     sessions: async () => {
-      await vscode.commands.executeCommand("threadhold.panel.focus");
+      await panel.open();
       await act(desk, { type: "listSessions", query: "", more: false });
     },
     // For links that know a session, which may be older than it is; the palette has the list.

@@ -26,7 +26,7 @@ export async function find({ chat, panel, log }: Desk): Promise<void> {
   const hit = await choose(session, log);
   if (hit === undefined || chat.session !== session) return;
   await chat.reach(hit.ord);
-  await vscode.commands.executeCommand("threadhold.panel.focus");
+  await panel.open();
   panel.reveal(hit.ref);
 }
 

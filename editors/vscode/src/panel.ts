@@ -51,6 +51,11 @@ export class Panel implements vscode.WebviewViewProvider {
     this.#act = act;
   }
 
+  /** Opens the panel, wherever the user put it, and makes it the active view. */
+  async open(): Promise<void> {
+    await vscode.commands.executeCommand("threadhold.panel.focus");
+  }
+
   /** Where the list of sessions comes from. */
   set sessions(sessions: Sessions) {
     this.#sessions = sessions;

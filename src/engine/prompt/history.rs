@@ -13,9 +13,9 @@ use std::collections::BTreeSet;
 /// Answers a call whose result was never recorded: after an abort, a crash, an import.
 pub const NO_RESULT: &str = "[no result was recorded: the call was interrupted]";
 /// Opens a conversation whose first request the user left out: models take a user's message first.
-pub const LEFT_OUT: &str = "[the user left out what was said before this]";
+const LEFT_OUT: &str = "[the user left out what was said before this]";
 /// Tokens of [`LEFT_OUT`] as a message; a constant, so that rendering counts nothing.
-pub const LEFT_OUT_TOKENS: u32 = 20;
+const LEFT_OUT_TOKENS: u32 = 20;
 /// Stands in the place of content that a newer message shows again.
 pub const REPEATED: &str = "[the same as in a newer message below]";
 /// Tokens of [`NO_RESULT`] as a message; a constant, so that rendering counts nothing.

@@ -140,6 +140,11 @@ impl Head {
     pub fn own_scope(id: &SessionId) -> String {
         id.as_str().to_owned()
     }
+
+    /// Whether a rewind of its parent made it and nothing was said in it since: it goes with its parent.
+    pub fn is_left_behind(&self) -> bool {
+        self.origin == Origin::Rewind && !self.carried.continued
+    }
 }
 
 /// What a session carries from one request to the next, beside what was said. It is written with most commits, so it

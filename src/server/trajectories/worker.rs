@@ -2,11 +2,13 @@
 //! in one order, so that what it wrote itself is never news: a file is known by the hash of what it holds, never by its
 //! time. What is done about news is the owner loop's.
 
-use self::replaced::Replaced;
+mod replaced;
+
 use crate::server::watch::{QUIET, watch};
 use crate::trajectory::{FileError, Folder, Held, Staged};
 use crate::transcript_io::trajectory::{Content, Trajectory, write};
 use notify::{EventKind, RecommendedWatcher};
+use replaced::{Replaced, Unchanged};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -69,8 +71,6 @@ impl Found {
         }
     }
 }
-
-mod replaced;
 
 type Call = Box<dyn FnOnce() + Send>;
 
@@ -275,7 +275,7 @@ impl<T: Fn(Done)> Files<T> {
     fn write(&mut self, folder: &Folder, content: &Content) {
         let id = &content.id;
         // What somebody wrote into a file that was replaced comes before what is written now.
-        self.put_back(folder, id, Replaced::look_before_write);
+        self.put_back(folder, id, Unchanged::Kept);
         let prepared = self.prepare(folder, content);
         let written = match prepared.and_then(|prepared| self.put(folder, id, prepared)) {
             Err(Refused::Changed) => {
@@ -332,10 +332,10 @@ impl<T: Fn(Done)> Files<T> {
     }
 
     /// Puts back what somebody wrote into a file while ours took its place: who writes in place has the old one open.
-    fn put_back(&mut self, folder: &Folder, id: &str, look: impl Fn(&mut Replaced, &str) -> Option<Held>) {
+    fn put_back(&mut self, folder: &Folder, id: &str, unchanged: Unchanged) {
         let Ok(file) = folder.file(id) else { return };
         let Some(replaced) = self.replaced.get_mut(&file) else { return };
-        if let Some(held) = look(replaced, id) {
+        if let Some(held) = replaced.look(id, unchanged) {
             match replaced.put_back(folder, id, &held) {
                 Ok(true) => {}
                 Ok(false) => {
@@ -427,7 +427,7 @@ impl<T: Fn(Done)> Files<T> {
     /// its time and its identity are the same.
     fn look_at(&mut self, folder: &Folder, id: &str, is_named: bool) {
         let Ok(file) = folder.file(id) else { return };
-        self.put_back(folder, id, Replaced::look);
+        self.put_back(folder, id, Unchanged::LetGo);
         let before = self.seen.get(&file);
         let now = stamp(&file);
         let Some(mut now) = now else {

@@ -35,15 +35,12 @@ pub(super) fn delete_all(
     copies: Vec<SessionId>,
 ) -> Done<Option<Deleted>> {
     let mut related = tx.prepare_cached(
-        "SELECT EXISTS (SELECT 1 FROM chat_sessions AS gone JOIN chat_sessions AS s ON s.id = gone.parent OR s.parent = gone.id
-                        WHERE gone.id = ?1 AND s.id NOT IN (SELECT value FROM json_each(?2)))",
+        "WITH gone (id) AS (SELECT value FROM json_each(?1))
+         SELECT EXISTS (SELECT 1 FROM chat_sessions AS one JOIN chat_sessions AS s ON s.id = one.parent OR s.parent = one.id
+                        WHERE one.id IN gone AND s.id NOT IN gone)",
     )?;
     let gone: Vec<&str> = std::iter::once(session).chain(&copies).map(SessionId::as_str).collect();
-    let ids = serde_json::json!(gone).to_string();
-    let mut is_related = false;
-    for id in &gone {
-        is_related |= related.query_row(params![id, ids], |row| row.get::<_, bool>(0))?;
-    }
+    let is_related: bool = related.query_row([serde_json::json!(gone).to_string()], |row| row.get(0))?;
     let Some(mut all) = delete(tx, session)? else { return Ok(None) };
     for copy in &copies {
         let Some(deleted) = delete(tx, copy)? else { continue };

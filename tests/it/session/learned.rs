@@ -29,13 +29,19 @@ fn words(bench: &Bench) -> usize {
     messages.filter(|message| matches!(message.body, Body::User(_) | Body::Assistant { .. })).count()
 }
 
-/// A session in a window of 4,000 tokens whose provider refused a prompt of more than half of it, and gave no number.
-fn guessed() -> Bench {
+/// A session in a window of 4,000 tokens whose prompt takes more than half of it.
+fn working() -> Bench {
     let mut bench = bench(|_| ());
     bench.asks("work");
     for n in 0..4 {
         round(&mut bench, &format!("a{n}"), 2300, None);
     }
+    bench
+}
+
+/// A session in a window of 4,000 tokens whose provider refused a prompt of more than half of it, and gave no number.
+fn guessed() -> Bench {
+    let mut bench = working();
     done(&mut bench, Purpose::Turn, overflow(None, None));
     sums_up(&mut bench);
     done(&mut bench, Purpose::Turn, Ok(said("done", &[], None)));
@@ -106,11 +112,7 @@ fn learned_limit_is_given_up_after_enough_prompts_went_through() {
 
 #[test]
 fn guess_never_falls_under_a_prompt_that_just_went_through() {
-    let mut bench = bench(|_| ());
-    bench.asks("work");
-    for n in 0..4 {
-        round(&mut bench, &format!("a{n}"), 2300, None);
-    }
+    let mut bench = working();
     bench.asks("more");
     bench.says("little was added", &[]);
     let proved = bench.session.head().carried.taken.clone().expect("a proof").tokens;
@@ -125,11 +127,7 @@ fn guess_never_falls_under_a_prompt_that_just_went_through() {
 /// The server was started again with a smaller window under the same name.
 #[test]
 fn stated_limit_is_believed_under_a_prompt_that_went_through() {
-    let mut bench = bench(|_| ());
-    bench.asks("work");
-    for n in 0..4 {
-        round(&mut bench, &format!("a{n}"), 2300, None);
-    }
+    let mut bench = working();
     let proved = bench.session.head().carried.taken.clone().expect("a proof").tokens;
     let sent = ask(&bench).tokens;
     done(&mut bench, Purpose::Turn, overflow(Some(sent / 2), Some(sent)));

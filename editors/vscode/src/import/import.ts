@@ -43,7 +43,7 @@ export async function importChats(desk: Desk, context: vscode.ExtensionContext):
   );
   await context.workspaceState.update(IMPORTED, { ...before, ...taken.imported });
   if (taken.last !== undefined) {
-    await vscode.commands.executeCommand("threadhold.panel.focus");
+    await desk.panel.open();
     await desk.chat.show(taken.last);
   }
   await tell(desk, context, taken);

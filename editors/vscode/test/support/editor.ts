@@ -9,6 +9,7 @@ import { basename, join } from "node:path";
 import { chromium, type BrowserContext, type Page } from "playwright-core";
 import { editorCopy, type Variant } from "./extension-host.ts";
 import { hiding } from "./hidden.ts";
+import { settings } from "./manifest.ts";
 
 const here = import.meta.dirname;
 /** The folder that `install` made. */
@@ -16,14 +17,8 @@ const home = process.env["THREADHOLD_EDITOR"] ?? join(here, "..", ".editor");
 /** Where pictures are written: one folder for each run of the tests. */
 const shots = process.env["THREADHOLD_SHOTS"] ?? join(here, "..", "shots");
 
-const manifest = JSON.parse(readFileSync(join(here, "..", "..", "package.json"), "utf8")) as Manifest;
-interface Manifest {
-  contributes: { configuration: { properties: Record<string, { scope?: string }> }[] };
-}
 /** The extension's settings that the user's own file alone may set. */
-const OF_ALL_WINDOWS = new Set(
-  manifest.contributes.configuration.flatMap(({ properties }) => Object.entries(properties)).flatMap(([name, { scope }]) => (scope === "application" ? [name] : [])),
-);
+const OF_ALL_WINDOWS = new Set(settings.flatMap(([name, { scope }]) => (scope === "application" ? [name] : [])));
 
 /** Long enough for a busy machine; nothing is measured by it. */
 export const PATIENCE = 90_000;

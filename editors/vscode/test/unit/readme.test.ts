@@ -4,11 +4,9 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { test } from "node:test";
+import { contributes, settings } from "../support/manifest.ts";
 
 const page = readFileSync("README.md", "utf8");
-const { contributes } = JSON.parse(readFileSync("package.json", "utf8")) as {
-  contributes: { commands: { title: string }[]; configuration: { properties: object }[] };
-};
 
 function named(expression: RegExp): string[] {
   return [...page.matchAll(expression)].map(([, name = ""]) => name);
@@ -19,10 +17,10 @@ test("commands and settings that the page names are those of the extension", () 
   const commands = named(/\*threadhold: ([^*]+)\*/g);
   assert.ok(commands.length >= 3);
   for (const command of commands) assert.ok(titles.includes(command), `${command} is no command`);
-  const known = contributes.configuration.flatMap(({ properties }) => Object.keys(properties));
-  const settings = named(/`(threadhold\.[A-Za-z.]+\*?)(?::[^`]*)?`/g);
-  assert.ok(settings.length >= 4);
-  for (const setting of settings) {
+  const known = settings.map(([name]) => name);
+  const used = named(/`(threadhold\.[A-Za-z.]+\*?)(?::[^`]*)?`/g);
+  assert.ok(used.length >= 4);
+  for (const setting of used) {
     const isKnown = setting.endsWith("*") ? known.some((name) => name.startsWith(setting.slice(0, -1))) : known.includes(setting);
     assert.ok(isKnown, `${setting} is no setting`);
   }

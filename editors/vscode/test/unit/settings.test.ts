@@ -2,13 +2,8 @@
 // the folder is obeyed. That the editor goes by it is tested in the editor.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
-
-const { contributes, capabilities } = JSON.parse(readFileSync("package.json", "utf8")) as {
-  contributes: { configuration: { properties: Record<string, { scope?: string }> }[] };
-  capabilities: { untrustedWorkspaces: { supported: boolean } };
-};
+import { capabilities, settings } from "../support/manifest.ts";
 
 /** Scopes that the editor reads from the user alone. */
 const OF_THE_USER = new Set(["application", "machine"]);
@@ -17,7 +12,6 @@ const OF_THE_USER = new Set(["application", "machine"]);
 const OF_A_WORKSPACE = ["threadhold.warnBeforeCompaction"];
 
 test("a workspace may set what is listed and nothing else", () => {
-  const settings = contributes.configuration.flatMap(({ properties }) => Object.entries(properties));
   assert.ok(settings.length >= 19, `${settings.length} settings`);
   const open = settings.filter(([, { scope }]) => !OF_THE_USER.has(scope ?? "window")).map(([name]) => name);
   assert.deepEqual(open, OF_A_WORKSPACE);

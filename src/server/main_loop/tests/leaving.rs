@@ -226,16 +226,21 @@ fn a_request_that_nothing_will_answer_is_answered_and_its_session_freed() {
     rig.open("s").unwrap();
 }
 
+/// The session "s", which is open.
+fn live(rig: &mut Rig) -> &mut Live {
+    match rig.main.sessions.get_mut(&SessionId::new("s")) {
+        Some(Slot::Live(live)) => live,
+        _ => panic!("it is open"),
+    }
+}
+
 #[test]
 fn a_close_that_nothing_would_end_frees_its_session() {
     let mut rig = Rig::new();
     rig.open("s").unwrap();
     let (to, answer) = nobodys(&mut rig, Some("s"));
-    let Some(Slot::Live(live)) = rig.main.sessions.get_mut(&SessionId::new("s")) else {
-        panic!("it is open")
-    };
     // Parked behind an end that was never begun.
-    live.after.push_back(Queued::Close(to));
+    live(&mut rig).after.push_back(Queued::Close(to));
     let opened = rig.begin::<methods::SessionOpen>(opens("s"));
     rig.answered(opened).unwrap();
     rig.event(Event::Watch);
@@ -250,10 +255,8 @@ fn forgotten_close_is_answered_by_the_close_itself() {
     let mut rig = Rig::new();
     rig.open("s").unwrap();
     let (to, answer) = nobodys(&mut rig, Some("s"));
-    let Some(Slot::Live(live)) = rig.main.sessions.get_mut(&SessionId::new("s")) else {
-        panic!("it is open")
-    };
     // Begun, and nothing that happens later ends it.
+    let live = live(&mut rig);
     live.is_closing = true;
     live.closing.push(to);
     rig.event(Event::Watch);

@@ -22,6 +22,14 @@ struct Old {
     looks: u32,
 }
 
+/// What a look does with the files that nobody wrote into since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unchanged {
+    LetGo,
+    /// Before our next write, which may come within moments of the last one.
+    Kept,
+}
+
 /// What a look at a file that was replaced found.
 enum Now {
     Unchanged,
@@ -57,24 +65,14 @@ impl Replaced {
         self.old.is_empty()
     }
 
-    /// What was written into one of them since; the newest, where there are several. Files without a change are let go.
-    pub fn look(&mut self, id: &str) -> Option<Held> {
-        self.look_at_all(id, false)
-    }
-
-    /// The same right before our next write. It may come within moments of the last one, so files without a change are
-    /// kept.
-    pub fn look_before_write(&mut self, id: &str) -> Option<Held> {
-        self.look_at_all(id, true)
-    }
-
-    fn look_at_all(&mut self, id: &str, keeps_unchanged: bool) -> Option<Held> {
+    /// What was written into one of them since; the newest, where there are several.
+    pub fn look(&mut self, id: &str, unchanged: Unchanged) -> Option<Held> {
         let mut found = None;
         self.old.retain_mut(|old| {
             old.looks += 1;
             let is_left = old.looks < MOST_LOOKS;
             match old.now(id) {
-                Ok(Now::Unchanged) => keeps_unchanged && is_left,
+                Ok(Now::Unchanged) => unchanged == Unchanged::Kept && is_left,
                 Ok(Now::Unfinished) => is_left,
                 Ok(Now::Whole(held)) => {
                     found = Some(held);

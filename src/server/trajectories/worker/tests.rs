@@ -51,9 +51,12 @@ impl Ground {
         self.folder.read("s").unwrap().unwrap().trajectory("s").unwrap().title
     }
 
-    /// The file as somebody has it open who writes in place.
-    fn opened(&self) -> fs::File {
-        fs::OpenOptions::new().write(true).open(self.file()).unwrap()
+    /// The work after a second write, and the file that it replaced, as somebody has it open who writes in place.
+    fn replaced(&self) -> (Files<impl Fn(Done)>, fs::File) {
+        let mut files = self.files();
+        let old = fs::OpenOptions::new().write(true).open(self.file()).unwrap();
+        files.write(&self.folder, &content("second"));
+        (files, old)
     }
 
     fn told(&self) -> Vec<(String, Option<String>)> {
@@ -85,6 +88,10 @@ fn theirs() -> Vec<(String, Option<String>)> {
     vec![("s".to_owned(), Some("theirs".to_owned()))]
 }
 
+fn overwrite(mut file: &fs::File, text: &str) {
+    file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(text.as_bytes())).unwrap();
+}
+
 #[test]
 fn a_change_during_our_own_write_is_not_written_over() {
     let ground = Ground::new();
@@ -113,11 +120,9 @@ fn a_file_that_is_new_during_our_own_first_write_is_kept() {
 #[test]
 fn words_written_into_the_replaced_file_are_put_back_and_told() {
     let ground = Ground::new();
-    let mut files = ground.files();
-    let mut old = fs::OpenOptions::new().write(true).open(ground.file()).unwrap();
-    files.write(&ground.folder, &content("second"));
+    let (mut files, old) = ground.replaced();
     assert_eq!(ground.title(), Some("second".to_owned()));
-    old.set_len(0).and_then(|()| old.rewind()).and_then(|()| old.write_all(THEIRS.as_bytes())).unwrap();
+    overwrite(&old, THEIRS);
     files.look_at(&ground.folder, "s", false);
     assert_eq!((ground.told(), ground.title()), (theirs(), Some("theirs".to_owned())));
     // Nothing else is: neither that again nor our own writes.
@@ -125,16 +130,10 @@ fn words_written_into_the_replaced_file_are_put_back_and_told() {
     assert_eq!(ground.told(), []);
 }
 
-fn overwrite(mut file: &fs::File, text: &str) {
-    file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(text.as_bytes())).unwrap();
-}
-
 #[test]
 fn half_written_replaced_file_is_put_back_once_whole() {
     let ground = Ground::new();
-    let mut files = ground.files();
-    let old = ground.opened();
-    files.write(&ground.folder, &content("second"));
+    let (mut files, old) = ground.replaced();
     for half in ["", r#"{"id":"s","ti"#] {
         overwrite(&old, half);
         files.look_at(&ground.folder, "s", false);
@@ -149,9 +148,7 @@ fn half_written_replaced_file_is_put_back_once_whole() {
 #[test]
 fn replaced_file_that_stays_unreadable_is_let_go() {
     let ground = Ground::new();
-    let mut files = ground.files();
-    let old = ground.opened();
-    files.write(&ground.folder, &content("second"));
+    let (mut files, old) = ground.replaced();
     overwrite(&old, "");
     for _ in 0..100 {
         files.look_at(&ground.folder, "s", false);
@@ -162,9 +159,7 @@ fn replaced_file_that_stays_unreadable_is_let_go() {
 #[test]
 fn replaced_file_is_not_put_over_a_newer_version() {
     let ground = Ground::new();
-    let mut files = ground.files();
-    let old = ground.opened();
-    files.write(&ground.folder, &content("second"));
+    let (mut files, old) = ground.replaced();
     let beside = ground.workspace.join("beside.json");
     fs::write(&beside, THEIRS.replace("theirs", "newer")).unwrap();
     fs::rename(&beside, ground.file()).unwrap();
@@ -177,9 +172,7 @@ fn replaced_file_is_not_put_over_a_newer_version() {
 #[test]
 fn write_into_a_file_replaced_twice_is_put_back() {
     let ground = Ground::new();
-    let mut files = ground.files();
-    let old = ground.opened();
-    files.write(&ground.folder, &content("second"));
+    let (mut files, old) = ground.replaced();
     files.write(&ground.folder, &content("third"));
     overwrite(&old, THEIRS);
     files.look_at(&ground.folder, "s", false);
@@ -189,9 +182,7 @@ fn write_into_a_file_replaced_twice_is_put_back() {
 #[test]
 fn write_into_the_replaced_file_stops_our_next_write() {
     let ground = Ground::new();
-    let mut files = ground.files();
-    let old = ground.opened();
-    files.write(&ground.folder, &content("second"));
+    let (mut files, old) = ground.replaced();
     overwrite(&old, THEIRS);
     files.write(&ground.folder, &content("third"));
     assert_eq!((ground.told(), ground.title()), (theirs(), Some("theirs".to_owned())));
