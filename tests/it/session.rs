@@ -35,7 +35,7 @@ mod waiting;
 mod warned;
 
 use bench::{Bench, result, settings, text};
-use happening::{Beside, Happening, happening};
+use happening::{At, Beside, Happening, Rewind, Stop, happening};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::cell::RefCell;
@@ -178,6 +178,24 @@ fn user_is_first_where_the_request_was_left_out() {
         Happening::Excludes(188, None),
         Happening::Renders { turns: 2, resent: false, rounds: 1, size: 728, how: 1 },
         Happening::Compacts { redo: false, keep: None, preview: false },
+    ] {
+        model.happens(happening);
+    }
+}
+
+/// All that was said was left out, and an answer was wanted again.
+#[test]
+fn user_is_first_where_everything_was_left_out() {
+    let mut model = drive::model(Driver::Sidecar);
+    let starts = || Happening::Starts { size: 0, priority: false, key: None, what: Beside::Nothing };
+    for happening in [
+        starts(),
+        Happening::Answers(Vec::new(), Stop::End),
+        starts(),
+        Happening::Expires(0),
+        Happening::Excludes(56, None),
+        Happening::TakesIn(43, 1),
+        Happening::Rewinds(Rewind::Regenerate, At::Id(0), None),
     ] {
         model.happens(happening);
     }

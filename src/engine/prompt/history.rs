@@ -71,7 +71,8 @@ impl<'a> History<'a> {
         let mut input = self.span(start.max(current_turn), Ordinal(u32::MAX), &mut prompt.cuts);
         let first = prompt.items.iter().chain(&open).chain(&input).find(|item| item.role != Role::System);
         let is_left_out = self.compaction.is_some_and(|record| !record.excluded.is_empty());
-        if is_left_out && first.is_some_and(|item| item.role != Role::User) {
+        // Where all was left out nothing is first, and a prompt without a message is refused as well.
+        if is_left_out && first.is_none_or(|item| item.role != Role::User) {
             open.insert(0, Item::made(Role::User, LEFT_OUT, LEFT_OUT_TOKENS));
         }
         prompt.push(Channel::History, "history", PRIORITY_HISTORY, open);
