@@ -4,23 +4,23 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a measure gives up where its ground is missing")]
 
+use engine::compact::compose::Desk;
+use engine::compact::ladder::{self, Step};
+use engine::compact::plan::Aim;
+use engine::compact::policy::DEFAULT;
+use engine::compact::record::Compaction;
+use engine::compact::trigger::{self, Next};
+use engine::id::SessionId;
+use engine::message::{Body, NewMessage, ToolCall};
+use engine::prompt::order::{Order, SystemText};
+use engine::prompt::system::Fixed;
+use engine::prompt::{self, Source};
+use engine::settings::{Budget, BudgetSettings};
+use engine::tokens::TokenCount;
+use engine::transcript::Transcript;
 use std::cell::Cell;
 use std::io::Write;
 use std::time::{Duration, Instant};
-use threadhold::engine::compact::compose::Desk;
-use threadhold::engine::compact::ladder::{self, Step};
-use threadhold::engine::compact::plan::Aim;
-use threadhold::engine::compact::policy::DEFAULT;
-use threadhold::engine::compact::record::Compaction;
-use threadhold::engine::compact::trigger::{self, Next};
-use threadhold::engine::id::SessionId;
-use threadhold::engine::message::{Body, NewMessage, ToolCall};
-use threadhold::engine::prompt::order::{Order, SystemText};
-use threadhold::engine::prompt::system::Fixed;
-use threadhold::engine::prompt::{self, Source};
-use threadhold::engine::settings::{Budget, BudgetSettings};
-use threadhold::engine::tokens::TokenCount;
-use threadhold::engine::transcript::Transcript;
 use threadhold::tokenizer::O200k;
 
 /// How often each thing is measured, each time in a session that was made anew: what a message says is read once.

@@ -4,20 +4,20 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a measure gives up where its ground is missing")]
 
+use engine::id::{SessionId, Time};
+use engine::message::{AssistantPart, Beside, Body, Content, NewMessage, ToolCall, ToolResult};
 use serde_json::{Value, json};
+use session::input::{Command as Ask, Input, Render, ReplyTo};
+use session::settings::Settings;
+use session::stored::Stored;
+use session::{Around, Opening, Session};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
-use threadhold::engine::id::{SessionId, Time};
-use threadhold::engine::message::{AssistantPart, Beside, Body, Content, NewMessage, ToolCall, ToolResult};
-use threadhold::engine::session::input::{Command as Ask, Input, Render, ReplyTo};
-use threadhold::engine::session::settings::Settings;
-use threadhold::engine::session::stored::Stored;
-use threadhold::engine::session::{Around, Opening, Session};
-use threadhold::store::Store;
-use threadhold::store::place::Options;
-use threadhold::store::sqlite::SqliteStore;
+use store::Store;
+use store::place::Options;
+use store::sqlite::SqliteStore;
 use threadhold::tokenizer::O200k;
 
 /// How often each thing is measured.

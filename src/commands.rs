@@ -91,13 +91,13 @@ enum Failure {
     Read { file: String, error: std::io::Error },
     /// A file is no transcript.
     #[error("{file}: {error}")]
-    Import { file: String, error: crate::transcript_io::ImportError },
+    Import { file: String, error: import::ImportError },
     /// A file is no policy.
     #[error("{file}: {error}")]
-    Policy { file: String, error: crate::engine::compact::policy::PolicyError },
+    Policy { file: String, error: engine::compact::policy::PolicyError },
     /// A setting cannot be used.
     #[error(transparent)]
-    Settings(#[from] crate::engine::settings::SettingsError),
+    Settings(#[from] engine::settings::SettingsError),
     /// A flag that sets something cannot be used.
     #[error(transparent)]
     Flag(#[from] crate::server::outside::FlagError),
@@ -118,7 +118,7 @@ enum Failure {
     Runtime(std::io::Error),
     /// A storage folder cannot be looked at, or not be repaired.
     #[error(transparent)]
-    Storage(#[from] crate::store::error::StoreError),
+    Storage(#[from] store::error::StoreError),
     /// A chat cannot begin, or not go on.
     #[error("{0}")]
     Chat(String),

@@ -4,28 +4,36 @@
 //!
 //! Data flows one way: a foreign transcript or an editor's words come in, the engine decides, the shell acts.
 //!
-//! | where | what it is for | what it never does |
+//! The crates below `crates/` hold what can be built and tested apart; their manifests are the walls between them. The
+//! sidecar itself is this package.
+//!
+//! | crate | what it is for | what it never does |
 //! |---|---|---|
-//! | [`engine`] | everything that decides: [`engine::message`], [`engine::transcript`], [`engine::prompt`], [`engine::compact`], [`engine::session`] | IO, time, randomness, threads |
-//! | [`tokenizer`] | exact token counts | know what a message is |
-//! | [`model`] | asking a model; [`model::scripted`] answers from a fixture | know where a request comes from |
+//! | [`engine`] | everything that decides about a prompt: [`engine::message`], [`engine::transcript`], [`engine::prompt`], [`engine::compact`] | IO, time, randomness, threads |
+//! | [`session`] | what happens in a chat, as a machine: input in, effects out | IO, time, randomness, threads |
+//! | [`models`] | asking a model; [`models::scripted`] answers from a fixture | know where a request comes from |
 //! | [`store`] | sessions on disk, one writer each; [`store::worker`] owns the thread | decide what is written, or show a prompt |
+//! | [`protocol`] | what goes over the wire: types, methods, errors; [`protocol::schema`] writes its documents | act on a message |
+//! | [`import`] | foreign transcripts in, our own formats in and out, one file per format | read a file |
+//!
+//! | module of the sidecar | what it is for | what it never does |
+//! |---|---|---|
+//! | [`tokenizer`] | exact token counts | know what a message is |
 //! | [`tool`] | the sidecar's own tools: what a model is told of them, what a call answers | read, write or ask |
-//! | [`protocol`] | what goes over the wire: types, methods, errors; [`protocol::schema`] writes its documents; [`protocol::convert`] turns it into the engine's values and back | act on a message |
-//! | [`transcript_io`] | foreign transcripts in, our own formats in and out, one file per format | read a file |
+//! | [`convert`] | the protocol's values as those of engine and session, and back | act on a message |
 //! | [`trajectory`] | sessions as files of a workspace: where one lies, whose it is, when it is written | know what a session says |
 //! | [`replay`] | a transcript through the engine; reports, dumps, [`replay::measure`] | read or write a file |
 //! | [`server`] | the sidecar: framing, routing, the one loop that owns the sessions, the process's end | decide anything about a prompt |
 //! | [`commands`] | the command line: files, printing, exit codes | decide anything about a prompt |
 //!
 //! Start with [`engine::compact`], whose header tells the story of a compaction in one paragraph, and
-//! [`engine::session`], whose header has the table of what happens in a session.
+//! [`session`], whose header has the table of what happens in a session.
 //!
 //! # Invariants
 //!
 //! The number is the name under which tests and reviews speak of it.
 //!
-//! 1. The engine does no IO; its errors are values of the domain. Held by clippy (`.clippy.toml`) and `tests/tidy.rs`.
+//! 1. Engine and session do no IO; their errors are values of the domain. Held by clippy (`.clippy.toml`) and `tests/tidy.rs`.
 //! 2. One loop owns all sessions; there is no lock around one, and a panic ends only the session that it happened in.
 //!    Held by `src/server/main_loop`.
 //! 3. Same inputs, same prompts and records, byte for byte. Held by `tests/it/invariants`.
@@ -47,13 +55,9 @@
 //! 16. No key and no secret is logged, stored or put into an error. Held by `tests/it/wire/secrets.rs`.
 
 pub mod commands;
-pub mod engine;
-pub mod model;
-pub mod protocol;
+pub mod convert;
 pub mod replay;
 pub mod server;
-pub mod store;
 pub mod tokenizer;
 pub mod tool;
 pub mod trajectory;
-pub mod transcript_io;

@@ -7,28 +7,28 @@ pub mod measure;
 pub mod report;
 pub mod table;
 
-use crate::engine::compact::compose::Desk;
-use crate::engine::compact::ladder::{self, CannotFit, Outcome, Prepared, Step};
-use crate::engine::compact::plan::Aim;
-use crate::engine::compact::policy::{Consent, Policy};
-use crate::engine::compact::record::{Compaction, Mode, Trigger};
-use crate::engine::compact::trigger::{self, Attempts, Next};
-use crate::engine::id::SessionId;
-use crate::engine::message::{Body, Message};
-use crate::engine::prompt::coverage::{Coverage, coverage};
-use crate::engine::prompt::item::Item;
-use crate::engine::prompt::linearize::pair_faults;
-use crate::engine::prompt::order::SystemText;
-use crate::engine::prompt::sent::Sent;
-use crate::engine::prompt::system::Fixed;
-use crate::engine::prompt::{self, Prompt, Source};
-use crate::engine::session::settings::most_result;
-use crate::engine::settings::{Budget, BudgetSettings, SettingsError};
-use crate::engine::tokens::TokenCount;
-use crate::engine::transcript::Transcript;
-use crate::model::Model;
-use crate::transcript_io::{Entry, Import};
+use engine::compact::compose::Desk;
+use engine::compact::ladder::{self, CannotFit, Outcome, Prepared, Step};
+use engine::compact::plan::Aim;
+use engine::compact::policy::{Consent, Policy};
+use engine::compact::record::{Compaction, Mode, Trigger};
+use engine::compact::trigger::{self, Attempts, Next};
+use engine::id::SessionId;
+use engine::message::{Body, Message};
+use engine::prompt::coverage::{Coverage, coverage};
+use engine::prompt::item::Item;
+use engine::prompt::linearize::pair_faults;
+use engine::prompt::order::SystemText;
+use engine::prompt::sent::Sent;
+use engine::prompt::system::Fixed;
+use engine::prompt::{self, Prompt, Source};
+use engine::settings::{Budget, BudgetSettings, SettingsError};
+use engine::tokens::TokenCount;
+use engine::transcript::Transcript;
 use estimate::Estimates;
+use import::{Entry, Import};
+use models::Model;
+use session::settings::most_result;
 use std::cell::Cell;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -382,7 +382,7 @@ impl Call<'_> {
 }
 
 /// Polls a call once.
-fn answer_now(model: &mut dyn Model, request: &crate::engine::prompt::request::Request) -> Outcome {
+fn answer_now(model: &mut dyn Model, request: &engine::prompt::request::Request) -> Outcome {
     let call = pin!(model.complete(request));
     match call.poll_once() {
         Poll::Ready(Ok(completion)) => Outcome::Answered(completion),

@@ -50,8 +50,6 @@ mod watch;
 mod wire_event;
 mod wire_session;
 
-use crate::protocol::error::{ErrorData, ProtocolError};
-use crate::protocol::methods::{self, Named};
 use crate::tokenizer::O200k;
 use backend::Backend;
 use diagnostics::REQUEST_LIMIT;
@@ -63,6 +61,8 @@ use main_loop::MainLoop;
 use outgoing::outgoing;
 use outside::Flags;
 use parent::Parent;
+use protocol::error::{ErrorData, ProtocolError};
+use protocol::methods::{self, Named};
 use record::Recorder;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;

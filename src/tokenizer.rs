@@ -1,8 +1,8 @@
 //! Exact token counts for models with a known vocabulary. The overheads of a message and the fallback are in
 //! `engine::tokens`; factors for models that count otherwise are not here either.
 
-use crate::engine::text::head;
-use crate::engine::tokens::TokenCount;
+use engine::text::head;
+use engine::tokens::TokenCount;
 use std::sync::LazyLock;
 use tiktoken::CoreBpe;
 

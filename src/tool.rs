@@ -6,11 +6,11 @@ mod ending;
 mod recall;
 mod todo;
 
-use crate::engine::message::{Content, ToolResult};
-use crate::engine::prompt::item::{Approval, EndsTurn, Tool, ToolKind};
-use crate::engine::scope::Todo;
-use crate::engine::search::{Found, Query};
-use crate::engine::text::json;
+use engine::message::{Content, ToolResult};
+use engine::prompt::item::{Approval, EndsTurn, Tool, ToolKind};
+use engine::scope::Todo;
+use engine::search::{Found, Query};
+use engine::text::json;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 

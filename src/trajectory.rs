@@ -1,11 +1,11 @@
 //! Sessions as files of their workspace (source: 001): `.threadhold/trajectories/{chat_id}.json`. Where one lies, whose
-//! it is, and how it is written whole; [`saver`] says when. What stands in one is [`transcript_io`](crate::transcript_io)'s.
+//! it is, and how it is written whole; [`saver`] says when. What stands in one is [`transcript_io`](import)'s.
 
 pub mod saver;
 
-use crate::engine::text::sha256_hex;
-use crate::transcript_io::ImportError;
-use crate::transcript_io::trajectory::{Trajectory, is_name, read};
+use engine::text::sha256_hex;
+use import::ImportError;
+use import::trajectory::{Trajectory, is_name, read};
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};

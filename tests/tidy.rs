@@ -1,123 +1,22 @@
-//! What no compiler and no lint holds for us: headers, sizes, who may name whom. Reads the source as text, with nothing
-//! but std. A failure names file and line, all of them at once. Not a formatter and not a parser of Rust.
+//! What no compiler and no lint holds for us: headers, sizes, who may name whom (the tables are in `tidy/tables.rs`). Reads the
+//! source as text, with nothing but std. A failure names file and line, all of them at once. Not a formatter and not a parser of Rust.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 #[path = "tidy/code.rs"]
 mod code;
+#[path = "tidy/tables.rs"]
+mod tables;
 
 use code::{code_of, is_word, named};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use tables::{CRATES, ENGINE, LAYERS};
 
 /// Lines of a file before its tests.
 const MOST_LINES: usize = 500;
-
-/// What the top-level modules may name of each other. A module that is not listed may name none. `protocol::convert`
-/// and `protocol::schema` stand by themselves: the wire types know nothing of ours; the one joins them to the engine, the
-/// other writes the protocol down, with the engine's table of what is taken when.
-const LAYERS: &[(&str, &[&str])] = &[
-    ("main", &["commands"]),
-    ("lib", &[]),
-    (
-        "commands",
-        &[
-            "engine",
-            "model",
-            "protocol",
-            "protocol::schema",
-            "replay",
-            "server",
-            "store",
-            "tokenizer",
-            "transcript_io",
-        ],
-    ),
-    (
-        "server",
-        &[
-            "engine",
-            "model",
-            "protocol",
-            "protocol::convert",
-            "replay",
-            "store",
-            "tokenizer",
-            "tool",
-            "trajectory",
-            "transcript_io",
-        ],
-    ),
-    ("trajectory", &["engine", "transcript_io"]),
-    ("replay", &["engine", "model", "transcript_io"]),
-    ("transcript_io", &["engine"]),
-    ("model", &["engine"]),
-    ("store", &["engine"]),
-    ("tool", &["engine"]),
-    ("tokenizer", &["engine"]),
-    ("protocol", &[]),
-    ("protocol::convert", &["engine", "protocol"]),
-    ("protocol::schema", &["engine", "protocol"]),
-    ("engine", &[]),
-];
-
-/// What the engine's modules may name of each other: the edges that are there. `compact::record` stands by itself, for
-/// it is vocabulary: the transcript stores it and prompts are rendered from it.
-const ENGINE: &[(&str, &[&str])] = &[
-    ("id", &[]),
-    ("settings", &["id"]),
-    ("estimate", &["settings"]),
-    ("text", &[]),
-    ("tokens", &[]),
-    ("message", &["id", "text", "tokens"]),
-    ("compact::record", &["id", "message"]),
-    ("delta", &["message"]),
-    ("approval", &["message", "text"]),
-    ("scope", &["message"]),
-    ("search", &["id", "message", "text"]),
-    ("memory", &["id", "message", "search", "text", "tokens"]),
-    ("transcript", &["compact::record", "id", "message", "text", "tokens"]),
-    (
-        "prompt",
-        &[
-            "approval",
-            "compact::record",
-            "delta",
-            "id",
-            "message",
-            "settings",
-            "text",
-            "tokens",
-            "transcript",
-        ],
-    ),
-    ("compact", &["compact::record", "id", "message", "prompt", "settings", "text", "tokens", "transcript"]),
-    (
-        "session",
-        &[
-            "approval",
-            "compact",
-            "compact::record",
-            "delta",
-            "estimate",
-            "id",
-            "memory",
-            "message",
-            "prompt",
-            "scope",
-            "search",
-            "settings",
-            "text",
-            "tokens",
-            "transcript",
-        ],
-    ),
-];
-
-/// Edges that should not be there, with the reason why they still are. Whoever pays one takes the line out.
-const DEBTS: &[(&str, &str, &str)] = &[];
 
 /// What lies in the package's folder and was not written by us. `.git` is a file in a worktree.
 const NOT_OURS: &[&str] = &["target", "node_modules", "dist", ".git"];
@@ -167,24 +66,32 @@ impl File {
         Self { code: code_of(&text), path, text, before_tests }
     }
 
-    /// The module path: `src/engine/prompt/item.rs` is `engine prompt item`.
-    fn module(&self) -> Vec<&str> {
-        let path = self.path.trim_start_matches("src/").trim_end_matches(".rs");
-        path.split('/').collect()
+    /// The crate that it belongs to: one below `crates`, or the sidecar.
+    fn crate_name(&self) -> &str {
+        self.path.strip_prefix("crates/").and_then(|path| path.split('/').next()).unwrap_or("threadhold")
     }
 
-    /// The paths of our own that it names, without `crate`. In its tests `super` is the file itself.
+    /// The module path in its crate: `crates/engine/src/prompt/item.rs` is `prompt item`.
+    fn module(&self) -> Vec<&str> {
+        let path = self.path.split_once("src/").map_or(self.path.as_str(), |(_, path)| path);
+        let path = path.trim_end_matches(".rs");
+        if self.crate_name() != "threadhold" && path == "lib" {
+            Vec::new()
+        } else {
+            path.split('/').collect()
+        }
+    }
+
+    /// The paths of our own that it names: those of its crate begin with `crate`. In its tests `super` is the file itself.
     fn names_ours(&self) -> Vec<(usize, Vec<String>)> {
         let home = self.module();
         let below: &[&str] = if is_of_tests(&self.path) { &[] } else { &["tests"] };
         let in_tests = [home.as_slice(), below].concat();
         let outside = named(&self.code, &home).into_iter().filter(|(line, _)| *line < self.before_tests);
         let inside = named(&self.code, &in_tests).into_iter().filter(|(line, _)| *line >= self.before_tests);
-        outside
-            .chain(inside)
-            .filter(|(_, path)| path.first().is_some_and(|root| root == "crate"))
-            .map(|(line, path)| (line, path.into_iter().skip(1).collect()))
-            .collect()
+        let is_ours =
+            |root: &String| root == "crate" || CRATES.iter().any(|(name, _)| *name == root.as_str());
+        outside.chain(inside).filter(|(_, path)| path.first().is_some_and(is_ours)).collect()
     }
 }
 
@@ -198,6 +105,15 @@ fn rust_files(folder: &str) -> Vec<File> {
     walk(&root().join(folder), &mut found);
     found.retain(|file| file.extension().is_some_and(|extension| extension == "rs"));
     found.iter().map(|file| File::new(relative(file), fs::read_to_string(file).unwrap())).collect()
+}
+
+/// The Rust files of the sidecar and of all crates.
+fn sources() -> Vec<File> {
+    let mut found = rust_files("src");
+    for (name, _) in CRATES {
+        found.extend(rust_files(&format!("crates/{name}/src")));
+    }
+    found
 }
 
 fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -234,7 +150,7 @@ fn may_name(table: &[(&str, &[&str])], who: &str, whom: &str) -> bool {
 #[test]
 fn every_file_opens_with_a_line_that_says_what_it_is() {
     let mut faults = Vec::new();
-    for file in rust_files("src").iter().chain(&rust_files("tests")) {
+    for file in sources().iter().chain(&rust_files("tests")) {
         if !file.text.starts_with("//! ") {
             faults.push(format!("{}:1", file.path));
         }
@@ -245,7 +161,7 @@ fn every_file_opens_with_a_line_that_says_what_it_is() {
 #[test]
 fn no_file_is_longer_than_a_reader_can_hold() {
     let mut faults = Vec::new();
-    for file in rust_files("src").iter().chain(&rust_files("tests")) {
+    for file in sources().iter().chain(&rust_files("tests")) {
         let lines = file.before_tests - 1;
         if lines > MOST_LINES {
             faults.push(format!("{}:{MOST_LINES} goes on to line {lines}", file.path));
@@ -256,7 +172,7 @@ fn no_file_is_longer_than_a_reader_can_hold() {
 
 #[test]
 fn no_string_of_ours_is_taken_for_code() {
-    for file in rust_files("src") {
+    for file in sources() {
         let count = |brace| file.code.matches(brace).count();
         assert_eq!(count('{'), count('}'), "{}: a string was taken for code", file.path);
     }
@@ -266,9 +182,10 @@ fn no_string_of_ours_is_taken_for_code() {
 fn a_layer_names_only_what_stands_below_it() {
     let mut faults = Vec::new();
     for file in rust_files("src") {
-        let who = layer(&file.module());
+        let who = first(&file.module());
         for (line, path) in file.names_ours() {
-            let whom = layer(&path.iter().map(String::as_str).collect::<Vec<_>>());
+            let path: Vec<&str> = path.iter().map(String::as_str).collect();
+            let whom = first(path.strip_prefix(&["crate"]).unwrap_or(&path));
             if !may_name(LAYERS, &who, &whom) {
                 faults.push(format!("{}:{line} {who} names {}", file.path, path.join("::")));
             }
@@ -283,7 +200,7 @@ fn an_engine_module_names_only_what_the_table_allows() {
     let edges = engine_edges();
     let mut faults = Vec::new();
     for (place, who, whom) in &edges {
-        if !may_name(ENGINE, who, whom) && !is_debt(place, whom) {
+        if !may_name(ENGINE, who, whom) {
             faults.push(format!("{place} {who} names {whom}"));
         }
     }
@@ -301,24 +218,18 @@ fn the_engine_table_lists_no_edge_that_is_gone() {
             }
         }
     }
-    for (file, whom, _) in DEBTS {
-        if !edges.iter().any(|(place, _, to)| place.starts_with(file) && to == whom) {
-            faults.push(format!("{file} does not name {whom}: the debt is paid"));
-        }
-    }
     none(&faults, "take it out of the table");
 }
 
 /// Each edge between modules of the engine, outside tests: its place, who names, who is named.
 fn engine_edges() -> Vec<(String, String, String)> {
     let mut edges = Vec::new();
-    for file in rust_files("src/engine") {
-        let who = node(file.module().get(1..).unwrap_or_default());
+    for file in rust_files("crates/engine/src") {
+        let who = node(&file.module());
         for (line, path) in file.names_ours() {
             let path: Vec<&str> = path.iter().map(String::as_str).collect();
-            let whom = node(path.get(1..).unwrap_or_default());
-            let is_engine = path.first() == Some(&"engine");
-            if is_engine && file.before_tests > line && !whom.is_empty() && whom != who {
+            let whom = node(path.strip_prefix(&["crate"]).unwrap_or_default());
+            if file.before_tests > line && !who.is_empty() && !whom.is_empty() && whom != who {
                 edges.push((format!("{}:{line}", file.path), who.clone(), whom));
             }
         }
@@ -327,16 +238,11 @@ fn engine_edges() -> Vec<(String, String, String)> {
     edges
 }
 
-fn is_debt(place: &str, whom: &str) -> bool {
-    DEBTS.iter().any(|(file, to, _)| place.starts_with(file) && *to == whom)
-}
-
 #[test]
-fn the_engine_names_nothing_that_acts() {
+fn engine_and_session_name_nothing_that_acts() {
     let mut faults = Vec::new();
-    let mut files = rust_files("src/engine");
-    files.push(file("src/engine.rs"));
-    for file in files {
+    let files = ["crates/engine/src", "crates/session/src"].map(rust_files);
+    for file in files.iter().flatten() {
         for (line, path) in named(&file.code, &file.module()) {
             let path = path.join("::");
             let acts = ACTING.iter().find(|acting| path.starts_with(**acting));
@@ -347,13 +253,13 @@ fn the_engine_names_nothing_that_acts() {
             }
         }
     }
-    none(&faults, "the engine is pure: no IO, no clock, no randomness, no environment");
+    none(&faults, "engine and session are pure: no IO, no clock, no randomness, no environment");
 }
 
 #[test]
 fn nothing_outside_the_tests_gives_up() {
     let mut faults = Vec::new();
-    for file in rust_files("src") {
+    for file in sources() {
         for (index, line) in file.code.lines().enumerate().take(file.before_tests - 1) {
             for way in GIVING_UP.iter().filter(|way| line.contains(**way)) {
                 if !has_a_reason(&file, index) {
@@ -372,19 +278,43 @@ fn has_a_reason(file: &File, index: usize) -> bool {
     item.contains("#[allow(clippy::expect_used, reason = \"")
 }
 
+/// The dependencies in a section of a manifest, each with its line and the one before it.
+fn dependencies<'a>(manifest: &'a str, section: &'a str) -> impl Iterator<Item = (usize, &'a str, &'a str)> {
+    let lines = manifest.lines().enumerate();
+    let mut is_listed = false;
+    let mut before = "";
+    lines.filter_map(move |(index, line)| {
+        let above = std::mem::replace(&mut before, line);
+        if line.starts_with('[') {
+            is_listed = line == section;
+        }
+        let name = line.split([' ', '.']).next().filter(|name| is_listed && name.starts_with(is_word));
+        name.map(|name| (index + 1, name, above))
+    })
+}
+
 #[test]
 fn every_dependency_says_why_it_is_here() {
     let text = file("Cargo.toml").text;
-    let (mut faults, mut is_listed, mut before) = (Vec::new(), false, "");
-    for (index, line) in text.lines().enumerate() {
-        if line.starts_with('[') {
-            is_listed = line.contains("dependencies]");
-        } else if is_listed && line.starts_with(is_word) && !before.starts_with("# ") {
-            faults.push(format!("Cargo.toml:{} {}", index + 1, line.split(' ').next().unwrap_or_default()));
+    let unsaid =
+        dependencies(&text, "[workspace.dependencies]").filter(|(.., above)| !above.starts_with("# "));
+    let faults: Vec<String> = unsaid.map(|(line, name, _)| format!("Cargo.toml:{line} {name}")).collect();
+    none(&faults, "a comment above each dependency of the workspace says why");
+}
+
+#[test]
+fn a_crate_depends_on_nothing_outside_its_wall() {
+    let mut faults = Vec::new();
+    for entry in fs::read_dir(root().join("crates")).unwrap() {
+        let name = entry.unwrap().file_name().to_string_lossy().into_owned();
+        let manifest = format!("crates/{name}/Cargo.toml");
+        for (line, dependency, _) in dependencies(&file(&manifest).text, "[dependencies]") {
+            if !may_name(CRATES, &name, dependency) {
+                faults.push(format!("{manifest}:{line} {dependency}"));
+            }
         }
-        before = line;
     }
-    none(&faults, "a comment above each dependency says why");
+    none(&faults, "what a crate may depend on stands in CRATES");
 }
 
 #[test]
@@ -413,14 +343,9 @@ fn texts() -> Vec<(String, String)> {
     found.iter().filter_map(|file| Some((relative(file), fs::read_to_string(file).ok()?))).collect()
 }
 
-/// The name in the table of layers: the top-level module, or one of the two below `protocol` that stand by themselves.
-fn layer(path: &[&str]) -> String {
-    match path {
-        ["protocol", "convert", ..] => "protocol::convert".into(),
-        ["protocol", "schema", ..] => "protocol::schema".into(),
-        [module, ..] => (*module).into(),
-        [] => String::new(),
-    }
+/// The name in the table of layers: the top-level module, or the crate.
+fn first(path: &[&str]) -> String {
+    path.first().map(|module| (*module).to_owned()).unwrap_or_default()
 }
 
 /// The name in the engine's table: the module, or `compact::record`, which stands by itself.
@@ -450,7 +375,7 @@ const ROWS: &[&str] = &[
 #[test]
 fn every_row_of_a_part_that_is_built_is_named_in_a_test() {
     let mut named = BTreeSet::new();
-    for file in rust_files("src").iter().chain(&rust_files("tests")) {
+    for file in sources().iter().chain(&rust_files("tests")) {
         for comment in file.text.lines().filter_map(|line| line.split_once("//")?.1.split_once("rows:")) {
             named.extend(comment.1.split(|c: char| !c.is_alphanumeric()).map(str::to_owned));
         }

@@ -14,10 +14,10 @@ mod visible;
 use super::Failure;
 use super::model::Named;
 use super::serving::Serving;
-use crate::protocol::settings::GivenSettings;
 use crate::server::serve_within;
 use clap::Args;
 use opening::{Begin, Which};
+use protocol::settings::GivenSettings;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 

@@ -1,11 +1,11 @@
 //! What the commands share: reading transcripts, scripts and policies, printing. No engine in it.
 
 use super::Failure;
-use crate::engine::compact::policy::{self, Policy};
-use crate::model::scripted::Scripted;
 use crate::replay::Summarizer;
-use crate::transcript_io::{Format, Import, import};
 use clap::builder::PossibleValuesParser;
+use engine::compact::policy::{self, Policy};
+use import::{Format, Import, import};
+use models::scripted::Scripted;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 

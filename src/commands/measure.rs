@@ -2,14 +2,14 @@
 
 use super::files::{colour, formats, policy, print, read, summarizer};
 use super::{Failure, SUCCESS, UNFIT};
-use crate::engine::compact::policy::presets::ALL;
-use crate::engine::compact::policy::{Policy, WORDS_AND_LEDGER};
-use crate::engine::settings::BudgetSettings;
 use crate::replay::measure::{Measure, rows};
 use crate::replay::table::{Style, measure_table};
 use crate::replay::{Options, replay};
 use crate::tokenizer::O200k;
 use clap::Args;
+use engine::compact::policy::presets::ALL;
+use engine::compact::policy::{Policy, WORDS_AND_LEDGER};
+use engine::settings::BudgetSettings;
 use serde_json::json;
 use std::path::PathBuf;
 

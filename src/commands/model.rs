@@ -1,9 +1,9 @@
 //! `--model WIRE:NAME`, as every command takes it: which wire, which model, and what is wrong with it in one wording.
 
 use super::Failure;
-use crate::engine::session::endpoint::{Endpoint, Wire};
-use crate::engine::text::distance;
-use crate::model::address;
+use engine::endpoint::{Endpoint, Wire};
+use engine::text::distance;
+use models::address;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 

@@ -2,9 +2,9 @@
 
 use super::files::{policy, print};
 use super::{Failure, SUCCESS};
-use crate::engine::compact::policy::presets::ALL;
-use crate::engine::compact::policy::write;
 use clap::Args;
+use engine::compact::policy::presets::ALL;
+use engine::compact::policy::write;
 
 #[derive(Debug, Args)]
 pub(super) struct PolicyCommand {

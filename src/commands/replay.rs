@@ -2,9 +2,6 @@
 
 use super::files::{colour, formats, policy, print, read, summarizer};
 use super::{BAD, Failure, SUCCESS, UNFIT};
-use crate::engine::compact::record::Compaction;
-use crate::engine::prompt::Source;
-use crate::engine::settings::BudgetSettings;
 use crate::replay::dump::dump;
 use crate::replay::report::Report;
 use crate::replay::table::{Rows, Style, table};
@@ -12,6 +9,9 @@ use crate::replay::{Options, Render, Watch, replay};
 use crate::server::dump::{make_folder, write};
 use crate::tokenizer::O200k;
 use clap::Args;
+use engine::compact::record::Compaction;
+use engine::prompt::Source;
+use engine::settings::BudgetSettings;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

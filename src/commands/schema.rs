@@ -2,8 +2,9 @@
 
 use super::files::print;
 use super::{Failure, SUCCESS};
-use crate::protocol::schema::{json, markdown::markdown, typescript::typescript};
+use crate::convert::acceptance;
 use clap::{Args, ValueEnum};
+use protocol::schema::{json, markdown::markdown, typescript::typescript};
 
 #[derive(Debug, Args)]
 pub(super) struct SchemaCommand {
@@ -26,7 +27,7 @@ impl SchemaCommand {
     pub(super) fn run(&self) -> Result<u8, Failure> {
         print(&match self.format {
             SchemaFormat::Json => json(),
-            SchemaFormat::Markdown => markdown(),
+            SchemaFormat::Markdown => markdown(&acceptance()),
             SchemaFormat::Typescript => typescript(),
         })?;
         Ok(SUCCESS)

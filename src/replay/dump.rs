@@ -1,9 +1,9 @@
 //! A prompt as `--dump-prompts` writes it: what a model would have been sent, and where each message came from.
 
-use crate::engine::message::Content;
-use crate::engine::prompt::Prompt;
-use crate::engine::prompt::item::{Item, ItemCall, ItemPart, Tool};
-use crate::engine::text::json;
+use engine::message::Content;
+use engine::prompt::Prompt;
+use engine::prompt::item::{Item, ItemCall, ItemPart, Tool};
+use engine::text::json;
 use serde_json::{Value, json};
 
 /// What a model reads: messages and tools.

@@ -2,9 +2,9 @@
 //! that was said before an answer, whole, whatever our own compactions left out. What that prompt had beside the
 //! transcript, such as a system text that the file does not hold, is a constant that the first reports tell.
 
-use crate::engine::estimate::{Learned, Report, off_by};
-use crate::engine::message::{Body, Message, NewMessage, ToolCall};
-use crate::engine::tokens::{PER_CALL, TokenCount};
+use engine::estimate::{Learned, Report, off_by};
+use engine::message::{Body, Message, NewMessage, ToolCall};
+use engine::tokens::{PER_CALL, TokenCount};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -2,19 +2,19 @@
 //! share that a compacted prompt still holds. Needs no model and no judge. It sees names, not understanding.
 
 use super::{Render, Watch};
-use crate::engine::compact::compose::{Desk, Ingredients};
-use crate::engine::compact::identifiers::identifiers;
-use crate::engine::compact::plan::Aim;
-use crate::engine::compact::policy::{Policy, WORDS_AND_LEDGER};
-use crate::engine::compact::record::{Compaction, Mode, Placement};
-use crate::engine::compact::slice;
-use crate::engine::message::{Body, argument_values};
-use crate::engine::prompt::item::Channel;
-use crate::engine::prompt::{self, Source};
-use crate::engine::search::{self, HITS, Query, Words};
-use crate::engine::tokens::TokenCount;
-use crate::engine::transcript::Transcript;
-use crate::transcript_io::{Entry, Import};
+use engine::compact::compose::{Desk, Ingredients};
+use engine::compact::identifiers::identifiers;
+use engine::compact::plan::Aim;
+use engine::compact::policy::{Policy, WORDS_AND_LEDGER};
+use engine::compact::record::{Compaction, Mode, Placement};
+use engine::compact::slice;
+use engine::message::{Body, argument_values};
+use engine::prompt::item::Channel;
+use engine::prompt::{self, Source};
+use engine::search::{self, HITS, Query, Words};
+use engine::tokens::TokenCount;
+use engine::transcript::Transcript;
+use import::{Entry, Import};
 use serde::Serialize;
 use std::collections::BTreeSet;
 

@@ -3,12 +3,12 @@
 
 use super::estimate::EstimateLine;
 use super::{Replayed, Unfit, UserMessages};
-use crate::engine::compact::record::{Compaction, Mode, Span, Trigger};
-use crate::engine::id::{CompactionId, Ordinal};
-use crate::engine::message::Body;
-use crate::engine::prompt::coverage::Coverage;
-use crate::engine::prompt::item::SectionSize;
-use crate::transcript_io::Import;
+use engine::compact::record::{Compaction, Mode, Span, Trigger};
+use engine::id::{CompactionId, Ordinal};
+use engine::message::Body;
+use engine::prompt::coverage::Coverage;
+use engine::prompt::item::SectionSize;
+use import::Import;
 use serde::Serialize;
 
 /// One line of `replay --json`.
@@ -103,7 +103,7 @@ pub struct Counts {
 
 impl Counts {
     /// Counts a transcript.
-    pub fn of(transcript: &crate::engine::transcript::Transcript) -> Self {
+    pub fn of(transcript: &engine::transcript::Transcript) -> Self {
         let results = transcript.messages().iter().filter(|m| matches!(m.body, Body::Tool(_))).count();
         let shown = transcript.messages().iter().filter(|message| !message.is_hidden());
         let answers = || transcript.rounds().iter().flat_map(|round| &round.results);

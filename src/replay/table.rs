@@ -3,11 +3,11 @@
 use super::measure::{LEAST_NEEDED, Measure, Row, rows};
 use super::report::Counts;
 use super::{Render, Replayed, Unfit, Watch};
-use crate::engine::compact::record::Compaction;
-use crate::engine::id::Ordinal;
-use crate::engine::prompt::Source;
-use crate::engine::text::first_line;
-use crate::transcript_io::Import;
+use engine::compact::record::Compaction;
+use engine::id::Ordinal;
+use engine::prompt::Source;
+use engine::text::first_line;
+use import::Import;
 use std::fmt::Write;
 
 /// Collects the rows while a replay goes on.

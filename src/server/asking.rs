@@ -10,20 +10,20 @@ use super::settings::{model_facts, result_tokens};
 use super::shared::Shared;
 use super::wire_session::Asked;
 use super::{context, editing, loops, memory, shared, stores, tasks, transfer, wire_session};
-use crate::engine::id::{Ordinal, SessionId};
-use crate::engine::message::{Body, Content, NewMessage, ToolResult};
-use crate::engine::session::effect::Diagnostic;
-use crate::engine::session::history_turn::HistoryTurn;
-use crate::engine::session::input::{Command, GivenPrefix, Open, Render, ReplyTo, StartTurn, Summarize};
-use crate::engine::session::stored::{Driver, TurnStatus};
-use crate::protocol::convert::{self, Reading};
-use crate::protocol::error::ProtocolError;
-use crate::protocol::prompt::{PromptRenderParams, RenderSummarize, Section};
-use crate::protocol::session::{SessionListParams, SessionMessagesParams, SessionOpenParams};
-use crate::protocol::tool::Tool;
-use crate::protocol::turn::{self, TurnStartParams};
-use crate::store::error::StoreError;
-use crate::store::list::ListQuery;
+use crate::convert::{self, Reading};
+use engine::id::{Ordinal, SessionId};
+use engine::message::{Body, Content, NewMessage, ToolResult};
+use protocol::error::ProtocolError;
+use protocol::prompt::{PromptRenderParams, RenderSummarize, Section};
+use protocol::session::{SessionListParams, SessionMessagesParams, SessionOpenParams};
+use protocol::tool::Tool;
+use protocol::turn::{self, TurnStartParams};
+use session::effect::Diagnostic;
+use session::history_turn::HistoryTurn;
+use session::input::{Command, GivenPrefix, Open, Render, ReplyTo, StartTurn, Summarize};
+use session::stored::{Driver, TurnStatus};
+use store::error::StoreError;
+use store::list::ListQuery;
 
 /// Sessions of a page where nobody says how many.
 const PAGE: u32 = 50;
@@ -161,8 +161,8 @@ pub(super) fn page_limit(asked: Option<u32>, usual: u32, most: u32) -> Result<u3
 
 fn list(main: &mut MainLoop, to: ReplyTo, params: &SessionListParams) -> Result<(), ProtocolError> {
     let after = params.cursor.as_deref().map(str::parse).transpose();
-    let after = after
-        .map_err(|error: crate::store::list::NoCursor| ProtocolError::invalid("cursor", error.to_string()))?;
+    let after =
+        after.map_err(|error: store::list::NoCursor| ProtocolError::invalid("cursor", error.to_string()))?;
     let folder = params.workspace_folder.as_deref().map(spelled);
     let query = ListQuery {
         workspace: folder.clone(),

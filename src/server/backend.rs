@@ -3,13 +3,13 @@
 
 use super::inbox::{self, Asks, Event, Hello, Routes};
 use super::parent::Parent;
-use crate::engine::session::input::ReplyTo;
-use crate::protocol::error::{ErrorData, ProtocolError};
-use crate::protocol::methods::{self, Named, read, read_params};
-use crate::protocol::model::ModelDeltaParams;
-use crate::protocol::server::{InitializeOptions, ServerCapabilities};
-use crate::protocol::{SUPPORTED_VERSIONS as SUPPORTED, VERSION};
+use protocol::error::{ErrorData, ProtocolError};
+use protocol::methods::{self, Named, read, read_params};
+use protocol::model::ModelDeltaParams;
+use protocol::server::{InitializeOptions, ServerCapabilities};
+use protocol::{SUPPORTED_VERSIONS as SUPPORTED, VERSION};
 use serde_json::{Value, json};
+use session::input::ReplyTo;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{mpsc, oneshot};
 use tower_lsp::jsonrpc::{Error, Result};

@@ -2,14 +2,14 @@
 
 use super::main_loop::{MainLoop, NOBODY, Slot};
 use super::queued::Queued;
-use crate::engine::id::{SessionId, TurnId};
-use crate::engine::message::{AssistantPart, Body, Message, PROCESS_COMPLETED};
-use crate::engine::session::Session;
-use crate::engine::session::input::Command;
-use crate::engine::session::state::StateName;
-use crate::engine::session::stored::{Head, Origin, Stored, TurnStatus};
-use crate::engine::text;
+use engine::id::{SessionId, TurnId};
+use engine::message::{AssistantPart, Body, Message, PROCESS_COMPLETED};
+use engine::text;
 use serde_json::json;
+use session::Session;
+use session::input::Command;
+use session::state::StateName;
+use session::stored::{Head, Origin, Stored, TurnStatus};
 
 /// Bytes of the last answer that a parent is told.
 const TOLD: usize = 4000;

@@ -5,13 +5,13 @@ use super::inbox::Event;
 use super::live::Done;
 use super::main_loop::{MainLoop, Slot};
 use super::stores;
-use crate::engine::id::SessionId;
-use crate::engine::session::effect::Effect;
-use crate::engine::session::event::EventBody;
-use crate::engine::session::input::{Input, NotWritten};
-use crate::engine::session::stored::TurnStatus;
-use crate::store::error::StoreError;
+use engine::id::SessionId;
+use session::effect::Effect;
+use session::event::EventBody;
+use session::input::{Input, NotWritten};
+use session::stored::TurnStatus;
 use std::sync::Arc;
+use store::error::StoreError;
 
 /// Whether it tells that a turn came to its end.
 fn ends_well(effect: &Effect) -> bool {

@@ -6,11 +6,11 @@ use super::inbox::Hello;
 use super::main_loop::{MainLoop, Slot};
 use super::opening::own_settings;
 use super::settings::{Fault, Layer, Layers};
-use crate::engine::session::input::{Input, ReplyTo};
-use crate::protocol::error::ProtocolError;
-use crate::protocol::restore::Diagnostic;
-use crate::protocol::settings::{GivenSettings, Settings};
+use protocol::error::ProtocolError;
+use protocol::restore::Diagnostic;
+use protocol::settings::{GivenSettings, Settings};
 use serde_json::Value;
+use session::input::{Input, ReplyTo};
 
 /// A layer of settings that can change while sessions are open.
 pub(super) enum Given {

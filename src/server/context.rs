@@ -5,17 +5,17 @@ use super::asking::{command, page_limit};
 use super::inbox::{Context, Event};
 use super::main_loop::{MainLoop, Slot, wire};
 use super::stores;
-use crate::engine::id::{CompactionId, MessageId, Ordinal, PinId, SessionId};
-use crate::engine::prompt::pins::Pinned;
-use crate::engine::search::{self, Found, HITS, Hit, Query, Words};
-use crate::engine::session::input::{Command, Compact, ReplyTo};
-use crate::engine::session::ledger::{LedgerQuery, NoCursor};
-use crate::engine::session::recall::Recall;
-use crate::protocol::convert;
-use crate::protocol::error::{ErrorData, ProtocolError};
-use crate::protocol::ledger::ContextLedgerParams;
-use crate::protocol::recall::{ContextRecallParams, ContextSearchParams, ContextSearchResult};
-use crate::store::error::StoreError;
+use crate::convert;
+use engine::id::{CompactionId, MessageId, Ordinal, PinId, SessionId};
+use engine::prompt::pins::Pinned;
+use engine::search::{self, Found, HITS, Hit, Query, Words};
+use protocol::error::{ErrorData, ProtocolError};
+use protocol::ledger::ContextLedgerParams;
+use protocol::recall::{ContextRecallParams, ContextSearchParams, ContextSearchResult};
+use session::input::{Command, Compact, ReplyTo};
+use session::ledger::{LedgerQuery, NoCursor};
+use session::recall::Recall;
+use store::error::StoreError;
 
 /// Carries out what a client asks for.
 pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Context) -> Result<(), ProtocolError> {

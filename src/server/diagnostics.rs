@@ -2,13 +2,13 @@
 
 use super::listed::summary;
 use super::main_loop::{MainLoop, Slot, wire};
-use crate::engine::session::input::ReplyTo;
-use crate::protocol::VERSION;
-use crate::protocol::error::ProtocolError;
-use crate::protocol::server::{OpenSession, ServerDiagnosticsResult, StorageBackend, StorageInfo};
-use crate::store::StoreDiagnostics;
-use crate::store::error::StoreError;
+use protocol::VERSION;
+use protocol::error::ProtocolError;
+use protocol::server::{OpenSession, ServerDiagnosticsResult, StorageBackend, StorageInfo};
+use session::input::ReplyTo;
 use std::sync::{Arc, Mutex};
+use store::StoreDiagnostics;
+use store::error::StoreError;
 
 /// Requests that may wait for an answer at once.
 pub(super) const REQUEST_LIMIT: usize = 256;

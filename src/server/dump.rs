@@ -1,11 +1,11 @@
 //! Requests as files, for people who want to see what a model reads: `serve --dump-prompts`. The form is the one of
 //! `replay`. A file that cannot be written is no reason not to serve.
 
-use crate::engine::id::SessionId;
-use crate::engine::prompt::Prompt;
-use crate::engine::prompt::request::Request;
-use crate::protocol::model::ModelPurpose;
 use crate::replay::dump::{dump, dump_read};
+use engine::id::SessionId;
+use engine::prompt::Prompt;
+use engine::prompt::request::Request;
+use protocol::model::ModelPurpose;
 use serde_json::Value;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};

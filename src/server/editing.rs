@@ -6,12 +6,12 @@ use super::inbox::Edit;
 use super::main_loop::MainLoop;
 use super::opening::new_id;
 use super::wire_session::Asked;
-use crate::engine::id::{ItemId, MessageId, TurnId};
-use crate::engine::message::Content;
-use crate::engine::session::input::{At, Command, ReplyTo};
-use crate::protocol::convert::Reading;
-use crate::protocol::error::ProtocolError;
-use crate::protocol::message;
+use crate::convert::Reading;
+use engine::id::{ItemId, MessageId, TurnId};
+use engine::message::Content;
+use protocol::error::ProtocolError;
+use protocol::message;
+use session::input::{At, Command, ReplyTo};
 
 /// Carries out what a client asks for.
 pub(super) fn ask(main: &mut MainLoop, to: ReplyTo, ask: Edit) -> Result<(), ProtocolError> {

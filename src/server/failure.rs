@@ -1,9 +1,9 @@
 //! Why a client's model did not answer, as the engine takes it. What follows from it is the session's.
 
-use crate::engine::compact::secrets::masked;
-use crate::engine::prompt::request::{Failure, Overflow};
-use crate::model::error::refuses_thinking;
-use crate::model::overflow;
+use engine::compact::secrets::masked;
+use engine::prompt::request::{Failure, Overflow};
+use models::error::refuses_thinking;
+use models::overflow;
 use serde_json::Value;
 use tower_lsp::jsonrpc::Error;
 

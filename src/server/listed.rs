@@ -1,12 +1,12 @@
 //! A session as a list shows it: one that is stored, one that is open, one that was just made. What is in a list is the
 //! store's.
 
-use crate::engine::session::Session;
-use crate::engine::session::effect::Made;
-use crate::engine::session::stored::Head;
-use crate::protocol::convert;
-use crate::protocol::session::SessionSummary;
-use crate::store::list::SessionRow;
+use crate::convert;
+use protocol::session::SessionSummary;
+use session::Session;
+use session::effect::Made;
+use session::stored::Head;
+use store::list::SessionRow;
 
 pub(super) fn row(row: &SessionRow) -> SessionSummary {
     SessionSummary {

@@ -4,16 +4,16 @@
 use super::part::Partly;
 use super::queued::Queued;
 use super::trajectories::Filed;
-use crate::engine::id::CallId;
-use crate::engine::session::Session;
-use crate::engine::session::effect::Effect;
-use crate::engine::session::input::{ModelCallId, ReplyTo, Timer};
-use crate::engine::session::stored::Write;
-use crate::protocol::error::ProtocolError;
-use crate::store::Fence;
-use crate::store::worker::Handle;
+use engine::id::CallId;
+use protocol::error::ProtocolError;
+use session::Session;
+use session::effect::Effect;
+use session::input::{ModelCallId, ReplyTo, Timer};
+use session::stored::Write;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use store::Fence;
+use store::worker::Handle;
 use tokio::task::AbortHandle;
 
 /// A session that is open here.

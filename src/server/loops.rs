@@ -6,19 +6,19 @@ use super::inbox::Looping;
 use super::main_loop::{MainLoop, NOBODY, Slot, wire};
 use super::opening::{New, given_id, new_id};
 use super::queued::{Opens, Queued};
-use crate::engine::id::SessionId;
-use crate::engine::message::Body;
-use crate::engine::session::event::TurnEnd;
-use crate::engine::session::input::{Command, Open, ReplyTo, StartTurn};
-use crate::engine::session::state::StateName;
-use crate::engine::session::stored::{Driver, TurnStatus};
-use crate::engine::stages::{Next, Over, StageEnd, Stages, Until};
-use crate::protocol::convert::Reading;
-use crate::protocol::error::{ErrorData, ProtocolError};
-use crate::protocol::methods::{self, Named};
-use crate::protocol::stages::{
+use crate::convert::Reading;
+use engine::id::SessionId;
+use engine::message::Body;
+use engine::stages::{Next, Over, StageEnd, Stages, Until};
+use protocol::error::{ErrorData, ProtocolError};
+use protocol::methods::{self, Named};
+use protocol::stages::{
     LoopStartParams, LoopStartResult, LoopStatus, LoopStopResult, LoopUpdatedParams, Stage,
 };
+use session::event::TurnEnd;
+use session::input::{Command, Open, ReplyTo, StartTurn};
+use session::state::StateName;
+use session::stored::{Driver, TurnStatus};
 
 /// A loop that runs.
 pub(super) struct Loop {
@@ -36,7 +36,7 @@ pub(super) struct Loop {
 struct Asks {
     open: Open,
     start: StartTurn,
-    settings: Option<crate::protocol::settings::Settings>,
+    settings: Option<protocol::settings::Settings>,
 }
 
 /// Carries out what a client asks for.

@@ -5,18 +5,18 @@ use super::asking::page_limit;
 use super::inbox::{Event, Remembering};
 use super::main_loop::{MainLoop, NOBODY, Slot, now, wire};
 use super::stores;
-use crate::engine::id::SessionId;
-use crate::engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
-use crate::engine::search::Words;
-use crate::engine::session::effect::Memorize;
-use crate::engine::session::input::{Input, ReplyTo};
-use crate::protocol::convert;
-use crate::protocol::error::ProtocolError;
-use crate::protocol::memory::{MemoryDeleteResult, MemoryListResult, MemoryPutParams, MemoryPutResult};
-use crate::store::Store;
-use crate::store::error::StoreError;
+use crate::convert;
+use engine::id::SessionId;
+use engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
+use engine::search::Words;
+use protocol::error::ProtocolError;
+use protocol::memory::{MemoryDeleteResult, MemoryListResult, MemoryPutParams, MemoryPutResult};
 use serde_json::Value;
+use session::effect::Memorize;
+use session::input::{Input, ReplyTo};
 use std::sync::Arc;
+use store::Store;
+use store::error::StoreError;
 use uuid::Uuid;
 
 /// Memories of a page where nobody says how many.

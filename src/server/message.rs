@@ -2,8 +2,8 @@
 //! neither, and then the error to send back. No framing, no routing.
 
 use super::frame::{Fault, HEAD};
-use crate::engine::text::json;
-use crate::protocol::error::{ErrorData, ErrorKind};
+use engine::text::json;
+use protocol::error::{ErrorData, ErrorKind};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;

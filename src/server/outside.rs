@@ -217,8 +217,8 @@ fn seen_from(place: &str, mut raw: Map<String, Value>) -> Map<String, Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::settings::Settings;
     use crate::server::settings::Layers;
+    use protocol::settings::Settings;
     use serde_json::json;
 
     /// A value for a setting that is not the one that holds where nothing is set.

@@ -7,17 +7,17 @@ use super::live::{Done, Live};
 use super::main_loop::{MainLoop, Slot, now};
 use super::queued::Queued;
 use super::stores;
-use crate::engine::id::{Ordinal, SessionId, Time};
-use crate::engine::session::input::{Command, Input, ReplyTo};
-use crate::engine::session::part::Claims;
-use crate::engine::session::stored::{Part, Rest};
-use crate::engine::session::{Around, Opening, Session};
-use crate::engine::tokens::TokenCount;
-use crate::protocol::convert;
-use crate::protocol::error::{ErrorData, ProtocolError};
-use crate::store::error::StoreError;
+use crate::convert;
+use engine::id::{Ordinal, SessionId, Time};
+use engine::tokens::TokenCount;
+use protocol::error::{ErrorData, ProtocolError};
+use session::input::{Command, Input, ReplyTo};
+use session::part::Claims;
+use session::stored::{Part, Rest};
+use session::{Around, Opening, Session};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use store::error::StoreError;
 
 /// What makes a session whole of which a part is here.
 pub(super) struct Partly {

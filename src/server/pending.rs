@@ -5,12 +5,12 @@
 use super::inbox::{Event, Reply};
 use super::main_loop::{MainLoop, Slot};
 use super::wire_session::Asked;
-use crate::engine::id::SessionId;
-use crate::engine::session::input::ReplyTo;
-use crate::protocol::error::{ErrorData, ProtocolError};
-use crate::protocol::restore::Diagnostic;
-use crate::protocol::server::ProgressToken;
+use engine::id::SessionId;
+use protocol::error::{ErrorData, ProtocolError};
+use protocol::restore::Diagnostic;
+use protocol::server::ProgressToken;
 use serde_json::Value;
+use session::input::ReplyTo;
 use tokio::sync::mpsc;
 
 /// Somebody who waits for an answer.

@@ -7,21 +7,21 @@ use super::main_loop::{MainLoop, Slot};
 use super::message::Answer;
 use super::models::Call;
 use super::{failure, listed, review, wire_event, wire_session};
-use crate::engine::compact::record::Trigger;
-use crate::engine::id::{CallId, SessionId, TurnId};
-use crate::engine::prompt::request::Failure;
-use crate::engine::session::effect::{Answer as Said, AskModel, Effect, InvokeTool, Made, Reason};
-use crate::engine::session::event::{EventBody, Phase};
-use crate::engine::session::input::{Input, ModelCallId, Timer, ToolOutcome};
-use crate::protocol::convert::{self, Reading};
-use crate::protocol::event::SessionsChangedParams;
-use crate::protocol::methods::{self, Named, read_result};
-use crate::protocol::model::{
+use crate::convert::{self, Reading};
+use engine::compact::record::Trigger;
+use engine::id::{CallId, SessionId, TurnId};
+use engine::prompt::request::Failure;
+use protocol::event::SessionsChangedParams;
+use protocol::methods::{self, Named, read_result};
+use protocol::model::{
     ModelCompleteParams, ModelCountTokensParams, ModelDeltaParams, ModelPurpose, ModelUsageParams, Usage,
     UsageSource,
 };
-use crate::protocol::tool::{RequestPermissionParams, ToolInvokeParams};
+use protocol::tool::{RequestPermissionParams, ToolInvokeParams};
 use serde_json::json;
+use session::effect::{Answer as Said, AskModel, Effect, InvokeTool, Made, Reason};
+use session::event::{EventBody, Phase};
+use session::input::{Input, ModelCallId, Timer, ToolOutcome};
 use std::time::Duration;
 
 /// Something that was asked of the client.
@@ -116,7 +116,7 @@ impl MainLoop {
         }
     }
 
-    fn emit(&mut self, id: &SessionId, event: crate::engine::session::event::Event) {
+    fn emit(&mut self, id: &SessionId, event: session::event::Event) {
         let Some(Slot::Live(live)) = self.sessions.get(id) else { return };
         if let EventBody::CompactionUpdated(update) = &event.body {
             // Not the reason: it may be the client's own words, and those may hold a key. The event has it.
@@ -240,7 +240,7 @@ impl MainLoop {
             turn_id: call.turn.as_str().to_owned(),
             tool_call_id: call.call.as_str().to_owned(),
             name: call.name.to_string(),
-            arguments: crate::protocol::message::Arguments(call.arguments.to_string()),
+            arguments: protocol::message::Arguments(call.arguments.to_string()),
         };
         self.outgoing.request(number, methods::ToolInvoke::NAME, &params);
     }

@@ -7,17 +7,17 @@ use super::opening::{New, Opening, own_settings};
 use super::settings::with_own;
 use super::stores;
 use super::trajectories::Filed;
-use crate::engine::id::SessionId;
-use crate::engine::session::input::{Command, Configure, Input, ReplyTo};
-use crate::protocol::error::{ErrorData, ProtocolError};
-use crate::protocol::event::SessionsChangedParams;
-use crate::protocol::session::SessionConfigureParams;
-use crate::protocol::settings::Settings;
-use crate::protocol::transfer::ExportFormat;
-use crate::store::Deleted;
-use crate::store::error::StoreError;
-use crate::store::worker::Handle;
+use engine::id::SessionId;
+use protocol::error::{ErrorData, ProtocolError};
+use protocol::event::SessionsChangedParams;
+use protocol::session::SessionConfigureParams;
+use protocol::settings::Settings;
+use protocol::transfer::ExportFormat;
+use session::input::{Command, Configure, Input, ReplyTo};
 use std::collections::VecDeque;
+use store::Deleted;
+use store::error::StoreError;
+use store::worker::Handle;
 
 /// Something that a client asks of a session.
 pub(super) enum Queued {

@@ -8,7 +8,7 @@
 //! body that was too large is not in it, and an unpaired surrogate stands in it as U+FFFD, as it was taken.
 //! `fixtures/wire` holds recordings and says how they are replayed.
 
-use crate::protocol::methods::{ModelKey, Named};
+use protocol::methods::{ModelKey, Named};
 use serde::Deserialize;
 use serde_json::Value;
 use std::borrow::Cow;

@@ -2,13 +2,13 @@
 //! was kept and what can be done.
 
 use super::stores;
-use crate::engine::prompt::BudgetExceeded;
-use crate::engine::session::Session;
-use crate::engine::session::acceptance;
-use crate::engine::session::effect::Refusal;
-use crate::engine::session::state::StateName;
-use crate::protocol::convert;
-use crate::protocol::error::{ErrorData, ProtocolError};
+use crate::convert;
+use engine::prompt::BudgetExceeded;
+use protocol::error::{ErrorData, ProtocolError};
+use session::Session;
+use session::acceptance;
+use session::effect::Refusal;
+use session::state::StateName;
 
 /// Why a session did not do it.
 pub(super) fn refused(session: &Session, refusal: &Refusal) -> ProtocolError {

@@ -3,13 +3,13 @@
 use super::main_loop::{MainLoop, Slot};
 use super::perform::What;
 use super::wire_session::view;
-use crate::engine::id::SessionId;
-use crate::engine::session::Session;
-use crate::engine::session::effect::AskReview;
-use crate::engine::session::input::Review;
-use crate::protocol::methods::{self, Named, read_result};
-use crate::protocol::review::{CompactionReviewParams, DroppedMessage, ReviewDecision};
+use engine::id::SessionId;
+use protocol::methods::{self, Named, read_result};
+use protocol::review::{CompactionReviewParams, DroppedMessage, ReviewDecision};
 use serde_json::Value;
+use session::Session;
+use session::effect::AskReview;
+use session::input::Review;
 use tower_lsp::jsonrpc::Error;
 
 impl MainLoop {

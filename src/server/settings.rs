@@ -12,13 +12,13 @@ pub(super) use layer::{Fault, Layer};
 pub(super) use models::facts as model_facts;
 pub(super) use names::{names, nearest, other_names};
 
-use crate::engine::compact::policy::Policy;
-use crate::engine::session::settings::{Client, Settings as Effective};
-use crate::protocol::error::ProtocolError;
-use crate::protocol::methods::read;
-use crate::protocol::server::ClientCapabilities;
-use crate::protocol::settings::{SettingInForce, SettingSource, Settings};
+use engine::compact::policy::Policy;
+use protocol::error::ProtocolError;
+use protocol::methods::read;
+use protocol::server::ClientCapabilities;
+use protocol::settings::{SettingInForce, SettingSource, Settings};
 use serde_json::Value;
+use session::settings::{Client, Settings as Effective};
 use std::collections::BTreeMap;
 
 /// The layers that all sessions share, and what the client can be asked for.

@@ -1,19 +1,19 @@
 //! Which store holds the sessions of which folder. A store is opened by its own thread, at its first job, so nothing
 //! waits for a disk here.
 
-use crate::engine::id::SessionId;
-use crate::protocol::error::{ErrorData, ProtocolError, StorageCause};
-use crate::protocol::server::{StorageBackend, StorageOptions};
-use crate::protocol::settings::Synchronous as Asked;
-use crate::store::error::StoreError;
-use crate::store::memory::World;
-use crate::store::place::{Options, Synchronous, data_folder, is_store};
-use crate::store::sqlite::Opener;
-use crate::store::worker::{Handle, Open};
+use engine::id::SessionId;
+use protocol::error::{ErrorData, ProtocolError, StorageCause};
+use protocol::server::{StorageBackend, StorageOptions};
+use protocol::settings::Synchronous as Asked;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use store::error::StoreError;
+use store::memory::World;
+use store::place::{Options, Synchronous, data_folder, is_store};
+use store::sqlite::Opener;
+use store::worker::{Handle, Open};
 
 /// The stores that are in use.
 #[derive(Default)]
@@ -221,12 +221,12 @@ pub(super) fn error(error: &StoreError) -> ProtocolError {
         StoreError::Held { session, pid, since } => ErrorData::SessionHeldElsewhere {
             session_id: session.as_str().to_owned(),
             pid: *pid,
-            since: crate::protocol::convert::iso(*since),
+            since: crate::convert::iso(*since),
         },
         StoreError::FenceLost { session, holder: Some(holder) } => ErrorData::SessionHeldElsewhere {
             session_id: session.as_str().to_owned(),
             pid: holder.pid,
-            since: crate::protocol::convert::iso(holder.since),
+            since: crate::convert::iso(holder.since),
         },
         StoreError::FenceLost { session, holder: None } => {
             ErrorData::StaleReference { field: "sessionId".into(), id: session.as_str().to_owned() }

@@ -11,19 +11,19 @@ use super::opening::{New, given_id, new_id, own_settings};
 use super::queued::{Opens, Queued};
 use super::stores;
 use super::wire_session::Asked;
-use crate::engine::id::SessionId;
-use crate::engine::message::{Body, PROCESS_COMPLETED};
-use crate::engine::session::Session;
-use crate::engine::session::input::{Command, ReplyTo, StartTurn};
-use crate::engine::session::stored::{Driver, TurnStatus};
-use crate::protocol::convert::{self, Reading};
-use crate::protocol::error::ProtocolError;
-use crate::protocol::task::{Task, TaskListParams, TaskListResult, TaskStartParams, TaskState};
-use crate::store::Store;
-use crate::store::error::StoreError;
-use crate::store::task::{self, Waiting};
+use crate::convert::{self, Reading};
+use engine::id::SessionId;
+use engine::message::{Body, PROCESS_COMPLETED};
+use protocol::error::ProtocolError;
+use protocol::task::{Task, TaskListParams, TaskListResult, TaskStartParams, TaskState};
 use serde_json::Value;
+use session::Session;
+use session::input::{Command, ReplyTo, StartTurn};
+use session::stored::{Driver, TurnStatus};
 use std::collections::{BTreeMap, BTreeSet};
+use store::Store;
+use store::error::StoreError;
+use store::task::{self, Waiting};
 
 /// What is known of tasks.
 #[derive(Default)]

@@ -8,15 +8,15 @@ use super::opening::{New, given_id, new_id};
 use super::queued::{Opens, Queued};
 use super::trajectories::{Found, Told, content, summary};
 use super::wire_session::Asked;
-use crate::engine::id::SessionId;
-use crate::engine::session::input::{Command, ReplyTo, Restore, Taken};
-use crate::protocol::error::{ErrorData, ProtocolError};
-use crate::protocol::transfer::{
+use crate::trajectory::{FileError, Folder};
+use engine::id::SessionId;
+use import::trajectory::{self, Trajectory};
+use import::{self, Entry, Format, Import, ImportError, detect, export_jsonl, export_markdown};
+use protocol::error::{ErrorData, ProtocolError};
+use protocol::transfer::{
     ExportFormat, SessionExportResult, SessionImportParams, TrajectoryListParams, TrajectoryListResult,
 };
-use crate::trajectory::{FileError, Folder};
-use crate::transcript_io::trajectory::{self, Trajectory};
-use crate::transcript_io::{self, Entry, Format, Import, ImportError, detect, export_jsonl, export_markdown};
+use session::input::{Command, ReplyTo, Restore, Taken};
 use std::path::Path;
 
 /// Bytes of a file that is imported at most.
@@ -119,7 +119,7 @@ fn take(
             (Format::Trajectory, read.skipped.clone(), read.messages.len(), restore_of(read, params.title))
         }
         format => {
-            let import = transcript_io::import(bytes, format).map_err(of_asked)?;
+            let import = import::import(bytes, format).map_err(of_asked)?;
             let (format, skipped) = (import.format, import.skipped.clone());
             let restore = restore_of_import(import, params.title);
             (format, skipped, restore.messages.len(), restore)

@@ -2,12 +2,12 @@
 
 use super::refused::refused;
 use super::wire_session::{metadata, pins, queue, reasons, restored, view};
-use crate::engine::session::Session;
-use crate::engine::session::effect::Refusal;
-use crate::engine::session::event::{self, EventBody};
-use crate::protocol::context::SectionTokens;
-use crate::protocol::convert;
-use crate::protocol::event::{Event, EventError, QueueFailure, Retrying, SessionEvent};
+use crate::convert;
+use protocol::context::SectionTokens;
+use protocol::event::{Event, EventError, QueueFailure, Retrying, SessionEvent};
+use session::Session;
+use session::effect::Refusal;
+use session::event::{self, EventBody};
 
 /// An event of this session.
 pub(super) fn event(session: &Session, event: &event::Event) -> SessionEvent {

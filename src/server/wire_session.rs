@@ -5,45 +5,45 @@ use super::listed;
 use super::main_loop::wire;
 use super::refused::refused;
 use super::settings::{Layers, shown};
-use crate::engine::compact::metadata::Persisted;
-use crate::engine::compact::record::Compaction;
-use crate::engine::compact::restore::Verdict;
-use crate::engine::id::{CallId, SessionId};
-use crate::engine::prompt::pins::Pin;
-use crate::engine::session::Session;
-use crate::engine::session::effect::{Answer, Diagnostic, Reason, Refusal, Rendered};
-use crate::engine::session::input;
-use crate::engine::session::queue::{Accepted, QueueItem};
-use crate::engine::session::reconcile::Report;
-use crate::engine::session::settings::Settings;
-use crate::engine::session::snapshot::{Inspection, Snapshot, TurnSnapshot};
-use crate::engine::session::state::State;
-use crate::engine::session::stored::Always;
-use crate::engine::transcript::Transcript;
-use crate::protocol::context::{
+use crate::convert;
+use engine::compact::metadata::Persisted;
+use engine::compact::record::Compaction;
+use engine::compact::restore::Verdict;
+use engine::id::{CallId, SessionId};
+use engine::prompt::pins::Pin;
+use engine::transcript::Transcript;
+use protocol::context::{
     self, CompactionView, ContextCompactResult, ContextInspectResult, ContextPinResult, ContextUndoResult,
     SectionTokens,
 };
-use crate::protocol::convert;
-use crate::protocol::edit::{EditResult, QueueRemoveResult, SessionForkResult, SessionResetResult};
-use crate::protocol::error::{ErrorData, ProtocolError};
-use crate::protocol::event::CompactionPhase;
-use crate::protocol::message::Arguments;
-use crate::protocol::prompt::PromptRenderResult;
-use crate::protocol::recall::ContextRecallResult;
-use crate::protocol::restore::{self, RestoreEntry, RestoreReport, RestoreSource};
-use crate::protocol::session::{
+use protocol::edit::{EditResult, QueueRemoveResult, SessionForkResult, SessionResetResult};
+use protocol::error::{ErrorData, ProtocolError};
+use protocol::event::CompactionPhase;
+use protocol::message::Arguments;
+use protocol::prompt::PromptRenderResult;
+use protocol::recall::ContextRecallResult;
+use protocol::restore::{self, RestoreEntry, RestoreReport, RestoreSource};
+use protocol::session::{
     SessionConfigureResult, SessionDeleteResult, SessionListResult, SessionMessagesResult, SessionOpenResult,
     SessionSubscribeResult,
 };
-use crate::protocol::snapshot::{self, Compression, Pause, RoundView, TurnView};
-use crate::protocol::task::TaskStartResult;
-use crate::protocol::tool::{Decision, PauseReason, PendingCall, ToolDecideResult, Verdict as Decided};
-use crate::protocol::transfer::SessionImportResult;
-use crate::protocol::turn::{RoundAppendResult, TurnCancelResult, TurnEndResult, TurnStartResult};
-use crate::store::list::Page;
-use crate::store::{Deleted, MessagePage};
+use protocol::snapshot::{self, Compression, Pause, RoundView, TurnView};
+use protocol::task::TaskStartResult;
+use protocol::tool::{Decision, PauseReason, PendingCall, ToolDecideResult, Verdict as Decided};
+use protocol::transfer::SessionImportResult;
+use protocol::turn::{RoundAppendResult, TurnCancelResult, TurnEndResult, TurnStartResult};
 use serde_json::Value;
+use session::Session;
+use session::effect::{Answer, Diagnostic, Reason, Refusal, Rendered};
+use session::input;
+use session::queue::{Accepted, QueueItem};
+use session::reconcile::Report;
+use session::settings::Settings;
+use session::snapshot::{Inspection, Snapshot, TurnSnapshot};
+use session::state::State;
+use session::stored::Always;
+use store::list::Page;
+use store::{Deleted, MessagePage};
 
 /// What was asked for, where one answer has several forms.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -336,7 +336,7 @@ pub(super) fn restored(session: &Session, report: &Report) -> RestoreReport {
         truncated_messages: report.truncated,
         appended_messages: report.appended,
         unreadable: report.unreadable.clone(),
-        diagnostics: diagnostics(&crate::engine::session::diagnostics(report)),
+        diagnostics: diagnostics(&session::diagnostics(report)),
     };
     for restored in &report.summaries {
         let entry = |reason: &str| RestoreEntry {

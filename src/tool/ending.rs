@@ -2,7 +2,7 @@
 //! state follows is data of the tool; the session obeys it.
 
 use super::{About, Ran, read, refusal};
-use crate::engine::prompt::item::ToolKind;
+use engine::prompt::item::ToolKind;
 use serde::Deserialize;
 use serde_json::json;
 

@@ -2,10 +2,10 @@
 //! more.
 
 use super::{About, Context, Ran, read, refusal};
-use crate::engine::id::Ordinal;
-use crate::engine::prompt::item::ToolKind;
-use crate::engine::search::{Found, HITS, Query, Words};
-use crate::engine::text::page;
+use engine::id::Ordinal;
+use engine::prompt::item::ToolKind;
+use engine::search::{Found, HITS, Query, Words};
+use engine::text::page;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -88,7 +88,7 @@ fn part(reference: &str, offset: u64, context: Context<'_>, most: usize) -> Resu
 /// What a search found, as far as it fits; one that is longer is shown all the same.
 fn hits(query: &str, found: &Found, most: usize) -> Ran {
     if found.hits.is_empty() {
-        let query = crate::engine::text::one_line(query, 100);
+        let query = engine::text::one_line(query, 100);
         return Ran::says([format!("[nothing that was said holds all of these words: {query}]")]);
     }
     let (mut shown, mut chars, mut next) = (Vec::new(), 0, found.next);

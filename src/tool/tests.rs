@@ -1,14 +1,14 @@
 //! What a model is told of each tool, and what each answers.
 
 use super::*;
-use crate::engine::compact::known_tools::Kinds;
-use crate::engine::compact::ledger::ledger;
-use crate::engine::compact::record::Span;
-use crate::engine::id::{Ordinal, SessionId};
-use crate::engine::message::{Body, NewMessage, ToolCall};
-use crate::engine::scope::TodoStatus;
-use crate::engine::tokens::QuarterOfChars;
-use crate::engine::transcript::Transcript;
+use engine::compact::known_tools::Kinds;
+use engine::compact::ledger::ledger;
+use engine::compact::record::Span;
+use engine::id::{Ordinal, SessionId};
+use engine::message::{Body, NewMessage, ToolCall};
+use engine::scope::TodoStatus;
+use engine::tokens::QuarterOfChars;
+use engine::transcript::Transcript;
 
 fn todo(content: &str, status: TodoStatus) -> Todo {
     Todo { content: content.into(), status }
@@ -120,7 +120,7 @@ fn recall_by_words_shows_where_they_stand_and_ends_its_pages() {
         assert!(pages < 30);
         let query = OwnTool::Recall.looks_for(&arguments).unwrap();
         assert!(!query.hidden, "what no model may see is not found");
-        let found = crate::engine::search::find(messages(), &query);
+        let found = engine::search::find(messages(), &query);
         let recall = |_: &str| None;
         let context = Context { todos: &[], recall: &recall, found: Some(&found), page: 1_000 };
         let ran = OwnTool::Recall.run(&arguments, context);

@@ -1,8 +1,8 @@
 //! `todo`: the list of what is to do, always given whole, so that what stands never depends on what a model remembers.
 
 use super::{About, Context, Ran, read, refusal};
-use crate::engine::prompt::item::ToolKind;
-use crate::engine::scope::{Todo, TodoStatus};
+use engine::prompt::item::ToolKind;
+use engine::scope::{Todo, TodoStatus};
 use serde::Deserialize;
 use serde_json::json;
 

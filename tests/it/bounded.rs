@@ -2,18 +2,18 @@
 //! of real providers tell their overflows.
 
 use crate::desk::{SUMMARY, Session, answered, filler, overflowing};
+use engine::compact::compose::Desk;
+use engine::compact::ladder::{self, Outcome, Step};
+use engine::compact::plan::Aim;
+use engine::compact::policy::presets;
+use engine::compact::record::{Fallback, Mode, Trigger};
+use engine::compact::trigger::{self, Attempts, Next};
+use engine::message::NewMessage;
+use engine::prompt::request::{Overflow, Part};
+use engine::tokens::{QuarterOfChars, TokenCount};
+use models::overflow;
 use proptest::prelude::*;
 use std::cell::Cell;
-use threadhold::engine::compact::compose::Desk;
-use threadhold::engine::compact::ladder::{self, Outcome, Step};
-use threadhold::engine::compact::plan::Aim;
-use threadhold::engine::compact::policy::presets;
-use threadhold::engine::compact::record::{Fallback, Mode, Trigger};
-use threadhold::engine::compact::trigger::{self, Attempts, Next};
-use threadhold::engine::message::NewMessage;
-use threadhold::engine::prompt::request::{Overflow, Part};
-use threadhold::engine::tokens::{QuarterOfChars, TokenCount};
-use threadhold::model::overflow;
 
 /// What a session does before each call of its model; the distance between limit and target, where it compacted.
 fn before_a_call(session: &mut Session, attempts: &mut Attempts, is_well: bool) -> Option<u32> {
@@ -200,7 +200,7 @@ fn a_compaction_that_need_not_be_ends_with_the_last_model() {
     let record = prepared.applied(session.desk()).expect("a record");
     assert_eq!((record.mode, record.trigger), (Mode::Full, Trigger::BudgetExceeded));
     let mut other = overflowing();
-    other.transcript = threadhold::engine::transcript::Transcript::new(session.transcript.session().clone());
+    other.transcript = engine::transcript::Transcript::new(session.transcript.session().clone());
     other.user("Something else.").reads("x", 9000).reads("y", 9000).reads("z", 9000);
     assert!(!prepared.is_fresh(other.desk()) && prepared.applied(other.desk()).is_none());
 }

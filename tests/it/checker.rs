@@ -6,11 +6,11 @@
 mod reading;
 pub(crate) mod source;
 
+use engine::tokens::TokenCount;
 use reading::{asks, blocks, is_part, list, name, number, places, says, texts};
 use serde_json::{Value, json};
 use source::{Said, Source, Speaker};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use threadhold::engine::tokens::TokenCount;
 use threadhold::tokenizer::O200k;
 
 /// What stands in the place of a result that was never recorded.

@@ -1,18 +1,18 @@
 //! Compaction as a user of the engine sees it, scenario by scenario. Invariants over many sessions are elsewhere.
 
 use crate::desk::{SUMMARY, Session, answered, filler, overflowing};
+use engine::compact::compose::Ingredients;
+use engine::compact::ladder::{CannotFit, Outcome, Step};
+use engine::compact::metadata::{self, Persisted};
+use engine::compact::policy::{OFF, Retention, Stage};
+use engine::compact::record::{Mode, ModeRequested, Strength};
+use engine::compact::slice::slice;
+use engine::message::{Body, Content, Image, NewMessage};
+use engine::prompt::item::{Channel, Role, Shown};
+use engine::prompt::request::{Completion, StopReason, ToolChoice};
+use engine::prompt::{self, CutReason};
+use engine::tokens::QuarterOfChars;
 use expect_test::expect;
-use threadhold::engine::compact::compose::Ingredients;
-use threadhold::engine::compact::ladder::{CannotFit, Outcome, Step};
-use threadhold::engine::compact::metadata::{self, Persisted};
-use threadhold::engine::compact::policy::{OFF, Retention, Stage};
-use threadhold::engine::compact::record::{Mode, ModeRequested, Strength};
-use threadhold::engine::compact::slice::slice;
-use threadhold::engine::message::{Body, Content, Image, NewMessage};
-use threadhold::engine::prompt::item::{Channel, Role, Shown};
-use threadhold::engine::prompt::request::{Completion, StopReason, ToolChoice};
-use threadhold::engine::prompt::{self, CutReason};
-use threadhold::engine::tokens::QuarterOfChars;
 
 /// rows: V2
 #[test]
@@ -379,7 +379,7 @@ fn a_long_result_is_shown_by_head_and_tail_and_the_cut_is_listed() {
 #[test]
 fn an_unanswered_call_and_a_stray_result_are_mended_and_reported() {
     let mut session = Session::new(8000);
-    let call = threadhold::engine::message::ToolCall::new("c1", "bash", "{}");
+    let call = engine::message::ToolCall::new("c1", "bash", "{}");
     session.user("Run.");
     session.transcript.append(NewMessage::new(Body::assistant("", vec![call])), &QuarterOfChars);
     session.transcript.append(NewMessage::new(Body::result("nobody", "lost")), &QuarterOfChars);
@@ -450,11 +450,9 @@ fn the_block_cannot_be_closed_by_what_it_quotes() {
 #[test]
 fn a_summary_for_a_source_that_changed_meanwhile_is_discarded() {
     let session = overflowing();
-    let Step::Ask(ask) = threadhold::engine::compact::ladder::start(session.desk(), true) else {
-        panic!("asks")
-    };
+    let Step::Ask(ask) = engine::compact::ladder::start(session.desk(), true) else { panic!("asks") };
     let mut other = overflowing();
-    other.transcript = threadhold::engine::transcript::Transcript::new(session.transcript.session().clone());
+    other.transcript = engine::transcript::Transcript::new(session.transcript.session().clone());
     other.user("Something else.").reads("x", 9000).reads("y", 9000).reads("z", 9000);
     other.reads("x", 9000).reads("y", 9000).reads("z", 9000);
     assert_eq!(ask.waiting.answer(other.desk(), "test", answered(SUMMARY)), Step::Stale);

@@ -1,20 +1,20 @@
 //! Answers that are being written, folded through the wire's types as the server does it. `fixtures/delta` is shared
 //! with the TypeScript client, so both fold alike; what a draft becomes in a session is held with the sessions.
 
+use engine::delta::{Delta, Draft, UnknownCall};
+use engine::id::SessionId;
+use engine::message::{Body, NewMessage};
+use engine::tokens::QuarterOfChars;
+use engine::transcript::Transcript;
 use proptest::prelude::*;
+use protocol::check::fault_in;
+use protocol::message::Message;
+use protocol::model::{DELTA_OPS, DeltaOp};
+use protocol::schema::schema;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
-use threadhold::engine::delta::{Delta, Draft, UnknownCall};
-use threadhold::engine::id::SessionId;
-use threadhold::engine::message::{Body, NewMessage};
-use threadhold::engine::tokens::QuarterOfChars;
-use threadhold::engine::transcript::Transcript;
-use threadhold::protocol::check::fault_in;
-use threadhold::protocol::convert;
-use threadhold::protocol::message::Message;
-use threadhold::protocol::model::{DELTA_OPS, DeltaOp};
-use threadhold::protocol::schema::schema;
+use threadhold::convert;
 
 /// Takes an operation in as it comes over the wire; one that nobody knows changes nothing.
 fn fold(draft: &mut Draft, op: &Value) -> Result<(), UnknownCall> {

@@ -2,22 +2,22 @@
 //! of a model on the way can be asked of either kind; no other assertions.
 
 use crate::facts::can_be_asked;
+use engine::compact::compose::Desk;
+use engine::compact::ladder::{self, Ask, Outcome, Step};
+use engine::compact::plan::Aim;
+use engine::compact::policy::{DEFAULT, Policy};
+use engine::compact::record::Compaction;
+use engine::id::SessionId;
+use engine::message::{Body, NewMessage, ToolCall};
+use engine::prompt::order::{Order, SystemText};
+use engine::prompt::request::{Completion, StopReason};
+use engine::prompt::system::Fixed;
+use engine::prompt::{self, BudgetExceeded, Prompt, Source};
+use engine::settings::{Budget, BudgetSettings};
+use engine::tokens::QuarterOfChars;
+use engine::transcript::Transcript;
+use protocol::model::ModelPurpose;
 use serde_json::json;
-use threadhold::engine::compact::compose::Desk;
-use threadhold::engine::compact::ladder::{self, Ask, Outcome, Step};
-use threadhold::engine::compact::plan::Aim;
-use threadhold::engine::compact::policy::{DEFAULT, Policy};
-use threadhold::engine::compact::record::Compaction;
-use threadhold::engine::id::SessionId;
-use threadhold::engine::message::{Body, NewMessage, ToolCall};
-use threadhold::engine::prompt::order::{Order, SystemText};
-use threadhold::engine::prompt::request::{Completion, StopReason};
-use threadhold::engine::prompt::system::Fixed;
-use threadhold::engine::prompt::{self, BudgetExceeded, Prompt, Source};
-use threadhold::engine::settings::{Budget, BudgetSettings};
-use threadhold::engine::tokens::QuarterOfChars;
-use threadhold::engine::transcript::Transcript;
-use threadhold::protocol::model::ModelPurpose;
 
 /// A session with what it is rendered under.
 pub struct Session {
@@ -133,7 +133,7 @@ pub fn filler(seed: &str, bytes: usize) -> String {
 /// Three turns, several rounds, over the limit of an 8,000 window.
 pub fn overflowing() -> Session {
     let mut session = Session::new(8000);
-    session.policy.limit_history = threadhold::engine::compact::policy::Stage::Off;
+    session.policy.limit_history = engine::compact::policy::Stage::Off;
     session.user("Hello.").says("Hi.");
     session.user("Fix the parser.").reads("src/parser.rs", 7000);
     session.calls("edit", r#"{"path":"src/parser.rs"}"#, "done").says("The parser is fixed.");

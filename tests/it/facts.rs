@@ -1,14 +1,14 @@
 //! The two kinds of models that the ladder is tested with: the usual one, and one as VS Code's `vscode.lm` gives it. What
 //! each can be asked is held here for every request, wherever it was caught; what comes of it stands in the tests.
 
+use engine::prompt::item::Role;
+use engine::prompt::request::Request;
+use protocol::message::Part;
+use protocol::model::{ModelCompleteParams, ModelPurpose, ToolChoice};
+use protocol::prompt::{PromptMessage, PromptRole};
 use serde_json::{Value, json};
-use threadhold::engine::prompt::item::Role;
-use threadhold::engine::prompt::request::Request;
-use threadhold::engine::session::settings::ModelFacts;
-use threadhold::protocol::convert;
-use threadhold::protocol::message::Part;
-use threadhold::protocol::model::{ModelCompleteParams, ModelPurpose, ToolChoice};
-use threadhold::protocol::prompt::{PromptMessage, PromptRole};
+use session::settings::ModelFacts;
+use threadhold::convert;
 
 /// The name of the model that knows a user and itself alone, cannot be told to use no tools, and does not say what it used.
 pub const LM: &str = "lm";

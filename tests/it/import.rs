@@ -8,17 +8,17 @@
 
 mod samples;
 
+use engine::compact::record::Status;
+use engine::id::SessionId;
+use engine::message::Body;
+use engine::tokens::QuarterOfChars;
+use engine::transcript::Transcript;
+use import::{Entry, Format, Import, ImportError, detect, export_jsonl, import};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use samples::samples;
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use threadhold::engine::compact::record::Status;
-use threadhold::engine::id::SessionId;
-use threadhold::engine::message::Body;
-use threadhold::engine::tokens::QuarterOfChars;
-use threadhold::engine::transcript::Transcript;
-use threadhold::transcript_io::{Entry, Format, Import, ImportError, detect, export_jsonl, import};
 
 /// A transcript of the corpus and what `tests/corpus_counts.py` counts in it: messages, user and assistant messages
 /// among them, turns, rounds, calls, results, calls without a result.

@@ -11,14 +11,14 @@ mod undo;
 
 use check::{Seen, hold};
 use drive::{Whole, hold_at_every_length, hold_with_injections};
+use engine::compact::policy::OFF;
+use engine::compact::record::{Mode, Placement};
+use engine::settings::BudgetSettings;
+use engine::tokens::QuarterOfChars;
 use generate::{ACCEPTED, Case, REFUSED, case, entries, import, policies};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngSeed, TestRunner};
-use threadhold::engine::compact::policy::OFF;
-use threadhold::engine::compact::record::{Mode, Placement};
-use threadhold::engine::settings::BudgetSettings;
-use threadhold::engine::tokens::QuarterOfChars;
 use threadhold::replay::{Options, Unfit, replay};
 use threadhold::tokenizer::O200k;
 use undo::hold_undone;

@@ -2,17 +2,17 @@
 //! How single calls are read is tested beside the code.
 
 use crate::desk::Session;
+use engine::compact::policy::Stage;
+use engine::compact::record::Compaction;
+use engine::message::{Body, Content, Image, NewMessage, ToolCall, ToolResult, Verdict};
+use engine::prompt::item::{Tool, ToolKind};
+use engine::prompt::order::SystemText;
+use engine::prompt::system::Fixed;
+use engine::tokens::QuarterOfChars;
 use proptest::prelude::*;
 use serde_json::json;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use threadhold::engine::compact::policy::Stage;
-use threadhold::engine::compact::record::Compaction;
-use threadhold::engine::message::{Body, Content, Image, NewMessage, ToolCall, ToolResult, Verdict};
-use threadhold::engine::prompt::item::{Tool, ToolKind};
-use threadhold::engine::prompt::order::SystemText;
-use threadhold::engine::prompt::system::Fixed;
-use threadhold::engine::tokens::QuarterOfChars;
 
 /// A session that is summed up and not only shortened.
 fn session(window: u32) -> Session {

@@ -25,16 +25,16 @@ mod responses;
 pub(crate) mod server;
 mod socket;
 
+use engine::delta::{Delta, Draft};
+use engine::endpoint::Wire;
+use engine::message::AssistantPart;
+use engine::prompt::request::Answer;
+use engine::text::sha256_hex;
+use models::wire::Stream;
+use models::{ModelError, Said};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use threadhold::engine::delta::{Delta, Draft};
-use threadhold::engine::message::AssistantPart;
-use threadhold::engine::prompt::request::Answer;
-use threadhold::engine::session::endpoint::Wire;
-use threadhold::engine::text::sha256_hex;
-use threadhold::model::wire::Stream;
-use threadhold::model::{ModelError, Said};
 
 /// What came of a stream: what was heard, and how it ended.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,27 +1,25 @@
 //! The built-in policies on one session: a golden prompt each, and what must hold of every retention and every placement.
 
 use crate::desk::{SUMMARY, Session, answered, filler, overflowing};
+use engine::compact::compose::Ingredients;
+use engine::compact::ladder::{self, Step};
+use engine::compact::placing;
+use engine::compact::policy::presets::{ALL, DEFAULT, LAST_MESSAGES, LAST_TURNS, ROUNDS, SYSTEM_TAIL};
+use engine::compact::policy::{Policy, Retention, Stage};
+use engine::compact::record::{Compaction, Mode, ModeRequested, Placement};
+use engine::compact::slice::slice;
+use engine::id::{Ordinal, SessionId};
+use engine::message::{Body, NewMessage, ToolCall};
+use engine::prompt::coverage::coverage;
+use engine::prompt::item::{Approval, Channel, Item, Role, Shown, Tool};
+use engine::prompt::linearize::{join_neighbours, pair_faults};
+use engine::prompt::order::SystemText;
+use engine::prompt::system::{CallerSection, Fixed, OnOverflow, Place};
+use engine::prompt::{self, KEEP, Prompt};
+use engine::tokens::QuarterOfChars;
+use engine::transcript::Transcript;
 use expect_test::expect_file;
 use std::sync::Arc;
-use threadhold::engine::compact::compose::Ingredients;
-use threadhold::engine::compact::ladder::{self, Step};
-use threadhold::engine::compact::placing;
-use threadhold::engine::compact::policy::presets::{
-    ALL, DEFAULT, LAST_MESSAGES, LAST_TURNS, ROUNDS, SYSTEM_TAIL,
-};
-use threadhold::engine::compact::policy::{Policy, Retention, Stage};
-use threadhold::engine::compact::record::{Compaction, Mode, ModeRequested, Placement};
-use threadhold::engine::compact::slice::slice;
-use threadhold::engine::id::{Ordinal, SessionId};
-use threadhold::engine::message::{Body, NewMessage, ToolCall};
-use threadhold::engine::prompt::coverage::coverage;
-use threadhold::engine::prompt::item::{Approval, Channel, Item, Role, Shown, Tool};
-use threadhold::engine::prompt::linearize::{join_neighbours, pair_faults};
-use threadhold::engine::prompt::order::SystemText;
-use threadhold::engine::prompt::system::{CallerSection, Fixed, OnOverflow, Place};
-use threadhold::engine::prompt::{self, KEEP, Prompt};
-use threadhold::engine::tokens::QuarterOfChars;
-use threadhold::engine::transcript::Transcript;
 
 const PLACEMENTS: [Placement; 3] =
     [Placement::UserAtBoundary, Placement::SystemMessage, Placement::SystemPromptTail];
@@ -351,7 +349,7 @@ fn whatever_a_retention_proposes_pairs_stay_whole_and_the_newest_round_stays() {
     for keep in 1..40 {
         for retention in [
             Retention::Messages(keep),
-            Retention::TokenTail(threadhold::engine::settings::PerMille::new(keep as u32 * 20)),
+            Retention::TokenTail(engine::settings::PerMille::new(keep as u32 * 20)),
         ] {
             let mut session = turns(12);
             session.budget.limit = 1500;
@@ -427,11 +425,7 @@ fn the_summary_comes_first_recent_words_stay_the_input_is_last_and_what_is_cover
 #[test]
 fn what_is_exempt_survives_every_rung() {
     let rungs: [(Mode, Policy, bool); 5] = [
-        (
-            Mode::LimitHistory,
-            Policy { target_ratio: threadhold::engine::settings::PerMille::new(900), ..DEFAULT },
-            true,
-        ),
+        (Mode::LimitHistory, Policy { target_ratio: engine::settings::PerMille::new(900), ..DEFAULT }, true),
         (Mode::Full, Policy { limit_history: Stage::Off, ..DEFAULT }, true),
         (
             Mode::Simple,
@@ -443,7 +437,7 @@ fn what_is_exempt_survives_every_rung() {
             Mode::Dropped,
             Policy {
                 limit_history: Stage::LimitHistory,
-                target_ratio: threadhold::engine::settings::PerMille::new(0),
+                target_ratio: engine::settings::PerMille::new(0),
                 ..DEFAULT
             },
             false,

@@ -5,35 +5,38 @@ mod convert;
 mod events;
 
 use expect_test::expect_file;
-use serde_json::{Value, json};
-use std::collections::BTreeSet;
-use std::process::Command;
-use threadhold::protocol::check::fault_in;
-use threadhold::protocol::error::{ErrorData, ErrorKind, ProtocolError};
-use threadhold::protocol::event::EVENTS;
-use threadhold::protocol::message::{PARTS, Part};
-use threadhold::protocol::methods::{
+use protocol::check::fault_in;
+use protocol::error::{ErrorData, ErrorKind, ProtocolError};
+use protocol::event::EVENTS;
+use protocol::message::{PARTS, Part};
+use protocol::methods::{
     self, METHODS, ModelComplete, PromptRender, ServerDiagnostics, SessionOpen, TurnStart, read, read_params,
     read_result,
 };
-use threadhold::protocol::model::{DELTA_OPS, DeltaOp};
-use threadhold::protocol::restore::TurnMetadata;
-use threadhold::protocol::schema::{json, markdown::markdown, schema, typescript::typescript};
-use threadhold::protocol::server::{InitializeOptions, ServerCapabilities};
-use threadhold::protocol::session::State;
-use threadhold::protocol::settings::Settings;
-use threadhold::protocol::{SUPPORTED_VERSIONS, VERSION};
+use protocol::model::{DELTA_OPS, DeltaOp};
+use protocol::restore::TurnMetadata;
+use protocol::schema::{json, markdown::markdown, schema, typescript::typescript};
+use protocol::server::{InitializeOptions, ServerCapabilities};
+use protocol::session::State;
+use protocol::settings::Settings;
+use protocol::{SUPPORTED_VERSIONS, VERSION};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::process::Command;
+use threadhold::convert::acceptance;
 
 #[test]
 fn p12_the_documents_are_made_from_the_types() {
-    expect_file!["../../src/protocol/README.md"].assert_eq(&markdown());
-    expect_file!["../../src/protocol/schema.json"].assert_eq(&json());
+    expect_file!["../../crates/protocol/README.md"].assert_eq(&markdown(&acceptance()));
+    expect_file!["../../crates/protocol/schema.json"].assert_eq(&json());
     expect_file!["../../editors/client/src/protocol.ts"].assert_eq(&typescript());
 }
 
 #[test]
 fn p12_the_command_prints_the_schema() {
-    for (format, text) in [("json", json()), ("markdown", markdown()), ("typescript", typescript())] {
+    for (format, text) in
+        [("json", json()), ("markdown", markdown(&acceptance())), ("typescript", typescript())]
+    {
         let command =
             Command::new(env!("CARGO_BIN_EXE_threadhold")).args(["schema", "--format", format]).output();
         let output = command.expect("the binary runs");
@@ -121,7 +124,7 @@ fn the_numbers_of_errors_are_apart_and_data_has_its_kind() {
 #[test]
 fn every_example_of_the_document_can_be_read() {
     let schema = schema();
-    let markdown = markdown();
+    let markdown = markdown(&acceptance());
     let (mut asked, mut seen) = (Vec::new(), 0);
     for block in markdown.split("```json\n").skip(1) {
         let text = block.split("```").next().unwrap_or_default();

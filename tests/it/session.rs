@@ -38,11 +38,11 @@ use bench::{Bench, result, settings, text};
 use happening::{At, Beside, Happening, Rewind, Stop, happening};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
+use session::effect::Purpose;
+use session::event::EventBody;
+use session::stored::{Driver, TurnStatus};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use threadhold::engine::session::effect::Purpose;
-use threadhold::engine::session::event::EventBody;
-use threadhold::engine::session::stored::{Driver, TurnStatus};
 
 /// Words of what was seen in all sequences together.
 const SEEN: &[&str] = &[

@@ -21,17 +21,17 @@ mod worker;
 mod written;
 
 use cases::{Backend, Bench, compaction, head, message, on_each, session, step, user};
+use engine::compact::record::Status;
+use engine::id::{Generation, Ordinal, SessionId, Time, TurnId};
+use engine::message::Body;
+use engine::prompt::item::{Approval, Tool};
+use engine::prompt::system::{CallerSection, OnOverflow, Place};
+use session::stored::{Driver, Origin, Stored, TitleFrom, TurnRow, TurnStatus, Write};
 use std::sync::Arc;
-use threadhold::engine::compact::record::Status;
-use threadhold::engine::id::{Generation, Ordinal, SessionId, Time, TurnId};
-use threadhold::engine::message::Body;
-use threadhold::engine::prompt::item::{Approval, Tool};
-use threadhold::engine::prompt::system::{CallerSection, OnOverflow, Place};
-use threadhold::engine::session::stored::{Driver, Origin, Stored, TitleFrom, TurnRow, TurnStatus, Write};
-use threadhold::store::Fence;
-use threadhold::store::error::StoreError;
-use threadhold::store::follow::Holder;
-use threadhold::store::list::{ListQuery, SessionRow};
+use store::Fence;
+use store::error::StoreError;
+use store::follow::Holder;
+use store::list::{ListQuery, SessionRow};
 
 /// rows: M1 R25
 #[test]
@@ -289,7 +289,7 @@ fn a_list_is_paged_without_gaps_and_searched() {
             bench.write(&id, &[Write::Head(Box::new(row))]);
         }
         let mut asked = message(0, user("where is the needle?"));
-        asked.id = threadhold::engine::id::MessageId::new("x");
+        asked.id = engine::id::MessageId::new("x");
         bench.write("s09", &[Write::Message { turn: 0, message: Arc::new(asked) }]);
         bench.write("s11", &[Write::Compaction(Box::new(compaction("s11/c0", 2)))]);
         let everything = bench.list(&ListQuery { limit: 100, ..ListQuery::default() });

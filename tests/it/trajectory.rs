@@ -2,16 +2,16 @@
 //! else's is left as it is. What a session does with one is tested over the wire.
 
 use super::invariants::generate;
+use engine::id::SessionId;
+use engine::message::Body;
+use engine::tokens::QuarterOfChars;
+use engine::transcript::Transcript;
+use import::trajectory::{Content, Trajectory, read, write};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
-use threadhold::engine::id::SessionId;
-use threadhold::engine::message::Body;
-use threadhold::engine::tokens::QuarterOfChars;
-use threadhold::engine::transcript::Transcript;
 use threadhold::trajectory::{FileError, Folder, Held};
-use threadhold::transcript_io::trajectory::{Content, Trajectory, read, write};
 
 fn content(transcript: &Transcript) -> Content {
     Content {

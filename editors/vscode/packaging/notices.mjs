@@ -72,7 +72,8 @@ function crates(repository, triple) {
   }
   linked.delete(resolve.root);
   return packages
-    .filter(({ id }) => linked.has(id))
+    // What has no source is ours.
+    .filter(({ id, source }) => linked.has(id) && source !== null)
     .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.version < b.version ? -1 : 1))
     .map(({ name, version, license, manifest_path: manifest, authors }) => (
       { kind: "crate", name, version, license: license ?? undefined, authors, folder: dirname(manifest) }

@@ -1,12 +1,12 @@
 //! The terminal's side of the protocol: requests out, and what the sidecar says in, each as its type. What is shown of
 //! it and what follows from it is not here.
 
-use crate::protocol::event::SessionEvent;
-use crate::protocol::methods::{self, Method, Named, read_params, read_result};
-use crate::protocol::tool::{RequestPermissionParams, ToolInvokeParams};
 use crate::server::frame::{Frame, FrameReader, head};
 use crate::server::message::{Message, decode};
 use crate::server::transport::BODY_LIMIT;
+use protocol::event::SessionEvent;
+use protocol::methods::{self, Method, Named, read_params, read_result};
+use protocol::tool::{RequestPermissionParams, ToolInvokeParams};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::VecDeque;

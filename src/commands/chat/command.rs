@@ -2,11 +2,11 @@
 //! sidecar's.
 
 use super::client::Client;
-use crate::protocol::context::{CompactionView, ContextCompactParams, ContextUndoParams};
-use crate::protocol::message::Content;
-use crate::protocol::methods::{ContextCompact, ContextUndo, Method, TaskList, TaskStart, read_result};
-use crate::protocol::settings::GivenSettings;
-use crate::protocol::task::{Task, TaskListParams, TaskStartParams, TaskState};
+use protocol::context::{CompactionView, ContextCompactParams, ContextUndoParams};
+use protocol::message::Content;
+use protocol::methods::{ContextCompact, ContextUndo, Method, TaskList, TaskStart, read_result};
+use protocol::settings::GivenSettings;
+use protocol::task::{Task, TaskListParams, TaskStartParams, TaskState};
 use serde_json::Value;
 
 /// What `/help` says.

@@ -3,14 +3,12 @@
 use super::client::{Client, Refused};
 use super::terminal::Screen;
 use super::tools;
-use crate::protocol::VERSION;
-use crate::protocol::methods::{SessionConfigure, SessionList, SessionOpen, TaskList};
-use crate::protocol::session::{
-    Driver, Origin, SessionConfigureParams, SessionListParams, SessionOpenParams,
-};
-use crate::protocol::settings::{GivenSettings, Settings};
-use crate::protocol::snapshot::Snapshot;
-use crate::protocol::task::TaskListParams;
+use protocol::VERSION;
+use protocol::methods::{SessionConfigure, SessionList, SessionOpen, TaskList};
+use protocol::session::{Driver, Origin, SessionConfigureParams, SessionListParams, SessionOpenParams};
+use protocol::settings::{GivenSettings, Settings};
+use protocol::snapshot::Snapshot;
+use protocol::task::TaskListParams;
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! A question to the user: calls that wait for a decision, and what a line that is typed decides. Who asks, and who is
 //! told, is not here.
 
-use crate::protocol::tool::{Decision, PauseReason, Verdict};
+use protocol::tool::{Decision, PauseReason, Verdict};
 use std::collections::VecDeque;
 use tower_lsp::jsonrpc::Id;
 
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     fn waits(id: &str) -> PauseReason {
-        let arguments = crate::protocol::message::Arguments("{}".into());
+        let arguments = protocol::message::Arguments("{}".into());
         PauseReason { tool_call_id: id.into(), name: "list".into(), arguments, reason: "it asks".into() }
     }
 

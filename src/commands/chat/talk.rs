@@ -9,19 +9,19 @@ use super::terminal::{Lines, Screen, interrupts};
 use super::tools;
 use super::visible::visible;
 use crate::commands::{SUCCESS, UNFIT};
-use crate::engine::message::PROCESS_COMPLETED;
-use crate::protocol::context::CompactionView;
-use crate::protocol::event::{CompactionPhase, Event, EventError, Retrying};
-use crate::protocol::message::{Content, Message, Part, Role};
-use crate::protocol::methods::{ToolDecide, ToolResult, TurnCancel, TurnStart};
-use crate::protocol::model::DeltaOp;
-use crate::protocol::session::State;
-use crate::protocol::settings::GivenSettings;
-use crate::protocol::snapshot::Snapshot;
-use crate::protocol::tool::{
+use engine::message::PROCESS_COMPLETED;
+use protocol::context::CompactionView;
+use protocol::event::{CompactionPhase, Event, EventError, Retrying};
+use protocol::message::{Content, Message, Part, Role};
+use protocol::methods::{ToolDecide, ToolResult, TurnCancel, TurnStart};
+use protocol::model::DeltaOp;
+use protocol::session::State;
+use protocol::settings::GivenSettings;
+use protocol::snapshot::Snapshot;
+use protocol::tool::{
     PauseReason, RequestPermissionResult, ToolDecideParams, ToolInvokeResult, ToolResultParams,
 };
-use crate::protocol::turn::{TurnCancelParams, TurnStartParams, TurnStatus};
+use protocol::turn::{TurnCancelParams, TurnStartParams, TurnStatus};
 use serde_json::Value;
 use std::path::PathBuf;
 use tokio::io::DuplexStream;

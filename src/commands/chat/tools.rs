@@ -1,9 +1,9 @@
 //! The tools of a terminal: they look into one folder and nowhere else, change nothing, and say only so much at a time.
 //! Who may call them is decided elsewhere.
 
-use crate::engine::text::json;
-use crate::protocol::message::Content;
-use crate::protocol::tool::{Tool, ToolInvokeResult, ToolKind, ToolPolicy};
+use engine::text::json;
+use protocol::message::Content;
+use protocol::tool::{Tool, ToolInvokeResult, ToolKind, ToolPolicy};
 use regex::RegexBuilder;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

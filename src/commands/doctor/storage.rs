@@ -3,10 +3,10 @@
 
 use crate::commands::files::print;
 use crate::commands::{Failure, SUCCESS, UNFIT};
-use crate::store::place::Options;
-use crate::store::sqlite::check::{self, Checked};
 use std::fmt::Write;
 use std::path::Path;
+use store::place::Options;
+use store::sqlite::check::{self, Checked};
 
 /// The exit code says whether anything is wrong when it is over.
 pub(super) fn run(folder: &Path, repair: bool) -> Result<u8, Failure> {

@@ -1,17 +1,17 @@
 //! What a client is told when a session changed that another process writes: the events that lead from what was shown to
 //! what is stored now, or nothing where only a snapshot says it all. No store and no wire in here.
 
-use crate::engine::compact::metadata::Persisted;
-use crate::engine::compact::record::{Compaction, Status};
-use crate::engine::id::TurnId;
-use crate::engine::message::Message;
-use crate::engine::session::Session;
-use crate::engine::session::event::{CompactionUpdate, EventBody, Phase, TurnEnd};
-use crate::engine::session::snapshot::{Snapshot, TurnSnapshot};
-use crate::engine::session::state::StateName;
-use crate::engine::session::stored::{Driver, TurnStatus};
-use crate::store::follow::Holder;
+use engine::compact::metadata::Persisted;
+use engine::compact::record::{Compaction, Status};
+use engine::id::TurnId;
+use engine::message::Message;
+use session::Session;
+use session::event::{CompactionUpdate, EventBody, Phase, TurnEnd};
+use session::snapshot::{Snapshot, TurnSnapshot};
+use session::state::StateName;
+use session::stored::{Driver, TurnStatus};
 use std::sync::Arc;
+use store::follow::Holder;
 
 /// What was shown of a session, as far as changes of it are told.
 #[derive(Debug)]

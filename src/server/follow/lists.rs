@@ -1,9 +1,9 @@
 //! The newest sessions of a store, and how they changed: what a client that asked for a list is told of what other
 //! processes do. A value and its comparison.
 
-use crate::engine::id::{SessionId, Time};
-use crate::store::list::{ListQuery, Page, SessionRow};
+use engine::id::{SessionId, Time};
 use std::collections::BTreeMap;
+use store::list::{ListQuery, Page, SessionRow};
 
 /// Sessions that are compared. Older ones change only by becoming newer.
 const ROWS: u32 = 50;
@@ -63,8 +63,8 @@ impl Newest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::session::stored::Driver;
-    use crate::store::list::Cursor;
+    use session::stored::Driver;
+    use store::list::Cursor;
 
     fn row(id: &str, created_at: u64, updated_at: u64) -> SessionRow {
         SessionRow {

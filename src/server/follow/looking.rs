@@ -3,17 +3,17 @@
 
 use super::Follower;
 use super::lists::{self, Newest};
-use crate::engine::id::SessionId;
-use crate::protocol::error::ProtocolError;
-use crate::protocol::event::SessionsChangedParams;
 use crate::server::inbox::Event;
 use crate::server::listed;
 use crate::server::main_loop::{MainLoop, Slot};
 use crate::server::stores;
-use crate::store::error::StoreError;
-use crate::store::follow::{Mark, News};
-use crate::store::list::{Page, SessionRow};
+use engine::id::SessionId;
+use protocol::error::ProtocolError;
+use protocol::event::SessionsChangedParams;
 use std::time::Duration;
+use store::error::StoreError;
+use store::follow::{Mark, News};
+use store::list::{Page, SessionRow};
 
 /// How often a store is asked whether anything was committed.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(250);

@@ -1,19 +1,19 @@
 //! Sessions that another process took over while they were open here: how that is noticed, also where nothing is written,
 //! who is told, and how they are followed from then on. Taking one over here is opening it, in `opening`.
 
-use crate::engine::id::SessionId;
-use crate::engine::session::input::{Command, Open, ReplyTo};
-use crate::engine::session::stored::Write;
-use crate::protocol::event::{Event as Happening, SessionEvent};
-use crate::protocol::methods::{self, Named};
 use crate::server::inbox::Event;
 use crate::server::main_loop::{MainLoop, Slot};
 use crate::server::queued::Queued;
 use crate::server::stores;
 use crate::server::trajectories::Filed;
-use crate::store::error::StoreError;
-use crate::store::{Fence, Store};
+use engine::id::SessionId;
+use protocol::event::{Event as Happening, SessionEvent};
+use protocol::methods::{self, Named};
+use session::input::{Command, Open, ReplyTo};
+use session::stored::Write;
 use std::collections::BTreeMap;
+use store::error::StoreError;
+use store::{Fence, Store};
 
 /// A session that is written here, and the right to do so.
 type Held = (SessionId, Fence);

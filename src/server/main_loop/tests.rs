@@ -7,19 +7,19 @@ mod keys;
 mod leaving;
 
 use super::*;
-use crate::protocol::methods::{self, Method, read_params};
 use crate::server::inbox::Asks;
 use crate::server::message::Answer;
 use crate::server::outgoing::{Item, Queue, outgoing};
-use crate::store::Store;
-use crate::store::error::StoreError;
-use crate::store::memory::World;
-use crate::store::worker::Handle;
 use disk::{Counter, Disk, Works};
+use protocol::methods::{self, Method, read_params};
 use serde_json::json;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use store::Store;
+use store::error::StoreError;
+use store::memory::World;
+use store::worker::Handle;
 use tokio::runtime::Runtime;
 use tower_lsp::jsonrpc::Id;
 
@@ -155,7 +155,7 @@ impl Rig {
     /// Texts of the messages that a store has of a session.
     fn stored(&self, session: &str) -> Vec<String> {
         let stored = self.world.open().load(&SessionId::new(session)).unwrap().unwrap();
-        let texts = |message: &crate::engine::message::Message| {
+        let texts = |message: &engine::message::Message| {
             message.body.texts().into_iter().map(|text| &**text).collect::<String>()
         };
         stored.messages.iter().map(|(_, message)| texts(message)).collect()

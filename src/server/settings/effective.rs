@@ -2,21 +2,21 @@
 //! error that names it and says what could be.
 
 use super::models;
-use crate::engine::compact::policy::{self, Policy, PolicyError};
-use crate::engine::message::Text;
-use crate::engine::prompt::item::Tool;
-use crate::engine::prompt::order::SystemText;
-use crate::engine::session::memories::MemorySettings;
-use crate::engine::session::settings::{Client, Settings as Effective};
-use crate::engine::settings::{PerMille, SettingsError, Threshold};
-use crate::protocol::error::ProtocolError;
-use crate::protocol::settings::{
-    self as wire, Auto, CountOrAuto, CountOrOff, Retention, Settings, ShareOrOff, Summarize,
-    SummaryBreakpoints,
-};
 use crate::server::main_loop::wire as wire_form;
 use crate::server::watch::{Found, Look};
 use crate::tool::OwnTool;
+use engine::compact::policy::{self, Policy, PolicyError};
+use engine::message::Text;
+use engine::prompt::item::Tool;
+use engine::prompt::order::SystemText;
+use engine::settings::{PerMille, SettingsError, Threshold};
+use protocol::error::ProtocolError;
+use protocol::settings::{
+    self as wire, Auto, CountOrAuto, CountOrOff, Retention, Settings, ShareOrOff, Summarize,
+    SummaryBreakpoints,
+};
+use session::memories::MemorySettings;
+use session::settings::{Client, Settings as Effective};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 

@@ -4,10 +4,10 @@
 
 use super::effective;
 use super::names::{GROUPS, Written, is_name, names, nearest, one_by_one, other_names};
-use crate::engine::compact::policy;
-use crate::protocol::error::{ErrorData, ProtocolError};
-use crate::protocol::methods::read;
-use crate::protocol::settings::{CountOrOff, GivenSettings, Retention, Settings, ShareOrOff, Summarize};
+use engine::compact::policy;
+use protocol::error::{ErrorData, ProtocolError};
+use protocol::methods::read;
+use protocol::settings::{CountOrOff, GivenSettings, Retention, Settings, ShareOrOff, Summarize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 

@@ -2,11 +2,12 @@
 //! is asked here.
 
 use super::effective::Read;
-use crate::engine::session::endpoint::{Endpoint, Wire};
-use crate::engine::session::settings::{DEFAULT_WINDOW, ModelFacts};
-use crate::model::{address, known};
-use crate::protocol::error::ProtocolError;
-use crate::protocol::settings::{Model, ModelWire, Settings};
+use engine::endpoint::DEFAULT_WINDOW;
+use engine::endpoint::{Endpoint, Wire};
+use models::{address, known};
+use protocol::error::ProtocolError;
+use protocol::settings::{Model, ModelWire, Settings};
+use session::settings::ModelFacts;
 
 /// A model as it comes over the wire. What is not said of it is what is known of the model of its name.
 pub(in crate::server) fn facts(model: &Model) -> Read<ModelFacts> {

@@ -1,9 +1,9 @@
 //! The names of settings: which there are, under which others they are taken, which is the nearest to one that is none.
 //! And what is written under them, brought into the form that the protocol knows. Values are judged elsewhere.
 
-use crate::engine::compact::policy;
-use crate::engine::text::distance;
-use crate::protocol::settings::Settings;
+use engine::compact::policy;
+use engine::text::distance;
+use protocol::settings::Settings;
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;

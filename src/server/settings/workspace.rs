@@ -3,9 +3,9 @@
 
 use super::layer::{Fault, Held, Layer};
 use super::names::{Written, is_name, one_by_one};
-use crate::engine::session::settings::Settings as Effective;
-use crate::engine::settings::{BudgetSettings, Threshold};
+use engine::settings::{BudgetSettings, Threshold};
 use serde_json::{Map, Value};
+use session::settings::Settings as Effective;
 
 /// Whether a value is lower than what holds without it.
 type IsLower = fn(&Value, &Effective) -> bool;

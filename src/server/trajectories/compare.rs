@@ -1,11 +1,11 @@
 //! A session and its file, side by side: which of the two has something that the other has not. Nothing is done about it
 //! here.
 
-use crate::engine::compact::record::Status;
-use crate::engine::message::{Message, NewMessage};
-use crate::engine::session::Session;
-use crate::protocol::convert::iso;
-use crate::transcript_io::trajectory::{Kept, Trajectory};
+use crate::convert::iso;
+use engine::compact::record::Status;
+use engine::message::{Message, NewMessage};
+use import::trajectory::{Kept, Trajectory};
+use session::Session;
 
 /// Who has the newer state.
 #[derive(Debug, PartialEq, Eq)]

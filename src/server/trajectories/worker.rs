@@ -6,7 +6,7 @@ mod replaced;
 
 use crate::server::watch::{QUIET, watch};
 use crate::trajectory::{FileError, Folder, Held, Staged};
-use crate::transcript_io::trajectory::{Content, Trajectory, write};
+use import::trajectory::{Content, Trajectory, write};
 use notify::{EventKind, RecommendedWatcher};
 use replaced::{Replaced, Unchanged};
 use std::collections::{BTreeMap, BTreeSet};

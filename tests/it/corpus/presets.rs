@@ -3,8 +3,8 @@
 //! `measure` says that they keep. What a prompt holds is the checker's.
 
 use super::{FILES, threadhold, transcripts};
+use engine::compact::policy::presets::ALL;
 use serde_json::Value;
-use threadhold::engine::compact::policy::presets::ALL;
 
 /// The session that must keep nine tenths of its prefixes at 32,000.
 const LONG: &str = "pi-large-session.jsonl";

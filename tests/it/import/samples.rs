@@ -1,7 +1,7 @@
 //! Small sources of every format, for the tests that break them. What is done to them is told in the file above.
 
+use import::Format;
 use serde_json::{Value, json};
-use threadhold::transcript_io::Format;
 
 /// A small source of each format that uses most of what its reader looks at.
 pub(super) fn samples() -> Vec<(Format, Vec<Value>)> {

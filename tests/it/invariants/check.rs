@@ -3,22 +3,22 @@
 use super::expect::{self, Said};
 use super::generate::{Case, HIDDEN, REFUSED};
 use super::rules;
+use engine::compact::policy::Retention;
+use engine::compact::record::{Compaction, Mode, Status, Trigger};
+use engine::id::Ordinal;
+use engine::message::{AssistantPart, Body, Message};
+use engine::prompt::item::Role;
+use engine::prompt::order::SystemText;
+use engine::prompt::request::Request;
+use engine::prompt::system::Fixed;
+use engine::prompt::{self, Prompt, Source};
+use engine::settings::{Budget, BudgetSettings};
+use engine::tokens::TokenCount;
+use engine::transcript::Transcript;
+use models::scripted::Scripted;
+use models::{Answering, Hear, Model};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use threadhold::engine::compact::policy::Retention;
-use threadhold::engine::compact::record::{Compaction, Mode, Status, Trigger};
-use threadhold::engine::id::Ordinal;
-use threadhold::engine::message::{AssistantPart, Body, Message};
-use threadhold::engine::prompt::item::Role;
-use threadhold::engine::prompt::order::SystemText;
-use threadhold::engine::prompt::request::Request;
-use threadhold::engine::prompt::system::Fixed;
-use threadhold::engine::prompt::{self, Prompt, Source};
-use threadhold::engine::settings::{Budget, BudgetSettings};
-use threadhold::engine::tokens::TokenCount;
-use threadhold::engine::transcript::Transcript;
-use threadhold::model::scripted::Scripted;
-use threadhold::model::{Answering, Hear, Model};
 use threadhold::replay::{DEFAULT_SYSTEM, Options, Render, Replayed, Unfit, Watch, replay};
 
 /// A model that puts a word of its own into each of its summaries and tells what it was asked.

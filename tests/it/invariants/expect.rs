@@ -1,15 +1,15 @@
 //! What a prompt must show, worked out from the messages alone: who answers whom, what an action makes of a result,
 //! what an item weighs. Written apart from the engine's rendering, so that both must agree.
 
+use engine::compact::record::{Action, Compaction};
+use engine::id::{CallId, Ordinal};
+use engine::message::cut::Cut;
+use engine::message::{AssistantPart, Body, Content, Message, Text};
+use engine::prompt::item::{Item, ItemPart, Role, Tool};
+use engine::tokens::TokenCount;
+use engine::transcript::Transcript;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
-use threadhold::engine::compact::record::{Action, Compaction};
-use threadhold::engine::id::{CallId, Ordinal};
-use threadhold::engine::message::cut::Cut;
-use threadhold::engine::message::{AssistantPart, Body, Content, Message, Text};
-use threadhold::engine::prompt::item::{Item, ItemPart, Role, Tool};
-use threadhold::engine::tokens::TokenCount;
-use threadhold::engine::transcript::Transcript;
 
 /// What a call without a result is answered with, and what that weighs.
 pub const STAND_IN: (&str, u32) = ("[no result was recorded: the call was interrupted]", 20);
@@ -25,9 +25,8 @@ pub struct Said {
 
 impl From<&Item> for Said {
     fn from(item: &Item) -> Self {
-        let call = |c: &threadhold::engine::prompt::item::ItemCall| {
-            (c.id.clone(), c.name.clone(), c.arguments.to_string())
-        };
+        let call =
+            |c: &engine::prompt::item::ItemCall| (c.id.clone(), c.name.clone(), c.arguments.to_string());
         Self {
             role: item.role,
             parts: item.parts.clone(),

@@ -1,22 +1,22 @@
 //! Sessions as hostile as real ones get: parallel calls, orphans, duplicates, hidden messages, our own tags, text of
 //! many bytes per character, results larger than any window. Nothing here knows what should become of them.
 
+use engine::compact::policy::presets::{
+    DEFAULT, FOUR_STAGE, LAST_MESSAGES, LAST_TURNS, ROUNDS, SYSTEM_TAIL, WORDS_AND_LEDGER,
+};
+use engine::compact::policy::{Policy, Retention, Stage};
+use engine::compact::record::ModeRequested;
+use engine::id::CallId;
+use engine::message::{
+    AssistantPart, Beside, Body, Content, Effect, Image, NewMessage, SYSTEM_IN_HISTORY, ToolCall, ToolResult,
+};
+use engine::prompt::item::{Approval, Tool};
+use import::{Entry, Format, Import, RecordedCompaction};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, json};
 use std::fmt;
 use std::sync::Arc;
-use threadhold::engine::compact::policy::presets::{
-    DEFAULT, FOUR_STAGE, LAST_MESSAGES, LAST_TURNS, ROUNDS, SYSTEM_TAIL, WORDS_AND_LEDGER,
-};
-use threadhold::engine::compact::policy::{Policy, Retention, Stage};
-use threadhold::engine::compact::record::ModeRequested;
-use threadhold::engine::id::CallId;
-use threadhold::engine::message::{
-    AssistantPart, Beside, Body, Content, Effect, Image, NewMessage, SYSTEM_IN_HISTORY, ToolCall, ToolResult,
-};
-use threadhold::engine::prompt::item::{Approval, Tool};
-use threadhold::transcript_io::{Entry, Format, Import, RecordedCompaction};
 
 /// Stands in every message that no model may see, and nowhere else.
 pub const HIDDEN: &str = "hidden_marker_zz";

@@ -2,15 +2,15 @@
 
 use super::expect::{self, Said};
 use super::generate::HIDDEN;
+use engine::compact::record::{Action, Compaction, Mode, Placement, Status};
+use engine::id::Ordinal;
+use engine::message::{Body, Text};
+use engine::prompt::coverage::coverage;
+use engine::prompt::item::{Channel, Item, ItemPart, Role, Shown};
+use engine::prompt::linearize::join_neighbours;
+use engine::prompt::{CutReason, Prompt, Section};
+use engine::transcript::Transcript;
 use std::collections::{BTreeMap, BTreeSet};
-use threadhold::engine::compact::record::{Action, Compaction, Mode, Placement, Status};
-use threadhold::engine::id::Ordinal;
-use threadhold::engine::message::{Body, Text};
-use threadhold::engine::prompt::coverage::coverage;
-use threadhold::engine::prompt::item::{Channel, Item, ItemPart, Role, Shown};
-use threadhold::engine::prompt::linearize::join_neighbours;
-use threadhold::engine::prompt::{CutReason, Prompt, Section};
-use threadhold::engine::transcript::Transcript;
 
 /// Stands around every summary, on every turn the same.
 const FRAME_OF_NAMES: &str = "<conversation-summary>\nNames from tool results below that are shown shortened. Background \
@@ -22,7 +22,7 @@ it may be out of date. The newest messages below decide what to do; nothing in t
 /// The user messages of the running turn that are for the model.
 pub fn request_of_the_running_turn(transcript: &Transcript) -> Vec<Ordinal> {
     let Some(last) = transcript.messages().last() else { return Vec::new() };
-    let is_request = |m: &&std::sync::Arc<threadhold::engine::message::Message>| {
+    let is_request = |m: &&std::sync::Arc<engine::message::Message>| {
         m.turn == last.turn && matches!(m.body, Body::User(_)) && expect::is_for_the_model(m)
     };
     transcript.messages().iter().filter(is_request).map(|message| message.ord).collect()
@@ -172,9 +172,8 @@ pub fn alternates(prompt: &Prompt) {
 pub fn user_words(transcript: &Transcript, record: Option<&Compaction>, prompt: &Prompt) {
     for message in transcript.messages() {
         let Some(wanted) = expect::user(message) else { continue };
-        let shows = |item: &&threadhold::engine::prompt::item::Item| {
-            item.sources.iter().any(|source| source.ord == message.ord)
-        };
+        let shows =
+            |item: &&engine::prompt::item::Item| item.sources.iter().any(|source| source.ord == message.ord);
         match prompt.items.iter().find(shows) {
             Some(item) => assert_eq!(Said::from(item), wanted, "inv 10: byte for byte"),
             None => {

@@ -3,16 +3,16 @@
 
 use super::expect::Said;
 use super::generate::Case;
-use threadhold::engine::compact::policy::Policy;
-use threadhold::engine::compact::record::{Compaction, Placement, Status};
-use threadhold::engine::id::CompactionId;
-use threadhold::engine::prompt::system::Fixed;
-use threadhold::engine::prompt::{self, Source};
-use threadhold::engine::settings::{Budget, BudgetSettings};
-use threadhold::engine::tokens::TokenCount;
-use threadhold::engine::transcript::Transcript;
-use threadhold::model::Model;
-use threadhold::model::scripted::Scripted;
+use engine::compact::policy::Policy;
+use engine::compact::record::{Compaction, Placement, Status};
+use engine::id::CompactionId;
+use engine::prompt::system::Fixed;
+use engine::prompt::{self, Source};
+use engine::settings::{Budget, BudgetSettings};
+use engine::tokens::TokenCount;
+use engine::transcript::Transcript;
+use models::Model;
+use models::scripted::Scripted;
 use threadhold::replay::{Options, Render, Watch, replay};
 
 /// What stood in the prompt before each compaction, as it stood.

@@ -2,19 +2,19 @@
 //! nothing, an answer that goes back to the model that gave it, and a prompt with everything in it.
 
 use super::{Heard, draft, lines, read, recordings, same_wherever_it_is_cut};
+use engine::approval::Approval;
+use engine::delta::{Delta, Draft};
+use engine::endpoint::{Endpoint, Wire};
+use engine::id::CallId;
+use engine::message::{Body, Content, Image};
+use engine::prompt::item::{Item, ItemCall, ItemPart, Role, Tool};
+use engine::prompt::request::{Request, ToolChoice};
 use expect_test::Expect;
+use models::Said;
+pub(super) use models::wire::Terms;
+use models::wire::{Post, post, stamped};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use threadhold::engine::approval::Approval;
-use threadhold::engine::delta::{Delta, Draft};
-use threadhold::engine::id::CallId;
-use threadhold::engine::message::{Body, Content, Image};
-use threadhold::engine::prompt::item::{Item, ItemCall, ItemPart, Role, Tool};
-use threadhold::engine::prompt::request::{Request, ToolChoice};
-use threadhold::engine::session::endpoint::{Endpoint, Wire};
-use threadhold::model::Said;
-pub(super) use threadhold::model::wire::Terms;
-use threadhold::model::wire::{Post, post, stamped};
 
 /// The events of a recording, one JSON each; those of all its answers.
 pub(super) fn events(name: &str) -> Option<Vec<String>> {
@@ -86,7 +86,7 @@ pub(super) fn stored(heard: &Heard, wire: Wire, model: &str) -> Body {
 /// An answer as a prompt shows it.
 pub(super) fn answer(body: &Body) -> Item {
     let Body::Assistant { parts, calls, .. } = body else { panic!("an answer") };
-    let call = |call: &threadhold::engine::message::ToolCall| ItemCall {
+    let call = |call: &engine::message::ToolCall| ItemCall {
         id: call.id.clone(),
         name: call.name.clone(),
         arguments: call.arguments.clone(),

@@ -5,12 +5,12 @@ use super::answers::{
     value,
 };
 use super::{Heard, draft, lines, read, recording};
+use engine::endpoint::Wire;
+use engine::message::Usage;
+use engine::prompt::item::{Item, ItemPart, Role};
+use engine::prompt::request::{Failure, Overflow, Request, StopReason, ToolChoice};
 use expect_test::{Expect, expect, expect_file};
 use serde_json::{Value, json};
-use threadhold::engine::message::Usage;
-use threadhold::engine::prompt::item::{Item, ItemPart, Role};
-use threadhold::engine::prompt::request::{Failure, Overflow, Request, StopReason, ToolChoice};
-use threadhold::engine::session::endpoint::Wire;
 
 const WIRE: Wire = Wire::Anthropic;
 const MODEL: &str = "claude-sonnet-4-6";

@@ -5,21 +5,21 @@
 use super::answers::{posted, terms};
 use super::server::{Reply, event};
 use crate::session::bench::{Bench, SUMMARY, result, settings, tool};
+use engine::delta::Delta;
+use engine::endpoint::Wire;
+use engine::message::{Content, ToolCall};
+use engine::prompt::item::{Approval, Item};
+use engine::prompt::request::{Answer, Failure, Request, StopReason};
+use engine::text::sha256_hex;
+use models::ModelError;
 use serde_json::{Map, Value, json};
+use session::breaks::BreakCause;
+use session::effect::{Effect, Purpose};
+use session::event::EventBody;
+use session::input::{At, Command, Compact, GivenPrefix, Input, StartTurn, ToolOutcome};
+use session::settings::{ModelFacts, Settings};
+use session::stored::Driver;
 use std::collections::BTreeSet;
-use threadhold::engine::delta::Delta;
-use threadhold::engine::message::{Content, ToolCall};
-use threadhold::engine::prompt::item::{Approval, Item};
-use threadhold::engine::prompt::request::{Answer, Failure, Request, StopReason};
-use threadhold::engine::session::breaks::BreakCause;
-use threadhold::engine::session::effect::{Effect, Purpose};
-use threadhold::engine::session::endpoint::Wire;
-use threadhold::engine::session::event::EventBody;
-use threadhold::engine::session::input::{At, Command, Compact, GivenPrefix, Input, StartTurn, ToolOutcome};
-use threadhold::engine::session::settings::{ModelFacts, Settings};
-use threadhold::engine::session::stored::Driver;
-use threadhold::engine::text::sha256_hex;
-use threadhold::model::ModelError;
 
 /// What the provider says to thinking behind anything but its own prompt.
 const REFUSAL: &str = "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different \
@@ -107,7 +107,7 @@ struct Talk {
     tools: Vec<&'static str>,
 }
 
-fn tools(names: &[&str]) -> Vec<threadhold::engine::prompt::item::Tool> {
+fn tools(names: &[&str]) -> Vec<engine::prompt::item::Tool> {
     names.iter().map(|name| tool(name, Approval::Allow)).collect()
 }
 

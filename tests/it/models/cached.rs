@@ -1,12 +1,12 @@
 //! Places of a cache: none before the shortest prefix that the provider of a model keeps.
 
 use super::answers::{everything, posted, terms, user};
+use engine::endpoint::{Endpoint, Wire};
+use engine::prompt::item::{Item, Role, Tool};
+use engine::prompt::request::Request;
+use models::wire::post;
 use serde_json::Value;
 use std::sync::Arc;
-use threadhold::engine::prompt::item::{Item, Role, Tool};
-use threadhold::engine::prompt::request::Request;
-use threadhold::engine::session::endpoint::{Endpoint, Wire};
-use threadhold::model::wire::post;
 
 /// What stands right before a place of a cache, in order.
 fn marked(body: &Value) -> Vec<String> {

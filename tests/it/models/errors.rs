@@ -2,13 +2,13 @@
 //! again is read.
 
 use super::{read, recordings};
+use engine::endpoint::Wire;
+use engine::prompt::request::Overflow;
 use expect_test::expect;
+use models::ModelError;
+use models::error::Refusal;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use threadhold::engine::prompt::request::Overflow;
-use threadhold::engine::session::endpoint::Wire;
-use threadhold::model::ModelError;
-use threadhold::model::error::Refusal;
 
 fn refusal(status: u64, body: Value) -> ModelError {
     Refusal { status: u16::try_from(status).unwrap(), retry_after_ms: None, body }.class()

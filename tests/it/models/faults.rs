@@ -4,18 +4,18 @@
 use super::requests::terms;
 use super::server::{Act, Asked, Reply, Server, chunk, done, event, usage};
 use super::{Heard, join, read};
+use engine::endpoint::{Endpoint, Wire};
+use engine::prompt::item::{Item, Role};
+use engine::prompt::request::Request;
 use expect_test::expect;
 use futures_util::{StreamExt, stream};
+use models::remote::{self, Clients, Remote};
+use models::wire::Stream;
+use models::{Model, Retrying, Said};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::time::Duration;
-use threadhold::engine::prompt::item::{Item, Role};
-use threadhold::engine::prompt::request::Request;
-use threadhold::engine::session::endpoint::{Endpoint, Wire};
-use threadhold::model::remote::{self, Clients, Remote};
-use threadhold::model::wire::Stream;
-use threadhold::model::{Model, Retrying, Said};
 
 /// Longer than any answer here takes.
 const IDLE: Duration = Duration::from_secs(60);
@@ -243,7 +243,7 @@ async fn a_tool_is_called_by_its_own_name() {
         let name = asked.body["tools"][0]["function"]["name"].as_str().expect("a name");
         Reply::calls("c1", name, "{}")
     });
-    let tool = threadhold::engine::prompt::item::Tool {
+    let tool = engine::prompt::item::Tool {
         name: "fs.read/file".to_owned(),
         description: String::new(),
         input_schema: json!({}),

@@ -1,11 +1,11 @@
 //! How much an answer may have, as each wire is told: by the model's name, by what the window has left, and by what a
 //! model thinks before it.
 
+use engine::endpoint::{Endpoint, Wire};
+use engine::prompt::item::{Item, Role};
+use engine::prompt::request::Request;
+use models::wire::{Terms, post};
 use serde_json::{Value, json};
-use threadhold::engine::prompt::item::{Item, Role};
-use threadhold::engine::prompt::request::Request;
-use threadhold::engine::session::endpoint::{Endpoint, Wire};
-use threadhold::model::wire::{Terms, post};
 
 fn body(wire: Wire, url: Option<&str>, model: &str, request: &Request) -> Value {
     let endpoint = Endpoint { base_url: url.map(str::to_owned), ..Endpoint::of(wire) };

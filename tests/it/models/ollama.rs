@@ -1,9 +1,9 @@
 //! The native chat of Ollama: a recorded stream, streams made up for what it does not show.
 
 use super::{broken_wherever_it_ends, lines, read, recording, same_wherever_it_is_cut};
+use engine::endpoint::Wire;
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
-use threadhold::engine::session::endpoint::Wire;
 
 const WIRE: Wire = Wire::Ollama;
 

@@ -1,9 +1,9 @@
 //! Chat Completions: recorded streams of five providers, streams made up for what no recording shows, and bodies.
 
 use super::{broken_wherever_it_ends, lines, read, recording, same_wherever_it_is_cut};
+use engine::endpoint::Wire;
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
-use threadhold::engine::session::endpoint::Wire;
 
 const WIRE: Wire = Wire::OpenaiChat;
 

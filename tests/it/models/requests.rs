@@ -1,15 +1,15 @@
 //! Bodies as they are posted: Chat Completions for each server that differs, and Ollama.
 
+use engine::approval::Approval;
+use engine::endpoint::{Endpoint, Wire};
+use engine::id::CallId;
+use engine::message::{Content, Image};
+use engine::prompt::item::{Item, ItemCall, ItemPart, Role, Tool};
+use engine::prompt::request::{Request, ToolChoice};
 use expect_test::{ExpectFile, expect, expect_file};
+use models::wire::{Post, Terms, post};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use threadhold::engine::approval::Approval;
-use threadhold::engine::id::CallId;
-use threadhold::engine::message::{Content, Image};
-use threadhold::engine::prompt::item::{Item, ItemCall, ItemPart, Role, Tool};
-use threadhold::engine::prompt::request::{Request, ToolChoice};
-use threadhold::engine::session::endpoint::{Endpoint, Wire};
-use threadhold::model::wire::{Post, Terms, post};
 
 pub(super) fn terms() -> Terms {
     Terms {
@@ -200,7 +200,7 @@ fn what_differs_between_servers_is_data() {
     assert!(!beside(openai, &no_tools, &terms).contains("tool"), "no choice without tools");
     let long_key = Terms { cache_key: Some("k".repeat(65)), ..terms };
     let posted = beside(openai, &request, &long_key);
-    let hashed = threadhold::engine::text::sha256_hex("k".repeat(65).as_bytes());
+    let hashed = engine::text::sha256_hex("k".repeat(65).as_bytes());
     assert!(posted.contains(&format!("\"prompt_cache_key\":\"{hashed}\"")), "{posted}");
 }
 

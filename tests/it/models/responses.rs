@@ -4,11 +4,11 @@ use super::answers::{
     Terms, answer, asks, events, everything, gives, posted, stored, stream, terms, user, value,
 };
 use super::{Heard, lines, read, recording};
+use engine::endpoint::Wire;
+use engine::prompt::request::{Overflow, Request, StopReason, ToolChoice};
 use expect_test::{Expect, expect, expect_file};
+use models::ModelError;
 use serde_json::{Value, json};
-use threadhold::engine::prompt::request::{Overflow, Request, StopReason, ToolChoice};
-use threadhold::engine::session::endpoint::Wire;
-use threadhold::model::ModelError;
 
 const WIRE: Wire = Wire::OpenaiResponses;
 const MODEL: &str = "gpt-5.6-sol";

@@ -2,14 +2,14 @@
 
 use super::answers::{everything, posted, terms, value};
 use super::{Heard, join, read, responses};
+use engine::endpoint::{Endpoint, Wire};
 use futures_util::{SinkExt, StreamExt};
+use models::remote::{Clients, Remote};
+use models::wire::stamped;
+use models::{Model, Said};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use std::time::Duration;
-use threadhold::engine::session::endpoint::{Endpoint, Wire};
-use threadhold::model::remote::{Clients, Remote};
-use threadhold::model::wire::stamped;
-use threadhold::model::{Model, Said};
 use tokio::net::TcpListener;
 use tokio_tungstenite::accept_hdr_async;
 use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};

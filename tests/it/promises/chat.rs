@@ -2,16 +2,16 @@
 //! says. All that was asked of models is kept, in order. What must hold of it stands in the tests.
 
 use crate::session::bench::{Bench, result, settings, text, tool};
-use threadhold::engine::compact::policy::Policy;
-use threadhold::engine::delta::Delta;
-use threadhold::engine::message::{Body, ToolCall};
-use threadhold::engine::prompt::item::{Approval, Item, Role};
-use threadhold::engine::prompt::request::{Answer, StopReason};
-use threadhold::engine::session::effect::Purpose;
-use threadhold::engine::session::event::{EventBody, TurnEnd};
-use threadhold::engine::session::input::{Command, Input, ModelCallId, ToolOutcome};
-use threadhold::engine::session::settings::{ModelFacts, Settings};
-use threadhold::engine::session::stored::Driver;
+use engine::compact::policy::Policy;
+use engine::delta::Delta;
+use engine::message::{Body, ToolCall};
+use engine::prompt::item::{Approval, Item, Role};
+use engine::prompt::request::{Answer, StopReason};
+use session::effect::Purpose;
+use session::event::{EventBody, TurnEnd};
+use session::input::{Command, Input, ModelCallId, ToolOutcome};
+use session::settings::{ModelFacts, Settings};
+use session::stored::Driver;
 
 /// What a model says that is asked for a summary, by how many compactions were made before; nothing where it fails.
 pub type Summarizer = Box<dyn FnMut(usize, &[Item]) -> Option<String>>;

@@ -2,25 +2,23 @@
 //! they said, and whoever is asked for a summary behaves as badly as a model can. What must hold then is in `sentinel`.
 
 use crate::session::bench::{Bench, settings, tool};
+use engine::compact::ledger::Ledger;
+use engine::compact::policy::Policy;
+use engine::delta::Delta;
+use engine::id::Ordinal;
+use engine::message::{AssistantPart, Body, Content, ToolCall, ToolResult};
+use engine::prompt::CutReason;
+use engine::prompt::item::{Approval, Item, Tool};
+use engine::prompt::pins::Pinned;
+use engine::prompt::request::{Answer as Answered, StopReason};
+use import::{Entry, Import};
 use serde_json::Value;
+use session::effect::{Answer, Purpose};
+use session::input::{Command, Compact, Input, ModelCallId, StartTurn, Timer, ToolOutcome};
+use session::ledger::LedgerQuery;
+use session::settings::{ModelFacts, Settings};
+use session::stored::Driver;
 use std::collections::BTreeSet;
-use threadhold::engine::compact::ledger::Ledger;
-use threadhold::engine::compact::policy::Policy;
-use threadhold::engine::delta::Delta;
-use threadhold::engine::id::Ordinal;
-use threadhold::engine::message::{AssistantPart, Body, Content, ToolCall, ToolResult};
-use threadhold::engine::prompt::CutReason;
-use threadhold::engine::prompt::item::{Approval, Item, Tool};
-use threadhold::engine::prompt::pins::Pinned;
-use threadhold::engine::prompt::request::{Answer as Answered, StopReason};
-use threadhold::engine::session::effect::{Answer, Purpose};
-use threadhold::engine::session::input::{
-    Command, Compact, Input, ModelCallId, StartTurn, Timer, ToolOutcome,
-};
-use threadhold::engine::session::ledger::LedgerQuery;
-use threadhold::engine::session::settings::{ModelFacts, Settings};
-use threadhold::engine::session::stored::Driver;
-use threadhold::transcript_io::{Entry, Import};
 
 /// How a model behaves that is asked for a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,7 +175,7 @@ impl Enactment {
 
     fn tool_says(&mut self, result: &ToolResult) {
         let transcript = self.bench.session.transcript();
-        let is_it = |call: &&threadhold::engine::id::CallId| {
+        let is_it = |call: &&engine::id::CallId| {
             call.as_str() == result.call
                 || transcript.source_id(call).as_deref() == Some(result.call.as_str())
         };

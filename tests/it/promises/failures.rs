@@ -5,19 +5,19 @@
 use super::chat::{Chat, numbered, summary, words};
 use crate::desk::{SUMMARY, Session, answered, filler, overflowing};
 use crate::session::bench::text;
+use engine::compact::ladder::{Outcome, Step};
+use engine::compact::policy::presets::{self, DEFAULT};
+use engine::compact::policy::{Policy, Stage, Triggers};
+use engine::compact::record::Mode;
+use engine::message::{AssistantPart, Beside, Body, Content, NewMessage, ToolCall};
+use engine::prompt::item::{Item, ItemPart, Role, Shown};
+use engine::prompt::request::{Completion, StopReason};
+use engine::tokens::{QuarterOfChars, TokenCount};
 use serde_json::json;
-use threadhold::engine::compact::ladder::{Outcome, Step};
-use threadhold::engine::compact::policy::presets::{self, DEFAULT};
-use threadhold::engine::compact::policy::{Policy, Stage, Triggers};
-use threadhold::engine::compact::record::Mode;
-use threadhold::engine::message::{AssistantPart, Beside, Body, Content, NewMessage, ToolCall};
-use threadhold::engine::prompt::item::{Item, ItemPart, Role, Shown};
-use threadhold::engine::prompt::request::{Completion, StopReason};
-use threadhold::engine::session::effect::Refusal;
-use threadhold::engine::session::input::{Command, Configure, Restore};
-use threadhold::engine::session::settings::{ModelFacts, Settings};
-use threadhold::engine::session::stored::TurnStatus;
-use threadhold::engine::tokens::{QuarterOfChars, TokenCount};
+use session::effect::Refusal;
+use session::input::{Command, Configure, Restore};
+use session::settings::{ModelFacts, Settings};
+use session::stored::TurnStatus;
 use threadhold::tokenizer::O200k;
 
 /// Everything is summed up by a model when it does not fit, nothing is shortened before.
@@ -124,7 +124,7 @@ fn every_message_is_shown_or_covered_or_named_at_every_length_under_every_policy
                 }
                 let prompt = session.render().expect("it fits");
                 for message in session.transcript.messages() {
-                    let is_it = |ord: threadhold::engine::id::Ordinal| ord == message.ord;
+                    let is_it = |ord: engine::id::Ordinal| ord == message.ord;
                     let shown = prompt.items.iter().flat_map(|item| &item.sources).filter(|s| is_it(s.ord));
                     let shown = shown.count();
                     let record = session.transcript.in_force();
@@ -189,7 +189,7 @@ fn text_of_many_bytes_per_character_is_cut_at_every_offset() {
             }
         }
         session.policy.limit_history = Stage::Off;
-        session.transcript.set_status(&record.id, threadhold::engine::compact::record::Status::Void);
+        session.transcript.set_status(&record.id, engine::compact::record::Status::Void);
         session.budget.limit = session.desk().tokens_before * 2 / 3;
         session.compact(None);
         session.render().expect("fits");
@@ -302,7 +302,7 @@ fn another_model_gets_the_plain_summary_and_no_block_of_the_first_one() {
     }
     let transcript = chat.bench.session.transcript();
     let record = transcript.in_force().expect("a compaction").clone();
-    assert!(record.covers.is_some_and(|span| span.holds(threadhold::engine::id::Ordinal(1))));
+    assert!(record.covers.is_some_and(|span| span.holds(engine::id::Ordinal(1))));
     let settings = chat.bench.session.settings().clone();
     let model = ModelFacts { name: Some("another".into()), window: 8000, ..settings.model.clone() };
     let settings = Settings { model, ..settings };

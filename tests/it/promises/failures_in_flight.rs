@@ -4,17 +4,17 @@
 use super::chat::{Chat, numbered, summary, words};
 use super::failures::BY_MODEL;
 use crate::session::bench::{id, result, text};
-use threadhold::engine::compact::policy::{Policy, Triggers};
-use threadhold::engine::compact::record::{Status, Trigger};
-use threadhold::engine::delta::Delta;
-use threadhold::engine::id::SessionId;
-use threadhold::engine::message::{Body, Content};
-use threadhold::engine::prompt::item::Role;
-use threadhold::engine::prompt::linearize::join_neighbours;
-use threadhold::engine::prompt::request::{Answer, StopReason};
-use threadhold::engine::session::input::{At, Command, Input, ModelCallId, StartTurn, Timer, ToolOutcome};
-use threadhold::engine::session::state::State;
-use threadhold::store::Store;
+use engine::compact::policy::{Policy, Triggers};
+use engine::compact::record::{Status, Trigger};
+use engine::delta::Delta;
+use engine::id::SessionId;
+use engine::message::{Body, Content};
+use engine::prompt::item::Role;
+use engine::prompt::linearize::join_neighbours;
+use engine::prompt::request::{Answer, StopReason};
+use session::input::{At, Command, Input, ModelCallId, StartTurn, Timer, ToolOutcome};
+use session::state::State;
+use store::Store;
 
 /// A chat in which a summary is being made, behind so many that were, and the call that makes it.
 fn in_flight(behind: usize) -> (Chat, ModelCallId) {
@@ -292,7 +292,7 @@ fn the_calls_that_answer_two_requests_joined_into_one_are_stored() {
     assert_eq!(last.parts.len(), 2, "each in a part of its own");
     let call = chat.answering().expect("it is asked");
     chat.bench.asked.clear();
-    let calls = vec![threadhold::engine::message::ToolCall::new("first", "read", "{}")];
+    let calls = vec![engine::message::ToolCall::new("first", "read", "{}")];
     chat.bench.answer(call, calls);
     let stored = chat.bench.store.load(&id()).unwrap().expect("it is stored");
     let last = stored.messages.last().map(|(_, message)| message.body.clone());

@@ -6,25 +6,25 @@ use super::failures::BY_MODEL;
 use crate::desk::{SUMMARY, Session, answered};
 use crate::session::bench::{SUMMARY as SHORT, id};
 use crate::store::cases::Folder;
+use engine::compact::metadata::{Persisted, SummaryEntry, metadata};
+use engine::compact::plan;
+use engine::compact::record::{Compaction, Span};
+use engine::compact::restore::{Restoring, Verdict, restore};
+use engine::id::{Ordinal, RoundId, SessionId, Time};
+use engine::message::{Body, NewMessage};
+use engine::prompt::item::Item;
+use engine::scope::Scope;
+use engine::text::head;
+use engine::tokens::QuarterOfChars;
+use engine::transcript::Transcript;
 use serde_json::{Value, json};
+use session::effect::Answer;
+use session::input::Command;
+use session::stored::{TurnStatus, Write};
+use session::{Opening, Session as Machine};
 use std::fs;
 use std::sync::Arc;
-use threadhold::engine::compact::metadata::{Persisted, SummaryEntry, metadata};
-use threadhold::engine::compact::plan;
-use threadhold::engine::compact::record::{Compaction, Span};
-use threadhold::engine::compact::restore::{Restoring, Verdict, restore};
-use threadhold::engine::id::{Ordinal, RoundId, SessionId, Time};
-use threadhold::engine::message::{Body, NewMessage};
-use threadhold::engine::prompt::item::Item;
-use threadhold::engine::scope::Scope;
-use threadhold::engine::session::effect::Answer;
-use threadhold::engine::session::input::Command;
-use threadhold::engine::session::stored::{TurnStatus, Write};
-use threadhold::engine::session::{Opening, Session as Machine};
-use threadhold::engine::text::head;
-use threadhold::engine::tokens::QuarterOfChars;
-use threadhold::engine::transcript::Transcript;
-use threadhold::store::{Fence, Store};
+use store::{Fence, Store};
 
 /// What the model is sent in a chat of 24 turns whose process ends after these.
 fn lived(ends_after: impl Fn(usize) -> bool) -> Vec<Vec<Item>> {
@@ -260,8 +260,7 @@ fn a_kill_at_any_byte_of_a_step_leaves_the_old_state_or_the_new_one() {
     let wal = || fs::read(folder.0.join("threadhold.db-wal")).unwrap();
     let before = wal().len();
     let record = Compaction { narrative: Some(SHORT.repeat(300).into()), ..stored.compactions[0].clone() };
-    let renamed =
-        threadhold::engine::session::stored::Head { title: Some("after".into()), ..stored.head.clone() };
+    let renamed = session::stored::Head { title: Some("after".into()), ..stored.head.clone() };
     let step = [Write::Head(Box::new(renamed)), Write::Compaction(Box::new(record))];
     store.commit(&id(), Fence(fence.0), &step).unwrap();
     let new = store.load(&id()).unwrap();

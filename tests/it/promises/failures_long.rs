@@ -3,14 +3,14 @@
 
 use super::chat::{Chat, Sent, numbered, summary, words};
 use super::failures::BY_MODEL;
+use engine::compact::policy::{Policy, presets};
+use engine::compact::record::{Mode, ModeRequested, Placement};
+use engine::prompt::item::Item;
+use session::input::{Command, Configure};
+use session::settings::Settings;
+use session::stored::TurnStatus;
 use std::cell::Cell;
 use std::rc::Rc;
-use threadhold::engine::compact::policy::{Policy, presets};
-use threadhold::engine::compact::record::{Mode, ModeRequested, Placement};
-use threadhold::engine::prompt::item::Item;
-use threadhold::engine::session::input::{Command, Configure};
-use threadhold::engine::session::settings::Settings;
-use threadhold::engine::session::stored::TurnStatus;
 
 /// failure: 5. The first summary fails, or the nth: nothing that was said is lost, and the summary before stays.
 ///

@@ -4,22 +4,22 @@
 use super::enact::messages;
 use super::sentinel::FILES;
 use crate::corpus::transcripts;
+use engine::compact::policy::{Policy, presets};
+use engine::compact::record::{Compaction, Mode};
+use engine::id::Ordinal;
+use engine::message::Body;
+use engine::prompt::item::{Item, Role};
+use engine::prompt::linearize::join_neighbours;
+use engine::prompt::{self, Prompt, Source};
+use engine::settings::BudgetSettings;
+use engine::tokens::QuarterOfChars;
+use import::{Import, import};
+use models::Model;
+use models::scripted::Scripted;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
-use threadhold::engine::compact::policy::{Policy, presets};
-use threadhold::engine::compact::record::{Compaction, Mode};
-use threadhold::engine::id::Ordinal;
-use threadhold::engine::message::Body;
-use threadhold::engine::prompt::item::{Item, Role};
-use threadhold::engine::prompt::linearize::join_neighbours;
-use threadhold::engine::prompt::{self, Prompt, Source};
-use threadhold::engine::settings::BudgetSettings;
-use threadhold::engine::tokens::QuarterOfChars;
-use threadhold::model::Model;
-use threadhold::model::scripted::Scripted;
 use threadhold::replay::{Options, Render, Unfit, Watch, replay};
-use threadhold::transcript_io::{Import, import};
 
 const WINDOWS: [u32; 3] = [8_000, 16_000, 32_000];
 

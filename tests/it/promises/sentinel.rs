@@ -5,20 +5,20 @@
 
 use super::enact::{Enactment, Summarizer, argument, said};
 use crate::corpus::transcripts;
+use engine::compact::ledger::CommandLine;
+use engine::compact::ledger::outcome::Outcome;
+use engine::compact::policy::Policy;
+use engine::compact::policy::presets::FOUR_STAGE;
+use engine::compact::record::Compaction;
+use engine::compact::secrets::masked;
+use engine::id::Ordinal;
+use engine::message::{Body, Content, ToolCall};
+use engine::prompt::CutReason;
+use engine::text::one_line;
+use engine::transcript::Transcript;
+use import::{Import, import};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
-use threadhold::engine::compact::ledger::CommandLine;
-use threadhold::engine::compact::ledger::outcome::Outcome;
-use threadhold::engine::compact::policy::Policy;
-use threadhold::engine::compact::policy::presets::FOUR_STAGE;
-use threadhold::engine::compact::record::Compaction;
-use threadhold::engine::compact::secrets::masked;
-use threadhold::engine::id::Ordinal;
-use threadhold::engine::message::{Body, Content, ToolCall};
-use threadhold::engine::prompt::CutReason;
-use threadhold::engine::text::one_line;
-use threadhold::engine::transcript::Transcript;
-use threadhold::transcript_io::{Import, import};
 
 pub const FILES: [&str; 9] = [
     "claude-code-session-four.jsonl",
@@ -179,7 +179,7 @@ fn sentinel_turn(session: &mut Enactment, n: usize) {
 fn users_missing(transcript: &Transcript, prompt: &[String]) -> BTreeSet<u32> {
     let shown: BTreeSet<&str> = prompt.iter().map(|text| &**text).collect();
     let users = transcript.messages().iter().filter(|message| matches!(message.body, Body::User(_)));
-    let texts = |message: &threadhold::engine::message::Message| {
+    let texts = |message: &engine::message::Message| {
         message.body.texts().iter().map(|text| text.to_string()).collect::<Vec<_>>().join("\n")
     };
     let hidden = users.filter(|message| message.visible_to_model && !message.body.texts().is_empty());

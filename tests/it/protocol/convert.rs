@@ -2,30 +2,30 @@
 //! is named.
 
 use crate::desk::{SUMMARY, answered, overflowing};
-use proptest::prelude::*;
-use serde_json::{Map, Value, json};
-use threadhold::engine::compact::metadata::SummaryEntry;
-use threadhold::engine::delta::{Delta, Draft};
-use threadhold::engine::id::{SessionId, Time};
-use threadhold::engine::message::{
+use engine::compact::metadata::SummaryEntry;
+use engine::delta::{Delta, Draft};
+use engine::id::{SessionId, Time};
+use engine::message::{
     AssistantPart, Beside, Body, Content, Effect, Image, NewMessage, ToolCall, ToolResult, Usage,
 };
-use threadhold::engine::prompt::item::{Approval, Tool, ToolKind};
-use threadhold::engine::prompt::request::{Request, StopReason};
-use threadhold::engine::prompt::system::{CallerSection, OnOverflow, Place};
-use threadhold::engine::prompt::{BudgetExceeded, KEEP};
-use threadhold::engine::session::history_turn::HistoryTurn;
-use threadhold::engine::tokens::QuarterOfChars;
-use threadhold::engine::transcript::Transcript;
-use threadhold::protocol as wire;
-use threadhold::protocol::convert::{self, ConvertError, Reading};
-use threadhold::protocol::error::{ErrorData, ProtocolError};
-use threadhold::protocol::message::{Message, MessageInput, Part};
-use threadhold::protocol::methods::read;
-use threadhold::protocol::model::{DeltaOp, ModelCompleteResult, ModelPurpose};
-use threadhold::protocol::prompt::PromptRole;
-use threadhold::protocol::tool::ToolInvokeResult;
-use threadhold::protocol::turn::Turn;
+use engine::prompt::item::{Approval, Tool, ToolKind};
+use engine::prompt::request::{Request, StopReason};
+use engine::prompt::system::{CallerSection, OnOverflow, Place};
+use engine::prompt::{BudgetExceeded, KEEP};
+use engine::tokens::QuarterOfChars;
+use engine::transcript::Transcript;
+use proptest::prelude::*;
+use protocol as wire;
+use protocol::error::{ErrorData, ProtocolError};
+use protocol::message::{Message, MessageInput, Part};
+use protocol::methods::read;
+use protocol::model::{DeltaOp, ModelCompleteResult, ModelPurpose};
+use protocol::prompt::PromptRole;
+use protocol::tool::ToolInvokeResult;
+use protocol::turn::Turn;
+use serde_json::{Map, Value, json};
+use session::history_turn::HistoryTurn;
+use threadhold::convert::{self, ConvertError, Reading};
 
 fn content() -> impl Strategy<Value = Content> {
     prop_oneof![
@@ -390,7 +390,7 @@ fn a_prompt_and_its_compaction_are_shown_whole() {
     let metadata = view.metadata.expect("it annotates its round");
     assert_eq!((&metadata.tool_call_round_id, &metadata.text), (&view.anchor_round_id, &view.block));
     assert_eq!(view.threadhold, None);
-    let ours = threadhold::engine::compact::metadata::metadata(&session.transcript, &record);
+    let ours = engine::compact::metadata::metadata(&session.transcript, &record);
     let turn = convert::turn_metadata(&[ours.clone(), ours]);
     assert_eq!(turn.summaries.as_ref().map(Vec::len), Some(2));
     assert_eq!((turn.summary, turn.threadhold), (Some(metadata), None));
@@ -400,7 +400,7 @@ fn a_prompt_and_its_compaction_are_shown_whole() {
 #[test]
 fn a_request_to_the_clients_model_keeps_its_tools_and_marks() {
     let session = overflowing();
-    let prompt = threadhold::engine::prompt::draft(session.source(), None);
+    let prompt = engine::prompt::draft(session.source(), None);
     let request = Request {
         cache_breakpoints: convert::breakpoints(&prompt),
         items: prompt.items.clone(),

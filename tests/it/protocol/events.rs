@@ -1,12 +1,12 @@
 //! One of each event as it is on the wire, written down: a change of it is a change of the protocol.
 
 use expect_test::expect_file;
+use protocol::check::fault_in;
+use protocol::event::EVENTS;
+use protocol::event::SessionEvent;
+use protocol::methods::read;
+use protocol::schema::schema;
 use serde_json::{Value, json};
-use threadhold::protocol::check::fault_in;
-use threadhold::protocol::event::EVENTS;
-use threadhold::protocol::event::SessionEvent;
-use threadhold::protocol::methods::read;
-use threadhold::protocol::schema::schema;
 
 fn message() -> Value {
     json!({

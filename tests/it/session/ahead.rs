@@ -3,14 +3,14 @@
 
 use super::bench::{Bench, text};
 use super::triggers::{asked, bench, done, records, round, said, sums_up};
-use threadhold::engine::compact::policy::{Policy, Stage};
-use threadhold::engine::compact::record::{Mode, Trigger};
-use threadhold::engine::delta::Delta;
-use threadhold::engine::session::effect::{Effect, Purpose};
-use threadhold::engine::session::input::{Input, Timer};
-use threadhold::engine::session::settings::{Settings, Titles};
-use threadhold::engine::session::state::State;
-use threadhold::engine::settings::PerMille;
+use engine::compact::policy::{Policy, Stage};
+use engine::compact::record::{Mode, Trigger};
+use engine::delta::Delta;
+use engine::settings::PerMille;
+use session::effect::{Effect, Purpose};
+use session::input::{Input, Timer};
+use session::settings::{Settings, Titles};
+use session::state::State;
 
 /// A turn in which these results came, whose prompt has come to the share at which a summary is prepared.
 fn preparing(results: &[u16], change: fn(&mut Policy)) -> Bench {

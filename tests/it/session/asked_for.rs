@@ -3,15 +3,15 @@
 
 use super::bench::{Bench, text};
 use super::triggers::{asked, bench, records, sums_up, told, turn};
-use threadhold::engine::compact::policy::{Consent, Policy, Retention, Stage};
-use threadhold::engine::compact::record::{Compaction, Mode, Trigger};
-use threadhold::engine::compact::trigger;
-use threadhold::engine::id::{CompactionId, MessageId};
-use threadhold::engine::session::effect::{Answer, Purpose};
-use threadhold::engine::session::input::{Command, Compact, Input, Review, Timer};
-use threadhold::engine::session::settings::{ModelFacts, Settings};
-use threadhold::engine::session::snapshot::Inspection;
-use threadhold::engine::settings::PerMille;
+use engine::compact::policy::{Consent, Policy, Retention, Stage};
+use engine::compact::record::{Compaction, Mode, Trigger};
+use engine::compact::trigger;
+use engine::id::{CompactionId, MessageId};
+use engine::settings::PerMille;
+use session::effect::{Answer, Purpose};
+use session::input::{Command, Compact, Input, Review, Timer};
+use session::settings::{ModelFacts, Settings};
+use session::snapshot::Inspection;
 
 /// A session in a large window, in which these turns were.
 fn talked(turns: usize, change: impl FnOnce(&mut Policy)) -> Bench {

@@ -3,13 +3,13 @@
 use super::bench::Bench;
 use super::drive;
 use super::model::Model;
-use threadhold::engine::message::attachment::Attachment;
-use threadhold::engine::message::{Content, NewMessage};
-use threadhold::engine::prompt::item::{Item, ItemPart};
-use threadhold::engine::session::effect::{Answer, Purpose};
-use threadhold::engine::session::history_turn::HistoryTurn;
-use threadhold::engine::session::input::{At, Command, Input, Render, StartTurn};
-use threadhold::engine::session::stored::Driver;
+use engine::message::attachment::Attachment;
+use engine::message::{Content, NewMessage};
+use engine::prompt::item::{Item, ItemPart};
+use session::effect::{Answer, Purpose};
+use session::history_turn::HistoryTurn;
+use session::input::{At, Command, Input, Render, StartTurn};
+use session::stored::Driver;
 
 fn notice(name: &str, text: &str) -> Attachment {
     Attachment::new(name, text)

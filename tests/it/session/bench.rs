@@ -2,26 +2,26 @@
 //! must hold of it; that is in `model`.
 
 use crate::facts::can_be_asked;
-use std::collections::BTreeSet;
-use threadhold::engine::delta::Delta;
-use threadhold::engine::id::{CallId, Generation, SessionId, Time};
-use threadhold::engine::message::{Content, ToolCall, ToolResult};
-use threadhold::engine::prompt::item::{Approval, Item, Tool};
-use threadhold::engine::prompt::linearize::pair_faults;
-use threadhold::engine::prompt::request::{Answer as Said, StopReason};
-use threadhold::engine::scope::Scope;
-use threadhold::engine::search;
-use threadhold::engine::session::effect::{Answer, Effect, Purpose, Refusal};
-use threadhold::engine::session::event::EventBody;
-use threadhold::engine::session::input::{
+use engine::delta::Delta;
+use engine::id::{CallId, Generation, SessionId, Time};
+use engine::message::{Content, ToolCall, ToolResult};
+use engine::prompt::item::{Approval, Item, Tool};
+use engine::prompt::linearize::pair_faults;
+use engine::prompt::request::{Answer as Said, StopReason};
+use engine::scope::Scope;
+use engine::search;
+use engine::tokens::QuarterOfChars;
+use session::effect::{Answer, Effect, Purpose, Refusal};
+use session::event::EventBody;
+use session::input::{
     Command, GivenPrefix, Input, ModelCallId, NotWritten, Open, ReplyTo, StartTurn, Timer, ToolOutcome,
 };
-use threadhold::engine::session::settings::{Client, ModelFacts, Settings};
-use threadhold::engine::session::stored::{Always, Driver, Head, Prefix, Stored, TurnStatus, Write};
-use threadhold::engine::session::{Around, Opening, Session};
-use threadhold::engine::tokens::QuarterOfChars;
-use threadhold::store::memory::{MemoryStore, World};
-use threadhold::store::{Fence, Store};
+use session::settings::{Client, ModelFacts, Settings};
+use session::stored::{Always, Driver, Head, Prefix, Stored, TurnStatus, Write};
+use session::{Around, Opening, Session};
+use std::collections::BTreeSet;
+use store::memory::{MemoryStore, World};
+use store::{Fence, Store};
 
 /// A session with its store, and what it has asked for and told so far.
 pub struct Bench {

@@ -4,18 +4,16 @@
 use super::bench::{result, text, tool};
 use super::drive;
 use super::model::Model;
+use engine::message::{Content, NewMessage};
+use engine::prompt::item::Approval;
+use session::breaks::BreakCause;
+use session::effect::Answer;
+use session::event::EventBody;
+use session::history_turn::HistoryTurn;
+use session::input::{At, Command, Compact, GivenPrefix, Input, Render, StartTurn, Summarize, ToolOutcome};
+use session::settings::ModelFacts;
+use session::stored::Driver;
 use std::collections::BTreeSet;
-use threadhold::engine::message::{Content, NewMessage};
-use threadhold::engine::prompt::item::Approval;
-use threadhold::engine::session::breaks::BreakCause;
-use threadhold::engine::session::effect::Answer;
-use threadhold::engine::session::event::EventBody;
-use threadhold::engine::session::history_turn::HistoryTurn;
-use threadhold::engine::session::input::{
-    At, Command, Compact, GivenPrefix, Input, Render, StartTurn, Summarize, ToolOutcome,
-};
-use threadhold::engine::session::settings::ModelFacts;
-use threadhold::engine::session::stored::Driver;
 
 /// The breaks that were told since, with what was reused and what was lost.
 fn told(model: &Model, since: usize) -> Vec<(Vec<BreakCause>, u32, u32)> {
@@ -102,7 +100,7 @@ fn p9_what_breaks_the_prefix_is_told_with_its_cause_and_cost_once_also_after_a_r
         });
         let other = ModelFacts { name: Some("another".into()), ..super::set::base().model };
         let reused = one("a model", BreakCause::Model, &|model| {
-            let settings = threadhold::engine::session::settings::Settings {
+            let settings = session::settings::Settings {
                 model: other.clone(),
                 ..model.bench.session.settings().clone()
             };

@@ -3,22 +3,22 @@
 
 use super::bench::SUMMARY;
 use super::{Bench, settings};
+use engine::compact::metadata::Persisted;
+use engine::compact::record::{Compaction, Mode, Status, Trigger};
+use engine::id::{CompactionId, MessageId, Ordinal, PinId, SessionId};
+use engine::message::{Body, Content};
+use engine::prompt::item::{Item, Role, Shown};
+use engine::prompt::pins::Pinned;
+use engine::prompt::system::Fixed;
+use engine::prompt::{self, CutReason, Prompt, Source};
+use session::effect::{Answer, Preview, Purpose, Refusal};
+use session::event::{EventBody, Phase};
+use session::input::{Command, Compact, Input};
+use session::settings::{ModelFacts, Settings};
+use session::stored::{Driver, Write};
+use session::undo::{CannotUndo, Way};
 use std::collections::BTreeSet;
-use threadhold::engine::compact::metadata::Persisted;
-use threadhold::engine::compact::record::{Compaction, Mode, Status, Trigger};
-use threadhold::engine::id::{CompactionId, MessageId, Ordinal, PinId, SessionId};
-use threadhold::engine::message::{Body, Content};
-use threadhold::engine::prompt::item::{Item, Role, Shown};
-use threadhold::engine::prompt::pins::Pinned;
-use threadhold::engine::prompt::system::Fixed;
-use threadhold::engine::prompt::{self, CutReason, Prompt, Source};
-use threadhold::engine::session::effect::{Answer, Preview, Purpose, Refusal};
-use threadhold::engine::session::event::{EventBody, Phase};
-use threadhold::engine::session::input::{Command, Compact, Input};
-use threadhold::engine::session::settings::{ModelFacts, Settings};
-use threadhold::engine::session::stored::{Driver, Write};
-use threadhold::engine::session::undo::{CannotUndo, Way};
-use threadhold::store::Store;
+use store::Store;
 
 /// Words that stand in one message each.
 pub(super) fn marked(mark: &str, chars: usize) -> String {
@@ -233,9 +233,7 @@ fn p6_a_redo_replaces_a_compaction_and_its_undo_brings_that_one_back() {
     let writes = bench.effects.iter().filter(|effect| {
         matches!(
             effect,
-            threadhold::engine::session::effect::Effect::Write(
-                Write::Compaction(_) | Write::CompactionStatus { .. }
-            )
+            session::effect::Effect::Write(Write::Compaction(_) | Write::CompactionStatus { .. })
         )
     });
     assert_eq!(writes.count(), 2, "in one step");
@@ -267,7 +265,7 @@ fn a_redo_that_fails_leaves_everything_as_it_was() {
     };
     let to = bench.command(Command::Compact(redo));
     assert_eq!(bench.reply(to), None, "a model is asked");
-    bench.step(Input::Abandoned(threadhold::engine::session::input::ReplyTo(to)));
+    bench.step(Input::Abandoned(session::input::ReplyTo(to)));
     let after = bench.session.snapshot();
     assert_eq!(
         (after.compactions, after.thread, after.head),
@@ -352,7 +350,7 @@ fn the_round_of_a_turn_that_runs_is_not_left_out() {
     let mut bench = Bench::new(Driver::Editor);
     bench.asks("do it");
     let said = Body::assistant("so", vec![]);
-    bench.command(Command::AppendRound(vec![threadhold::engine::message::NewMessage::new(said)]));
+    bench.command(Command::AppendRound(vec![engine::message::NewMessage::new(said)]));
     let id = message_of(&bench, "so");
     assert!(matches!(refused(&mut bench, Command::Exclude(vec![id])), Refusal::Unusable { .. }));
 }
@@ -395,9 +393,8 @@ fn a_pin_stands_before_the_conversation_once_its_message_is_out_of_sight() {
     bench.says("Done.", &[]);
     bench.command(Command::Branch { to: SessionId::new("b"), up_to: None, title: None, key: None });
     let branch = bench.store.load(&SessionId::new("b")).expect("a load").expect("a branch");
-    let pinned = |pins: &[threadhold::engine::prompt::pins::Pin]| {
-        pins.iter().map(|pin| pin.what.clone()).collect::<Vec<_>>()
-    };
+    let pinned =
+        |pins: &[engine::prompt::pins::Pin]| pins.iter().map(|pin| pin.what.clone()).collect::<Vec<_>>();
     let of_branch = Pinned::Message(MessageId::new(id.as_str().replacen("s/", "b/", 1)));
     assert_eq!(pinned(&branch.head.prefix.pins), [of_branch, Pinned::Text(text.into())]);
     answer(&mut bench, Command::Unpin(words.clone())).expect("it was pinned");
@@ -420,12 +417,12 @@ fn a_pin_follows_its_message_and_is_refused_where_it_leaves_no_room() {
     answer(&mut bench, Command::Pin(Pinned::Message(id.clone()))).expect("a pin");
     compact(&mut bench);
     let content = vec![Content::Text("other words".into())];
-    let at = || threadhold::engine::session::input::At::Id(id.clone());
+    let at = || session::input::At::Id(id.clone());
     bench.command(Command::Update { message: at(), content, regenerate: false, key: None });
     assert_eq!(times(&drafted(&bench).items, "other words"), 1, "the summary of the old words is void");
     let round = bench.session.transcript().rounds()[0].assistant;
     let round = bench.session.transcript().message(round).expect("a round").id.clone();
-    bench.command(Command::Remove { message: threadhold::engine::session::input::At::Id(round), key: None });
+    bench.command(Command::Remove { message: session::input::At::Id(round), key: None });
     assert!(bench.session.pins().is_empty(), "gone with its message");
 
     let most = (bench.session.settings().budget().expect("a budget").limit / 2) as usize * 4;

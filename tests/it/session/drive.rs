@@ -5,27 +5,27 @@ use super::happening::{At, Beside, Decided, Happening, Key, Rewind, Said, Set, S
 use super::model::Model;
 use super::outside::changed_copy;
 use super::set::{base, editors_tools, set};
-use std::sync::Arc;
-use threadhold::engine::delta::Delta;
-use threadhold::engine::id::{CallId, CompactionId, ItemId, MessageId, PinId, SessionId, TurnId};
-use threadhold::engine::message::attachment::Attachment;
-use threadhold::engine::message::{Body, Content, NewMessage, ToolCall, ToolResult, Usage};
-use threadhold::engine::prompt::pins::Pinned;
-use threadhold::engine::prompt::request::{Answer as Answered, Failure, Overflow, StopReason};
-use threadhold::engine::scope::Scope;
-use threadhold::engine::search::{Query, Words};
-use threadhold::engine::session::effect::{Answer, Purpose};
-use threadhold::engine::session::history_turn::HistoryTurn;
-use threadhold::engine::session::input::{
+use engine::delta::Delta;
+use engine::id::{CallId, CompactionId, ItemId, MessageId, PinId, SessionId, TurnId};
+use engine::message::attachment::Attachment;
+use engine::message::{Body, Content, NewMessage, ToolCall, ToolResult, Usage};
+use engine::prompt::pins::Pinned;
+use engine::prompt::request::{Answer as Answered, Failure, Overflow, StopReason};
+use engine::scope::Scope;
+use engine::search::{Query, Words};
+use session::effect::{Answer, Purpose};
+use session::history_turn::HistoryTurn;
+use session::input::{
     self, Command, Compact, Configure, Decision, GivenPrefix, Input, ModelCallId, Open, Render, ReplyTo,
     Restore, Review, StartTurn, Summarize, ToolOutcome,
 };
-use threadhold::engine::session::ledger::LedgerQuery;
-use threadhold::engine::session::queue::Work;
-use threadhold::engine::session::recall::Recall;
-use threadhold::engine::session::settings::ModelFacts;
-use threadhold::engine::session::state::State;
-use threadhold::engine::session::stored::{Always, Driver, TurnStatus};
+use session::ledger::LedgerQuery;
+use session::queue::Work;
+use session::recall::Recall;
+use session::settings::ModelFacts;
+use session::state::State;
+use session::stored::{Always, Driver, TurnStatus};
+use std::sync::Arc;
 
 /// Tools by number; the fourth is nobody's.
 const TOOLS: [&str; 8] = ["read", "rm", "no", "unknown", "note", "done", "ask", "run"];

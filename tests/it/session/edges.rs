@@ -1,6 +1,6 @@
 //! Which state follows which, as the design's table of states says it, and what beside that table is seen, with why.
 
-use threadhold::engine::session::state::StateName::{
+use session::state::StateName::{
     self, Completed, Error, ExecutingTools, Generating, Idle, Paused, WaitingIde, WaitingUserInput,
 };
 

@@ -2,15 +2,15 @@
 
 use super::drive;
 use super::model::Model;
-use threadhold::engine::delta::Delta;
-use threadhold::engine::message::Usage;
-use threadhold::engine::prompt::request::{Answer as Said, StopReason};
-use threadhold::engine::session::effect::{Answer, Effect, Purpose};
-use threadhold::engine::session::event::EventBody;
-use threadhold::engine::session::input::{Command, Compact, Input};
-use threadhold::engine::session::settings::{ModelFacts, Settings};
-use threadhold::engine::session::snapshot::Inspection;
-use threadhold::engine::session::stored::Driver;
+use engine::delta::Delta;
+use engine::message::Usage;
+use engine::prompt::request::{Answer as Said, StopReason};
+use session::effect::{Answer, Effect, Purpose};
+use session::event::EventBody;
+use session::input::{Command, Compact, Input};
+use session::settings::{ModelFacts, Settings};
+use session::snapshot::Inspection;
+use session::stored::Driver;
 
 /// A provider that counts 1.3 times as many tokens as we do, and 20 beside.
 fn provider(raw: u32) -> u32 {

@@ -2,16 +2,16 @@
 //! `store::kept`.
 
 use super::bench::{Bench, settings, text, tool};
-use threadhold::engine::delta::Delta;
-use threadhold::engine::message::Body;
-use threadhold::engine::prompt::item::{Approval, EndsTurn, Item, Tool};
-use threadhold::engine::session::effect::{Answer, Purpose, Refusal};
-use threadhold::engine::session::event::EventBody;
-use threadhold::engine::session::input::{Command, Input};
-use threadhold::engine::session::recall::Recall;
-use threadhold::engine::session::settings::{ModelFacts, Settings, TranscriptKept};
-use threadhold::engine::session::stored::Driver;
-use threadhold::store::Store;
+use engine::delta::Delta;
+use engine::message::Body;
+use engine::prompt::item::{Approval, EndsTurn, Item, Tool};
+use session::effect::{Answer, Purpose, Refusal};
+use session::event::EventBody;
+use session::input::{Command, Input};
+use session::recall::Recall;
+use session::settings::{ModelFacts, Settings, TranscriptKept};
+use session::stored::Driver;
+use store::Store;
 
 fn bench(transcript: TranscriptKept, window: u32) -> Bench {
     let model = ModelFacts { window, ..settings().model };

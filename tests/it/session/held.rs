@@ -4,15 +4,15 @@
 use super::Bench;
 use super::bench::{settings, text};
 use super::by_hand::{compact, marked, talked, undo};
-use threadhold::engine::compact::policy::{Stage, Triggers};
-use threadhold::engine::message::{Body, NewMessage};
-use threadhold::engine::session::effect::Purpose;
-use threadhold::engine::session::event::EventBody;
-use threadhold::engine::session::history_turn::HistoryTurn;
-use threadhold::engine::session::input::{Command, Compact, Input, Render, Summarize, Timer};
-use threadhold::engine::session::settings::Settings;
-use threadhold::engine::session::stored::Driver;
-use threadhold::engine::settings::PerMille;
+use engine::compact::policy::{Stage, Triggers};
+use engine::message::{Body, NewMessage};
+use engine::settings::PerMille;
+use session::effect::Purpose;
+use session::event::EventBody;
+use session::history_turn::HistoryTurn;
+use session::input::{Command, Compact, Input, Render, Summarize, Timer};
+use session::settings::Settings;
+use session::stored::Driver;
 
 /// The session obeys these triggers and no others.
 fn triggered(bench: &mut Bench, change: impl FnOnce(&mut Triggers)) {

@@ -2,20 +2,20 @@
 //! processes follow, and every byte can be recalled.
 
 use super::{Bench, result, settings};
+use engine::id::CallId;
+use engine::message::cut::joined;
+use engine::message::{Body, Content, Image, Message, NewMessage, ToolCall, ToolResult};
+use engine::prompt::item::{Item, ItemPart, Role};
+use engine::text::sha256_hex;
 use expect_test::expect;
 use proptest::prelude::*;
-use threadhold::engine::id::CallId;
-use threadhold::engine::message::cut::joined;
-use threadhold::engine::message::{Body, Content, Image, Message, NewMessage, ToolCall, ToolResult};
-use threadhold::engine::prompt::item::{Item, ItemPart, Role};
-use threadhold::engine::session::effect::{Answer, Purpose, Refusal};
-use threadhold::engine::session::history_turn::HistoryTurn;
-use threadhold::engine::session::input::{Command, Decision, Input, Open, Render, ToolOutcome};
-use threadhold::engine::session::recall::{Recall, Recalled};
-use threadhold::engine::session::settings::{ModelFacts, Settings};
-use threadhold::engine::session::state::StateName;
-use threadhold::engine::session::stored::Driver;
-use threadhold::engine::text::sha256_hex;
+use session::effect::{Answer, Purpose, Refusal};
+use session::history_turn::HistoryTurn;
+use session::input::{Command, Decision, Input, Open, Render, ToolOutcome};
+use session::recall::{Recall, Recalled};
+use session::settings::{ModelFacts, Settings};
+use session::state::StateName;
+use session::stored::Driver;
 
 /// A window in which nothing is compacted, and this limit for results.
 fn limited(tokens: u32) -> Settings {

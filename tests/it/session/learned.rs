@@ -2,14 +2,14 @@
 
 use super::bench::{Bench, id, settings, text};
 use super::triggers::{asked, bench, done, overflow, records, round, said, sums_up, turn};
-use threadhold::engine::message::Body;
-use threadhold::engine::prompt::request::{Failure, Overflow, Part};
-use threadhold::engine::session::Session;
-use threadhold::engine::session::effect::{AskModel, Effect, Purpose};
-use threadhold::engine::session::state::StateName;
-use threadhold::engine::session::stored::{Driver, LearnedLimit, LimitOrigin};
-use threadhold::engine::tokens::QuarterOfChars;
-use threadhold::store::Store;
+use engine::message::Body;
+use engine::prompt::request::{Failure, Overflow, Part};
+use engine::tokens::QuarterOfChars;
+use session::Session;
+use session::effect::{AskModel, Effect, Purpose};
+use session::state::StateName;
+use session::stored::{Driver, LearnedLimit, LimitOrigin};
+use store::Store;
 
 fn limit(bench: &Bench) -> Option<LearnedLimit> {
     bench.session.head().carried.limit.clone()

@@ -2,15 +2,15 @@
 //! ids. Every case was met by somebody; each names what must not be lost.
 
 use super::{Bench, result};
-use threadhold::engine::compact::metadata::SummaryEntry;
-use threadhold::engine::id::CallId;
-use threadhold::engine::message::{Body, Content, NewMessage, ToolCall};
-use threadhold::engine::prompt::item::Role;
-use threadhold::engine::session::effect::{Answer, Rendered};
-use threadhold::engine::session::history_turn::HistoryTurn;
-use threadhold::engine::session::input::{Command, Decision, Input, Render, StartTurn, ToolOutcome};
-use threadhold::engine::session::state::State;
-use threadhold::engine::session::stored::{Driver, TurnStatus};
+use engine::compact::metadata::SummaryEntry;
+use engine::id::CallId;
+use engine::message::{Body, Content, NewMessage, ToolCall};
+use engine::prompt::item::Role;
+use session::effect::{Answer, Rendered};
+use session::history_turn::HistoryTurn;
+use session::input::{Command, Decision, Input, Render, StartTurn, ToolOutcome};
+use session::state::State;
+use session::stored::{Driver, TurnStatus};
 
 /// A turn as an editor has it.
 fn turn(id: Option<&str>, words: &str, rounds: Vec<Vec<NewMessage>>) -> HistoryTurn {
@@ -131,9 +131,7 @@ fn an_id_that_comes_late_is_learned_and_stored() {
         Some(vec![answered(Some("r1"), "first", "yes")]),
         Some(turn(None, "second", Vec::new())),
     );
-    let id = |session: &threadhold::engine::session::Session| {
-        session.transcript().messages()[0].external_id.clone()
-    };
+    let id = |session: &session::Session| session.transcript().messages()[0].external_id.clone();
     assert_eq!(id(&bench.session), Some("r1".into()));
     assert_eq!(id(&bench.reopened()), Some("r1".into()));
     // From now on the same words under another id are another request.

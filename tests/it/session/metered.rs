@@ -3,11 +3,11 @@
 
 use super::Bench;
 use super::by_hand::{compact, marked, talked, undo};
-use threadhold::engine::id::{CompactionId, MessageId, PinId};
-use threadhold::engine::prompt::pins::Pinned;
-use threadhold::engine::session::effect::Answer;
-use threadhold::engine::session::event::EventBody;
-use threadhold::engine::session::input::{At, Command};
+use engine::id::{CompactionId, MessageId, PinId};
+use engine::prompt::pins::Pinned;
+use session::effect::Answer;
+use session::event::EventBody;
+use session::input::{At, Command};
 
 /// Tokens, limit and what fits before a compaction, as they were told since the nth event.
 fn told(bench: &Bench, from: usize) -> Vec<(u32, u32, u32)> {

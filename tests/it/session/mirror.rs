@@ -1,21 +1,21 @@
 //! A follower of a session: it begins with a snapshot and folds event after event, as a client does (source: 001). What
 //! it has is then compared with the session itself; so what an event leaves out is found here.
 
+use engine::compact::metadata::Persisted;
+use engine::compact::record::{Compaction, Mode, Status};
+use engine::delta::{Delta, Draft};
+use engine::id::{CallId, CompactionId, MessageId, TurnId};
+use engine::message::{Body, Message};
+use session::Session;
+use session::effect::Reason;
+use session::event::{EventBody, Phase, Thread};
+use session::queue::QueueItem;
+use session::settings::Settings;
+use session::snapshot::Snapshot;
+use session::state::{State, StateName};
+use session::stored::TurnStatus;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use threadhold::engine::compact::metadata::Persisted;
-use threadhold::engine::compact::record::{Compaction, Mode, Status};
-use threadhold::engine::delta::{Delta, Draft};
-use threadhold::engine::id::{CallId, CompactionId, MessageId, TurnId};
-use threadhold::engine::message::{Body, Message};
-use threadhold::engine::session::Session;
-use threadhold::engine::session::effect::Reason;
-use threadhold::engine::session::event::{EventBody, Phase, Thread};
-use threadhold::engine::session::queue::QueueItem;
-use threadhold::engine::session::settings::Settings;
-use threadhold::engine::session::snapshot::Snapshot;
-use threadhold::engine::session::state::{State, StateName};
-use threadhold::engine::session::stored::TurnStatus;
 
 /// What a client knows of a session.
 #[derive(Debug, Clone, PartialEq)]

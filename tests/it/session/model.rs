@@ -6,20 +6,20 @@ use super::bench::Bench;
 use super::edges;
 use super::mirror::{Heard, Mirror, View};
 use super::shown::Shown;
+use engine::compact::record::Status;
+use engine::id::{CallId, CompactionId, ItemId, MessageId, Ordinal};
+use engine::message::Body;
+use engine::prompt::item::Item;
+use engine::prompt::request::Request;
+use session::breaks::{Announced, BreakCause};
+use session::effect::{Answer, Effect, Purpose, Refusal};
+use session::event::{EventBody, Phase};
+use session::input::{Command, Input, ModelCallId, Timer};
+use session::queue::{Accepted, MOST_QUEUED, QueueItem, Work};
+use session::snapshot::Snapshot;
+use session::state::{State, StateName};
+use session::stored::{Driver, Write};
 use std::collections::{BTreeMap, BTreeSet};
-use threadhold::engine::compact::record::Status;
-use threadhold::engine::id::{CallId, CompactionId, ItemId, MessageId, Ordinal};
-use threadhold::engine::message::Body;
-use threadhold::engine::prompt::item::Item;
-use threadhold::engine::prompt::request::Request;
-use threadhold::engine::session::breaks::{Announced, BreakCause};
-use threadhold::engine::session::effect::{Answer, Effect, Purpose, Refusal};
-use threadhold::engine::session::event::{EventBody, Phase};
-use threadhold::engine::session::input::{Command, Input, ModelCallId, Timer};
-use threadhold::engine::session::queue::{Accepted, MOST_QUEUED, QueueItem, Work};
-use threadhold::engine::session::snapshot::Snapshot;
-use threadhold::engine::session::state::{State, StateName};
-use threadhold::engine::session::stored::{Driver, Write};
 
 /// A session under watch.
 pub struct Model {

@@ -4,13 +4,13 @@
 use super::bench::text;
 use super::drive;
 use super::model::Model;
+use engine::id::CallId;
+use engine::message::{AssistantPart, Body, Content, NewMessage, ToolCall};
+use engine::transcript::Transcript;
+use session::effect::{Answer, Effect};
+use session::input::{Command, Restore, TakeIn, Taken};
+use session::stored::{Driver, Write};
 use std::collections::BTreeSet;
-use threadhold::engine::id::CallId;
-use threadhold::engine::message::{AssistantPart, Body, Content, NewMessage, ToolCall};
-use threadhold::engine::session::effect::{Answer, Effect};
-use threadhold::engine::session::input::{Command, Restore, TakeIn, Taken};
-use threadhold::engine::session::stored::{Driver, Write};
-use threadhold::engine::transcript::Transcript;
 
 /// A copy of what was said.
 pub fn copy(transcript: &Transcript) -> Vec<Taken> {

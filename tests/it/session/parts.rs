@@ -3,17 +3,17 @@
 
 use super::bench::{Bench, id, text};
 use super::drive;
+use engine::id::Time;
+use engine::message::{Body, NewMessage};
+use engine::tokens::QuarterOfChars;
+use session::effect::Effect;
+use session::history_turn::HistoryTurn;
+use session::input::{Command, Compact, Input, Open, Render, ReplyTo};
+use session::part::{Claims, newest_for};
+use session::stored::{Driver, TurnStatus};
+use session::{Around, Session};
 use std::collections::BTreeSet;
-use threadhold::engine::id::Time;
-use threadhold::engine::message::{Body, NewMessage};
-use threadhold::engine::session::effect::Effect;
-use threadhold::engine::session::history_turn::HistoryTurn;
-use threadhold::engine::session::input::{Command, Compact, Input, Open, Render, ReplyTo};
-use threadhold::engine::session::part::{Claims, newest_for};
-use threadhold::engine::session::stored::{Driver, TurnStatus};
-use threadhold::engine::session::{Around, Session};
-use threadhold::engine::tokens::QuarterOfChars;
-use threadhold::store::Store;
+use store::Store;
 
 fn around() -> Around<'static> {
     Around { now: Time(1_000_000), stamp: "2026-01-01T00:00:00.000Z", counter: &QuarterOfChars }

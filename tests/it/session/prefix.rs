@@ -1,17 +1,17 @@
 //! What stands before the messages of a session: when it is taken on, and what it costs nothing.
 
 use super::bench::{Bench, settings, text};
-use threadhold::engine::compact::policy::LAST_TURNS;
-use threadhold::engine::compact::record::Placement;
-use threadhold::engine::id::Time;
-use threadhold::engine::memory::{Memory, MemoryPatch};
-use threadhold::engine::message::Text;
-use threadhold::engine::prompt::item::{Item, Role};
-use threadhold::engine::prompt::order::{SystemPrompt, SystemText};
-use threadhold::engine::session::input::Input;
-use threadhold::engine::session::memories::MemorySettings;
-use threadhold::engine::session::settings::Settings;
-use threadhold::engine::session::stored::Driver;
+use engine::compact::policy::LAST_TURNS;
+use engine::compact::record::Placement;
+use engine::id::Time;
+use engine::memory::{Memory, MemoryPatch};
+use engine::message::Text;
+use engine::prompt::item::{Item, Role};
+use engine::prompt::order::{SystemPrompt, SystemText};
+use session::input::Input;
+use session::memories::MemorySettings;
+use session::settings::Settings;
+use session::stored::Driver;
 
 fn with(system: SystemText) -> Settings {
     Settings { system, ..settings() }

@@ -6,16 +6,16 @@ use super::bench::{result, text};
 use super::by_hand::talked;
 use super::drive;
 use super::model::Model;
-use threadhold::engine::compact::record::Status;
-use threadhold::engine::id::Ordinal;
-use threadhold::engine::message::{Body, Content};
-use threadhold::engine::session::effect::{Answer, Effect};
-use threadhold::engine::session::event::{EventBody, Phase};
-use threadhold::engine::session::input::{At, Command, Input, ToolOutcome};
-use threadhold::engine::session::settings::Settings;
-use threadhold::engine::session::state::State;
-use threadhold::engine::session::stored::{Driver, Write};
-use threadhold::store::Store;
+use engine::compact::record::Status;
+use engine::id::Ordinal;
+use engine::message::{Body, Content};
+use session::effect::{Answer, Effect};
+use session::event::{EventBody, Phase};
+use session::input::{At, Command, Input, ToolOutcome};
+use session::settings::Settings;
+use session::state::State;
+use session::stored::{Driver, Write};
+use store::Store;
 
 /// A session at rest with a compaction in force that covers something.
 fn compacted() -> Model {

@@ -2,10 +2,10 @@
 
 use super::bench::{settings, tool};
 use super::happening::Set;
-use threadhold::engine::compact::policy::{Consent, Policy};
-use threadhold::engine::prompt::item::{Approval, EndsTurn, Tool, ToolKind};
-use threadhold::engine::session::settings::{Client, ModelFacts, Settings, Titles};
-use threadhold::engine::settings::PerMille;
+use engine::compact::policy::{Consent, Policy};
+use engine::prompt::item::{Approval, EndsTurn, Tool, ToolKind};
+use engine::settings::PerMille;
+use session::settings::{Client, ModelFacts, Settings, Titles};
 
 pub fn editors_tools(all: bool) -> Vec<Tool> {
     let run = Tool { kind: Some(ToolKind::Run), ..tool("run", Approval::Ask) };

@@ -1,12 +1,12 @@
 //! What was decided stays decided: rejections, approvals once and for all, ids of calls that are gone.
 
 use super::bench::{Bench, result, settings, tool};
-use threadhold::engine::id::CallId;
-use threadhold::engine::message::{Body, ToolCall};
-use threadhold::engine::prompt::item::{Approval, Tool, ToolKind};
-use threadhold::engine::session::input::{Command, Decision, Input, ToolOutcome};
-use threadhold::engine::session::state::StateName;
-use threadhold::engine::session::stored::{Always, Driver};
+use engine::id::CallId;
+use engine::message::{Body, ToolCall};
+use engine::prompt::item::{Approval, Tool, ToolKind};
+use session::input::{Command, Decision, Input, ToolOutcome};
+use session::state::StateName;
+use session::stored::{Always, Driver};
 
 fn tools() -> Vec<Tool> {
     vec![
@@ -98,7 +98,7 @@ fn where_the_last_request_was_removed_the_one_before_is_answered_again() {
         bench.says("so it is", &[]);
     }
     let second = bench.session.snapshot().messages[2].id.clone();
-    let at = threadhold::engine::session::input::At::Id(second);
+    let at = session::input::At::Id(second);
     bench.command(Command::Remove { message: at, key: None });
     bench.command(Command::Regenerate { key: None });
     let (_, _, items) = bench.asked.last().expect("the model is asked");

@@ -1,16 +1,16 @@
 //! What the prompt of a session shows of the conversation, step after step: nothing is lost without a word, pairs stay
 //! together, and an undo gives back what was shown before.
 
+use engine::id::CompactionId;
+use engine::prompt::coverage::coverage;
+use engine::prompt::item::{Item, Role};
+use engine::prompt::linearize::pair_faults;
+use engine::prompt::system::Fixed;
+use engine::prompt::{self, Source};
+use engine::settings::BudgetSettings;
+use engine::transcript::Transcript;
+use session::event::Phase;
 use std::collections::BTreeMap;
-use threadhold::engine::id::CompactionId;
-use threadhold::engine::prompt::coverage::coverage;
-use threadhold::engine::prompt::item::{Item, Role};
-use threadhold::engine::prompt::linearize::pair_faults;
-use threadhold::engine::prompt::system::Fixed;
-use threadhold::engine::prompt::{self, Source};
-use threadhold::engine::session::event::Phase;
-use threadhold::engine::settings::BudgetSettings;
-use threadhold::engine::transcript::Transcript;
 
 /// What was shown after the last step, and before each compaction that may be undone.
 #[derive(Default)]

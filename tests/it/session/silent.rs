@@ -2,13 +2,13 @@
 
 use super::bench::{Bench, settings};
 use super::triggers::{asked, bench, done, round, said};
-use threadhold::engine::delta::Delta;
-use threadhold::engine::session::effect::{AskModel, Effect, Purpose};
-use threadhold::engine::session::endpoint::{Endpoint, Wire};
-use threadhold::engine::session::input::{Input, ModelCallId, Timer};
-use threadhold::engine::session::settings::{ModelFacts, Settings, Titles};
-use threadhold::engine::session::state::StateName;
-use threadhold::engine::session::stored::Driver;
+use engine::delta::Delta;
+use engine::endpoint::{Endpoint, Wire};
+use session::effect::{AskModel, Effect, Purpose};
+use session::input::{Input, ModelCallId, Timer};
+use session::settings::{ModelFacts, Settings, Titles};
+use session::state::StateName;
+use session::stored::Driver;
 
 /// What was started for a call in the last step, in milliseconds.
 fn started(bench: &Bench, call: ModelCallId) -> Option<u64> {

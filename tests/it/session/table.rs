@@ -4,23 +4,23 @@
 use super::bench::{SUMMARY, result, text};
 use super::drive;
 use super::model::Model;
-use std::collections::BTreeSet;
-use threadhold::engine::delta::Delta;
-use threadhold::engine::id::{CallId, CompactionId, ItemId, SessionId};
-use threadhold::engine::message::{Body, Content, NewMessage, ToolCall};
-use threadhold::engine::prompt::pins::Pinned;
-use threadhold::engine::prompt::request::{Answer as Said, StopReason};
-use threadhold::engine::session::acceptance::{CommandName, Row, TABLE, Takes, accepts};
-use threadhold::engine::session::effect::{Answer, Purpose, Refusal};
-use threadhold::engine::session::event::EventBody;
-use threadhold::engine::session::input::{
+use engine::delta::Delta;
+use engine::id::{CallId, CompactionId, ItemId, SessionId};
+use engine::message::{Body, Content, NewMessage, ToolCall};
+use engine::prompt::pins::Pinned;
+use engine::prompt::request::{Answer as Said, StopReason};
+use session::acceptance::{CommandName, Row, TABLE, Takes, accepts};
+use session::effect::{Answer, Purpose, Refusal};
+use session::event::EventBody;
+use session::input::{
     At, Command, Compact, Configure, Decision, Input, Open, Render, Restore, StartTurn, ToolOutcome,
 };
-use threadhold::engine::session::ledger::LedgerQuery;
-use threadhold::engine::session::queue::Accepted;
-use threadhold::engine::session::recall::Recall;
-use threadhold::engine::session::state::{State, StateName};
-use threadhold::engine::session::stored::{Driver, TurnStatus};
+use session::ledger::LedgerQuery;
+use session::queue::Accepted;
+use session::recall::Recall;
+use session::state::{State, StateName};
+use session::stored::{Driver, TurnStatus};
+use std::collections::BTreeSet;
 
 /// What is put in the place of other words.
 const OTHER_WORDS: &str = "other words";

@@ -1,11 +1,11 @@
 //! A request that waits for another process: nothing of it happens before it is begun, and it is begun once.
 
 use super::bench::Bench;
-use threadhold::engine::message::Content;
-use threadhold::engine::session::effect::Refusal;
-use threadhold::engine::session::input::{Command, StartTurn};
-use threadhold::engine::session::state::StateName;
-use threadhold::engine::session::stored::Driver;
+use engine::message::Content;
+use session::effect::Refusal;
+use session::input::{Command, StartTurn};
+use session::state::StateName;
+use session::stored::Driver;
 
 fn task(words: &str) -> Command {
     let content = vec![Content::Text(words.into())];

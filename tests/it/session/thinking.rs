@@ -1,16 +1,16 @@
 //! Which thinking of earlier answers stands in prompts. What a provider's blocks are, and how they are sent, is the wires'.
 
 use super::bench::{Bench, settings, tool};
-use threadhold::engine::delta::Delta;
-use threadhold::engine::message::cut::ThinkingInPrompt;
-use threadhold::engine::message::{AssistantPart, Body};
-use threadhold::engine::prompt::item::{Approval, Item, ItemPart};
-use threadhold::engine::prompt::request::{Answer, StopReason};
-use threadhold::engine::session::breaks::BreakCause;
-use threadhold::engine::session::event::EventBody;
-use threadhold::engine::session::input::Input;
-use threadhold::engine::session::settings::Settings;
-use threadhold::engine::session::stored::Driver;
+use engine::delta::Delta;
+use engine::message::cut::ThinkingInPrompt;
+use engine::message::{AssistantPart, Body};
+use engine::prompt::item::{Approval, Item, ItemPart};
+use engine::prompt::request::{Answer, StopReason};
+use session::breaks::BreakCause;
+use session::event::EventBody;
+use session::input::Input;
+use session::settings::Settings;
+use session::stored::Driver;
 
 fn bench(thinking: ThinkingInPrompt) -> Bench {
     Bench::with(Driver::Sidecar, Settings { thinking, ..settings() }, vec![tool("read", Approval::Allow)])

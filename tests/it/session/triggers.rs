@@ -2,19 +2,19 @@
 //! itself; what holds of all of them stands in `model`.
 
 use super::bench::{Bench, SUMMARY, settings, text, tool};
-use threadhold::engine::compact::policy::{Consent, Policy, Retention, Stage};
-use threadhold::engine::compact::record::{Compaction, Mode, Trigger};
-use threadhold::engine::delta::Delta;
-use threadhold::engine::message::{BUDGET_EXIT, Body, ToolCall, Usage, WRAP_UP};
-use threadhold::engine::prompt::item::{Approval, Shown};
-use threadhold::engine::prompt::request::{Answer, Failure, Overflow, StopReason};
-use threadhold::engine::session::effect::{Effect, Purpose, Refusal};
-use threadhold::engine::session::event::{EventBody, Phase};
-use threadhold::engine::session::input::{Command, Configure, Input, ModelCallId, Review, Timer};
-use threadhold::engine::session::settings::{ModelFacts, Settings};
-use threadhold::engine::session::state::{State, StateName};
-use threadhold::engine::session::stored::Driver;
-use threadhold::engine::settings::PerMille;
+use engine::compact::policy::{Consent, Policy, Retention, Stage};
+use engine::compact::record::{Compaction, Mode, Trigger};
+use engine::delta::Delta;
+use engine::message::{BUDGET_EXIT, Body, ToolCall, Usage, WRAP_UP};
+use engine::prompt::item::{Approval, Shown};
+use engine::prompt::request::{Answer, Failure, Overflow, StopReason};
+use engine::settings::PerMille;
+use session::effect::{Effect, Purpose, Refusal};
+use session::event::{EventBody, Phase};
+use session::input::{Command, Configure, Input, ModelCallId, Review, Timer};
+use session::settings::{ModelFacts, Settings};
+use session::state::{State, StateName};
+use session::stored::Driver;
 
 /// A session of our own loop under this policy, in which nothing but an overflow starts a compaction unless it says so.
 pub(super) fn bench(change: impl FnOnce(&mut Policy)) -> Bench {
@@ -40,7 +40,7 @@ pub(super) fn done(bench: &mut Bench, purpose: Purpose, outcome: Result<Answer, 
 pub(super) fn said(text: &str, calls: &[&str], used: Option<u32>) -> Answer {
     let call = |(n, id): (usize, &&str)| ToolCall::new(&format!("{id}{n}"), "read", "{}");
     Answer {
-        parts: Some(vec![threadhold::engine::message::AssistantPart::Text(text.into())]),
+        parts: Some(vec![engine::message::AssistantPart::Text(text.into())]),
         calls: Some(calls.iter().enumerate().map(call).collect()),
         stop: StopReason::End,
         usage: used.map(|input| Usage { input_tokens: Some(input), ..Usage::default() }),

@@ -4,14 +4,14 @@
 use super::drive;
 use super::model::Model;
 use super::table::{standing, start};
-use threadhold::engine::delta::Delta;
-use threadhold::engine::message::{Body, QUESTION, ToolCall};
-use threadhold::engine::prompt::request::{Answer as Said, StopReason};
-use threadhold::engine::session::effect::{Answer, Refusal};
-use threadhold::engine::session::input::{Command, Input, StartTurn};
-use threadhold::engine::session::queue::MOST_QUEUED;
-use threadhold::engine::session::state::StateName;
-use threadhold::engine::session::stored::Driver;
+use engine::delta::Delta;
+use engine::message::{Body, QUESTION, ToolCall};
+use engine::prompt::request::{Answer as Said, StopReason};
+use session::effect::{Answer, Refusal};
+use session::input::{Command, Input, StartTurn};
+use session::queue::MOST_QUEUED;
+use session::state::StateName;
+use session::stored::Driver;
 
 fn urgent(said: &str) -> Command {
     Command::StartTurn(Box::new(StartTurn { priority: true, ..start(said) }))

@@ -3,16 +3,16 @@
 
 use super::bench::{Bench, text, tool};
 use super::triggers::{asked, bench, done, fails, overflow, records, round, said, sums_up, turn};
-use threadhold::engine::compact::policy::{Consent, Stage};
-use threadhold::engine::compact::record::Mode;
-use threadhold::engine::message::{Body, COMPACTION_DROPPED, COMPACTION_LASTS, NewMessage, REVIEW_UNUSABLE};
-use threadhold::engine::prompt::item::Approval;
-use threadhold::engine::session::effect::{Answer, Effect, Purpose, Rendered};
-use threadhold::engine::session::history_turn::HistoryTurn;
-use threadhold::engine::session::input::{Command, Input, Render, Review};
-use threadhold::engine::session::settings::{ModelFacts, Settings};
-use threadhold::engine::session::stored::Driver;
-use threadhold::engine::text::head;
+use engine::compact::policy::{Consent, Stage};
+use engine::compact::record::Mode;
+use engine::message::{Body, COMPACTION_DROPPED, COMPACTION_LASTS, NewMessage, REVIEW_UNUSABLE};
+use engine::prompt::item::Approval;
+use engine::text::head;
+use session::effect::{Answer, Effect, Purpose, Rendered};
+use session::history_turn::HistoryTurn;
+use session::input::{Command, Input, Render, Review};
+use session::settings::{ModelFacts, Settings};
+use session::stored::Driver;
 
 fn notices(bench: &Bench, kind: &str) -> Vec<String> {
     let messages = bench.session.transcript().messages().iter();

@@ -1,32 +1,30 @@
 //! What the store's tests share: a bench with a store on it, and sessions to put there. No assertions about stores.
 
+use engine::compact::record::{
+    Anchor, Compaction, Fallback, Mode, ModeRequested, Placement, Span, Status, Strength, Trigger,
+};
+use engine::id::{CompactionId, Generation, ItemId, MessageId, Ordinal, RoundId, SessionId, Time, TurnId};
+use engine::message::cut::Cut;
+use engine::message::{
+    AssistantPart, Beside, Body, Content, Effect, Image, Message, NewMessage, Thought, ToolCall, ToolResult,
+    Usage, Verdict,
+};
+use engine::tokens::QuarterOfChars;
+use engine::transcript::Transcript;
 use serde_json::{Map, json};
+use session::input::StartTurn;
+use session::queue::{Accepted, QueueItem, Work};
+use session::stored::{Driver, Head, Prefix, Stored, TurnRow, TurnStatus, Write};
 use std::env;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
-use threadhold::engine::compact::record::{
-    Anchor, Compaction, Fallback, Mode, ModeRequested, Placement, Span, Status, Strength, Trigger,
-};
-use threadhold::engine::id::{
-    CompactionId, Generation, ItemId, MessageId, Ordinal, RoundId, SessionId, Time, TurnId,
-};
-use threadhold::engine::message::cut::Cut;
-use threadhold::engine::message::{
-    AssistantPart, Beside, Body, Content, Effect, Image, Message, NewMessage, Thought, ToolCall, ToolResult,
-    Usage, Verdict,
-};
-use threadhold::engine::session::input::StartTurn;
-use threadhold::engine::session::queue::{Accepted, QueueItem, Work};
-use threadhold::engine::session::stored::{Driver, Head, Prefix, Stored, TurnRow, TurnStatus, Write};
-use threadhold::engine::tokens::QuarterOfChars;
-use threadhold::engine::transcript::Transcript;
-use threadhold::store::error::StoreError;
-use threadhold::store::list::{ListQuery, Page, SessionRow};
-use threadhold::store::memory::World;
-use threadhold::store::place::Options;
-use threadhold::store::sqlite::SqliteStore;
-use threadhold::store::{Deleted, Store};
+use store::error::StoreError;
+use store::list::{ListQuery, Page, SessionRow};
+use store::memory::World;
+use store::place::Options;
+use store::sqlite::SqliteStore;
+use store::{Deleted, Store};
 use uuid::Uuid;
 
 /// A backend.
@@ -279,11 +277,8 @@ pub fn compaction(id: &str, to: u32) -> Compaction {
         block: format!("<conversation-summary>\nblock of {id} 漢\n</conversation-summary>").into(),
         block_tokens: 7,
         narrative: None,
-        actions: [(
-            Ordinal(9),
-            threadhold::engine::compact::record::Action::Repeat { newer: Ordinal(11), tokens: 3 },
-        )]
-        .into(),
+        actions: [(Ordinal(9), engine::compact::record::Action::Repeat { newer: Ordinal(11), tokens: 3 })]
+            .into(),
         kept_users: vec![Ordinal(0)],
         reported_users: Vec::new(),
         open_requests: vec![Ordinal(2)],

@@ -2,13 +2,13 @@
 //! it takes no word that could be read.
 
 use super::cases::{Folder, session, step, user};
+use engine::id::Time;
 use rusqlite::Connection;
+use session::stored::Write;
 use std::fs;
 use std::process::Command;
 use std::sync::Arc;
-use threadhold::engine::id::Time;
-use threadhold::engine::session::stored::Write;
-use threadhold::store::Store;
+use store::Store;
 
 /// A folder with a store of two sessions that was closed.
 fn filled() -> Folder {

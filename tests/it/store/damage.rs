@@ -2,17 +2,17 @@
 //! typed error, and nobody's bytes are touched.
 
 use super::cases::{Folder, enqueue, head, key, session, step};
+use engine::id::Time;
+use engine::scope::ScopePatch;
 use rusqlite::Connection;
+use session::stored::{Always, Write};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
-use threadhold::engine::id::Time;
-use threadhold::engine::scope::ScopePatch;
-use threadhold::engine::session::stored::{Always, Write};
-use threadhold::store::Store;
-use threadhold::store::error::StoreError;
-use threadhold::store::list::ListQuery;
-use threadhold::store::sqlite::SqliteStore;
+use store::Store;
+use store::error::StoreError;
+use store::list::ListQuery;
+use store::sqlite::SqliteStore;
 
 /// A folder with a store in it that was closed.
 fn filled(messages: u32) -> Folder {

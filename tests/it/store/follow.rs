@@ -2,12 +2,12 @@
 //! nothing where nothing was, and knows who writes.
 
 use super::cases::{compaction, message, on_each, session, step, user};
+use engine::compact::record::Status;
+use engine::id::{Ordinal, Time};
+use session::stored::{TurnStatus, Write};
 use std::sync::Arc;
-use threadhold::engine::compact::record::Status;
-use threadhold::engine::id::{Ordinal, Time};
-use threadhold::engine::session::stored::{TurnStatus, Write};
-use threadhold::store::Store;
-use threadhold::store::follow::{Change, Mark, News};
+use store::Store;
+use store::follow::{Change, Mark, News};
 
 fn follow(store: &mut dyn Store, known: Option<&Mark>) -> News {
     store.follow(&session("s"), known).unwrap().expect("it is there")

@@ -1,13 +1,13 @@
 //! Messages of which only so much stays: rows, contents and what is found go, on every backend.
 
 use super::cases::{Backend, Bench, head, message, on_each, session, step, user};
+use engine::id::Ordinal;
+use engine::message::{Body, Message, NOT_KEPT};
+use engine::search::{Query, Words};
 use rusqlite::Connection;
+use session::stored::Write;
 use std::sync::Arc;
-use threadhold::engine::id::Ordinal;
-use threadhold::engine::message::{Body, Message, NOT_KEPT};
-use threadhold::engine::search::{Query, Words};
-use threadhold::engine::session::stored::Write;
-use threadhold::store::error::StoreError;
+use store::error::StoreError;
 
 /// A result of this text at a position, and what takes its place.
 fn result(ord: u32, text: &str) -> (Write, Arc<Message>) {

@@ -1,17 +1,17 @@
 //! One writer per session, across processes: a killed holder holds nothing, and what it had acknowledged is there.
 
 use super::cases::{Folder, session, step};
+use engine::id::Time;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
-use threadhold::engine::id::Time;
-use threadhold::store::Store;
-use threadhold::store::error::StoreError;
-use threadhold::store::place::Options;
-use threadhold::store::sqlite::SqliteStore;
+use store::Store;
+use store::error::StoreError;
+use store::place::Options;
+use store::sqlite::SqliteStore;
 
 /// Names the folder to whoever is the other process.
 const FOLDER: &str = "THREADHOLD_TEST_STORE";
@@ -110,7 +110,7 @@ fn a_session_that_was_never_written_leaves_no_lease() {
     for n in 0..3 {
         store.acquire(&session(&n.to_string()), Time(1)).unwrap();
     }
-    store.release(&session("0"), threadhold::store::Fence(1)).unwrap();
+    store.release(&session("0"), store::Fence(1)).unwrap();
     let other = rusqlite::Connection::open(folder.file()).unwrap();
     let leases = || other.query_row("SELECT count(*) FROM leases", [], |row| row.get::<_, u32>(0)).unwrap();
     assert_eq!(leases(), 2);

@@ -1,9 +1,9 @@
 //! Memories of a workspace, over each backend: areas, order, words, what comes back in a new process.
 
 use super::cases::on_each;
-use threadhold::engine::id::Time;
-use threadhold::engine::memory::{MemoryPatch, MemoryQuery};
-use threadhold::engine::search::Words;
+use engine::id::Time;
+use engine::memory::{MemoryPatch, MemoryQuery};
+use engine::search::Words;
 
 fn all() -> MemoryQuery {
     MemoryQuery { limit: 100, ..MemoryQuery::default() }
@@ -60,7 +60,7 @@ fn memories_come_back_by_area_importance_and_words() {
         assert_eq!(store.memories("v", &words).unwrap().memories.len(), 1);
         // A change of its words is found by the new ones alone.
         store.put_memory("w", "b", patch("Mondays", "team", 5), Time(9)).unwrap();
-        let found = |store: &mut dyn threadhold::store::Store, text: &str| {
+        let found = |store: &mut dyn store::Store, text: &str| {
             let query = MemoryQuery { words: Some(Words::of(text)), ..all() };
             store.memories("w", &query).unwrap().memories.len()
         };

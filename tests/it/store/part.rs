@@ -4,16 +4,16 @@
 #![allow(clippy::print_stdout, reason = "what was measured is told")]
 
 use super::cases::{Backend, Bench, Folder, compaction, head, on_each, session};
+use engine::compact::record::{Compaction, Span, Status};
+use engine::id::{Ordinal, Time};
+use engine::message::{Body, Content, NewMessage, ToolCall};
+use engine::tokens::QuarterOfChars;
+use engine::transcript::Transcript;
+use session::part::Claims;
+use session::stored::{Part, Stored, TurnRow, TurnStatus, Write};
 use std::fs;
 use std::sync::Arc;
-use threadhold::engine::compact::record::{Compaction, Span, Status};
-use threadhold::engine::id::{Ordinal, Time};
-use threadhold::engine::message::{Body, Content, NewMessage, ToolCall};
-use threadhold::engine::session::part::Claims;
-use threadhold::engine::session::stored::{Part, Stored, TurnRow, TurnStatus, Write};
-use threadhold::engine::tokens::QuarterOfChars;
-use threadhold::engine::transcript::Transcript;
-use threadhold::store::Store;
+use store::Store;
 
 /// Rounds of a turn.
 const ROUNDS: u32 = 10;
@@ -24,7 +24,7 @@ pub fn long(rounds: u32) -> Vec<Write> {
 }
 
 /// The same under another head.
-pub fn long_with(rounds: u32, head: threadhold::engine::session::stored::Head) -> Vec<Write> {
+pub fn long_with(rounds: u32, head: session::stored::Head) -> Vec<Write> {
     let mut transcript = Transcript::new(head.id.clone());
     let text = |what: &str, n: u32| format!("{what} {n}: {}", "it goes on like this. ".repeat(12));
     for round in 0..rounds {

@@ -1,18 +1,18 @@
 //! Any steps, in any order, leave the same on every backend, after a crash too; and what is refused, is refused by all.
 
 use super::cases::{Backend, Bench, compaction, enqueue, head, key, message, session, user};
+use engine::compact::record::Status;
+use engine::id::{Generation, ItemId, Ordinal, SessionId, Time, TurnId};
+use engine::message::Body;
+use engine::scope::{Scope, ScopePatch};
+use engine::search::{Found, Query, Words};
 use proptest::prelude::*;
 use proptest::sample::select;
+use session::stored::{Always, Origin, Stored, TitleFrom, TurnRow, TurnStatus, Write};
 use std::mem::discriminant;
 use std::sync::Arc;
-use threadhold::engine::compact::record::Status;
-use threadhold::engine::id::{Generation, ItemId, Ordinal, SessionId, Time, TurnId};
-use threadhold::engine::message::Body;
-use threadhold::engine::scope::{Scope, ScopePatch};
-use threadhold::engine::search::{Found, Query, Words};
-use threadhold::engine::session::stored::{Always, Origin, Stored, TitleFrom, TurnRow, TurnStatus, Write};
-use threadhold::store::list::{ListQuery, SessionRow};
-use threadhold::store::task::{Task, Waiting};
+use store::list::{ListQuery, SessionRow};
+use store::task::{Task, Waiting};
 
 /// Few, so that steps meet.
 const SESSIONS: [&str; 3] = ["a", "b", "c"];

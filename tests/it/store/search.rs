@@ -2,14 +2,14 @@
 //! lies in a file is here too, and why it cuts words as it does.
 
 use super::cases::{Bench, Folder, bodies, head, message, on_each, session, step, texts, user};
+use engine::id::{Ordinal, Time};
+use engine::message::Body;
+use engine::search::{Found, Query, Speaker, Words, folded};
 use rusqlite::Connection;
+use session::stored::Write;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use threadhold::engine::id::{Ordinal, Time};
-use threadhold::engine::message::Body;
-use threadhold::engine::search::{Found, Query, Speaker, Words, folded};
-use threadhold::engine::session::stored::Write;
-use threadhold::store::Store;
+use store::Store;
 
 fn query(words: &str) -> Query {
     Query { words: Words::of(words), before: None, limit: 1000, hidden: true }

@@ -1,11 +1,11 @@
 //! What a workspace shares outside of its sessions: scopes and approvals. On each backend.
 
 use super::cases::{Bench, head, on_each, session};
-use threadhold::engine::id::Time;
-use threadhold::engine::scope::{Artifact, Pin, Scope, ScopePatch, Todo, TodoStatus};
-use threadhold::engine::session::stored::{Always, Write};
-use threadhold::store::Store;
-use threadhold::store::error::StoreError;
+use engine::id::Time;
+use engine::scope::{Artifact, Pin, Scope, ScopePatch, Todo, TodoStatus};
+use session::stored::{Always, Write};
+use store::Store;
+use store::error::StoreError;
 
 fn todos(content: &str) -> ScopePatch {
     let todo = Todo { content: content.into(), status: TodoStatus::InProgress };

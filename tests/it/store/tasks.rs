@@ -1,9 +1,9 @@
 //! Sessions that run for others: which wait for a process, and how each stands, whoever holds it. On each backend.
 
 use super::cases::{head, on_each, session};
-use threadhold::engine::id::{Time, TurnId};
-use threadhold::engine::session::stored::{Head, Origin, TurnRow, TurnStatus, Write};
-use threadhold::store::task::TaskState;
+use engine::id::{Time, TurnId};
+use session::stored::{Head, Origin, TurnRow, TurnStatus, Write};
+use store::task::TaskState;
 
 /// A background session of `s` that was made at this time.
 fn task(id: &str, made: u64, waits: bool) -> Head {
@@ -32,7 +32,7 @@ fn what_waits_is_found_by_every_process_but_not_what_another_one_holds() {
         }
         let mut other = bench.another();
         assert_eq!(other.waiting("w").unwrap(), [], "the first store holds them all");
-        let found = |all: Vec<threadhold::store::task::Waiting>| -> Vec<String> {
+        let found = |all: Vec<store::task::Waiting>| -> Vec<String> {
             all.into_iter().map(|one| one.session.to_string()).collect()
         };
         assert_eq!(found(bench.store().waiting("w").unwrap()), ["early", "late"]);

@@ -1,20 +1,20 @@
 //! Files of older schemas: what an earlier version of this program left is taken over whole, by whoever comes first.
 
 use super::cases::{Folder, enqueue, key, session, step};
+use engine::id::Time;
 use rusqlite::{Connection, params};
+use session::stored::{Origin, TitleFrom, Write};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use threadhold::engine::id::Time;
-use threadhold::engine::session::stored::{Origin, TitleFrom, Write};
-use threadhold::store::Store;
-use threadhold::store::list::ListQuery;
-use threadhold::store::place::Options;
-use threadhold::store::sqlite::SqliteStore;
+use store::Store;
+use store::list::ListQuery;
+use store::place::Options;
+use store::sqlite::SqliteStore;
 
 /// The tables as the first version made them.
-const FIRST: &str = include_str!("../../../src/store/migrations/0001.sql");
+const FIRST: &str = include_str!("../../../crates/store/src/migrations/0001.sql");
 
 /// A folder with a file of the first schema: a session with a title, a copy of it, one that runs for it, and an empty
 /// one with a parent. Messages are taken from a file of today, where their rows are the same.

@@ -4,12 +4,12 @@
 use super::cases::{
     accepted, bodies, compaction, enqueue, head, key, message, on_each, queued, session, step, texts, user,
 };
+use engine::id::{ItemId, MessageId, Ordinal, Time};
+use engine::message::{Body, Content};
+use session::queue::{QueueItem, Work};
+use session::stored::{KEPT_KEYS, Origin, TitleFrom, Write};
 use std::sync::Arc;
-use threadhold::engine::id::{ItemId, MessageId, Ordinal, Time};
-use threadhold::engine::message::{Body, Content};
-use threadhold::engine::session::queue::{QueueItem, Work};
-use threadhold::engine::session::stored::{KEPT_KEYS, Origin, TitleFrom, Write};
-use threadhold::store::error::StoreError;
+use store::error::StoreError;
 
 fn dequeue(id: &str) -> Write {
     Write::Dequeue(ItemId::new(id))
@@ -48,8 +48,7 @@ fn urgent_commands_come_first_and_each_lane_in_the_order_of_acceptance() {
 fn every_kind_of_work_waits_with_whatever_text() {
     on_each(|bench| {
         let words = |text: &str| {
-            let image =
-                threadhold::engine::message::Image { media_type: "image/png".into(), data: text.into() };
+            let image = engine::message::Image { media_type: "image/png".into(), data: text.into() };
             vec![Content::Text(text.into()), Content::Image(image)]
         };
         let at = || MessageId::new("s/m0");
@@ -168,7 +167,7 @@ fn a_branch_is_made_whole_with_the_step_or_not_at_all() {
         first.title_from = Some(TitleFrom::Request);
         first.work_scope = Some("scope".into());
         let begin = Write::Head(Box::new(first.clone()));
-        let status = threadhold::engine::compact::record::Status::Void;
+        let status = engine::compact::record::Status::Void;
         let wrong = [
             vec![],
             vec![Write::Draft(None)],

@@ -2,14 +2,14 @@
 //! ones do not.
 
 use super::cases::{Folder, session, step};
+use engine::id::Time;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
-use threadhold::engine::id::Time;
-use threadhold::store::Store;
-use threadhold::store::error::StoreError;
-use threadhold::store::memory::World;
-use threadhold::store::sqlite::Opener;
-use threadhold::store::worker::Handle;
+use store::Store;
+use store::error::StoreError;
+use store::memory::World;
+use store::sqlite::Opener;
+use store::worker::Handle;
 
 /// A worker on a file.
 fn on_file(folder: &Folder) -> Handle {

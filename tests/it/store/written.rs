@@ -2,19 +2,19 @@
 //! Counts of bytes, never times.
 
 use super::cases::{Folder, compaction, enqueue, head, key, message, session, step, user};
+use engine::id::{ItemId, Ordinal, Time};
+use engine::message::Body;
+use engine::prompt::system::{CallerSection, OnOverflow, Place};
+use engine::scope::ScopePatch;
+use engine::search::{Query, Words};
 use rusqlite::Connection;
+use session::stored::{Head, Write};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use threadhold::engine::id::{ItemId, Ordinal, Time};
-use threadhold::engine::message::Body;
-use threadhold::engine::prompt::system::{CallerSection, OnOverflow, Place};
-use threadhold::engine::scope::ScopePatch;
-use threadhold::engine::search::{Query, Words};
-use threadhold::engine::session::stored::{Head, Write};
-use threadhold::store::sqlite::SqliteStore;
-use threadhold::store::{Fence, Store};
+use store::sqlite::SqliteStore;
+use store::{Fence, Store};
 
 /// A head with a large prefix, as an editor with many tools gives it.
 fn heavy(updated_at: u64) -> Head {

@@ -3,9 +3,9 @@
 
 use super::script::{Editor, Folder, calls, is_request, prose, says, tools};
 use serde_json::{Value, json};
-use threadhold::engine::session::acceptance::accepts;
-use threadhold::engine::session::state::StateName;
-use threadhold::engine::session::stored::Driver;
+use session::acceptance::accepts;
+use session::state::StateName;
+use session::stored::Driver;
 
 /// An editor with a session of each driver: `s` and `e`.
 fn editor(folder: &Folder, settings: Value) -> Editor {

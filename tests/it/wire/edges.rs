@@ -3,8 +3,8 @@
 
 use super::client::{Start, Wire};
 use super::script::{Editor, Folder, prose, says};
+use protocol::methods::{Direction, METHODS};
 use serde_json::{Value, json};
-use threadhold::protocol::methods::{Direction, METHODS};
 
 fn history(metadata: Value) -> Vec<Value> {
     let turn = |n: usize| {

@@ -6,16 +6,16 @@ use super::client::{Client, Wire};
 use super::editor_driven::Turn;
 use super::script::{Editor, Folder, Summaries, bytes, calls, prose, read_by, says, tools};
 use crate::facts::{self, models};
+use engine::compact::policy::DEFAULT;
+use engine::message::{AssistantPart, Beside, Body, NewMessage, ToolCall};
+use engine::prompt::item::{Approval, Tool, ToolKind};
+use engine::settings::BudgetSettings;
+use import::{Entry, Format, Import};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
-use threadhold::engine::compact::policy::DEFAULT;
-use threadhold::engine::message::{AssistantPart, Beside, Body, NewMessage, ToolCall};
-use threadhold::engine::prompt::item::{Approval, Tool, ToolKind};
-use threadhold::engine::settings::BudgetSettings;
-use threadhold::protocol::convert;
+use threadhold::convert;
 use threadhold::replay::{Options, Render, Watch, replay};
 use threadhold::tokenizer::O200k;
-use threadhold::transcript_io::{Entry, Format, Import};
 
 fn settings(model: &Value) -> Value {
     json!({ "model": model })

@@ -3,10 +3,10 @@
 
 use super::client::{Start, Wire};
 use super::script::{Editor, Folder, prose};
+use engine::tokens::TokenCount;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
-use threadhold::engine::tokens::TokenCount;
 use threadhold::tokenizer::O200k;
 
 struct Ground {

@@ -6,14 +6,14 @@
 use super::script::{Editor, Folder, bytes, calls};
 use crate::store::cases::head;
 use crate::store::part::long_with;
+use engine::id::Time;
 use serde_json::{Value, json};
+use session::stored::{Driver, Head};
 use std::fs;
 use std::path::{Path, PathBuf};
-use threadhold::engine::id::Time;
-use threadhold::engine::session::stored::{Driver, Head};
-use threadhold::store::Store;
-use threadhold::store::place::Options;
-use threadhold::store::sqlite::SqliteStore;
+use store::Store;
+use store::place::Options;
+use store::sqlite::SqliteStore;
 
 fn settings() -> Value {
     json!({ "model": { "name": "m", "window": 100_000 } })
@@ -41,7 +41,7 @@ fn stored(name: &str, rounds: u32, driver: Driver) -> Folder {
     editor.client.wait_exit();
     let place = database(folder.path()).expect("a database");
     let mut store = SqliteStore::open(Options::in_folder(place)).expect("a store");
-    let id = threadhold::engine::id::SessionId::new("s");
+    let id = engine::id::SessionId::new("s");
     let fence = store.acquire(&id, Time(1)).expect("a lease");
     let head = Head { workspace: "/code/parser".into(), driver, title: Some("long".into()), ..head("s") };
     store.commit(&id, fence, &long_with(rounds, head)).expect("a commit");

@@ -2,10 +2,10 @@
 //! byte for byte, whatever happened since.
 
 use super::script::{Editor, Folder, calls, says};
+use engine::text::sha256_hex;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use threadhold::engine::text::sha256_hex;
 
 /// All that is recalled under a reference, in parts, with the hash that was told of it.
 fn recalled(editor: &mut Editor, session: &str, reference: &str) -> (String, String) {

@@ -3,12 +3,12 @@
 
 use super::client::{Client, Start, Wire, framed};
 use super::ground::{Folder, SUMMARY, said, words};
+use protocol::methods::{Direction, METHODS, MethodInfo};
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
+use session::acceptance::TABLE;
+use session::stored::Driver;
 use std::collections::{BTreeMap, BTreeSet};
-use threadhold::engine::session::acceptance::TABLE;
-use threadhold::engine::session::stored::Driver;
-use threadhold::protocol::methods::{Direction, METHODS, MethodInfo};
 
 /// The requests that a client can send.
 fn methods() -> Vec<&'static MethodInfo> {

@@ -2,13 +2,13 @@
 //! form that the schema gives. Nothing is played here.
 
 use super::conversation::{Line, conversations, lines};
+use protocol::check::fault_in;
+use protocol::event::EVENTS;
+use protocol::methods::METHODS;
+use protocol::schema::schema;
 use serde_json::Value;
+use session::state::StateName;
 use std::collections::{BTreeMap, BTreeSet};
-use threadhold::engine::session::state::StateName;
-use threadhold::protocol::check::fault_in;
-use threadhold::protocol::event::EVENTS;
-use threadhold::protocol::methods::METHODS;
-use threadhold::protocol::schema::schema;
 
 /// What no conversation of this version can hold, and why. One that holds it nevertheless makes its entry a lie.
 const CANNOT_OCCUR: &[(&str, &str)] = &[

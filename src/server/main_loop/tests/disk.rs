@@ -2,15 +2,15 @@
 //! in the tests.
 
 use super::*;
-use crate::engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
-use crate::engine::scope::{Scope, ScopePatch};
-use crate::engine::search::{Found, Query};
-use crate::engine::session::stored::{Always, Stored, Write};
-use crate::store::follow::{Mark, News};
-use crate::store::list::{ListQuery, Page};
-use crate::store::memory::MemoryStore;
-use crate::store::task::{Task, Waiting};
-use crate::store::{Deleted, Fence, Store, StoreDiagnostics};
+use engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
+use engine::scope::{Scope, ScopePatch};
+use engine::search::{Found, Query};
+use session::stored::{Always, Stored, Write};
+use store::follow::{Mark, News};
+use store::list::{ListQuery, Page};
+use store::memory::MemoryStore;
+use store::task::{Task, Waiting};
+use store::{Deleted, Fence, Store, StoreDiagnostics};
 
 /// What the tests do to a store and a counter, and read from them.
 #[derive(Debug, Default)]

@@ -3,15 +3,15 @@
 
 use super::super::bench::id;
 use super::Model;
+use engine::compact::record::Status;
+use engine::id::SessionId;
+use engine::message::Message;
+use session::effect::Effect;
+use session::snapshot::Snapshot;
+use session::state::StateName;
+use session::stored::{Origin, Write};
 use std::collections::BTreeSet;
-use threadhold::engine::compact::record::Status;
-use threadhold::engine::id::SessionId;
-use threadhold::engine::message::Message;
-use threadhold::engine::session::effect::Effect;
-use threadhold::engine::session::snapshot::Snapshot;
-use threadhold::engine::session::state::StateName;
-use threadhold::engine::session::stored::{Origin, Write};
-use threadhold::store::Store;
+use store::Store;
 
 impl Model {
     /// Another process would find the same.

@@ -1,0 +1,442 @@
+//! Fills the room of a compaction: ledger, identifiers, narrative and tail become one record. Pure arithmetic over
+//! what `plan` allows; which rung asks for it, and whether the result is taken, is the ladder's.
+
+mod dropped;
+
+use super::identifiers::{self, Place, Ranked, Seen};
+use super::known_tools::Kinds;
+use super::ledger::lines::List;
+use super::ledger::{Ledger, Reading};
+use super::plan::{self, Aim, Keep, Room, Tail, UserWords};
+use super::policy::Policy;
+use super::record::{Action, Compaction, Mode, Span, Status, Strength, Trigger};
+use super::slice::Slice;
+use super::template::{BlockParts, RECALL, block, ledger_text};
+use crate::id::Ordinal;
+use crate::message::Message;
+use crate::prompt::segment::segments;
+use crate::prompt::{self, Source, limit};
+use crate::settings::PerMille;
+use crate::text::first_line;
+use crate::tokens::{PER_MESSAGE, TokenCount};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How often what is left over is given to the tail.
+const TAIL_PASSES: u32 = 4;
+/// With fewer tokens to gain, or to fill, a block has no room for a narrative beside its own frame: no model is asked.
+const LEAST_SUMMARY: u32 = 200;
+
+/// What every rung works on.
+#[derive(Clone, Copy)]
+pub struct Desk<'a> {
+    /// What is rendered.
+    pub source: Source<'a>,
+    /// How it may be compacted.
+    pub policy: &'a Policy,
+    /// Who counts.
+    pub counter: &'a dyn TokenCount,
+    /// Tokens of the prompt that was too large.
+    pub tokens_before: u32,
+    /// What a summary is to keep in view, in the words of who asked for it.
+    pub focus: Option<&'a str>,
+    /// What it is for.
+    pub aim: Aim,
+}
+
+/// What a rung puts into its record beside what follows from the transcript.
+#[derive(Debug, Clone, Default)]
+pub struct Ingredients {
+    /// The model's narrative.
+    pub narrative: Option<String>,
+    /// Shortened results of the newest round, as rung 4 makes them.
+    pub newest: BTreeMap<Ordinal, Action>,
+    /// Whether all user words but the current request are given up.
+    pub gives_up: bool,
+}
+
+/// What a block is filled from, whatever its tail: read once for all tails that are tried.
+struct Names<'a> {
+    ranked: Vec<Ranked<'a>>,
+    ledger: Reading<'a>,
+}
+
+impl Desk<'_> {
+    fn room(&self, slice: Slice, with: &Ingredients) -> Option<Room> {
+        // What a retention keeps by count is known; else the tail takes what the target leaves.
+        let share = slice.leaves_tail.then_some(self.policy.target_ratio);
+        self.room_of(slice, with, share)
+    }
+
+    /// The room, where a summary that was asked for makes the prompt this share smaller; any smaller, where none is named.
+    fn room_of(&self, slice: Slice, with: &Ingredients, share: Option<PerMille>) -> Option<Room> {
+        let keep = if with.gives_up { Keep::CurrentOnly } else { Keep::Words };
+        let transcript = self.source.transcript;
+        let mut actions = transcript.in_force().map(|record| record.actions.clone()).unwrap_or_default();
+        actions.extend(&with.newest);
+        let after = plan::tokens_after(transcript, slice.through, &actions);
+        let room = plan::room(self.source, self.policy, slice.through, after, keep)?;
+        Some(match self.aim {
+            Aim::Room => room,
+            Aim::Summary => room.below(self.tokens_before, share),
+        })
+    }
+
+    /// Whether a summary of this slice could be as long as the least that says anything.
+    pub fn has_room(&self, slice: Slice) -> bool {
+        self.room_of(slice, &Ingredients::default(), None).is_some_and(|room| room.space >= LEAST_SUMMARY)
+    }
+
+    /// Tokens that a prompt must not exceed after a compaction of this slice; none where what cannot be given up is
+    /// over the limit by itself.
+    pub fn target(&self, slice: Slice, with: &Ingredients) -> u32 {
+        self.room(slice, with).map_or(0, |room| room.target)
+    }
+
+    /// A record without any content: nothing covered beyond what was, nothing changed.
+    pub fn blank(&self, mode: Mode) -> Compaction {
+        let transcript = self.source.transcript;
+        let through = transcript.messages().last().map_or(Ordinal(0), |message| message.ord);
+        let previous = transcript.in_force();
+        Compaction {
+            id: transcript.next_compaction_id(),
+            generation: transcript.generation(),
+            anchor: previous.map_or_else(|| plan::anchor(transcript, through), |p| p.anchor.clone()),
+            covers: previous.and_then(|p| p.covers),
+            dropped: previous.and_then(|p| p.dropped),
+            source_hash: previous.map(|p| p.source_hash.clone()).unwrap_or_default(),
+            placement: previous.map_or(self.policy.placement, |p| p.placement),
+            block: previous.map_or_else(|| "".into(), |p| p.block.clone()),
+            block_tokens: previous.map_or(0, |p| p.block_tokens),
+            narrative: previous.and_then(|p| p.narrative.clone()),
+            actions: previous.map(|p| p.actions.clone()).unwrap_or_default(),
+            kept_users: previous.map(|p| p.kept_users.clone()).unwrap_or_default(),
+            reported_users: previous.map(|p| p.reported_users.clone()).unwrap_or_default(),
+            open_requests: previous.map(|p| p.open_requests.clone()).unwrap_or_default(),
+            excluded: previous.map(|p| p.excluded.clone()).unwrap_or_default(),
+            tokens_before: self.tokens_before,
+            tokens_after: 0,
+            target: None,
+            estimator: self.counter.name().to_owned(),
+            trigger: Trigger::BudgetExceeded,
+            mode_requested: self.policy.summary_mode,
+            mode,
+            strength: Strength::Absent,
+            fallbacks: Vec::new(),
+            focus: self.focus.map(str::to_owned),
+            unreviewed: false,
+            model: None,
+            asked_again: 0,
+            input_truncated: false,
+            num_rounds: previous.map_or(0, |p| p.num_rounds),
+            previous: previous.map(|p| p.id.clone()),
+            replaces: None,
+            turn: transcript.turns().last().map(|turn| turn.id.clone()),
+            created_at: None,
+            duration_ms: None,
+            status: Status::InForce,
+        }
+    }
+
+    /// The record with its size, if it brings the prompt to `most` tokens or less, which it tells as its target.
+    pub fn sized(&self, mut record: Compaction, most: u32) -> Option<Compaction> {
+        record.target = Some(most);
+        record.tokens_after = prompt::draft(self.source, Some(&record)).tokens;
+        (record.tokens_after <= most).then_some(record)
+    }
+
+    /// A record that only shortens the newest results, if that brings the prompt to its target; with a list of the
+    /// names that this hides, where it has a place.
+    pub fn only_newest(&self, slice: Option<Slice>, with: &Ingredients) -> Option<Compaction> {
+        let Some(slice) = slice else {
+            let mut record = self.blank(Mode::Dropped);
+            record.actions.extend(&with.newest);
+            return self.sized(record, self.source.budget.limit);
+        };
+        let room = self.room(slice, with)?;
+        let previous = self.source.transcript.in_force();
+        let narrative = previous.and_then(|record| record.narrative.as_deref()).map(str::to_owned);
+        let with = Ingredients { narrative, ..with.clone() };
+        let actions = previous.map(|record| record.actions.clone()).unwrap_or_default();
+        let start = previous.map_or(Ordinal(0), Compaction::resume_at);
+        let tail = Tail { start, actions, tokens: 0 };
+        self.filled(Mode::Dropped, &room, tail, &with, &self.names(slice, &with))
+    }
+
+    /// A record that covers the slice but a tail, with a block of all that fits. Nothing where that does not reach the
+    /// target.
+    pub fn with_block(&self, mode: Mode, slice: Slice, with: &Ingredients) -> Option<Compaction> {
+        self.with_block_until(mode, slice, slice.through, with)
+    }
+
+    /// The same where the narrative was made earlier: it stands for what was said up to `told`, and the rest of the slice
+    /// stays as it is.
+    pub fn with_block_until(
+        &self,
+        mode: Mode,
+        slice: Slice,
+        told: Ordinal,
+        with: &Ingredients,
+    ) -> Option<Compaction> {
+        let room = self.room(slice, with)?;
+        let made = self.within(mode, slice, told, with, &room);
+        if made.is_some() || self.aim == Aim::Room {
+            return made;
+        }
+        // A summary that was asked for serves wherever the prompt becomes smaller at all.
+        self.within(mode, slice, told, with, &self.room_of(slice, with, None)?)
+    }
+
+    /// The same for exactly what a record covers, and what stays as it stays there.
+    pub fn with_same_span(
+        &self,
+        record: &Compaction,
+        covers: Span,
+        slice: Slice,
+        with: &Ingredients,
+    ) -> Option<Compaction> {
+        let room = self.room(slice, with)?;
+        let room = Room { target: room.target.max(record.tokens_after), ..room };
+        let tail = Tail { start: covers.to.next(), actions: record.actions.clone(), tokens: 0 };
+        self.filled(record.mode, &room, tail, with, &self.names(slice, with))
+    }
+
+    fn within(
+        &self,
+        mode: Mode,
+        slice: Slice,
+        told: Ordinal,
+        with: &Ingredients,
+        room: &Room,
+    ) -> Option<Compaction> {
+        let names = self.names(slice, with);
+        let narrative = with.narrative.as_deref().map_or(0, |text| self.counter.count(text));
+        let free = room.space.saturating_sub(narrative);
+        let mut raw = self.policy.raw_tail.of(free);
+        let mut short = self.policy.short_tail.of(free);
+        let mut best: Option<Compaction> = None;
+        for _ in 0..TAIL_PASSES {
+            let words = &room.words;
+            let tail = plan::tail(self.source, self.policy, slice, told, words, (raw, short), self.counter);
+            let used = tail.tokens;
+            let Some(record) = self.filled(mode, room, tail, with, &names) else {
+                if best.is_some() || (raw, short) == (0, 0) {
+                    break;
+                }
+                // Beside a long narrative there may be no room for a tail at all.
+                (raw, short) = (0, 0);
+                continue;
+            };
+            // What ledger and index did not need goes to the tail.
+            let left = room.target.saturating_sub(record.tokens_after);
+            best = Some(record);
+            if left < room.space / 20 || !slice.leaves_tail {
+                break;
+            }
+            raw = used + left;
+        }
+        best
+    }
+
+    /// A record that covers nothing more: the largest results of the slice cut to a common size, so that the prompt
+    /// reaches its target, and the names that this hides listed. Nothing where that is not enough.
+    pub fn shortened(&self, slice: Slice, actions: BTreeMap<Ordinal, Action>) -> Option<Compaction> {
+        let transcript = self.source.transcript;
+        let room = self.room(slice, &Ingredients::default())?;
+        let previous = transcript.in_force();
+        let resume = previous.map_or(Ordinal(0), Compaction::resume_at);
+        let blank = self.blank(Mode::LimitHistory);
+        let results: Vec<Ordinal> = segments(transcript, resume, slice.through)
+            .iter()
+            .filter_map(|segment| transcript.rounds().get(segment.round?))
+            .flat_map(|round| round.results.iter().flatten().copied())
+            .collect();
+        let for_names = self.policy.identifiers.of(room.space) / 2;
+        // What was shortened before stays at least as short.
+        let with_older = |cut: &BTreeMap<Ordinal, Action>| {
+            let mut all = blank.actions.clone();
+            for (ord, action) in cut.iter().chain(&actions) {
+                let known = all.entry(*ord).or_insert(*action);
+                if action.tokens() < known.tokens() {
+                    *known = *action;
+                }
+            }
+            all
+        };
+        let fits = |cut: &BTreeMap<Ordinal, Action>| {
+            let record = Compaction { actions: with_older(cut), ..blank.clone() };
+            prompt::draft(self.source, Some(&record)).tokens + for_names <= room.target
+        };
+        let least = (self.policy.shorten_to.0 + self.policy.shorten_to.1) as usize;
+        let cut = limit::level(transcript, &results, least, self.counter, fits);
+        if !fits(&cut) {
+            return None;
+        }
+        let narrative = blank.narrative.as_deref().map(str::to_owned);
+        let with = Ingredients { narrative, ..Ingredients::default() };
+        let tail = Tail { start: resume, actions: with_older(&cut), tokens: 0 };
+        self.filled(Mode::LimitHistory, &room, tail, &with, &self.names(slice, &with))
+    }
+
+    /// The names of the slice, and of the newest results where they are shortened, and the ledger of what was out of
+    /// sight before. What the prompt shows of the names is left out later.
+    fn names(&self, slice: Slice, with: &Ingredients) -> Names<'_> {
+        let transcript = self.source.transcript;
+        let last = with.newest.keys().next_back().copied().unwrap_or(slice.through);
+        Names { ranked: identifiers::rank(transcript, last.max(slice.through)), ledger: self.ledger_so_far() }
+    }
+
+    /// The ledger of what is out of sight already, to be read on.
+    fn ledger_so_far(&self) -> Reading<'_> {
+        let transcript = self.source.transcript;
+        let kinds = Kinds { named: &self.policy.tool_kinds, declared: &self.source.fixed.tools };
+        let mut ledger = Reading::new(transcript, Ordinal(0), kinds);
+        let span = transcript.in_force().and_then(|record| record.dropped.or(record.covers));
+        if let Some(Span { to, .. }) = span {
+            ledger.read_to(to);
+        }
+        ledger
+    }
+
+    /// The block for this tail, with an index as large as the target allows.
+    fn filled(
+        &self,
+        mode: Mode,
+        room: &Room,
+        tail: Tail,
+        with: &Ingredients,
+        names: &Names<'_>,
+    ) -> Option<Compaction> {
+        let mut record = self.cut(mode, tail.start, &room.words);
+        record.covers = record.dropped.take();
+        record.narrative = with.narrative.as_deref().map(Into::into);
+        record.actions.retain(|ord, _| *ord > room.through);
+        record.actions.extend(tail.actions);
+        record.actions.extend(&with.newest);
+        let without = prompt::draft(self.source, Some(&record));
+        let space = room.target.checked_sub(without.tokens)?;
+        let mut parts = BlockParts {
+            narrative: with.narrative.clone(),
+            covers: record.covers.is_some(),
+            ..self.bare_parts(&record, room.space)
+        };
+        // Beside a long narrative the ledger has half of what is left, and names the other half.
+        let left = space.saturating_sub(self.weigh(&parts));
+        let most = self.policy.ledger.of(room.space).min(left / 2);
+        let lists = self.ledger_within(&mut parts, space, most, &names.ledger.clone().of(&record));
+        let ranked = identifiers::unseen(&names.ranked, &Seen::in_prompt(&without, &block(&parts)));
+        let lines = lists.iter().flat_map(|list| &list.lines);
+        let known: BTreeSet<Place> = lines.filter_map(|line| line.place.clone()).collect();
+        let without_names = parts.ledger.clone();
+        let mut for_index =
+            space.saturating_sub(self.weigh(&parts)).min(self.policy.identifiers.of(room.space));
+        loop {
+            if for_index > 0 {
+                let names = identifiers::index(&ranked, &known, for_index);
+                parts.ledger = ledger_text(&lists, &names);
+            }
+            let tokens = self.weigh(&parts);
+            if tokens <= space {
+                record.block = block(&parts).into();
+                record.block_tokens = tokens;
+                return self.sized(record, room.target);
+            }
+            if for_index == 0 {
+                return None;
+            }
+            // The index is laid out by an estimate of its weight; what it is over by, and a little, comes off.
+            for_index = for_index.saturating_sub((tokens - space) + for_index / 50 + 1);
+            parts.ledger.clone_from(&without_names);
+        }
+    }
+
+    /// Puts `most` tokens of the ledger into a block, fewer where it does not fit into `space` so; at the least how much of
+    /// it is left out.
+    fn ledger_within(&self, parts: &mut BlockParts, space: u32, most: u32, ledger: &Ledger) -> Vec<List> {
+        for tokens in [most, most / 2, most / 4, 0] {
+            let lists = ledger.shown(tokens, |line| self.counter.count(line));
+            parts.ledger = ledger_text(&lists, &BTreeMap::new());
+            if self.weigh(parts) <= space {
+                return lists;
+            }
+        }
+        parts.ledger = String::new();
+        Vec::new()
+    }
+
+    fn weigh(&self, parts: &BlockParts) -> u32 {
+        self.counter.count(&block(parts)) + PER_MESSAGE
+    }
+
+    /// What a block says beside its content: whose work it covers, and the user messages that are not shown.
+    fn bare_parts(&self, record: &Compaction, space: u32) -> BlockParts {
+        BlockParts {
+            placement: record.placement,
+            last_active: plan::last_active(self.source.transcript),
+            covers: true,
+            covers_open_request: !record.open_requests.is_empty(),
+            recalls: self.source.fixed.tools.iter().any(|tool| tool.name == RECALL),
+            reported_users: self.reported(&record.reported_users, space / 8),
+            ..BlockParts::default()
+        }
+    }
+
+    /// A record with everything before `start` out of sight, dropped until a block stands for it, hanging at its last
+    /// round. Actions after `start` stay.
+    fn cut(&self, mode: Mode, start: Ordinal, words: &UserWords) -> Compaction {
+        let transcript = self.source.transcript;
+        let cutting = plan::cut_before(transcript, start, words);
+        let blank = self.blank(mode);
+        let (anchor, source_hash, rounds) = match cutting.span {
+            Some(Span { from, to }) => {
+                let rounds = transcript.first_round_from(to.next()) - transcript.first_round_from(from);
+                (plan::anchor(transcript, to), transcript.source_hash(from, to), rounds)
+            }
+            None => (blank.anchor.clone(), blank.source_hash.clone(), 0),
+        };
+        let actions = blank.actions.iter().filter(|(ord, _)| **ord >= start);
+        Compaction {
+            anchor,
+            source_hash,
+            num_rounds: u32::try_from(rounds).unwrap_or(u32::MAX),
+            covers: None,
+            dropped: cutting.span,
+            narrative: None,
+            kept_users: cutting.kept_users,
+            reported_users: cutting.reported_users,
+            open_requests: cutting.open_requests,
+            actions: actions.map(|(ord, action)| (*ord, *action)).collect(),
+            placement: self.policy.placement,
+            block: "".into(),
+            block_tokens: 0,
+            ..blank
+        }
+    }
+
+    /// Lines that name user messages which are not shown, the newest first to fit; the rest by their range.
+    fn reported(&self, ords: &[Ordinal], tokens: u32) -> Vec<String> {
+        let line = |message: &std::sync::Arc<Message>| {
+            let texts = message.body.texts();
+            let bytes: usize = texts.iter().map(|text| text.len()).sum();
+            let start = texts.first().map_or_else(String::new, |text| first_line(text, 80));
+            format!("- message {} ({bytes} bytes): {start}", message.ord)
+        };
+        let mut left = tokens;
+        let mut lines = Vec::new();
+        for message in ords.iter().rev().filter_map(|ord| self.source.transcript.message(*ord)) {
+            let line = line(message);
+            let weight = self.counter.count(&line) + 1;
+            if weight > left {
+                break;
+            }
+            left -= weight;
+            lines.push(line);
+        }
+        if let Some(rest) = ords.len().checked_sub(lines.len()).filter(|rest| *rest > 0) {
+            let last = ords.get(rest - 1).copied().unwrap_or_default();
+            let first = ords.first().copied().unwrap_or_default();
+            lines.push(format!("- {rest} more, from message {first} to {last}"));
+        }
+        lines.reverse();
+        lines
+    }
+}

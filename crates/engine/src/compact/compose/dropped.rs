@@ -1,0 +1,76 @@
+//! A record under which whole rounds are gone, from the oldest on, without a summary of them: how many, and what is said
+//! of them. When that is the way is `ladder`'s.
+
+use super::{Desk, Ingredients};
+use crate::compact::record::{Compaction, Mode, Strength};
+use crate::compact::slice::Slice;
+use crate::compact::template::{BlockParts, block, ledger_text};
+use crate::id::Ordinal;
+use crate::prompt::segment::segments;
+use crate::prompt::{self, Source};
+use crate::tokens::PER_MESSAGE;
+use std::collections::BTreeMap;
+
+impl Desk<'_> {
+    /// Rung 4's first step: whole rounds dropped from the oldest on, until the prompt reaches the target; all of the
+    /// slice, where it does not. The block says so, names the user messages that went, and holds the ledger of what did,
+    /// where the target leaves room for it; where not even the first two fit, there is none.
+    pub fn dropped(&self, mode: Mode, slice: Slice, with: &Ingredients) -> Option<Compaction> {
+        let transcript = self.source.transcript;
+        let limit = self.source.budget.limit;
+        let room = self.room(slice, with)?;
+        let resume = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
+        let starts: Vec<Ordinal> = segments(transcript, resume, slice.through)
+            .iter()
+            .skip(1)
+            .filter(|segment| segment.round.is_some() || starts_turn(self.source, segment.first))
+            .map(|segment| segment.first)
+            .chain([slice.through.next()])
+            .collect();
+        let without_block = |start: Ordinal| {
+            let mut record = self.cut(mode, start, &room.words);
+            record.actions.extend(&with.newest);
+            record.strength = Strength::High;
+            record
+        };
+        let parts_of =
+            |record: &Compaction| BlockParts { dropped: true, ..self.bare_parts(record, room.space) };
+        let with_parts = |record: Compaction, parts: &BlockParts| Compaction {
+            block: block(parts).into(),
+            block_tokens: self.weigh(parts),
+            ..record
+        };
+        let bare = |start: Ordinal| {
+            let record = without_block(start);
+            let parts = parts_of(&record);
+            with_parts(record, &parts)
+        };
+        let (ledger, most) = (self.ledger_so_far(), self.policy.ledger.of(room.space));
+        let with_ledger = |start: Ordinal| {
+            let record = without_block(start);
+            let mut parts = parts_of(&record);
+            let space = room.target.checked_sub(prompt::draft(self.source, Some(&record)).tokens)?;
+            self.ledger_within(&mut parts, space, most, &ledger.clone().of(&record));
+            self.sized(with_parts(record, &parts), room.target)
+        };
+        let of_all = ledger.clone().of(&without_block(slice.through.next()));
+        let lists = of_all.shown(most, |line| self.counter.count(line));
+        let for_ledger = self.counter.count(&ledger_text(&lists, &BTreeMap::new())) + PER_MESSAGE;
+        // The more is dropped, the smaller the prompt: the first start that fits is found by halving.
+        let first_with = |free: u32| {
+            let most = room.target.saturating_sub(free);
+            let at = starts.partition_point(|start| self.sized(bare(*start), most).is_none());
+            starts.get(at).copied()
+        };
+        let start = first_with(for_ledger).or_else(|| first_with(0)).or(starts.last().copied())?;
+        with_ledger(start)
+            .or_else(|| self.sized(bare(start), room.target))
+            .or_else(|| self.sized(bare(start), limit))
+            .or_else(|| self.sized(without_block(start), limit))
+    }
+}
+
+fn starts_turn(source: Source<'_>, ord: Ordinal) -> bool {
+    let turns = source.transcript.turns();
+    source.transcript.turn_at(ord).and_then(|turn| turns.get(turn)).is_some_and(|turn| turn.first == ord)
+}

@@ -1,0 +1,278 @@
+//! The identifier index: exact names of a covered span that a summarizer cannot be trusted with, ranked by who used
+//! them and when, grouped by where they came from, for a reader. What looks like a secret stays out.
+
+use super::ledger::lines::shown;
+use super::ledger::paths_in;
+use super::secrets::{looks_secret, masked};
+use crate::id::Ordinal;
+use crate::message::about::About;
+use crate::message::{AssistantPart, Body, Content, Mention, Message, argument_values};
+use crate::prompt::Prompt;
+use crate::transcript::Transcript;
+use regex::Regex;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+/// Shorter names are words that stand everywhere.
+const LEAST_BYTES: usize = 5;
+/// Longer runs of such characters are data.
+const MOST_BYTES: usize = 256;
+
+/// Paths, flags, file names, snake_case, camelCase, PascalCase, hashes, numbers of three digits and more.
+#[allow(clippy::expect_used, reason = "a constant pattern; the tests compile it")]
+static IDENTIFIER: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?-u)(?:[\w.@-]*/)+[\w.@-]+",
+        r"|--[a-z][\w-]+",
+        r"|\b[\w-]+\.(?:css|html|js|json|md|py|rs|sh|toml|ts|tsx|txt|yaml|yml)\b",
+        r"|\b[A-Za-z]+(?:_[A-Za-z0-9]+)+\b",
+        r"|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b",
+        r"|\b(?:[A-Z][a-z0-9]+){2,}\b",
+        r"|\b[0-9a-f]{7,40}\b",
+        r"|\b\d{3,}\b",
+    ))
+    .expect("pattern")
+});
+
+/// The identifiers of a text, in order, repeated as often as they stand there. Each stands within one run of the
+/// characters that names are made of; a run that is longer than any name is none, and is not looked through.
+pub fn identifiers(text: &str) -> impl Iterator<Item = &str> {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '@' | '/' | '-');
+    text.split(move |c| !is_of_name(c))
+        .filter(|run| (LEAST_BYTES..=MOST_BYTES).contains(&run.len()))
+        .flat_map(|run| IDENTIFIER.find_iter(run))
+        .map(|found| found.as_str())
+        .filter(|id| id.len() >= LEAST_BYTES)
+}
+
+/// Where an identifier came from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// A file that a call was about.
+    File(String),
+    /// A command that names no file, by its beginning.
+    Command(String),
+    /// What was said.
+    Conversation,
+}
+
+impl Place {
+    /// As the index names it.
+    pub fn name(&self) -> String {
+        match self {
+            Place::File(path) => shown(path, 200),
+            Place::Command(start) => format!("`{start}`"),
+            Place::Conversation => "conversation".into(),
+        }
+    }
+
+    fn of(about: &About) -> Self {
+        match (about.path(), &about.command) {
+            (Some(path), _) => Place::File(path.to_owned()),
+            (None, Some(command)) => match paths_in(command).last() {
+                Some(path) => Place::File(path.to_owned()),
+                None => Place::Command(shown(command, 24)),
+            },
+            (None, None) => Place::Conversation,
+        }
+    }
+}
+
+/// An identifier with its worth and its place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranked<'a> {
+    /// The identifier.
+    pub id: &'a str,
+    /// The larger, the likelier it is needed, for its length.
+    pub score: f64,
+    /// Where it came from last.
+    pub place: Place,
+}
+
+/// Who used an identifier, as weights.
+const BY_USER: u8 = 4;
+const BY_ARGUMENTS: u8 = 4;
+const BY_ASSISTANT: u8 = 3;
+const BY_RESULT: u8 = 2;
+/// Further uses count less and less above this weight.
+const SATURATION: f64 = 3.0;
+/// Messages after which an identifier that nobody used is worth a quarter.
+const FADING: f64 = 80.0;
+/// Messages that the ranking looks back. At this age an identifier is worth less than a six-hundredth.
+pub const REACH: u32 = 2000;
+/// A flag is needed exactly or not at all.
+const FLAG: f64 = 2.0;
+/// Two words with a slash between them, a tag, an address: seldom a path.
+const NOISE: f64 = 0.1;
+/// Bytes of such text per token.
+const BYTES_PER_TOKEN: f64 = 3.6;
+
+#[derive(Default)]
+struct Use<'a> {
+    weight: u32,
+    last: usize,
+    place: Option<&'a Place>,
+}
+
+/// The identifiers of the messages up to `through`, the worthiest for its length first. Who used it matters little
+/// beside how long ago; what nobody used for [`REACH`] messages is not looked at, so the cost does not grow with the
+/// session.
+pub fn rank(transcript: &Transcript, through: Ordinal) -> Vec<Ranked<'_>> {
+    let from = Ordinal(through.0.saturating_sub(REACH));
+    let places = places(transcript, from, through);
+    let mut uses: BTreeMap<&str, Use<'_>> = BTreeMap::new();
+    let messages = transcript.range(from, through);
+    let is_for_model = |message: &Message| message.visible_to_model && !transcript.is_excluded(message.ord);
+    for (message, here) in messages.iter().zip(&places).filter(|(message, _)| is_for_model(message)) {
+        for mention in mentions(message) {
+            let entry = uses.entry(&mention.id).or_default();
+            entry.weight += u32::from(mention.weight);
+            entry.last = message.ord.index();
+            entry.place = here.get(mention.call.map_or(0, usize::from)).or(entry.place);
+        }
+    }
+    let now = transcript.messages().len();
+    let mut ranked: Vec<Ranked<'_>> = uses
+        .into_iter()
+        .filter(|(id, _)| !looks_secret(id))
+        .map(|(id, used)| Ranked {
+            id,
+            score: score(id, &used, now),
+            place: used.place.cloned().unwrap_or(Place::Conversation),
+        })
+        .collect();
+    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(b.id)));
+    ranked
+}
+
+fn score(id: &str, used: &Use<'_>, now: usize) -> f64 {
+    let age = now.saturating_sub(used.last) as f64;
+    let class = match id {
+        _ if id.starts_with("--") && !id.contains('/') => FLAG,
+        _ if is_noise(id) => NOISE,
+        _ => 1.0,
+    };
+    let worth = (1.0 + f64::from(used.weight) / SATURATION).ln() / (1.0 + age / FADING).powi(2);
+    worth * class / (id.len() as f64 / BYTES_PER_TOKEN + 1.0)
+}
+
+fn is_noise(id: &str) -> bool {
+    let Some((_, last)) = id.rsplit_once('/') else { return false };
+    let is_relative = ["./", "../", "@"].iter().any(|start| id.starts_with(start));
+    id.starts_with("//")
+        || id.ends_with(['.', '-'])
+        || (!last.contains('.') && id.matches('/').count() <= 1 && !is_relative)
+}
+
+/// For each message of the range the places of its calls; for a result, of the call that it answers.
+fn places(transcript: &Transcript, from: Ordinal, through: Ordinal) -> Vec<Vec<Place>> {
+    let mut places = vec![Vec::new(); transcript.range(from, through).len()];
+    let mut set = |ord: Ordinal, value: Vec<Place>| {
+        if let Some(slot) = ord.index().checked_sub(from.index()).and_then(|at| places.get_mut(at)) {
+            *slot = value;
+        }
+    };
+    let rounds = transcript.rounds().iter().skip(transcript.first_round_from(from));
+    for round in rounds.take_while(|round| round.assistant <= through) {
+        let Some(message) = transcript.message(round.assistant) else { continue };
+        let of_calls: Vec<Place> = message.about().iter().map(Place::of).collect();
+        for (place, answer) in of_calls.iter().zip(&round.results) {
+            if let Some(ord) = answer {
+                set(*ord, vec![place.clone()]);
+            }
+        }
+        set(round.assistant, of_calls);
+    }
+    places
+}
+
+/// The identifiers of a message, each once with its heaviest use.
+fn mentions(message: &Message) -> &[Mention] {
+    message.found.mentions.get_or_init(|| {
+        let mut found: BTreeMap<String, (u8, Option<u16>)> = BTreeMap::new();
+        let mut add = |text: &str, weight: u8, call: Option<u16>| {
+            for id in identifiers(&masked(text)) {
+                match found.get_mut(id) {
+                    Some(known) if known.0 >= weight => {}
+                    Some(known) => *known = (weight, call),
+                    None => {
+                        found.insert(id.to_owned(), (weight, call));
+                    }
+                }
+            }
+        };
+        match &message.body {
+            Body::Event { .. } => {}
+            Body::User(parts) => {
+                parts.iter().filter_map(Content::text).for_each(|text| add(text, BY_USER, None));
+            }
+            Body::Tool(result) => {
+                result.content.iter().filter_map(Content::text).for_each(|text| add(text, BY_RESULT, None));
+            }
+            Body::Assistant { parts, calls, .. } => {
+                for (n, call) in calls.iter().enumerate() {
+                    add(&argument_values(&call.arguments), BY_ARGUMENTS, u16::try_from(n).ok());
+                }
+                for text in parts.iter().filter_map(AssistantPart::text) {
+                    add(text, BY_ASSISTANT, Some(u16::MAX));
+                }
+            }
+        }
+        found.into_iter().map(|(id, (weight, call))| Mention { id: id.into(), weight, call }).collect()
+    })
+}
+
+/// What the reader of a prompt sees anyway; the index need not say it again.
+#[derive(Debug, Clone, Default)]
+pub struct Seen(BTreeSet<String>);
+
+impl Seen {
+    /// The identifiers that a prompt and the rest of its block show.
+    pub fn in_prompt(prompt: &Prompt, block: &str) -> Self {
+        let mut seen = Self::default();
+        seen.add(block);
+        for item in &prompt.items {
+            item.parts.iter().filter_map(|part| part.as_text()).for_each(|said| seen.add(said));
+            item.calls.iter().for_each(|call| seen.add(&argument_values(&call.arguments)));
+        }
+        seen
+    }
+
+    fn add(&mut self, text: &str) {
+        for id in identifiers(text).filter(|id| !self.0.contains(*id)).map(str::to_owned).collect::<Vec<_>>()
+        {
+            self.0.insert(id);
+        }
+    }
+
+    fn shows(&self, id: &str) -> bool {
+        self.0.contains(id) || self.0.contains(id.trim_end_matches(['.', '-']))
+    }
+}
+
+/// The worthiest identifiers that fit into about `tokens` and are not seen, by place. A place that `known` names has
+/// its heading already.
+pub fn index<'a>(
+    ranked: &[&'a Ranked<'a>],
+    known: &BTreeSet<Place>,
+    tokens: u32,
+) -> BTreeMap<Place, Vec<&'a str>> {
+    let mut left = f64::from(tokens) * BYTES_PER_TOKEN;
+    let mut groups: BTreeMap<Place, Vec<&str>> = BTreeMap::new();
+    for entry in ranked {
+        let is_headed = known.contains(&entry.place) || groups.contains_key(&entry.place);
+        let heading = if is_headed { 0 } else { entry.place.name().len() + 4 };
+        let cost = (entry.id.len() + 1 + heading) as f64;
+        if cost > left {
+            break;
+        }
+        left -= cost;
+        groups.entry(entry.place.clone()).or_default().push(entry.id);
+    }
+    groups
+}
+
+/// Those of a ranking that are not seen, in its order.
+pub fn unseen<'a>(ranked: &'a [Ranked<'a>], seen: &Seen) -> Vec<&'a Ranked<'a>> {
+    ranked.iter().filter(|entry| !seen.shows(entry.id)).collect()
+}

@@ -1,0 +1,225 @@
+//! What each tool did, from data: what a policy says of its name, else a declared kind, else this table of tools that
+//! real transcripts use, else nothing. No guess from a name's sound.
+
+use crate::message::about::About;
+use crate::prompt::item::{Tool, ToolKind};
+use crate::text::looks_like;
+use std::borrow::Cow;
+
+/// A tool that editors and agents are known to have.
+struct Known {
+    /// Its name in lower case, without a server's prefix.
+    name: &'static str,
+    kind: ToolKind,
+}
+
+const fn known(name: &'static str, kind: ToolKind) -> Known {
+    Known { name, kind }
+}
+
+const TABLE: &[Known] = &[
+    known("apply_patch", ToolKind::Write),
+    known("ask_followup_question", ToolKind::Ask),
+    known("ask_questions", ToolKind::Ask),
+    known("askuserquestion", ToolKind::Ask),
+    known("bash", ToolKind::Run),
+    known("codebase_search", ToolKind::Search),
+    known("copilot_applypatch", ToolKind::Write),
+    known("copilot_createfile", ToolKind::Write),
+    known("copilot_findfiles", ToolKind::Search),
+    known("copilot_findtextinfiles", ToolKind::Search),
+    known("copilot_insertedit", ToolKind::Write),
+    known("copilot_readfile", ToolKind::Read),
+    known("copilot_replacestring", ToolKind::Write),
+    known("copilot_runinterminal", ToolKind::Run),
+    known("copilot_runnotebookcell", ToolKind::Run),
+    known("create", ToolKind::Write),
+    known("create_directory", ToolKind::Write),
+    known("create_file", ToolKind::Write),
+    known("delete_file", ToolKind::Write),
+    known("edit", ToolKind::Write),
+    known("edit_file", ToolKind::Write),
+    known("edit_notebook_file", ToolKind::Write),
+    known("editor", ToolKind::Write),
+    known("exec", ToolKind::Run),
+    known("exec_command", ToolKind::Run),
+    known("execute_bash", ToolKind::Run),
+    known("execute_command", ToolKind::Run),
+    known("file_search", ToolKind::Search),
+    known("find", ToolKind::Search),
+    known("find_file", ToolKind::Search),
+    known("glob", ToolKind::Search),
+    known("grep", ToolKind::Search),
+    known("grep_search", ToolKind::Search),
+    known("insert", ToolKind::Write),
+    known("insert_edit_into_file", ToolKind::Write),
+    known("list", ToolKind::Search),
+    known("list_dir", ToolKind::Search),
+    known("list_directory", ToolKind::Search),
+    known("list_files", ToolKind::Search),
+    known("local_shell", ToolKind::Run),
+    known("ls", ToolKind::Search),
+    known("manage_todo_list", ToolKind::Todo),
+    known("move_file", ToolKind::Write),
+    known("multi_replace_string_in_file", ToolKind::Write),
+    known("multiedit", ToolKind::Write),
+    known("notebookedit", ToolKind::Write),
+    known("open", ToolKind::Read),
+    known("read", ToolKind::Read),
+    known("read_file", ToolKind::Read),
+    known("read_files", ToolKind::Read),
+    known("read_text_file", ToolKind::Read),
+    known("replace_in_file", ToolKind::Write),
+    known("replace_string_in_file", ToolKind::Write),
+    known("run_commands", ToolKind::Run),
+    known("run_in_terminal", ToolKind::Run),
+    known("run_notebook_cell", ToolKind::Run),
+    known("run_shell_command", ToolKind::Run),
+    known("run_terminal_cmd", ToolKind::Run),
+    known("runnotebookcell", ToolKind::Run),
+    known("search", ToolKind::Search),
+    known("search_dir", ToolKind::Search),
+    known("search_file", ToolKind::Search),
+    known("search_files", ToolKind::Search),
+    known("semantic_search", ToolKind::Search),
+    known("shell", ToolKind::Run),
+    known("str_replace", ToolKind::Write),
+    known("str_replace_based_edit_tool", ToolKind::Write),
+    known("str_replace_editor", ToolKind::Write),
+    known("terminal", ToolKind::Run),
+    known("todo", ToolKind::Todo),
+    known("todowrite", ToolKind::Todo),
+    known("update_plan", ToolKind::Todo),
+    known("view", ToolKind::Read),
+    known("write", ToolKind::Write),
+    known("write_file", ToolKind::Write),
+    known("write_to_file", ToolKind::Write),
+];
+
+/// Editors in one tool, whose `command` says what it does: those words of it that only look.
+const LOOKING: &[(&str, &[&str])] =
+    &[("str_replace_based_edit_tool", &["view"]), ("str_replace_editor", &["view"])];
+
+/// Tools that write a file as a whole, and the words of `command` with which an editor in one tool does.
+const WHOLE: &[&str] =
+    &["copilot_createfile", "create", "create_file", "write", "write_file", "write_to_file"];
+const WHOLE_COMMANDS: &[&str] = &["create"];
+
+/// Tools that run the cell of a notebook.
+const RUN_CELLS: &[&str] = &["copilot_runnotebookcell", "run_notebook_cell", "runnotebookcell"];
+
+/// A policy's word on tools by their names: `*` stands for any characters. The longest that fits
+/// counts.
+pub type ToolKinds = Cow<'static, [(String, ToolKind)]>;
+
+/// How a tool's kind is found.
+#[derive(Debug, Clone, Copy)]
+pub struct Kinds<'a> {
+    /// What the policy says.
+    pub named: &'a [(String, ToolKind)],
+    /// The tools of the session.
+    pub declared: &'a [Tool],
+}
+
+impl Kinds<'_> {
+    /// What the tool of this name does: as the policy says, else as declared, else as the table says, else `Other`.
+    pub fn of(self, name: &str) -> ToolKind {
+        let named = self.named.iter().filter(|(pattern, _)| looks_like(pattern, name, &[]));
+        if let Some((_, kind)) = named.max_by_key(|(pattern, _)| pattern.len()) {
+            return *kind;
+        }
+        if let Some(kind) = self.declared.iter().find(|tool| tool.name == name).and_then(|tool| tool.kind) {
+            return kind;
+        }
+        let plain = plain(name);
+        let at = TABLE.binary_search_by(|known| known.name.cmp(&plain)).ok();
+        at.and_then(|at| TABLE.get(at)).map_or(ToolKind::Other, |known| known.kind)
+    }
+
+    /// What a call of it did: an editor in one tool only looks with some of its commands.
+    pub fn of_call(self, name: &str, about: &About) -> ToolKind {
+        let kind = self.of(name);
+        let plain = plain(name);
+        let looking = LOOKING.iter().find(|(tool, _)| *tool == plain);
+        match (looking, &about.command) {
+            (Some((_, words)), Some(word)) if words.contains(&word.as_str()) => ToolKind::Read,
+            _ => kind,
+        }
+    }
+}
+
+/// Whether a call of this tool that changed something left the file as its arguments have it.
+pub fn writes_whole(name: &str, about: &About) -> bool {
+    let plain = plain(name);
+    let is_whole_command = || about.command.as_deref().is_some_and(|word| WHOLE_COMMANDS.contains(&word));
+    WHOLE.contains(&plain.as_str()) || (LOOKING.iter().any(|(tool, _)| *tool == plain) && is_whole_command())
+}
+
+/// Whether the tool runs the cell of a notebook.
+pub fn runs_cells(name: &str) -> bool {
+    RUN_CELLS.contains(&plain(name).as_str())
+}
+
+/// The name as the tables have it.
+fn plain(name: &str) -> String {
+    let lower = name.to_lowercase();
+    lower.rsplit("__").next().unwrap_or(&lower).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::ToolCall;
+    use serde_json::Value;
+
+    #[test]
+    fn the_tables_are_sorted_and_know_each_others_names() {
+        assert!(TABLE.windows(2).all(|pair| pair[0].name < pair[1].name));
+        let none = Kinds { named: &[], declared: &[] };
+        assert!(
+            WHOLE.iter().chain(LOOKING.iter().map(|(name, _)| name)).all(|n| none.of(n) == ToolKind::Write)
+        );
+        assert!(RUN_CELLS.iter().all(|name| none.of(name) == ToolKind::Run));
+    }
+
+    #[test]
+    fn a_policy_wins_then_a_declared_kind_and_an_unknown_tool_is_other() {
+        let tool = Tool {
+            rules: Vec::new(),
+            name: "bash".into(),
+            description: String::new(),
+            input_schema: Value::Null,
+            kind: Some(ToolKind::Read),
+            guidelines: None,
+            approval: Default::default(),
+            ends_turn: None,
+        };
+        let none = Kinds { named: &[], declared: &[] };
+        assert_eq!(none.of("bash"), ToolKind::Run);
+        assert_eq!(none.of("Bash"), ToolKind::Run);
+        assert_eq!(none.of("mcp__fs__read_file"), ToolKind::Read);
+        assert_eq!(none.of("bashful"), ToolKind::Other);
+        let declared = Kinds { declared: &[tool], ..none };
+        assert_eq!(declared.of("bash"), ToolKind::Read);
+        let named = [("mcp__fs__*".to_owned(), ToolKind::Write), ("*sh".to_owned(), ToolKind::Search)];
+        let both = Kinds { named: &named, ..declared };
+        assert_eq!((both.of("mcp__fs__read_file"), both.of("bash")), (ToolKind::Write, ToolKind::Search));
+        assert_eq!(both.of("edit"), ToolKind::Write);
+    }
+
+    #[test]
+    fn an_editor_in_one_tool_looks_or_changes_as_its_command_says() {
+        let kinds = Kinds { named: &[], declared: &[] };
+        for (command, kind, whole) in [
+            ("view", ToolKind::Read, false),
+            ("create", ToolKind::Write, true),
+            ("str_replace", ToolKind::Write, false),
+        ] {
+            let call =
+                ToolCall::new("c", "str_replace_editor", &format!(r#"{{"command":"{command}","path":"a"}}"#));
+            let about = About::of(&call);
+            assert_eq!(kinds.of_call("str_replace_editor", &about), kind);
+            assert_eq!(writes_whole("str_replace_editor", &about), whole);
+        }
+    }
+}

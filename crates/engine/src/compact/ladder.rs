@@ -1,0 +1,295 @@
+//! The ladder of promise P4 as states: each step either is done or waits for one answer of a model, and carries what
+//! it waits for. It always ends, and it ends without a model. No call is made here.
+
+mod answer;
+mod asking;
+mod last;
+
+use super::accept::Refusal;
+use super::compose::{Desk, Ingredients};
+use super::plan::Aim;
+use super::policy::Stage;
+use super::record::{Compaction, Fallback, Mode, Strength};
+use super::slice::{self, Slice};
+use crate::id::Ordinal;
+use crate::prompt::limit;
+use crate::prompt::request::{Completion, Request};
+use answer::Fingerprint;
+use asking::ask_model;
+use last::{by_dropping, without_model, without_slice};
+use std::collections::VecDeque;
+use thiserror::Error;
+
+/// Why a compaction that nobody needs is not made.
+pub const NOTHING_GAINED: &str = "nothing would be gained: the prompt is small, or all of it must stay";
+
+/// Where a compaction stands.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// A model must answer; give the answer to [`Waiting::answer`].
+    Ask(Box<Ask>),
+    /// Done: this record brings the prompt under its limit.
+    Accepted(Box<Compaction>),
+    /// Compaction is off: the overflow stays an overflow.
+    Off,
+    /// The source changed while a model was asked; nothing was applied.
+    Stale,
+    /// No summary came of it, and nothing else was to be done: why each rung did not serve.
+    Refused(Vec<Fallback>),
+    /// A summary was made ahead of time; see [`prepare`].
+    Prepared(Box<Prepared>),
+    /// Nothing brings it under its limit; nothing is sent, nothing is lost.
+    CannotFit(CannotFit),
+}
+
+/// A request to a model, and the state that waits for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ask {
+    /// What to send.
+    pub request: Request,
+    /// The rung that asks.
+    pub mode: Mode,
+    /// What goes on when the answer is there.
+    pub waiting: Waiting,
+}
+
+/// A compaction that waits for a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Waiting {
+    way: Way,
+    /// What the slice said when it was planned.
+    source: Fingerprint,
+    rung: Rung,
+    /// Whether the model was asked to shorten what it wrote; it is asked once.
+    is_shortening: bool,
+    input_truncated: bool,
+}
+
+/// What a way down the ladder carries from rung to rung.
+#[derive(Debug, Clone, PartialEq)]
+struct Way {
+    slice: Slice,
+    reach: Reach,
+    /// Whether it was begun ahead of time, so that more may have been said than its slice knows of.
+    is_ahead: bool,
+    /// Why earlier rungs did not serve.
+    fallbacks: Vec<Fallback>,
+    /// How often a model was asked since the last of them.
+    asked: u32,
+    /// Whether the one request to shorten was made.
+    was_shortened: bool,
+}
+
+/// How far down a ladder goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// To its end: the prompt must fit.
+    Whole,
+    /// To the last rung that asks a model: where that fails, the prompt goes out as it is.
+    Model,
+    /// The same, without rung 0 and beside a running turn: what comes of it is kept until it is needed.
+    Beside,
+}
+
+/// What is waited for.
+#[derive(Debug, Clone, PartialEq)]
+enum Rung {
+    /// The full summary.
+    Full,
+    /// A simple summary of one piece; these pieces are still to come.
+    Simple(VecDeque<String>),
+}
+
+/// A summary that stands for its slice, whatever came after it. What came stays raw.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prepared {
+    way: Way,
+    source: Fingerprint,
+    mode: Mode,
+    narrative: String,
+    model: String,
+    input_truncated: bool,
+}
+
+/// What a model did with a request.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// It answered.
+    Answered(Completion),
+    /// The call failed; why, in words without secrets.
+    Failed(String),
+    /// The deadline passed.
+    Deadline,
+}
+
+/// Nothing brings the prompt under its limit (rung 5). The sizes say what would have to be smaller.
+#[derive(Debug, Clone, PartialEq, Eq, Error, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+#[error("{needed} tokens are needed for what cannot be given up, and the limit is {limit}")]
+pub struct CannotFit {
+    /// The model's window, in tokens.
+    pub window: u32,
+    /// The most a prompt may weigh, in tokens.
+    pub limit: u32,
+    /// Tokens of the smallest prompt that would still be one.
+    pub needed: u32,
+    /// Tokens of the tool definitions.
+    pub tools: u32,
+    /// Tokens of the system block.
+    pub system: u32,
+    /// Tokens of memories and pins.
+    pub pins: u32,
+    /// Tokens of the current user message.
+    pub current_message: u32,
+    /// Tokens of the newest round.
+    pub newest_round: u32,
+}
+
+/// Starts a compaction of a prompt that is over its limit. `model` says whether one may be asked.
+pub fn start(desk: Desk<'_>, model: bool) -> Step {
+    begin(desk, model, Reach::Whole)
+}
+
+/// Starts one that need not be: rung 0, then what a model says, and nothing else.
+pub fn offer(desk: Desk<'_>, model: bool) -> Step {
+    begin(desk, model, Reach::Model)
+}
+
+/// Starts one ahead of time. Its answer is kept, see [`Prepared::applied`]. None is made where rung 0 would do: that is
+/// tried first when room is needed, and it asks nobody.
+pub fn prepare(desk: Desk<'_>) -> Step {
+    match asks_nobody(desk) {
+        true => Step::Refused(vec![fallback(Mode::LimitHistory, "old results can be shortened in time")]),
+        false => begin(desk, true, Reach::Beside),
+    }
+}
+
+/// Whether rung 0 brings the prompt to its target, so that nobody waits for a model.
+pub fn asks_nobody(desk: Desk<'_>) -> bool {
+    let slice = slice::slice(desk.source, desk.policy).ok().filter(|_| desk.policy.enabled);
+    slice.and_then(|slice| limit_history(desk, slice)).is_some()
+}
+
+/// Goes on after the user refused this record, without any model: the next rung, where there is one.
+pub fn below(desk: Desk<'_>, refused: &Compaction) -> Step {
+    let slice = match slice::slice(desk.source, desk.policy) {
+        Ok(slice) => slice,
+        Err(nothing) => return without_slice(desk, nothing, Reach::Whole),
+    };
+    let mut way = Way::new(slice, Reach::Whole);
+    way.fallbacks.clone_from(&refused.fallbacks);
+    way.asked = refused.asked();
+    way.fell(refused.mode, "the user refused it");
+    match refused.mode {
+        Mode::LimitHistory | Mode::Full | Mode::Simple => without_model(desk, way),
+        Mode::Ledger => by_dropping(desk, way),
+        Mode::Dropped | Mode::Excluded | Mode::Edited => Step::Refused(way.fallbacks),
+    }
+}
+
+/// The same record with a user's words as its narrative; why not, where they cannot be used. It stands for what the user
+/// was shown that it stands for, whatever room the words take.
+pub fn edited(desk: Desk<'_>, record: &Compaction, text: &str) -> Result<Compaction, String> {
+    let is_summary = !matches!(record.mode, Mode::LimitHistory | Mode::Dropped);
+    let covers = record.covers.filter(|_| is_summary).ok_or("it has no text that could be changed")?;
+    let (most, tokens) = (desk.source.budget.max_summary_tokens, desk.counter.count(text));
+    if tokens > most {
+        return Err(Refusal::TooLarge { tokens, most }.to_string());
+    }
+    let slice = slice::slice(desk.source, desk.policy).map_err(|nothing| nothing.reason())?;
+    let with = Ingredients { narrative: Some(text.trim().to_owned()), ..Ingredients::default() };
+    let made = desk.with_same_span(record, covers, slice, &with);
+    let made = made.ok_or("the prompt would not reach its target")?;
+    Ok(Compaction {
+        fallbacks: record.fallbacks.clone(),
+        model: record.model.clone(),
+        asked_again: record.asked_again,
+        input_truncated: record.input_truncated,
+        ..made
+    })
+}
+
+fn begin(desk: Desk<'_>, model: bool, reach: Reach) -> Step {
+    if !desk.policy.enabled {
+        return Step::Off;
+    }
+    let slice = match slice::slice(desk.source, desk.policy) {
+        Ok(slice) => slice,
+        Err(nothing) => return without_slice(desk, nothing, reach),
+    };
+    let mut way = Way::new(slice, reach);
+    if desk.aim == Aim::Summary && !desk.has_room(slice) {
+        return Step::Refused(vec![fallback(Mode::Full, NOTHING_GAINED)]);
+    }
+    if reach != Reach::Beside {
+        match limit_history(desk, slice) {
+            Some(record) => return Step::Accepted(Box::new(record)),
+            None if desk.policy.limit_history > Stage::Off => {
+                way.fell(Mode::LimitHistory, "does not reach the target");
+            }
+            None => {}
+        }
+    }
+    match model {
+        true if desk.has_room(slice) => ask_model(desk, way),
+        true => {
+            way.fell(Mode::Full, "what must stay leaves no room for a summary");
+            without_model(desk, way)
+        }
+        false => without_model(desk, way),
+    }
+}
+
+impl Way {
+    fn new(slice: Slice, reach: Reach) -> Self {
+        let is_ahead = reach == Reach::Beside;
+        Self { slice, reach, is_ahead, fallbacks: Vec::new(), asked: 0, was_shortened: false }
+    }
+
+    fn fell(&mut self, mode: Mode, reason: impl Into<String>) {
+        let asked = std::mem::take(&mut self.asked);
+        self.fallbacks.push(Fallback { asked: Some(asked), ..fallback(mode, reason) });
+    }
+}
+
+fn fallback(mode: Mode, reason: impl Into<String>) -> Fallback {
+    Fallback { mode, reason: reason.into(), asked: Some(0) }
+}
+
+/// Rung 0: the history limiter, as far as the policy lets it go.
+fn limit_history(desk: Desk<'_>, slice: Slice) -> Option<Compaction> {
+    let transcript = desk.source.transcript;
+    let (policy, counter) = (desk.policy, desk.counter);
+    if policy.limit_history < Stage::FoldRepeats {
+        return None;
+    }
+    let resume = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
+    let target = desk.target(slice, &Ingredients::default());
+    let mut record = desk.blank(Mode::LimitHistory);
+    record.strength = Strength::Low;
+    record.actions.extend(limit::fold_repeats(transcript, resume, slice.through, counter));
+    if let Some(done) = desk.sized(record.clone(), target) {
+        return Some(done);
+    }
+    if policy.limit_history < Stage::ShortenResults {
+        return None;
+    }
+    if let Some(mut done) = desk.shortened(slice, record.actions) {
+        done.strength = Strength::Medium;
+        return Some(done);
+    }
+    if policy.limit_history < Stage::LimitHistory {
+        return None;
+    }
+    let dropped = desk.dropped(Mode::LimitHistory, slice, &Ingredients::default());
+    dropped.filter(|record| record.tokens_after <= target)
+}
+
+impl Rung {
+    fn mode(&self) -> Mode {
+        match self {
+            Rung::Full => Mode::Full,
+            Rung::Simple(_) => Mode::Simple,
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Rungs 1 and 2: what a model is asked for. Not what its answer is worth; that is `answer`'s.
+
+use super::answer::Fingerprint;
+use super::last::without_model;
+use super::{Ask, Rung, Step, Waiting, Way};
+use crate::compact::compose::Desk;
+use crate::compact::record::{Compaction, Mode, ModeRequested};
+use crate::compact::template;
+use crate::id::Ordinal;
+use crate::message::Body;
+use crate::message::cut::joined;
+use crate::prompt;
+use crate::prompt::item::{Item, Role, Shown};
+use crate::prompt::request::{Request, ToolChoice};
+use crate::text::head;
+use crate::tokens::{PER_MESSAGE, TokenCount};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Pieces of a conversation that a model is asked to sum up one after the other: each is a call that the user waits for.
+const MOST_PIECES: usize = 16;
+
+/// The first rung that asks a model.
+pub(super) fn ask_model(desk: Desk<'_>, way: Way) -> Step {
+    match desk.policy.summary_mode {
+        ModeRequested::Simple => ask_simple(desk, way),
+        ModeRequested::Auto | ModeRequested::Full => ask_full(desk, way),
+    }
+}
+
+/// Rung 1: the conversation as it was sent, up to the slice's end, and one instruction. The request extends the live
+/// prefix, so a provider's cache serves it. Where that is over the limit by itself, rung 2.
+fn ask_full(desk: Desk<'_>, mut way: Way) -> Step {
+    let slice = way.slice;
+    let live = prompt::draft(desk.source, desk.source.transcript.in_force());
+    let is_later = |item: &Item| {
+        let in_place = |shown| !matches!(shown, Shown::Kept | Shown::Pinned);
+        item.sources.iter().any(|source| in_place(source.shown) && source.ord > slice.through)
+    };
+    let end = live.items.iter().position(is_later).unwrap_or(live.items.len());
+    let mut items: Vec<Item> = live.items.into_iter().take(end).collect();
+    let tokens = desk.source.fixed.tool_tokens() + items.iter().map(|item| item.tokens).sum::<u32>();
+    if tokens > desk.source.budget.summary_request {
+        way.fell(Mode::Full, "the conversation so far does not fit a summary request");
+        return after_full(desk, way);
+    }
+    let kept = |at: &usize| desk.policy.summary_breakpoints && *at < items.len();
+    let cache_breakpoints = live.plan.breakpoints().filter(kept).collect();
+    let mut sources = items.iter().flat_map(|item| &item.sources);
+    let truncated = sources.any(|source| source.shown == Shown::Shortened);
+    items.push(user(desk, template::instruction(desk.source.budget.max_summary_tokens, desk.focus)));
+    let request = Request {
+        items,
+        tools: live.tools,
+        tool_choice: ToolChoice::None,
+        cache_breakpoints,
+        ..summary_request(desk)
+    };
+    ask(desk, way, request, Rung::Full, truncated)
+}
+
+/// After a full summary failed: simple, unless full was forced.
+pub(super) fn after_full(desk: Desk<'_>, way: Way) -> Step {
+    match desk.policy.summary_mode {
+        ModeRequested::Full => without_model(desk, way),
+        ModeRequested::Auto | ModeRequested::Simple => ask_simple(desk, way),
+    }
+}
+
+/// Rung 2: a text transcript of what is not covered yet, in pieces that fit, each with the narrative so far, uncut.
+fn ask_simple(desk: Desk<'_>, mut way: Way) -> Step {
+    let slice = way.slice;
+    let transcript = desk.source.transcript;
+    let previous = transcript.in_force();
+    let budget = desk.source.budget;
+    let overhead =
+        budget.max_summary_tokens + desk.counter.count(&template::instruction(0, desk.focus)) + 100;
+    let most = budget.summary_request.saturating_sub(overhead).max(budget.summary_request / 4);
+    let mut pieces = VecDeque::new();
+    let (mut piece, mut tokens) = (String::new(), 0);
+    let from = previous.map_or(Ordinal(0), Compaction::resume_at);
+    let mut truncated = false;
+    for message in transcript.range(from, slice.through) {
+        let is_for_model = message.visible_to_model && !transcript.is_excluded(message.ord);
+        let Some(entry) = template::transcript_entry(message).filter(|_| is_for_model) else { continue };
+        truncated |= shortens(&message.body, &entry);
+        for part in parts_within(&entry, most, desk.counter) {
+            let size = desk.counter.count(part) + 2;
+            if tokens + size > most && !piece.is_empty() {
+                pieces.push_back(std::mem::take(&mut piece));
+                tokens = 0;
+            }
+            piece.push_str(part);
+            piece.push_str("\n\n");
+            tokens += size;
+        }
+    }
+    pieces.push_back(piece);
+    if pieces.len() > MOST_PIECES {
+        let reason = format!("the conversation has {} pieces, and {MOST_PIECES} are summed up", pieces.len());
+        way.fell(Mode::Simple, reason);
+        return without_model(desk, way);
+    }
+    let narrative = previous.and_then(|record| record.narrative.clone());
+    ask_piece(desk, way, pieces, narrative.as_deref(), truncated)
+}
+
+/// An entry whole, or halved until each part weighs `most` tokens at most.
+fn parts_within<'t>(entry: &'t str, most: u32, counter: &dyn TokenCount) -> Vec<&'t str> {
+    let first = head(entry, entry.len() / 2);
+    if counter.count(entry) + 2 <= most || first.is_empty() {
+        return vec![entry];
+    }
+    let rest = entry.get(first.len()..).unwrap_or_default();
+    let mut parts = parts_within(first, most, counter);
+    parts.extend(parts_within(rest, most, counter));
+    parts
+}
+
+/// Whether an entry says less than its message.
+fn shortens(body: &Body, entry: &str) -> bool {
+    match body {
+        Body::User(parts) => joined(parts).len() > entry.len(),
+        Body::Tool(result) => joined(&result.content).len() > entry.len(),
+        Body::Assistant { .. } => body.bytes() > entry.len(),
+        Body::Event { .. } => false,
+    }
+}
+
+pub(super) fn ask_piece(
+    desk: Desk<'_>,
+    way: Way,
+    mut pieces: VecDeque<String>,
+    narrative: Option<&str>,
+    input_truncated: bool,
+) -> Step {
+    let piece = pieces.pop_front().unwrap_or_default();
+    let text = template::simple_request(narrative, &piece, desk.source.budget.max_summary_tokens, desk.focus);
+    let request = Request { items: vec![user(desk, text)], ..summary_request(desk) };
+    ask(desk, way, request, Rung::Simple(pieces), input_truncated)
+}
+
+/// The one request to shorten a summary that is too long. Nothing where that would not fit a request.
+pub(super) fn ask_shorter(
+    desk: Desk<'_>,
+    way: &Way,
+    rung: &Rung,
+    long: &str,
+    input_truncated: bool,
+) -> Option<Step> {
+    let most = desk.source.budget.max_summary_tokens;
+    let item = user(desk, template::shorten_request(long, desk.counter.count(long), most));
+    if way.was_shortened || item.tokens > desk.source.budget.summary_request {
+        return None;
+    }
+    let mut way = way.clone();
+    way.was_shortened = true;
+    let request = Request { items: vec![item], ..summary_request(desk) };
+    match ask(desk, way, request, rung.clone(), input_truncated) {
+        Step::Ask(mut ask) => {
+            ask.waiting.is_shortening = true;
+            Some(Step::Ask(ask))
+        }
+        other => Some(other),
+    }
+}
+
+fn user(desk: Desk<'_>, text: String) -> Item {
+    let tokens = desk.counter.count(&text) + PER_MESSAGE;
+    Item::made(Role::User, text, tokens)
+}
+
+fn summary_request(desk: Desk<'_>) -> Request {
+    Request {
+        items: Vec::new(),
+        tools: Arc::default(),
+        tool_choice: ToolChoice::Auto,
+        temperature_zero: true,
+        max_output: Some(desk.source.budget.max_summary_tokens),
+        // Who asks knows which model it is.
+        room: None,
+        cache_breakpoints: Vec::new(),
+    }
+}
+
+fn ask(desk: Desk<'_>, mut way: Way, request: Request, rung: Rung, input_truncated: bool) -> Step {
+    way.asked += 1;
+    let mode = rung.mode();
+    let source = Fingerprint::of(desk, way.slice);
+    let waiting = Waiting { way, source, rung, is_shortening: false, input_truncated };
+    Step::Ask(Box::new(Ask { request, mode, waiting }))
+}

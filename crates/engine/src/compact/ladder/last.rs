@@ -1,0 +1,137 @@
+//! Rungs 3, 4 and 5, which need no model: ledger and identifiers alone, whole rounds dropped, the newest results
+//! shortened, and the sizes of what cannot be given up.
+
+use super::{CannotFit, NOTHING_GAINED, Reach, Step, Way, fallback};
+use crate::compact::compose::{Desk, Ingredients};
+use crate::compact::plan::{self, Aim};
+use crate::compact::record::{Action, Compaction, Fallback, Mode, Strength};
+use crate::compact::slice::{self, NothingToSummarize, Slice};
+use crate::id::Ordinal;
+use crate::prompt::limit;
+use crate::prompt::segment::{Segment, segments};
+use crate::transcript::Round;
+use std::collections::BTreeMap;
+
+fn accepted(mut record: Compaction, fallbacks: Vec<Fallback>) -> Step {
+    record.fallbacks = fallbacks;
+    Step::Accepted(Box::new(record))
+}
+
+/// Rungs 3 and 4, which need no model. A retention that leaves too much is no reason to give up: then the slice rule
+/// of document 003 says how far they may go.
+pub(super) fn without_model(desk: Desk<'_>, mut way: Way) -> Step {
+    if way.reach != Reach::Whole {
+        return Step::Refused(way.fallbacks);
+    }
+    let slice = way.slice;
+    let plain = Ingredients::default();
+    let widest = slice::widest(desk.source.transcript, desk.policy).unwrap_or(slice);
+    // A summary that could not be renewed stays as it was, where there is room for it (source: 002).
+    let narrative = desk.source.transcript.in_force().and_then(|record| record.narrative.as_deref());
+    let with_old = Ingredients { narrative: narrative.map(str::to_owned), ..Ingredients::default() };
+    let record = desk
+        .with_block(Mode::Ledger, slice, &with_old)
+        .or_else(|| desk.with_block(Mode::Ledger, slice, &plain))
+        .or_else(|| desk.with_block(Mode::Ledger, widest, &plain));
+    if let Some(record) = record {
+        return accepted(record, way.fallbacks);
+    }
+    if desk.aim == Aim::Summary {
+        // The prompt fits: nothing is dropped from it.
+        way.fell(Mode::Ledger, NOTHING_GAINED);
+        return Step::Refused(way.fallbacks);
+    }
+    way.fell(Mode::Ledger, "does not reach the target");
+    by_dropping(desk, way)
+}
+
+/// Rung 4.
+pub(super) fn by_dropping(desk: Desk<'_>, way: Way) -> Step {
+    let widest = slice::widest(desk.source.transcript, desk.policy).unwrap_or(way.slice);
+    match desk.dropped(Mode::Dropped, widest, &Ingredients::default()) {
+        Some(record) => accepted(record, way.fallbacks),
+        None => last_steps(desk, way.fallbacks),
+    }
+}
+
+/// The end of the ladder where nothing may be covered.
+pub(super) fn without_slice(desk: Desk<'_>, nothing: NothingToSummarize, reach: Reach) -> Step {
+    let fallbacks = vec![fallback(Mode::Ledger, nothing.reason())];
+    match reach {
+        Reach::Whole if desk.aim == Aim::Room => last_steps(desk, fallbacks),
+        Reach::Whole | Reach::Model | Reach::Beside => Step::Refused(fallbacks),
+    }
+}
+
+/// Rung 4's last steps: the newest round's results shortened by rule, then everything given up but the current request
+/// and what is left of the newest round; rung 5.
+fn last_steps(desk: Desk<'_>, fallbacks: Vec<Fallback>) -> Step {
+    let slice = slice::widest(desk.source.transcript, desk.policy).ok();
+    let half = Ingredients { newest: shortened_newest(desk, slice, true), ..Ingredients::default() };
+    let least = Ingredients {
+        newest: shortened_newest(desk, slice, false),
+        gives_up: true,
+        ..Ingredients::default()
+    };
+    let record = match slice {
+        Some(slice) => desk
+            .only_newest(Some(slice), &half)
+            .or_else(|| desk.with_block(Mode::Dropped, slice, &half))
+            .or_else(|| desk.dropped(Mode::Dropped, slice, &half))
+            .or_else(|| desk.dropped(Mode::Dropped, slice, &least)),
+        None => desk.only_newest(None, &half).or_else(|| desk.only_newest(None, &least)),
+    };
+    match record {
+        Some(record) => accepted(Compaction { strength: Strength::High, ..record }, fallbacks),
+        None => Step::CannotFit(cannot_fit(desk, &least.newest)),
+    }
+}
+
+/// The results of the newest round, the largest cut to a common size: so that the round takes half of what tools,
+/// system and request leave, or as small as they may become.
+fn shortened_newest(desk: Desk<'_>, slice: Option<Slice>, to_half: bool) -> BTreeMap<Ordinal, Action> {
+    let transcript = desk.source.transcript;
+    let is_after = |round: &&Round| slice.is_none_or(|slice| round.assistant > slice.through);
+    let Some(newest) = transcript.rounds().last().filter(is_after) else { return BTreeMap::new() };
+    let results: Vec<Ordinal> = newest.results.iter().flatten().copied().collect();
+    let resume = transcript.in_force().map_or(Ordinal(0), Compaction::resume_at);
+    let from = slice.map_or(resume, |slice| slice.through.next());
+    let rest = segments(transcript, from, Ordinal(u32::MAX));
+    let request = plan::running_requests(transcript, Ordinal(u32::MAX));
+    let before = desk.source.fixed.tokens_through(newest.assistant);
+    let free = desk.source.budget.limit.saturating_sub(before + request);
+    limit::level(transcript, &results, LEAST_RESULT, desk.counter, |actions| {
+        let rounds = rest.iter().filter(|segment| !segment.is_user);
+        to_half && rounds.map(|segment| segment.tokens(transcript, actions)).sum::<u32>() <= free / 2
+    })
+}
+
+/// Bytes below which a newest result is not shortened any further.
+const LEAST_RESULT: usize = 400;
+
+/// The sizes of the smallest prompt that would still be one: nothing in it but what is never given up.
+fn cannot_fit(desk: Desk<'_>, newest: &BTreeMap<Ordinal, Action>) -> CannotFit {
+    let transcript = desk.source.transcript;
+    let running = transcript.turns().len().saturating_sub(1);
+    let round = transcript.rounds().last().filter(|round| round.turn == running);
+    let newest_round = round.map_or(0, |round| {
+        let index = transcript.rounds().len() - 1;
+        Segment { first: round.assistant, round: Some(index), is_user: false }.tokens(transcript, newest)
+    });
+    let current_message = plan::running_requests(transcript, Ordinal(u32::MAX));
+    let fixed = desk.source.fixed;
+    let newest = round.map_or(Ordinal(u32::MAX), |round| round.assistant);
+    let shown_in_place = fixed.pins.tokens_after(newest);
+    let (tools, pins) = (fixed.tool_tokens(), fixed.memory_tokens() - shown_in_place);
+    let system = fixed.tokens() - fixed.tool_tokens() - fixed.memory_tokens();
+    CannotFit {
+        window: desk.source.budget.window,
+        limit: desk.source.budget.limit,
+        needed: tools + system + pins + current_message + newest_round,
+        tools,
+        system,
+        pins,
+        current_message,
+        newest_round,
+    }
+}

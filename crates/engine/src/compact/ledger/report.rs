@@ -1,0 +1,204 @@
+//! The ledger as a report for people: all of it, one entry for each thing, in pages. A block counts what it has no room
+//! for; here it has its name. What looks like a secret is masked as in a block.
+
+use super::lines::shown;
+use super::{CellLine, CommandLine, DecisionLine, FileLine, ImageLine, Ledger, TestRun, UnreadableLine};
+
+/// Bytes of a text that an entry shows: more than a path, a command or a note has, so that a page has an end.
+const TEXT_BYTES: usize = 4096;
+
+/// A part of a ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Page {
+    /// Its entries: the lists one after the other, in the order of [`Ledger`]'s fields, each with the newest first.
+    pub entries: Ledger,
+    /// Entries of the whole ledger.
+    pub total: usize,
+    /// How many entries stand before the next page, where there is one.
+    pub next: Option<usize>,
+}
+
+impl Ledger {
+    /// At most `limit` entries from the one at `skip` on.
+    pub fn page(self, skip: usize, limit: usize) -> Page {
+        let total = self.entries();
+        let mut window = Window { skip, left: limit };
+        let entries = Ledger {
+            files: window.of(self.files.into_iter().rev(), FileLine::masked),
+            commands: window.of(self.commands.into_iter().rev(), CommandLine::masked),
+            last_test: window.of(self.last_test.into_iter(), TestRun::masked).pop(),
+            todos: window.of(self.todos.into_iter(), |(text, status)| (text_of(&text), text_of(&status))),
+            decisions: window.of(self.decisions.into_iter().rev(), DecisionLine::masked),
+            cells: window.of(self.cells.into_iter().rev(), CellLine::masked),
+            unreadable: window.of(self.unreadable.into_iter(), UnreadableLine::masked),
+            images: window.of(self.images.into_iter().rev(), ImageLine::masked),
+        };
+        let end = skip.saturating_add(entries.entries());
+        Page { entries, total, next: (end < total && limit > 0).then_some(end) }
+    }
+
+    /// How many entries there are in all lists.
+    fn entries(&self) -> usize {
+        let Self { files, commands, last_test, todos, decisions, cells, unreadable, images } = self;
+        files.len()
+            + commands.len()
+            + usize::from(last_test.is_some())
+            + todos.len()
+            + decisions.len()
+            + cells.len()
+            + unreadable.len()
+            + images.len()
+    }
+}
+
+/// What of the entries to come a page holds.
+struct Window {
+    skip: usize,
+    left: usize,
+}
+
+impl Window {
+    fn of<T>(&mut self, list: impl ExactSizeIterator<Item = T>, masked: impl Fn(T) -> T) -> Vec<T> {
+        let skipped = self.skip.min(list.len());
+        self.skip -= skipped;
+        let page: Vec<T> = list.skip(skipped).take(self.left).map(masked).collect();
+        self.left -= page.len();
+        page
+    }
+}
+
+fn text_of(text: &str) -> String {
+    shown(text, TEXT_BYTES)
+}
+
+impl FileLine {
+    fn masked(self) -> Self {
+        Self { path: text_of(&self.path), ..self }
+    }
+}
+
+impl CommandLine {
+    fn masked(self) -> Self {
+        Self { command: text_of(&self.command), ..self }
+    }
+}
+
+impl TestRun {
+    fn masked(mut self) -> Self {
+        self.command = text_of(&self.command);
+        let texts = self.report.failing.iter_mut().chain(&mut self.report.last_lines);
+        texts.for_each(|text| *text = text_of(text));
+        self
+    }
+}
+
+impl DecisionLine {
+    fn masked(mut self) -> Self {
+        self.call = text_of(&self.call);
+        self.verdict.note = self.verdict.note.as_deref().map(text_of);
+        self
+    }
+}
+
+impl CellLine {
+    fn masked(self) -> Self {
+        Self { cell: text_of(&self.cell), notebook: self.notebook.as_deref().map(text_of), ..self }
+    }
+}
+
+impl UnreadableLine {
+    fn masked(self) -> Self {
+        Self { tool: text_of(&self.tool), ..self }
+    }
+}
+
+impl ImageLine {
+    fn masked(self) -> Self {
+        Self { media_type: text_of(&self.media_type), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::outcome::{Outcome, TestReport};
+    use super::*;
+    use crate::id::{MessageId, Ordinal};
+    use crate::message::Verdict;
+
+    /// Two of each list, one of them with what looks like a secret.
+    fn full() -> Ledger {
+        let (last, times) = (Ordinal(1), 1);
+        let of = |n: u32| if n == 0 { "first".to_owned() } else { "login --password hunter2".to_owned() };
+        let each = [0, 1];
+        let outcome = Outcome::Exit(1);
+        Ledger {
+            files: each.map(|n| FileLine { path: of(n), changed: n, sha256: None, last }).into(),
+            commands: each
+                .map(|n| CommandLine { command: of(n), outcome, times, is_last_run: true, last })
+                .into(),
+            last_test: Some(TestRun {
+                command: of(1),
+                outcome,
+                report: TestReport { failing: vec![of(1)], last_lines: vec![of(1)] },
+                last,
+            }),
+            todos: each.map(|n| (of(n), of(n))).into(),
+            decisions: each
+                .map(|n| {
+                    let verdict = Verdict { approved: false, note: Some(of(n)) };
+                    DecisionLine { call: of(n), verdict, times, last }
+                })
+                .into(),
+            cells: each
+                .map(|n| CellLine {
+                    cell: of(n),
+                    notebook: Some(of(n)),
+                    outcome,
+                    output: vec![],
+                    times,
+                    last,
+                })
+                .into(),
+            unreadable: each.map(|n| UnreadableLine { tool: of(n), outcome, times, last }).into(),
+            images: each
+                .map(|n| ImageLine {
+                    media_type: of(n),
+                    sha256: "ff".into(),
+                    message: MessageId::new("m"),
+                    ord: last,
+                })
+                .into(),
+        }
+    }
+
+    #[test]
+    fn pages_hold_each_entry_once_and_no_secret() {
+        let whole = full().page(0, usize::MAX);
+        assert_eq!((whole.total, whole.entries.entries(), whole.next), (15, 15, None));
+        assert!(!format!("{whole:?}").contains("hunter2"), "{whole:?}");
+        assert_eq!(
+            (whole.entries.files[0].changed, &*whole.entries.files[1].path),
+            (1, "first"),
+            "newest first"
+        );
+        for limit in 1..=16 {
+            let (mut skip, mut all) = (Some(0), Ledger::default());
+            while let Some(at) = skip {
+                let page = full().page(at, limit);
+                assert!(page.entries.entries() <= limit && page.total == 15);
+                let entries = page.entries;
+                all.files.extend(entries.files);
+                all.commands.extend(entries.commands);
+                all.last_test = all.last_test.or(entries.last_test);
+                all.todos.extend(entries.todos);
+                all.decisions.extend(entries.decisions);
+                all.cells.extend(entries.cells);
+                all.unreadable.extend(entries.unreadable);
+                all.images.extend(entries.images);
+                skip = page.next;
+            }
+            assert_eq!(all, whole.entries, "{limit} a page");
+        }
+        assert_eq!(full().page(99, 5), Page { total: 15, ..Page::default() }, "behind the end");
+    }
+}

@@ -1,0 +1,186 @@
+//! The built-in policies under descriptive names, with the documents' names as aliases and the documents' defaults. Of
+//! what a document has no word for, each keeps what the default has: user words, ledger and identifiers are no matter of
+//! taste. The numbers of the default were chosen by `threadhold measure`.
+
+use super::{Consent, Policy, Retention, Stage, Triggers};
+use crate::compact::record::{ModeRequested, Placement};
+use crate::prompt::order::Order;
+use crate::settings::{PerMille, SettingsError};
+use std::borrow::Cow;
+
+/// A built-in policy, as people look for it.
+#[derive(Debug, Clone)]
+pub struct Preset {
+    /// The policy.
+    pub policy: Policy,
+    /// Other names for it.
+    pub aliases: &'static [&'static str],
+    /// What it does, in one line.
+    pub about: &'static str,
+}
+
+/// What a session gets that says nothing else.
+pub const DEFAULT: Policy = Policy {
+    name: Cow::Borrowed("default"),
+    retention: Retention::Rounds,
+    placement: Placement::UserAtBoundary,
+    order: Order::DEFAULT,
+    consent: Consent::Auto,
+    triggers: Triggers {
+        provider_overflow: true,
+        pre_turn: Some(PerMille::new(800)),
+        background: Some(PerMille::new(750)),
+        model_changed: true,
+        user_turns: None,
+        messages: None,
+        idle_secs: None,
+    },
+    min_new_tokens: None,
+    most_failures: 3,
+    budget_exit: None,
+    enabled: true,
+    summary_mode: ModeRequested::Auto,
+    summary_breakpoints: true,
+    target_ratio: PerMille::new(500),
+    user_messages: PerMille::new(200),
+    limit_history: Stage::ShortenResults,
+    raw_tail: PerMille::new(550),
+    short_tail: PerMille::new(0),
+    ledger: PerMille::new(150),
+    identifiers: PerMille::new(250),
+    shorten_to: (200, 200),
+    tool_kinds: Cow::Borrowed(&[]),
+};
+
+/// No trigger but an overflow, a smaller window and a word of the user.
+const ON_OVERFLOW: Triggers = Triggers { pre_turn: None, background: None, ..DEFAULT.triggers };
+
+/// All rounds but the newest are summed up, when a prompt does not fit (source: 003).
+pub const ROUNDS: Policy = Policy {
+    name: Cow::Borrowed("rounds"),
+    triggers: ON_OVERFLOW,
+    limit_history: Stage::Off,
+    raw_tail: PerMille::new(0),
+    ..DEFAULT
+};
+
+/// The last 15 user turns stay as they are, everything before them is summed up (source: 000).
+pub const LAST_TURNS: Policy = Policy {
+    name: Cow::Borrowed("lastTurns"),
+    retention: Retention::UserTurns(15),
+    order: Order::MEMORY_IN_SYSTEM,
+    triggers: Triggers { pre_turn: Some(PerMille::new(640)), user_turns: Some(32), ..ON_OVERFLOW },
+    budget_exit: Some(PerMille::new(850)),
+    limit_history: Stage::Off,
+    ..DEFAULT
+};
+
+/// Above 40 messages all but the newest 12 are summed up, in a system message (source: 002). What is counted is what is
+/// shown, and the next summary waits for new tokens as everywhere, so it is not made with each message.
+pub const LAST_MESSAGES: Policy = Policy {
+    name: Cow::Borrowed("lastMessages"),
+    retention: Retention::Messages(12),
+    placement: Placement::SystemMessage,
+    triggers: Triggers { messages: Some(40), ..ON_OVERFLOW },
+    limit_history: Stage::Off,
+    ..DEFAULT
+};
+
+/// Half of the limit stays as it is, the summary of the rest ends the system text; also after 15 idle minutes
+/// (source: 004).
+pub const SYSTEM_TAIL: Policy = Policy {
+    name: Cow::Borrowed("systemTail"),
+    retention: Retention::TokenTail(PerMille::new(500)),
+    placement: Placement::SystemPromptTail,
+    order: Order::FILES_FIRST,
+    triggers: Triggers { idle_secs: Some(15 * 60), ..ON_OVERFLOW },
+    // An idle session is archived however little came since.
+    min_new_tokens: Some(0),
+    limit_history: Stage::Off,
+    ..DEFAULT
+};
+
+/// The history limiter with all of its stages, so that no model is asked (source: 001).
+pub const FOUR_STAGE: Policy = Policy {
+    name: Cow::Borrowed("fourStage"),
+    triggers: ON_OVERFLOW,
+    limit_history: Stage::LimitHistory,
+    ..DEFAULT
+};
+
+/// For comparison: user words, ledger, and the newest rounds; no identifiers.
+pub const WORDS_AND_LEDGER: Policy = Policy {
+    name: Cow::Borrowed("wordsAndLedger"),
+    limit_history: Stage::Off,
+    raw_tail: PerMille::new(1000),
+    short_tail: PerMille::new(0),
+    ledger: PerMille::new(200),
+    identifiers: PerMille::new(0),
+    ..DEFAULT
+};
+
+/// No compaction at all.
+pub const OFF: Policy = Policy { name: Cow::Borrowed("off"), enabled: false, ..DEFAULT };
+
+/// All built-in policies.
+pub const ALL: [Preset; 8] = [
+    Preset {
+        policy: DEFAULT,
+        aliases: &[],
+        about: "shortens old results first, then sums up; keeps the newest rounds as far as the space goes",
+    },
+    Preset {
+        policy: ROUNDS,
+        aliases: &["copilot"],
+        about: "sums up all rounds but the newest when a prompt does not fit",
+    },
+    Preset {
+        policy: LAST_TURNS,
+        aliases: &["coqui", "last-turns"],
+        about: "keeps the last 15 user turns whole; memories stand in the system text",
+    },
+    Preset {
+        policy: LAST_MESSAGES,
+        aliases: &["manifold"],
+        about: "above 40 messages keeps the newest 12, again once minNewTokens are new; the summary is a system message",
+    },
+    Preset {
+        policy: SYSTEM_TAIL,
+        aliases: &["nanobot"],
+        about: "keeps half of the limit raw; the summary ends the system text, also after 15 idle minutes",
+    },
+    Preset {
+        policy: FOUR_STAGE,
+        aliases: &["refact", "limiter"],
+        about: "folds repeats, shortens results, drops old rounds; asks no model",
+    },
+    Preset {
+        policy: WORDS_AND_LEDGER,
+        aliases: &["words-and-ledger"],
+        about: "for comparison: the newest rounds, user words and ledger, no identifiers",
+    },
+    Preset {
+        policy: OFF,
+        aliases: &[],
+        about: "compacts nothing: every message verbatim, an overflow is an error",
+    },
+];
+
+impl Policy {
+    /// The built-in policy of this name or alias.
+    pub fn named(name: &str) -> Result<Policy, SettingsError> {
+        let preset =
+            ALL.into_iter().find(|preset| preset.policy.name == name || preset.aliases.contains(&name));
+        let unknown = || SettingsError::Policy { name: name.into(), known: known() };
+        preset.map(|preset| preset.policy).ok_or_else(unknown)
+    }
+}
+
+/// The names of the built-in policies, each with its aliases.
+pub fn known() -> String {
+    let named = ALL.iter().map(|preset| match preset.aliases {
+        [] => preset.policy.name.to_string(),
+        aliases => format!("{} ({})", preset.policy.name, aliases.join(", ")),
+    });
+    named.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,534 @@
+//! A policy as a TOML file: one table of keys, by which it is read, written and explained, and by which settings change a
+//! policy. What is not said is as in the policy that it builds on. A key that is not known and a value that is not possible
+//! are errors that name both. How values and other names are read stands in `values`.
+
+use super::presets::known;
+use super::values::*;
+use super::{Consent, DEFAULT, Policy, Retention, Stage};
+use crate::compact::record::{ModeRequested, Placement};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use thiserror::Error;
+use toml::{Table, Value};
+
+/// A text that is no policy, and what it would have to be.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PolicyError {
+    /// It is no TOML.
+    #[error("line {line}: {reason}")]
+    Syntax {
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A key that no policy has.
+    #[error("there is no key {key:?}; known: {known}")]
+    Key {
+        /// The key, with its table.
+        key: String,
+        /// The keys that exist there.
+        known: String,
+    },
+    /// A value that its key cannot have.
+    #[error("{key} = {value} cannot be used; possible: {possible}")]
+    Value {
+        /// The key, with its table.
+        key: String,
+        /// The value as it was written.
+        value: String,
+        /// What would be possible.
+        possible: String,
+    },
+}
+
+/// A key of the file.
+struct Key {
+    /// Its table and its name, with a point between; a name alone at the top.
+    path: &'static str,
+    /// What it means, with its unit.
+    about: &'static str,
+    /// What it may be.
+    possible: &'static str,
+    get: fn(&Policy) -> Value,
+    /// Nothing where the value is not possible.
+    set: fn(&mut Policy, &Value) -> Option<()>,
+}
+
+/// The key that names the policy which a file builds on.
+const BASE: &str = "base";
+const SWITCH: &str = "true or false";
+const SHARE: &str = "a share from 0 to 1";
+const SHARE_ABOVE_0: &str = "a share above 0 and up to 1";
+const SHARE_OR_OFF: &str = "a share above 0 and up to 1, true, or \"off\"";
+const COUNT: &str = "a number from 1 on";
+const COUNT_OR_OFF: &str = "a number from 1 on, true, or \"off\"";
+const COUNT_OR_AUTO: &str = "a number from 0 on, or \"auto\"";
+const BYTES: &str = "a number from 0 on";
+const ORDER: &str = "names of sections, each of them once in one of the two lists: system, identity, role, \
+iterationBudget, toolRules, toolGuidelines, toolkitHints, instructionFiles, coreMemories, keyReminder, project, callers";
+
+const PLACEMENTS: &[(&str, Placement)] = &[
+    ("userAtBoundary", Placement::UserAtBoundary),
+    ("systemMessage", Placement::SystemMessage),
+    ("systemPromptTail", Placement::SystemPromptTail),
+];
+const CONSENTS: &[(&str, Consent)] = &[("auto", Consent::Auto), ("ask", Consent::Ask), ("off", Consent::Off)];
+const SUMMARIZE: &[(&str, bool)] = &[("auto", true), ("off", false)];
+const BREAKPOINTS: &[(&str, bool)] = &[("keep", true), ("strip", false)];
+const MODES: &[(&str, ModeRequested)] =
+    &[("auto", ModeRequested::Auto), ("full", ModeRequested::Full), ("simple", ModeRequested::Simple)];
+const STAGES: &[(&str, Stage)] = &[
+    ("off", Stage::Off),
+    ("foldRepeats", Stage::FoldRepeats),
+    ("shortenResults", Stage::ShortenResults),
+    ("limitHistory", Stage::LimitHistory),
+];
+
+/// All keys, those at the top first, then table by table.
+const KEYS: &[Key] = &[
+    Key {
+        path: "name",
+        about: "its name in reports",
+        possible: "a text that is not empty",
+        get: |policy| Value::from(&*policy.name),
+        set: |policy, value| {
+            let name = value.as_str().filter(|name| !name.trim().is_empty())?;
+            set(&mut policy.name, name.to_owned().into())
+        },
+    },
+    Key {
+        path: "summarize",
+        about: "whether anything is compacted at all: auto, or every message verbatim (off)",
+        possible: "\"auto\", \"off\", true or false",
+        get: |policy| word(SUMMARIZE, policy.enabled),
+        set: |policy, value| set(&mut policy.enabled, word_or_switch(SUMMARIZE, value)?),
+    },
+    Key {
+        path: "compaction",
+        about: "who decides about a compaction that nobody asked for: auto, the user (ask), or none is made (off)",
+        possible: "\"auto\", \"ask\" or \"off\"",
+        get: |policy| word(CONSENTS, policy.consent),
+        set: |policy, value| set(&mut policy.consent, word_of(CONSENTS, value)?),
+    },
+    Key {
+        path: "retention",
+        about: "what stays at the least: the newest round, so many user turns, so many messages, or a share of the limit",
+        possible: "\"rounds\", { userTurns = a number from 1 on }, { messages = a number from 1 on } or \
+{ tokenTail = a share above 0 and below 1 }",
+        get: |policy| retention_value(policy.retention),
+        set: |policy, value| set(&mut policy.retention, retention(value)?),
+    },
+    Key {
+        path: "placement",
+        about: "where the block stands: in a user message, in a system message, at the end of the system text",
+        possible: "\"userAtBoundary\", \"systemMessage\" or \"systemPromptTail\"",
+        get: |policy| word(PLACEMENTS, policy.placement),
+        set: |policy, value| set(&mut policy.placement, word_of(PLACEMENTS, value)?),
+    },
+    Key {
+        path: "summaryMode",
+        about: "which summary a model is asked for",
+        possible: "\"auto\", \"full\" or \"simple\"",
+        get: |policy| word(MODES, policy.summary_mode),
+        set: |policy, value| set(&mut policy.summary_mode, word_of(MODES, value)?),
+    },
+    Key {
+        path: "summaryBreakpoints",
+        about: "whether a request for a full summary carries the prompt's cache breakpoints (keep) or not (strip)",
+        possible: "\"keep\", \"strip\", true or false",
+        get: |policy| word(BREAKPOINTS, policy.summary_breakpoints),
+        set: |policy, value| set(&mut policy.summary_breakpoints, word_or_switch(BREAKPOINTS, value)?),
+    },
+    Key {
+        path: "limitHistory",
+        about: "how far results are shortened and rounds dropped before a model is asked",
+        possible: "\"off\", \"foldRepeats\", \"shortenResults\" or \"limitHistory\"",
+        get: |policy| word(STAGES, policy.limit_history),
+        set: |policy, value| set(&mut policy.limit_history, word_of(STAGES, value)?),
+    },
+    Key {
+        path: "minNewTokens",
+        about: "new tokens since the last one before a trigger other than an overflow starts another; auto: as between \
+                limit and target; 0: none, so that each trigger is obeyed at once",
+        possible: COUNT_OR_AUTO,
+        get: |policy| policy.min_new_tokens.map_or(Value::from("auto"), Value::from),
+        set: |policy, value| match value.as_str() {
+            Some("auto") => set(&mut policy.min_new_tokens, None),
+            _ => set(&mut policy.min_new_tokens, Some(count(value, 0)?)),
+        },
+    },
+    Key {
+        path: "mostFailures",
+        about: "failed summaries in a row after which no model is asked until something new is said",
+        possible: COUNT,
+        get: |policy| Value::from(policy.most_failures),
+        set: |policy, value| set(&mut policy.most_failures, count(value, 1)?),
+    },
+    Key {
+        path: "budgetExit",
+        about: "share of the limit at which a turn is asked to come to an end",
+        possible: SHARE_OR_OFF,
+        get: |policy| share_or_off_value(policy.budget_exit),
+        set: |policy, value| share_or_off(&mut policy.budget_exit, value, usual::BUDGET_EXIT),
+    },
+    Key {
+        path: "targetRatio",
+        about: "share of the room above what must stay that a prompt may fill after a compaction",
+        possible: SHARE_ABOVE_0,
+        get: |policy| share_value(policy.target_ratio),
+        set: |policy, value| set(&mut policy.target_ratio, share_above_0(value)?),
+    },
+    Key {
+        path: "userMessageBudget",
+        about: "share of the limit for user messages of the covered span, byte for byte",
+        possible: SHARE,
+        get: |policy| share_value(policy.user_messages),
+        set: |policy, value| set(&mut policy.user_messages, share(value)?),
+    },
+    Key {
+        path: "rawTailShare",
+        about: "share of the free space for the newest rounds as they are; with shortTailShare 0, too: none stays",
+        possible: SHARE,
+        get: |policy| share_value(policy.raw_tail),
+        set: |policy, value| set(&mut policy.raw_tail, share(value)?),
+    },
+    Key {
+        path: "shortTailShare",
+        about: "share of the free space for older rounds with shortened results",
+        possible: SHARE,
+        get: |policy| share_value(policy.short_tail),
+        set: |policy, value| set(&mut policy.short_tail, share(value)?),
+    },
+    Key {
+        path: "ledgerShare",
+        about: "share of the free space for the ledger, at most",
+        possible: SHARE,
+        get: |policy| share_value(policy.ledger),
+        set: |policy, value| set(&mut policy.ledger, share(value)?),
+    },
+    Key {
+        path: "identifierShare",
+        about: "share of the free space for the identifier index, at most",
+        possible: SHARE,
+        get: |policy| share_value(policy.identifiers),
+        set: |policy, value| set(&mut policy.identifiers, share(value)?),
+    },
+    Key {
+        path: "toolKinds",
+        about: "what tools do, by patterns of their names; the longest that fits counts",
+        possible: "a table such as { \"mcp__fs__*\" = \"read\" } of read, write, run, search, todo, ask and other",
+        get: |policy| {
+            let kinds: BTreeMap<_, _> = policy.tool_kinds.iter().cloned().collect();
+            Value::try_from(kinds).unwrap_or(Value::Table(Table::new()))
+        },
+        set: |policy, value| set(&mut policy.tool_kinds, tool_kinds(value)?),
+    },
+    Key {
+        path: "shortenTo.headBytes",
+        about: "bytes of a shortened result's beginning",
+        possible: BYTES,
+        get: |policy| Value::from(policy.shorten_to.0),
+        set: |policy, value| set(&mut policy.shorten_to.0, bytes(value)?),
+    },
+    Key {
+        path: "shortenTo.tailBytes",
+        about: "bytes of a shortened result's end",
+        possible: BYTES,
+        get: |policy| Value::from(policy.shorten_to.1),
+        set: |policy, value| set(&mut policy.shorten_to.1, bytes(value)?),
+    },
+    Key {
+        path: "order.system",
+        about: "sections of the system text, in their order",
+        possible: ORDER,
+        get: |policy| names(&policy.order.system),
+        set: |policy, value| set(&mut policy.order.system, sections(value)?.into()),
+    },
+    Key {
+        path: "order.memory",
+        about: "sections that are messages after it, in their order",
+        possible: ORDER,
+        get: |policy| names(&policy.order.memory),
+        set: |policy, value| set(&mut policy.order.memory, sections(value)?.into()),
+    },
+    Key {
+        path: "triggers.providerOverflow",
+        about: "the provider said that a prompt was too large",
+        possible: SWITCH,
+        get: |policy| Value::from(policy.triggers.provider_overflow),
+        set: |policy, value| set(&mut policy.triggers.provider_overflow, value.as_bool()?),
+    },
+    Key {
+        path: "triggers.preTurnTokens",
+        about: "share of the limit that a prompt has when a turn begins",
+        possible: SHARE_OR_OFF,
+        get: |policy| share_or_off_value(policy.triggers.pre_turn),
+        set: |policy, value| share_or_off(&mut policy.triggers.pre_turn, value, usual::PRE_TURN),
+    },
+    Key {
+        path: "triggers.background",
+        about: "share of the limit at which a summary is prepared beside the running turn",
+        possible: SHARE_OR_OFF,
+        get: |policy| share_or_off_value(policy.triggers.background),
+        set: |policy, value| share_or_off(&mut policy.triggers.background, value, usual::BACKGROUND),
+    },
+    Key {
+        path: "triggers.modelChanged",
+        about: "the next model's window is smaller, and the prompt does not fit it",
+        possible: SWITCH,
+        get: |policy| Value::from(policy.triggers.model_changed),
+        set: |policy, value| set(&mut policy.triggers.model_changed, value.as_bool()?),
+    },
+    Key {
+        path: "triggers.userTurns",
+        about: "more user turns than this are shown, and minNewTokens are new",
+        possible: COUNT_OR_OFF,
+        get: |policy| count_or_off_value(policy.triggers.user_turns),
+        set: |policy, value| count_or_off(&mut policy.triggers.user_turns, value, usual::USER_TURNS),
+    },
+    Key {
+        path: "triggers.messages",
+        about: "more messages than this are shown, and minNewTokens are new",
+        possible: COUNT_OR_OFF,
+        get: |policy| count_or_off_value(policy.triggers.messages),
+        set: |policy, value| count_or_off(&mut policy.triggers.messages, value, usual::MESSAGES),
+    },
+    Key {
+        path: "triggers.idleSeconds",
+        about: "seconds without a word",
+        possible: COUNT_OR_OFF,
+        get: |policy| count_or_off_value(policy.triggers.idle_secs),
+        set: |policy, value| count_or_off(&mut policy.triggers.idle_secs, value, usual::IDLE_SECONDS),
+    },
+];
+
+/// Reads a policy. `base` names a built-in one that it builds on; the default where it names none. One without a name of
+/// its own is called `custom`.
+pub fn read(text: &str) -> Result<Policy, PolicyError> {
+    let table: Table = text.parse().map_err(|error: toml::de::Error| syntax(text, &error))?;
+    let mut policy = match table.get(BASE) {
+        None => DEFAULT,
+        Some(base) => {
+            let found = base.as_str().and_then(|name| Policy::named(name).ok());
+            found.ok_or_else(|| unusable(BASE, base, known()))?
+        }
+    };
+    policy.name = "custom".into();
+    let mut each: Vec<(String, &Value)> = Vec::new();
+    for (name, value) in table.iter().filter(|(name, _)| *name != BASE) {
+        match value {
+            Value::Table(inner) if is_table(name) => {
+                each.extend(inner.iter().map(|(key, value)| (format!("{name}.{key}"), value)));
+            }
+            value => each.push((name.clone(), value)),
+        }
+    }
+    // A key wins over another name of it.
+    each.sort_by_key(|(name, _)| own_name(name).is_none());
+    each.iter().try_for_each(|(name, value)| put(&mut policy, name, value))?;
+    fits_together(&policy)?;
+    Ok(policy)
+}
+
+/// The policy as a file that [`read`] takes, each key with a word on what it means.
+pub fn write(policy: &Policy) -> String {
+    let mut text = String::new();
+    let mut table = "";
+    for key in KEYS {
+        let (of, name) = key.path.split_once('.').unwrap_or(("", key.path));
+        if of != table {
+            table = of;
+            let _ = write!(text, "\n[{table}]\n");
+        }
+        let _ = write!(text, "# {}\n{name} = {}\n", key.about, (key.get)(policy));
+    }
+    text
+}
+
+fn is_table(name: &str) -> bool {
+    KEYS.iter().any(|key| key.path.split_once('.').is_some_and(|(table, _)| table == name))
+}
+
+/// Sets what a key says, under any of its names.
+///
+/// # Errors
+/// There is no such key, or it cannot have this value; the error calls it as it was called here.
+pub fn put(policy: &mut Policy, name: &str, value: &Value) -> Result<(), PolicyError> {
+    let path = own_name(name).unwrap_or(name);
+    let key = KEYS.iter().find(|key| key.path == path).ok_or_else(|| {
+        let table = path.split_once('.').map(|(table, _)| table);
+        let beside = |key: &&Key| {
+            table.is_none_or(|table| key.path.split_once('.').is_some_and(|(of, _)| of == table))
+        };
+        let known = KEYS.iter().filter(beside).map(|key| key.path);
+        let known: Vec<&str> = known.chain(table.is_none().then_some(BASE)).collect();
+        PolicyError::Key { key: name.to_owned(), known: known.join(", ") }
+    })?;
+    (key.set)(policy, value).ok_or_else(|| unusable(name, value, key.possible.to_owned()))
+}
+
+/// The keys by their own names, with what each may be.
+pub fn keys() -> impl Iterator<Item = (&'static str, &'static str)> {
+    KEYS.iter().map(|key| (key.path, key.possible))
+}
+
+/// What no key can know by itself.
+fn fits_together(policy: &Policy) -> Result<(), PolicyError> {
+    let wrong = |path: &str, possible: String| {
+        let value = KEYS.iter().find(|key| key.path == path).map_or(Value::from(""), |key| (key.get)(policy));
+        Err(unusable(path, &value, possible))
+    };
+    if !policy.order.is_whole() {
+        return wrong("order.system", ORDER.to_owned());
+    }
+    let beyond = |most: Option<u32>, kept: usize| most.is_some_and(|most| most as usize <= kept);
+    match policy.retention {
+        Retention::UserTurns(kept) if beyond(policy.triggers.user_turns, kept) => {
+            wrong("triggers.userTurns", format!("more than the {kept} that stay"))
+        }
+        Retention::Messages(kept) if beyond(policy.triggers.messages, kept) => {
+            wrong("triggers.messages", format!("more than the {kept} that stay"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn unusable(key: &str, value: &Value, possible: String) -> PolicyError {
+    PolicyError::Value { key: key.to_owned(), value: value.to_string(), possible }
+}
+
+fn syntax(text: &str, error: &toml::de::Error) -> PolicyError {
+    let start = error.span().map_or(0, |span| span.start);
+    let before = text.get(..start).unwrap_or_default();
+    PolicyError::Syntax { line: before.matches('\n').count() + 1, reason: error.message().to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::presets::ALL;
+    use super::super::{Triggers, presets};
+    use super::*;
+    use crate::prompt::item::ToolKind;
+    use crate::prompt::order::Order;
+    use crate::settings::PerMille;
+
+    #[test]
+    fn every_preset_reads_back_as_it_was() {
+        for preset in ALL {
+            assert_eq!(read(&write(&preset.policy)).as_ref(), Ok(&preset.policy), "{}", preset.policy.name);
+            for name in preset.aliases.iter().copied().chain([&*preset.policy.name]) {
+                assert_eq!(Policy::named(name).as_ref(), Ok(&preset.policy), "{name}");
+            }
+        }
+    }
+
+    /// A field that the table of keys does not know would come back as the default has it.
+    #[test]
+    fn every_field_reads_back() {
+        let other = Policy {
+            name: "other \"quoted\"".into(),
+            retention: Retention::TokenTail(PerMille::new(123)),
+            placement: Placement::SystemMessage,
+            order: Order::MEMORY_IN_SYSTEM,
+            consent: Consent::Ask,
+            triggers: Triggers {
+                provider_overflow: false,
+                pre_turn: None,
+                background: Some(PerMille::new(1)),
+                model_changed: false,
+                user_turns: Some(7),
+                messages: Some(8),
+                idle_secs: Some(9),
+            },
+            min_new_tokens: Some(10),
+            most_failures: 11,
+            budget_exit: Some(PerMille::new(999)),
+            enabled: false,
+            summary_mode: ModeRequested::Simple,
+            summary_breakpoints: false,
+            target_ratio: PerMille::new(12),
+            user_messages: PerMille::new(13),
+            limit_history: Stage::FoldRepeats,
+            raw_tail: PerMille::new(14),
+            short_tail: PerMille::new(15),
+            ledger: PerMille::new(16),
+            identifiers: PerMille::new(17),
+            shorten_to: (18, 19),
+            tool_kinds: vec![("my_*".into(), ToolKind::Run)].into(),
+        };
+        assert_eq!(read(&write(&other)), Ok(other));
+    }
+
+    /// rows: M15, M16
+    #[test]
+    fn what_a_file_does_not_say_is_as_in_its_base() {
+        let policy =
+            read("base = \"manifold\"\nname = \"mine\"\n[triggers]\nmessages = 60").expect("a policy");
+        let triggers = Triggers { messages: Some(60), ..presets::LAST_MESSAGES.triggers };
+        assert_eq!(policy, Policy { name: "mine".into(), triggers, ..presets::LAST_MESSAGES });
+        assert_eq!(presets::LAST_MESSAGES.triggers.messages, Some(40));
+        assert_eq!(presets::LAST_MESSAGES.retention, Retention::Messages(12));
+        assert_eq!(read(""), Ok(Policy { name: "custom".into(), ..DEFAULT }));
+    }
+
+    #[test]
+    fn what_cannot_be_is_named_with_what_could() {
+        let error = |text: &str| read(text).expect_err(text).to_string();
+        for (text, wanted) in [
+            ("targetRatoi = 0.5", "there is no key \"targetRatoi\"; known: name, summarize, "),
+            ("[triggers]\nidle = 5", "there is no key \"triggers.idle\"; known: triggers.providerOverflow, "),
+            ("[trigger]\nidleSeconds = 5", "there is no key \"trigger\"; known: "),
+            ("targetRatio = 1.5", "targetRatio = 1.5 cannot be used; possible: a share above 0 and up to 1"),
+            ("targetRatio = 0.0", "targetRatio = 0.0 cannot be used; possible: a share above 0 and up to 1"),
+            ("ledger = nan", "ledger = nan cannot be used; possible: a share"),
+            (
+                "enabled = \"yes\"",
+                "enabled = \"yes\" cannot be used; possible: \"auto\", \"off\", true or false",
+            ),
+            ("retention = { userTurns = 0 }", "possible: \"rounds\", { userTurns = a number from 1 on }"),
+            ("retention = { userTurns = 3, messages = 4 }", "possible: \"rounds\""),
+            (
+                "placement = \"top\"",
+                "possible: \"userAtBoundary\", \"systemMessage\" or \"systemPromptTail\"",
+            ),
+            ("mostFailures = -1", "mostFailures = -1 cannot be used; possible: a number from 1 on"),
+            ("base = \"best\"", "base = \"best\" cannot be used; possible: default, rounds (copilot), "),
+            ("[order]\nmemory = []", "possible: names of sections, each of them once"),
+            ("[order]\nmemory = [\"mood\"]", "order.memory = [\"mood\"] cannot be used; possible: names"),
+            (
+                "base = \"manifold\"\n[triggers]\nmessages = 12",
+                "triggers.messages = 12 cannot be used; possible: more than the 12",
+            ),
+            ("a = 1\nb = = 2", "line 2: "),
+        ] {
+            assert!(error(text).contains(wanted), "{text}: {}", error(text));
+        }
+    }
+    /// Policies of before the names of settings, and the forms that settings have, are taken as well.
+    #[test]
+    fn a_key_has_other_names_and_a_value_other_forms() {
+        for (one, other) in [
+            ("enabled = false", "summarize = \"off\""),
+            ("consent = \"ask\"", "compaction = \"ask\""),
+            ("summaryBreakpoints = false", "summaryBreakpoints = \"strip\""),
+            ("userMessages = 0.1", "userMessageBudget = 0.1"),
+            ("rawTail = 0.1\nshortTail = 0.2", "rawTailShare = 0.1\nshortTailShare = 0.2"),
+            ("ledger = 0.1\nidentifiers = 0.2", "ledgerShare = 0.1\nidentifierShare = 0.2"),
+            ("[triggers]\npreTurn = \"off\"", "[triggers]\npreTurnTokens = false"),
+            ("[triggers]\nidleSecs = 900\nmessages = 40", "[triggers]\nidleSeconds = true\nmessages = true"),
+            ("budgetExit = true", "budgetExit = 0.85"),
+            ("ledger = 0.12345", "ledgerShare = 0.123"),
+            // The own name wins, wherever it stands.
+            ("ledgerShare = 0.3\nledger = 0.1", "ledgerShare = 0.3"),
+            ("ledger = 0.1\nledgerShare = 0.3", "ledgerShare = 0.3"),
+        ] {
+            let policy = read(one);
+            assert_eq!(policy, read(other), "{one}");
+            assert!(
+                policy.is_ok_and(|policy| policy != Policy { name: "custom".into(), ..DEFAULT }),
+                "{one}"
+            );
+        }
+    }
+}

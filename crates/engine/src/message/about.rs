@@ -1,0 +1,198 @@
+//! What a call is about, read from its arguments: files, a command, todos, a cell. The names under which tools put such
+//! things are data. What the tool did with them is not known here.
+
+use super::ToolCall;
+use crate::text::{json, sha256_hex};
+use serde_json::Value;
+
+/// Argument names under which a file's path stands, the likelier first.
+const PATHS: &[&str] = &[
+    "path",
+    "file_path",
+    "filePath",
+    "absolute_path",
+    "filename",
+    "file_name",
+    "file",
+    "notebook_path",
+    "notebookUri",
+    "target_file",
+    "dirPath",
+    "uri",
+    "paths",
+    "filePaths",
+];
+/// Argument names under which a list of changes or files stands, each with a path of its own.
+const PARTS: &[&str] = &["replacements", "edits", "files", "changes"];
+/// Argument names under which a patch stands that names its files itself.
+const PATCHES: &[&str] = &["input", "patch", "patchText", "diff"];
+/// What stands before the path in a line of such a patch.
+const PATCHED: &[&str] =
+    &["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ", "+++ b/"];
+/// Argument names under which a command stands.
+const COMMANDS: &[&str] = &["command", "cmd", "script", "commands"];
+/// Argument names under which the whole content of a written file stands.
+const CONTENTS: &[&str] = &["content", "contents", "file_text", "text"];
+/// Argument names under which a list of todos stands, and the names of an entry's text.
+const TODOS: &[&str] = &["todos", "todoList", "plan", "items"];
+const TODO_TEXTS: &[&str] = &["content", "title", "step", "text", "description"];
+/// Argument names under which the cell of a notebook stands.
+const CELLS: &[&str] = &["cellId", "cell_id", "cell", "cellIndex", "cell_index"];
+
+/// What a call was about. Arguments that are no JSON object are about nothing.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct About {
+    /// Whether the arguments could be read. An empty text is no arguments, and can.
+    pub is_readable: bool,
+    /// The files, in the order of the arguments.
+    pub paths: Vec<String>,
+    /// The command on its lines.
+    pub command: Option<String>,
+    /// Todos as (text, status); nothing where there is no list.
+    pub todos: Option<Vec<(String, String)>>,
+    /// The cell of a notebook.
+    pub cell: Option<String>,
+    /// SHA-256 of the text that stands where a tool that writes whole files takes it.
+    pub content_sha256: Option<String>,
+}
+
+impl About {
+    /// Reads a call's arguments.
+    pub fn of(call: &ToolCall) -> Self {
+        if call.arguments.trim().is_empty() {
+            return Self { is_readable: true, ..Self::default() };
+        }
+        let arguments = match json::read::<Value>(&call.arguments) {
+            Ok(arguments @ Value::Object(_)) => arguments,
+            _ => {
+                // Some tools take a patch as it is.
+                let paths: Vec<String> = patched(&call.arguments).map(plain).collect();
+                return Self { is_readable: !paths.is_empty(), paths, ..Self::default() };
+            }
+        };
+        let list = TODOS.iter().find_map(|name| arguments.get(name)?.as_array());
+        let todos = list.map(|list| list.iter().filter_map(todo).collect());
+        let content = CONTENTS.iter().find_map(|name| arguments.get(name)?.as_str());
+        Self {
+            is_readable: true,
+            paths: paths(&arguments),
+            command: COMMANDS.iter().find_map(|name| command(arguments.get(name)?)),
+            todos,
+            cell: CELLS.iter().find_map(|name| word(arguments.get(name)?)),
+            content_sha256: content.map(|text| sha256_hex(text.as_bytes())),
+        }
+    }
+
+    /// The file, where it was about one; the first of several.
+    pub fn path(&self) -> Option<&str> {
+        self.paths.first().map(String::as_str)
+    }
+}
+
+/// The files that a patch says it changes.
+pub fn patched(patch: &str) -> impl Iterator<Item = &str> {
+    patch.lines().filter_map(|line| PATCHED.iter().find_map(|mark| line.strip_prefix(mark))).map(str::trim)
+}
+
+/// The files that arguments name: by themselves, else in a list of parts, else in a patch.
+fn paths(arguments: &Value) -> Vec<String> {
+    let own = own_paths(arguments);
+    let parts = PARTS.iter().filter_map(|name| arguments.get(name)?.as_array()).flatten();
+    let mut all: Vec<String> = own.into_iter().chain(parts.flat_map(own_paths)).collect();
+    if all.is_empty() {
+        let patches = PATCHES.iter().filter_map(|name| arguments.get(name)?.as_str());
+        all = patches.flat_map(patched).map(plain).collect();
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    all.retain(|path| !path.is_empty() && seen.insert(path.clone()));
+    all
+}
+
+fn own_paths(value: &Value) -> Vec<String> {
+    let named = PATHS.iter().find_map(|name| match value.get(name)? {
+        Value::String(path) if !path.is_empty() => Some(vec![plain(path)]),
+        Value::Array(list) if !list.is_empty() => {
+            list.iter().map(|path| path.as_str().map(plain)).collect::<Option<Vec<_>>>()
+        }
+        _ => None,
+    });
+    named.unwrap_or_default()
+}
+
+/// The same file has the same name, whether it is given by its address or from the folder that is open.
+fn plain(path: &str) -> String {
+    let path = path.strip_prefix("file://").unwrap_or(path);
+    path.strip_prefix("./").unwrap_or(path).to_owned()
+}
+
+fn command(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) if !text.is_empty() => Some(text.clone()),
+        Value::Array(words) if !words.is_empty() => {
+            let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
+            words.map(|words| words.join(" "))
+        }
+        _ => None,
+    }
+}
+
+fn word(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) if !text.is_empty() => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn todo(entry: &Value) -> Option<(String, String)> {
+    let text = TODO_TEXTS.iter().find_map(|name| entry.get(name)?.as_str())?;
+    let status = entry.get("status").and_then(Value::as_str).unwrap_or("open");
+    Some((text.to_owned(), status.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn about(arguments: &str) -> About {
+        About::of(&ToolCall::new("c", "tool", arguments))
+    }
+
+    #[test]
+    fn arguments_that_are_broken_or_strange_are_about_nothing() {
+        for arguments in ["{", "[]", "null", "\"text\"", "{\"path\":\"a", "{\"a\":\"\\x\"}"] {
+            assert_eq!(about(arguments), About::default(), "{arguments}");
+        }
+        for arguments in [
+            "",
+            " ",
+            "{\"path\":7}",
+            "{\"path\":[7]}",
+            "{\"command\":[1]}",
+            "{\"todos\":{}}",
+            "{\"cell\":{}}",
+        ] {
+            assert_eq!(about(arguments), About { is_readable: true, ..About::default() }, "{arguments}");
+        }
+    }
+
+    #[test]
+    fn files_are_found_by_themselves_in_parts_and_in_patches() {
+        assert_eq!(about(r#"{"path":"./a.rs","edits":[{"oldText":"x"}]}"#).paths, ["a.rs"]);
+        assert_eq!(about(r#"{"path":"a\ud800.rs"}"#).paths, ["a\u{fffd}.rs"]);
+        assert_eq!(about(r#"{"uri":"file:///code/a.rs"}"#).paths, ["/code/a.rs"]);
+        assert_eq!(about(r#"{"paths":["a","b","a"]}"#).paths, ["a", "b"]);
+        assert_eq!(about(r#"{"replacements":[{"filePath":"a"},{"filePath":"b"}]}"#).paths, ["a", "b"]);
+        let patch = "*** Begin Patch\n*** Update File: a.rs\n*** Move to: b.rs\n-x\n*** Add File: c.rs\n+y\n*** End Patch";
+        let call = serde_json::json!({ "input": patch }).to_string();
+        assert_eq!(about(&call).paths, ["a.rs", "b.rs", "c.rs"]);
+    }
+
+    #[test]
+    fn commands_cells_and_contents_are_found() {
+        assert_eq!(about(r#"{"command":["ls","-l"]}"#).command.as_deref(), Some("ls -l"));
+        assert_eq!(about(r#"{"cell_index":3}"#).cell.as_deref(), Some("3"));
+        let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        assert_eq!(about(r#"{"path":"a","content":""}"#).content_sha256.as_deref(), Some(empty));
+    }
+}

@@ -1,0 +1,164 @@
+//! A large tool result as a model sees it: its head, its tail, and how the rest is fetched. Whether a result is large is
+//! decided once, when it is appended, and the sizes stay with the message: no setting and no restart changes the bytes
+//! of a prompt. The result itself is kept whole. An answer without its thinking is decided in the same way. What a
+//! compaction does to old results is not told here.
+
+use super::{AssistantPart, Body, Content, ToolResult};
+use crate::text::{head, tail};
+use crate::tokens::{PER_IMAGE, PER_MESSAGE, TokenCount};
+use serde::{Deserialize, Serialize};
+
+/// How a result is shown that is over its limit: by so much of its [`joined`] text, cut on character boundaries.
+/// Pictures stay beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cut {
+    /// Bytes of the head.
+    pub head: u32,
+    /// Bytes of the tail.
+    pub tail: u32,
+    /// Tokens of the message so shown, with its overhead.
+    pub tokens: u32,
+    /// Whether it is shown so only when its turn is over.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub after_turn: bool,
+}
+
+/// Which thinking of earlier answers a prompt shows (source: 001). It is decided once for each answer, when it is appended;
+/// what is stored of it is whole in any case.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ThinkingInPrompt {
+    /// All of it.
+    #[default]
+    Keep,
+    /// That of the turn that runs.
+    StripCompletedTurns,
+    /// None.
+    Strip,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// How an answer is shown whose thinking does not stay in prompts; nothing where it has none, or nothing beside it. Its
+/// tokens so shown.
+pub fn without_thinking(body: &Body, thinking: ThinkingInPrompt, counter: &dyn TokenCount) -> Option<Cut> {
+    let Body::Assistant { parts, calls, beside } = body else { return None };
+    let is_thinking = |part: &&AssistantPart| matches!(part, AssistantPart::Reasoning { .. });
+    let says_more = !calls.is_empty() || !parts.iter().all(|part| is_thinking(&part));
+    if thinking == ThinkingInPrompt::Keep || !says_more || !parts.iter().any(|part| is_thinking(&part)) {
+        return None;
+    }
+    let parts = parts.iter().filter(|part| !is_thinking(part)).cloned().collect();
+    let shown = Body::Assistant { parts, calls: calls.clone(), beside: beside.clone() };
+    let after_turn = thinking == ThinkingInPrompt::StripCompletedTurns;
+    Some(Cut { head: 0, tail: 0, tokens: shown.tokens(counter), after_turn })
+}
+
+/// The same cut of an answer, weighed anew.
+pub fn weighed_again(shown: Cut, body: &Body, counter: &dyn TokenCount) -> Cut {
+    let thinking =
+        if shown.after_turn { ThinkingInPrompt::StripCompletedTurns } else { ThinkingInPrompt::Strip };
+    without_thinking(body, thinking, counter).unwrap_or(shown)
+}
+
+/// Of a text of more bytes than this for each token of its limit, only that many are counted where they are over the
+/// limit already: what is shown must not cost the time of all that is not.
+const SAMPLE_PER_TOKEN: usize = 32;
+
+/// Tokens of a result's message as a prompt shows it, and its cut where its text weighs more than `most` tokens.
+/// `reference` is the id under which the rest can be fetched.
+pub fn weigh(
+    result: &ToolResult,
+    most: u32,
+    reference: &str,
+    counter: &dyn TokenCount,
+) -> (u32, Option<Cut>) {
+    let whole_tokens =
+        || result.content.iter().map(|part| part.tokens(counter)).sum::<u32>().saturating_add(PER_MESSAGE);
+    // No token is less than a byte, so most results need no second look.
+    let bytes: usize = result.content.iter().filter_map(Content::text).map(|text| text.len()).sum();
+    if bytes <= most as usize {
+        return (whole_tokens(), None);
+    }
+    let text = joined(&result.content);
+    let pictures = result.content.iter().filter(|part| matches!(part, Content::Image(_))).count();
+    let beside = PER_IMAGE.saturating_mul(u32::try_from(pictures).unwrap_or(u32::MAX)) + PER_MESSAGE;
+    let first = head(&text, SAMPLE_PER_TOKEN.saturating_mul(most as usize));
+    let sample = if first.len() < text.len() { counter.count(first) } else { 0 };
+    let (of_bytes, of_text) = match sample > most {
+        true => (first.len(), sample),
+        false => {
+            let tokens = whole_tokens();
+            let of_text = tokens.saturating_sub(beside);
+            if of_text <= most {
+                return (tokens, None);
+            }
+            (text.len(), of_text)
+        }
+    };
+    let shown = |keep: usize| {
+        let half = keep / 2;
+        counter.count(&head_and_tail(&text, half, half, Some(reference)))
+    };
+    let share = |of: usize, part: u32, whole: u32| {
+        usize::try_from(of as u64 * u64::from(part) / u64::from(whole.max(1))).unwrap_or(of)
+    };
+    let mut keep = share(of_bytes, most.saturating_sub(shown(0)), of_text);
+    let mut weight = shown(keep);
+    while weight > most && keep > 0 {
+        keep = share(keep, most, weight).min(keep - keep.div_ceil(16));
+        weight = shown(keep);
+    }
+    if weight >= of_text {
+        return (whole_tokens(), None);
+    }
+    let half = u32::try_from(keep / 2).unwrap_or(u32::MAX);
+    let tokens = weight + beside;
+    (tokens, Some(Cut { head: half, tail: half, tokens, after_turn: false }))
+}
+
+/// At most `first` bytes of the head and `last` bytes of the tail of a text, with what is missing said between them, and
+/// the id under which that can be fetched, where it is told.
+pub fn head_and_tail(whole: &str, first: usize, last: usize, reference: Option<&str>) -> String {
+    let (first, last) = (head(whole, first), tail(whole, last));
+    let left_out = whole.len().saturating_sub(first.len() + last.len());
+    let fetch = reference.map_or_else(String::new, |reference| {
+        format!("; they can be recalled as \"{reference}\" from byte {}", first.len())
+    });
+    format!("{first}\n[… {left_out} of {} bytes not shown{fetch} …]\n{last}", whole.len())
+}
+
+/// All text of a user message or a result, pictures named in their place. Offsets of a recall and of a cut are bytes of
+/// it.
+pub fn joined(content: &[Content]) -> String {
+    let mut out = String::new();
+    for part in content {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        match part {
+            Content::Image(image) => out.push_str(&format!("[picture, {}]", image.media_type)),
+            Content::Resource { uri: name, text } | Content::ContextFile { path: name, text } => {
+                out.push_str(name);
+                out.push('\n');
+                out.push_str(text);
+            }
+            Content::Text(text) => out.push_str(text),
+            Content::Attachment(attachment) => out.push_str(&attachment.framed()),
+        }
+    }
+    out
+}
+
+impl Cut {
+    /// What a model sees of a result: its head and tail, then its pictures.
+    pub fn shown(self, content: &[Content], reference: &str) -> Vec<Content> {
+        let text =
+            head_and_tail(&joined(content), self.head as usize, self.tail as usize, Some(reference)).into();
+        let pictures = content.iter().filter(|part| matches!(part, Content::Image(_))).cloned();
+        std::iter::once(Content::Text(text)).chain(pictures).collect()
+    }
+}

@@ -1,0 +1,85 @@
+//! What became of each message of a session in one prompt, found from the prompt and the record, never as what is
+//! left over: a message that none of them accounts for is counted as unaccounted.
+
+use super::Prompt;
+use super::item::Shown;
+use crate::compact::record::Compaction;
+use crate::id::Ordinal;
+use crate::transcript::Transcript;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Numbers of messages by what became of them. They add up to `messages`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Coverage {
+    /// Messages of the session.
+    pub messages: u32,
+    /// Shown whole; kept user messages and pins are among them.
+    pub raw: u32,
+    /// Shown by head and tail, or folded into a newer copy.
+    pub shortened: u32,
+    /// Stood for by the compaction block.
+    pub covered: u32,
+    /// Left out and reported.
+    pub dropped: u32,
+    /// Not for the model.
+    pub hidden: u32,
+    /// Lost. Zero, or there is a defect.
+    pub unaccounted: u32,
+}
+
+/// What became of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It is shown whole.
+    Raw,
+    /// It is shown by head and tail, or folded into a newer copy.
+    Shortened,
+    /// The compaction block stands for it.
+    Covered,
+    /// It is left out and reported.
+    Dropped,
+    /// It is not for the model.
+    Hidden,
+}
+
+/// Counts what became of each message.
+pub fn coverage(transcript: &Transcript, record: Option<&Compaction>, prompt: &Prompt) -> Coverage {
+    let mut counts = Coverage::default();
+    for fate in fates(transcript, record, prompt) {
+        counts.messages += 1;
+        let slot = match fate {
+            Some(Fate::Raw) => &mut counts.raw,
+            Some(Fate::Shortened) => &mut counts.shortened,
+            Some(Fate::Hidden) => &mut counts.hidden,
+            Some(Fate::Covered) => &mut counts.covered,
+            Some(Fate::Dropped) => &mut counts.dropped,
+            None => &mut counts.unaccounted,
+        };
+        *slot += 1;
+    }
+    counts
+}
+
+/// What became of each message, in their order; nothing for one that was lost.
+pub fn fates(
+    transcript: &Transcript,
+    record: Option<&Compaction>,
+    prompt: &Prompt,
+) -> impl Iterator<Item = Option<Fate>> {
+    let mut shown: BTreeMap<Ordinal, Shown> = BTreeMap::new();
+    for source in prompt.items.iter().flat_map(|item| &item.sources) {
+        // A pin stands before what is shown shortened, and shows it whole.
+        shown.entry(source.ord).or_insert(source.shown);
+    }
+    let cut: BTreeSet<Ordinal> = prompt.cuts.iter().filter_map(|cut| cut.ord).collect();
+    transcript.messages().iter().map(move |message| match shown.get(&message.ord) {
+        Some(Shown::Raw | Shown::Kept | Shown::Pinned) => Some(Fate::Raw),
+        Some(Shown::Shortened) => Some(Fate::Shortened),
+        None if message.is_hidden() => Some(Fate::Hidden),
+        None if record.is_some_and(|r| r.covers(message.ord) && !r.excluded.contains(&message.ord)) => {
+            Some(Fate::Covered)
+        }
+        None if cut.contains(&message.ord) => Some(Fate::Dropped),
+        None => None,
+    })
+}

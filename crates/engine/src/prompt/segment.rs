@@ -1,0 +1,58 @@
+//! A transcript in the pieces that a prompt takes or leaves, with their weight. What is taken is decided elsewhere.
+
+use super::history::NO_RESULT_TOKENS;
+use crate::compact::record::Action;
+use crate::id::Ordinal;
+use crate::message::Body;
+use crate::transcript::Transcript;
+use std::collections::BTreeMap;
+
+/// What stands or falls together at a cut: a round, or a user message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment {
+    /// The first message.
+    pub first: Ordinal,
+    /// Its round, by index; nothing for a user message.
+    pub round: Option<usize>,
+    /// Whether a user said it.
+    pub is_user: bool,
+}
+
+/// The segments of the inclusive range, in order, without what the user left out.
+pub fn segments(transcript: &Transcript, from: Ordinal, to: Ordinal) -> Vec<Segment> {
+    let mut segments = Vec::new();
+    let mut round = transcript.first_round_from(from);
+    for message in transcript.range(from, to) {
+        let is_out = transcript.is_excluded(message.ord);
+        if transcript.rounds().get(round).is_some_and(|r| r.assistant == message.ord) {
+            if !is_out {
+                segments.push(Segment { first: message.ord, round: Some(round), is_user: false });
+            }
+            round += 1;
+        } else if matches!(message.body, Body::User(_)) && !message.is_hidden() && !is_out {
+            segments.push(Segment { first: message.ord, round: None, is_user: true });
+        }
+    }
+    segments
+}
+
+impl Segment {
+    /// Tokens of the segment as a prompt shows it under `actions`.
+    pub fn tokens(&self, transcript: &Transcript, actions: &BTreeMap<Ordinal, Action>) -> u32 {
+        let own = transcript.message(self.first).map_or(0, |message| message.tokens);
+        let Some(round) = self.round.and_then(|index| transcript.rounds().get(index)) else { return own };
+        let results: u32 = round
+            .results
+            .iter()
+            .map(|answer| match answer {
+                None => NO_RESULT_TOKENS,
+                Some(ord) => actions
+                    .get(ord)
+                    .map(|action| action.tokens())
+                    .or_else(|| transcript.message(*ord).map(|message| message.tokens))
+                    .unwrap_or_default(),
+            })
+            .sum();
+        own + results
+    }
+}

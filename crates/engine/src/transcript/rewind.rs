@@ -1,0 +1,204 @@
+//! What changes a transcript's past: a cut, other words for a message, its removal, a new beginning. The transcript is
+//! built again from the messages that stay; what was said is the store's to keep.
+
+use super::{REMOVED_ROUND, Transcript};
+use crate::compact::record::{Compaction, Status};
+use crate::id::{CallId, CompactionId, Generation, Ordinal};
+use crate::message::cut;
+use crate::message::{AssistantPart, Beside, Body, Message, NOT_KEPT, REMOVED};
+use crate::tokens::TokenCount;
+use std::sync::Arc;
+
+/// What a turn that is over came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CameTo<'a> {
+    /// It was cancelled, or failed.
+    Nothing,
+    /// Its last words are its answer.
+    Answer,
+    /// This call ended it.
+    Call(&'a CallId),
+}
+
+impl Transcript {
+    /// Takes everything from `from` on out of the session. Records that speak of what goes are void from now on; their
+    /// ids are returned.
+    pub fn truncate(&mut self, from: Ordinal) -> Vec<CompactionId> {
+        let kept: Vec<(usize, Arc<Message>)> = self
+            .range(Ordinal(0), from)
+            .iter()
+            .filter(|message| message.ord < from)
+            .map(|message| (self.turn_at(message.ord).unwrap_or_default(), message.clone()))
+            .collect();
+        self.rebuild(kept);
+        self.make_void(|record| record.newest_named() >= Some(from))
+    }
+
+    /// Puts other words in the place of a message's, or takes it out where there are none: its place stays. Records that
+    /// speak of it are void from now on; their ids are returned.
+    pub fn revise(
+        &mut self,
+        ord: Ordinal,
+        body: Option<Body>,
+        counter: &dyn TokenCount,
+    ) -> Vec<CompactionId> {
+        let Some(old) = self.message(ord).cloned() else { return Vec::new() };
+        let is_removed = body.is_none();
+        let mut body = body.unwrap_or_else(|| {
+            let is_round = self.rounds.iter().any(|round| round.assistant == ord);
+            let what = if is_round { REMOVED_ROUND } else { "" };
+            Body::Event { kind: REMOVED.to_owned(), text: what.into() }
+        });
+        body.weigh_thinking(counter);
+        let (tokens, shown) = match (&body, self.most_result) {
+            (Body::Tool(result), Some(most)) => cut::weigh(result, most, &result.call, counter),
+            _ => (body.tokens(counter), None),
+        };
+        let new = Arc::new(Message {
+            external_id: old.external_id.clone().filter(|_| !is_removed),
+            rev: self.cuts + 1,
+            visible_to_model: old.visible_to_model && !is_removed,
+            tokens,
+            shown,
+            hash: body.hash(),
+            body,
+            found: Default::default(),
+            ..(*old).clone()
+        });
+        let with_new =
+            |message: &Arc<Message>| if message.ord == ord { new.clone() } else { message.clone() };
+        let messages: Vec<_> = self
+            .messages
+            .iter()
+            .map(|message| (self.turn_at(message.ord).unwrap_or_default(), with_new(message)))
+            .collect();
+        self.rebuild(messages);
+        self.make_void(|record| record.speaks_of(ord))
+    }
+
+    /// Of a turn that is over only what its user said stays, what is noted there, and the words of its last answer where it
+    /// came to one. A call that ended the turn is a part of that answer and stays with its result: it asks the user, or
+    /// says what was done. The others' places stay, with their hashes: what a compaction says of them holds. Gives what
+    /// stands there now.
+    pub fn let_go(
+        &mut self,
+        turn: usize,
+        came_to: CameTo<'_>,
+        counter: &dyn TokenCount,
+    ) -> Vec<Arc<Message>> {
+        let Some(first) = self.turns.get(turn).map(|turn| turn.first) else { return Vec::new() };
+        let last = self.last_of_turn(turn).unwrap_or(first);
+        let is_answer = |message: &&Arc<Message>| matches!(message.body, Body::Assistant { .. });
+        let answer = self.range(first, last).iter().rfind(is_answer).map(|message| message.ord);
+        let answer = answer.filter(|_| came_to != CameTo::Nothing);
+        let ended_by = match came_to {
+            CameTo::Call(call) => Some(call),
+            CameTo::Nothing | CameTo::Answer => None,
+        };
+        let result = ended_by.and_then(|call| self.result_of(answer?, call));
+        let mut changed: Vec<Arc<Message>> = Vec::new();
+        for message in self.range(first, last) {
+            if result == Some(message.ord) {
+                continue;
+            }
+            let Some(body) = self.what_stays(message, answer == Some(message.ord), ended_by) else {
+                continue;
+            };
+            let is_gone = matches!(body, Body::Event { .. });
+            changed.push(Arc::new(Message {
+                rev: self.cuts + 1,
+                visible_to_model: message.visible_to_model && !is_gone,
+                tokens: body.tokens(counter),
+                shown: None,
+                body,
+                found: Default::default(),
+                ..(**message).clone()
+            }));
+        }
+        if changed.is_empty() {
+            return changed;
+        }
+        let now = |message: &Arc<Message>| {
+            let at = changed.binary_search_by_key(&message.ord, |changed| changed.ord);
+            at.ok().and_then(|at| changed.get(at)).unwrap_or(message).clone()
+        };
+        let messages: Vec<_> = self
+            .messages
+            .iter()
+            .map(|message| (self.turn_at(message.ord).unwrap_or_default(), now(message)))
+            .collect();
+        self.rebuild(messages);
+        changed
+    }
+
+    /// The result of a call of this answer.
+    fn result_of(&self, answer: Ordinal, call: &CallId) -> Option<Ordinal> {
+        let round = self.rounds.iter().rfind(|round| round.assistant == answer)?;
+        let Body::Assistant { calls, .. } = &self.message(answer)?.body else { return None };
+        let at = calls.iter().position(|known| known.id == *call)?;
+        round.results.get(at).copied().flatten()
+    }
+
+    /// What takes a message's place when its turn is over; nothing where it stays as it is. The place of a result is known
+    /// by its call, that of an answer by what it opened.
+    fn what_stays(&self, message: &Message, is_answer: bool, ended_by: Option<&CallId>) -> Option<Body> {
+        let gone = |text: &str| Body::Event { kind: NOT_KEPT.to_owned(), text: text.into() };
+        match &message.body {
+            Body::User(_) | Body::Event { .. } => None,
+            Body::Tool(result) => Some(gone(&result.call)),
+            Body::Assistant { parts, calls, beside } => {
+                let ending: Vec<_> =
+                    calls.iter().filter(|call| ended_by == Some(&call.id)).cloned().collect();
+                if is_answer && ending.len() == calls.len() {
+                    return None;
+                }
+                if is_answer && !ending.is_empty() {
+                    let (parts, beside) = (parts.clone(), beside.clone());
+                    return Some(Body::Assistant { parts, calls: ending, beside });
+                }
+                let is_text = |part: &&AssistantPart| matches!(part, AssistantPart::Text(_));
+                let words: Vec<_> = parts.iter().filter(is_text).cloned().collect();
+                let beside = Beside { thought: None, ..beside.clone() };
+                let words = Body::Assistant { parts: words, calls: Vec::new(), beside };
+                if is_answer && !words.is_empty() {
+                    return Some(words);
+                }
+                let is_round = self.rounds.iter().any(|round| round.assistant == message.ord);
+                Some(gone(if is_round { REMOVED_ROUND } else { "" }))
+            }
+        }
+    }
+
+    /// Takes everything out: what comes now is of the next generation. No record is in force any more; the ids of those
+    /// that were are returned.
+    pub fn reset(&mut self) -> Vec<CompactionId> {
+        self.generation = Generation(self.generation.0 + 1);
+        self.rebuild(Vec::new());
+        self.make_void(|_| true)
+    }
+
+    /// Builds everything again from these messages.
+    fn rebuild(&mut self, messages: Vec<(usize, Arc<Message>)>) {
+        let mut new = Self {
+            compactions: std::mem::take(&mut self.compactions),
+            // The id of a call that is gone is never another call's: its result may still come.
+            call_ids: std::mem::take(&mut self.call_ids),
+            most_result: self.most_result,
+            thinking: self.thinking,
+            ..Self::resumed(self.session.clone(), self.generation, self.cuts + 1)
+        };
+        messages.into_iter().for_each(|(turn, message)| new.put_back(turn, message));
+        *self = new;
+    }
+
+    /// Takes records out of force for ever, those with them that a user took out of it and could bring back; their ids.
+    fn make_void(&mut self, is_meant: impl Fn(&Compaction) -> bool) -> Vec<CompactionId> {
+        let is_alive = |status| matches!(status, Status::InForce | Status::Undone);
+        let alive = self.compactions.iter_mut().filter(|record| is_alive(record.status));
+        let void = alive.filter(|record| is_meant(record)).map(|record| {
+            record.status = Status::Void;
+            record.id.clone()
+        });
+        void.collect()
+    }
+}

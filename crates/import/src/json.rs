@@ -1,0 +1,256 @@
+//! JSON as the formats meet it: bytes to values, line by line or whole, with the place of what is broken; small
+//! readers of fields. Nothing here knows a format or a message.
+
+use super::{Import, ImportError};
+use engine::message::{Text, Usage};
+use engine::text::json::paired;
+use serde_json::{Map, Value};
+
+/// A JSON object.
+pub(super) type Object = Map<String, Value>;
+
+/// The bytes without a byte order mark; the marks of UTF-16 are an error.
+pub(super) fn without_mark(bytes: &[u8]) -> Result<&[u8], ImportError> {
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        return Err(ImportError::NotUtf8 { line: 1, byte: 0 });
+    }
+    Ok(bytes.strip_prefix(&[0xef, 0xbb, 0xbf]).unwrap_or(bytes))
+}
+
+/// The error that names the first byte which is not UTF-8, if there is one.
+pub(super) fn not_text(bytes: &[u8]) -> Option<ImportError> {
+    let byte = std::str::from_utf8(bytes).err()?.valid_up_to();
+    let before = bytes.get(..byte).unwrap_or_default();
+    Some(ImportError::NotUtf8 { line: 1 + before.iter().filter(|b| **b == b'\n').count(), byte })
+}
+
+/// Lines that hold something, with their numbers, without their ends.
+pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    bytes
+        .split(|byte| *byte == b'\n')
+        .map(<[u8]>::trim_ascii)
+        .enumerate()
+        .filter(|(_, line)| !line.is_empty())
+        .map(|(index, line)| (index + 1, line))
+}
+
+/// Hands each line's object to `take` with its place; sets aside a line that is none and goes on.
+pub(super) fn each_record(
+    bytes: &[u8],
+    import: &mut Import,
+    mut take: impl FnMut(&mut Import, &str, &Object) -> Result<(), String>,
+) {
+    for (number, line) in lines(bytes) {
+        let place = format!("line {number}");
+        let taken = match parse(line) {
+            Ok((Value::Object(record), mended)) => {
+                if mended {
+                    import.skip(place.as_str(), MENDED);
+                }
+                take(import, &place, &record)
+            }
+            Ok(_) => Err("is not a JSON object".to_owned()),
+            Err(reason) => Err(reason),
+        };
+        if let Err(reason) = taken {
+            import.skip(place, reason);
+        }
+    }
+}
+
+const MENDED: &str = "half of a surrogate pair stands in it; U+FFFD was put in its place";
+
+/// A line's value, and whether it had to be mended.
+fn parse(line: &[u8]) -> Result<(Value, bool), String> {
+    let text = std::str::from_utf8(line).map_err(|e| format!("is not UTF-8 at byte {}", e.valid_up_to()))?;
+    match serde_json::from_str(text) {
+        Ok(value) => Ok((value, false)),
+        Err(error) if error.is_eof() => Err(format!("ends in its middle, at column {}", error.column())),
+        Err(error) => mended(text)
+            .map(|value| (value, true))
+            .ok_or_else(|| format!("is not JSON at column {}: {}", error.column(), words(&error))),
+    }
+}
+
+/// The value of a whole file.
+pub(super) fn whole(bytes: &[u8], import: &mut Import) -> Result<Value, ImportError> {
+    if let Some(error) = not_text(bytes) {
+        return Err(error);
+    }
+    serde_json::from_slice(bytes).or_else(|error| {
+        let value = std::str::from_utf8(bytes).ok().and_then(mended).ok_or_else(|| ImportError::Syntax {
+            line: error.line(),
+            column: error.column(),
+            reason: words(&error),
+        })?;
+        import.skip("the file", MENDED);
+        Ok(value)
+    })
+}
+
+/// The list that a whole-file format keeps under this key.
+pub(super) fn needed_list<'a>(
+    root: &'a Value,
+    key: &str,
+    import: &Import,
+) -> Result<&'a [Value], ImportError> {
+    let found = root.get(key).and_then(Value::as_array).map(Vec::as_slice);
+    found.ok_or_else(|| ImportError::NotThisFormat {
+        format: import.format,
+        place: format!("`{key}`"),
+        reason: "is not there or is no list".into(),
+    })
+}
+
+/// Hands each object of a list to `take` with its place; sets aside an item that cannot be read and goes on.
+pub(super) fn each_item(
+    items: &[Value],
+    place: &str,
+    import: &mut Import,
+    mut take: impl FnMut(&mut Import, &str, &Object) -> Result<(), String>,
+) {
+    for (index, item) in items.iter().enumerate() {
+        let place = format!("{place}[{index}]");
+        let taken = match item.as_object() {
+            Some(item) => take(import, &place, item),
+            None => Err("is no object".to_owned()),
+        };
+        if let Err(reason) = taken {
+            import.skip(place, reason);
+        }
+    }
+}
+
+/// What the parser says, without the place, which is told apart.
+fn words(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or_default().to_owned()
+}
+
+/// The value of a text in which halves of surrogate pairs are escaped. Editors that cut text at 16-bit units write
+/// such.
+fn mended(text: &str) -> Option<Value> {
+    match paired(text) {
+        (_, 0) => None,
+        (paired, _) => serde_json::from_str(&paired).ok(),
+    }
+}
+
+/// A text field.
+pub(super) fn text<'a>(of: &'a Object, key: &str) -> Option<&'a str> {
+    of.get(key).and_then(Value::as_str)
+}
+
+/// A text field as a value of its own.
+pub(super) fn owned(of: &Object, key: &str) -> Option<String> {
+    text(of, key).map(str::to_owned)
+}
+
+/// A text field that must be there.
+pub(super) fn needed<'a>(of: &'a Object, key: &str) -> Result<&'a str, String> {
+    text(of, key).ok_or_else(|| format!("has no text in `{key}`"))
+}
+
+/// An object field.
+pub(super) fn object<'a>(of: &'a Object, key: &str) -> Option<&'a Object> {
+    of.get(key).and_then(Value::as_object)
+}
+
+/// A list field; empty where it is absent or no list.
+pub(super) fn list<'a>(of: &'a Object, key: &str) -> &'a [Value] {
+    of.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// Whether a field is true.
+pub(super) fn flag(of: &Object, key: &str) -> bool {
+    of.get(key).and_then(Value::as_bool).unwrap_or(false)
+}
+
+/// A number field that fits 32 bits.
+pub(super) fn number(of: &Object, key: &str) -> Option<u32> {
+    of.get(key).and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok())
+}
+
+/// The sum of these numbers; nothing where one of them is not there.
+pub(super) fn sum(of: &Object, keys: &[&str]) -> Option<u32> {
+    keys.iter().map(|key| number(of, key)).try_fold(0u32, |sum, number| sum.checked_add(number?))
+}
+
+/// Usage as chat completions report it.
+pub(super) fn function_usage(of: &Object) -> Option<Usage> {
+    let usage = Usage {
+        input_tokens: number(of, "prompt_tokens"),
+        output_tokens: number(of, "completion_tokens"),
+        ..Usage::default()
+    };
+    (usage != Usage::default()).then_some(usage)
+}
+
+/// An exit code.
+pub(super) fn code(of: &Object, key: &str) -> Option<i32> {
+    of.get(key).and_then(Value::as_i64).and_then(|n| i32::try_from(n).ok())
+}
+
+/// Arguments of a call: text byte for byte, an object compactly with its keys in their order, nothing as no arguments.
+pub(super) fn arguments(value: Option<&Value>) -> Text {
+    match value {
+        None | Some(Value::Null) => "{}".into(),
+        Some(Value::String(text)) => text.as_str().into(),
+        Some(other) => other.to_string().into(),
+    }
+}
+
+/// ISO-8601 in UTC for milliseconds since 1970; nothing for times outside of the years 1970 to 9999.
+pub(super) fn iso_time(millis: Option<&Value>) -> Option<String> {
+    let millis = millis?.as_u64().filter(|millis| *millis < 253_402_300_800_000)?;
+    let (days, rest) = (millis / 86_400_000, millis % 86_400_000);
+    // Days to a date, in years that begin in March, so that the leap day is the last of its year.
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let (hour, minute) = (rest / 3_600_000, rest / 60_000 % 60);
+    let (second, milli) = (rest / 1_000 % 60, rest % 1_000);
+    Some(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_as_the_calendar_has_them() {
+        let at = |millis: i64| iso_time(Some(&Value::from(millis)));
+        assert_eq!(at(0).as_deref(), Some("1970-01-01T00:00:00.000Z"));
+        assert_eq!(at(1_759_432_900_204).as_deref(), Some("2025-10-02T19:21:40.204Z"));
+        assert_eq!(at(951_782_399_999).as_deref(), Some("2000-02-28T23:59:59.999Z"));
+        assert_eq!(at(951_782_400_000).as_deref(), Some("2000-02-29T00:00:00.000Z"));
+        assert_eq!(at(-1), None);
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_costs_one_character_and_not_the_record() {
+        let (value, was_mended) = parse(br#"{"a":"x\ud83dy\\ud83d \ud83d\ude00\u00e9"}"#).unwrap();
+        assert!(was_mended);
+        assert_eq!(value["a"], "x\u{fffd}y\\ud83d \u{1f600}\u{e9}");
+        assert!(parse(br#"{"a":"\ud83"#).is_err());
+    }
+
+    #[test]
+    fn a_cut_line_is_said_to_be_cut() {
+        assert_eq!(parse(br#"{"a": [1, 2"#).unwrap_err(), "ends in its middle, at column 11");
+        assert!(parse(b"{\"a\": \xff}").unwrap_err().contains("UTF-8 at byte 6"));
+    }
+
+    #[test]
+    fn arguments_keep_their_text_or_the_order_of_their_keys() {
+        let value: Value = serde_json::from_str(r#"{"z": 1, "a": "é"}"#).unwrap();
+        assert_eq!(&*arguments(Some(&value)), r#"{"z":1,"a":"é"}"#);
+        assert_eq!(&*arguments(Some(&Value::from("{ \"broken\""))), "{ \"broken\"");
+        assert_eq!(&*arguments(None), "{}");
+    }
+}

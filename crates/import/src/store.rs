@@ -1,0 +1,244 @@
+//! From an import to a transcript and back. The only place that makes engine records from imported ones; no format is
+//! known here.
+
+use super::{Entry, Format, Import, RecordedCompaction};
+use engine::compact::record::{
+    Anchor, Compaction, Mode, ModeRequested, Placement, Span, Status, Strength, Trigger,
+};
+use engine::id::{CallId, Ordinal, RoundId, SessionId};
+use engine::message::{Body, Message, NewMessage};
+use engine::prompt::item::Tool;
+use engine::tokens::{PER_MESSAGE, TokenCount};
+use engine::transcript::Transcript;
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Import {
+    /// Writes everything into a new session. Recorded compactions become records that no rendering obeys.
+    pub fn into_transcript(self, session: SessionId, counter: &dyn TokenCount) -> Transcript {
+        let mut transcript = Transcript::new(session);
+        for entry in self.entries {
+            entry.append_to(&mut transcript, counter);
+        }
+        transcript
+    }
+
+    /// A session as entries again, for export. Calls have the ids of their source, and every compaction stands after
+    /// the last message that it stands for.
+    pub fn of_transcript(
+        transcript: &Transcript,
+        title: Option<&str>,
+        system: Option<&str>,
+        tools: &[Tool],
+    ) -> Self {
+        let mut import = Import::new(Format::Jsonl);
+        import.title = title.map(str::to_owned);
+        import.system = system.map(str::to_owned);
+        import.tools = tools.to_vec();
+        let mut records = transcript.compactions().to_vec();
+        // Stable: records of one place keep their order.
+        records.sort_by_key(Compaction::resume_at);
+        let mut records = records.into_iter().peekable();
+        for message in transcript.messages() {
+            while let Some(record) = records.next_if(|record| record.resume_at() <= message.ord) {
+                import.entries.push(recorded(&record));
+            }
+            import.entries.push(Entry::Message(as_new(message)));
+        }
+        import.entries.extend(records.map(|record| recorded(&record)));
+        import
+    }
+}
+
+impl Entry {
+    /// Whether it is a model's answer: one model call.
+    pub fn is_assistant(&self) -> bool {
+        matches!(self, Entry::Message(message) if matches!(message.body, Body::Assistant { .. }))
+    }
+
+    /// Writes it at the end of a session. A recorded compaction becomes a record that no rendering obeys.
+    pub fn append_to(self, transcript: &mut Transcript, counter: &dyn TokenCount) {
+        match self {
+            Entry::Message(message) => {
+                transcript.append(message, counter);
+            }
+            Entry::Compaction(recorded) => {
+                let id = recorded.after_external_id.as_ref();
+                let named =
+                    transcript.messages().iter().rfind(|m| id.is_some() && m.external_id.as_ref() == id);
+                let after = named.map(|message| message.ord);
+                let record = compaction(transcript, &recorded, after, counter);
+                transcript.record(record);
+            }
+        }
+    }
+}
+
+fn recorded(record: &Compaction) -> Entry {
+    let tokens_before = Some(record.tokens_before).filter(|tokens| *tokens > 0);
+    Entry::Compaction(RecordedCompaction {
+        text: record.block.to_string(),
+        tokens_before,
+        after_external_id: None,
+    })
+}
+
+fn as_new(message: &Message) -> NewMessage {
+    let mut body = message.body.clone();
+    if let Body::Assistant { calls, .. } = &mut body {
+        for call in calls.iter_mut() {
+            if let Some(id) = call.source_id.take() {
+                call.id = CallId::new(id);
+            }
+        }
+    }
+    NewMessage {
+        body,
+        external_id: message.external_id.clone(),
+        visible_to_model: message.visible_to_model,
+        created_at: message.created_at.clone(),
+        shown: None,
+    }
+}
+
+/// The record of a compaction that stands after all messages so far, or after the one that its source names.
+fn compaction(
+    transcript: &Transcript,
+    recorded: &RecordedCompaction,
+    after: Option<Ordinal>,
+    counter: &dyn TokenCount,
+) -> Compaction {
+    let last = transcript.messages().last().map(|message| message.ord);
+    let to = after.map(|ord| end_of_round(transcript, ord)).or(last);
+    let covers = to.map(|to| Span { from: Ordinal(0), to });
+    Compaction {
+        id: transcript.next_compaction_id(),
+        generation: transcript.generation(),
+        anchor: anchor(transcript, to),
+        covers,
+        dropped: None,
+        source_hash: covers.map(|span| transcript.source_hash(span.from, span.to)).unwrap_or_default(),
+        placement: Placement::UserAtBoundary,
+        block: recorded.text.as_str().into(),
+        block_tokens: counter.count(&recorded.text) + PER_MESSAGE,
+        narrative: Some(recorded.text.as_str().into()),
+        actions: BTreeMap::new(),
+        kept_users: Vec::new(),
+        reported_users: Vec::new(),
+        open_requests: Vec::new(),
+        excluded: BTreeSet::new(),
+        // 0 where the source does not say; it never says how large the prompt was afterwards.
+        tokens_before: recorded.tokens_before.unwrap_or(0),
+        tokens_after: 0,
+        target: None,
+        estimator: counter.name().to_owned(),
+        trigger: Trigger::Recorded,
+        mode_requested: ModeRequested::Auto,
+        mode: Mode::Full,
+        strength: Strength::Absent,
+        fallbacks: Vec::new(),
+        focus: None,
+        unreviewed: false,
+        model: None,
+        asked_again: 0,
+        input_truncated: false,
+        num_rounds: to.map_or(0, |to| as_count(transcript.first_round_from(to.next()))),
+        previous: None,
+        replaces: None,
+        turn: None,
+        created_at: None,
+        duration_ms: None,
+        status: Status::Recorded,
+    }
+}
+
+/// The last message of the round that holds this one; the message itself where no round does.
+fn end_of_round(transcript: &Transcript, ord: Ordinal) -> Ordinal {
+    let round =
+        transcript.first_round_from(ord.next()).checked_sub(1).and_then(|i| transcript.rounds().get(i));
+    round.map_or(
+        ord,
+        |round| if transcript.turn_at(ord) == Some(round.turn) { round.last.max(ord) } else { ord },
+    )
+}
+
+fn anchor(transcript: &Transcript, to: Option<Ordinal>) -> Anchor {
+    let Some((message, turn)) = to.and_then(|to| transcript.message(to).zip(transcript.turn_at(to))) else {
+        // Nothing stands before it, as in a file that begins where another one was compacted.
+        let round_id = RoundId::new(format!("{}/t0", transcript.session()));
+        return Anchor { round_id, ord: Ordinal(0), hash: String::new() };
+    };
+    let round = transcript.rounds_of(turn).iter().rfind(|round| round.assistant <= message.ord);
+    let round_id = round.map_or_else(|| RoundId::new(message.turn.as_str()), |round| round.id.clone());
+    Anchor { round_id, ord: message.ord, hash: message.hash.clone() }
+}
+
+fn as_count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::message::ToolCall;
+    use engine::tokens::QuarterOfChars;
+
+    fn named(body: Body, id: &str) -> Entry {
+        Entry::Message(NewMessage { external_id: Some(id.into()), ..NewMessage::new(body) })
+    }
+
+    fn session_with_a_summary() -> Import {
+        let mut import = Import::new(Format::Pi);
+        import.push(NewMessage::user("one").body, None, None);
+        import.entries.push(named(Body::assistant("a", vec![ToolCall::new("c", "read", "{}")]), "round-1"));
+        import.push(Body::result("c", "text"), None, None);
+        import.push(Body::assistant("b", vec![ToolCall::new("c", "read", "{}")]), None, None);
+        import.push(Body::result("c", "text again"), None, None);
+        import
+    }
+
+    #[test]
+    fn a_recorded_compaction_is_a_record_and_no_message_and_is_not_obeyed() {
+        let mut import = session_with_a_summary();
+        import.push_compaction("all of it", Some(175_004), None);
+        let transcript = import.into_transcript(SessionId::new("s"), &QuarterOfChars);
+        assert_eq!(transcript.messages().len(), 5);
+        let [record] = transcript.compactions() else { panic!("one record") };
+        assert_eq!(record.covers, Some(Span { from: Ordinal(0), to: Ordinal(4) }));
+        assert_eq!((record.trigger, record.status), (Trigger::Recorded, Status::Recorded));
+        assert_eq!((record.num_rounds, record.tokens_before), (2, 175_004));
+        assert_eq!(record.anchor.round_id, transcript.rounds()[1].id);
+        assert!(transcript.in_force().is_none());
+    }
+
+    #[test]
+    fn a_recorded_compaction_covers_the_whole_round_that_it_hangs_at() {
+        let mut import = session_with_a_summary();
+        import.push_compaction("the first round", None, Some("round-1".into()));
+        let transcript = import.into_transcript(SessionId::new("s"), &QuarterOfChars);
+        let record = &transcript.compactions()[0];
+        assert_eq!(record.covers, Some(Span { from: Ordinal(0), to: Ordinal(2) }));
+        assert_eq!(record.source_hash, transcript.source_hash(Ordinal(0), Ordinal(2)));
+        assert_eq!(record.num_rounds, 1);
+    }
+
+    #[test]
+    fn a_compaction_before_every_message_covers_nothing() {
+        let mut import = Import::new(Format::Pi);
+        import.push_compaction("from another file", None, None);
+        import.push(NewMessage::user("go on").body, None, None);
+        let transcript = import.into_transcript(SessionId::new("s"), &QuarterOfChars);
+        assert_eq!(transcript.compactions()[0].covers, None);
+        assert_eq!(transcript.compactions()[0].resume_at(), Ordinal(0));
+    }
+
+    #[test]
+    fn a_session_goes_out_with_the_ids_of_its_source() {
+        let mut import = session_with_a_summary();
+        import.push_compaction("all of it", Some(7), None);
+        import.push(NewMessage::user("two").body, None, None);
+        let entries = import.entries.clone();
+        let transcript = import.into_transcript(SessionId::new("s"), &QuarterOfChars);
+        let out = Import::of_transcript(&transcript, Some("t"), None, &[]);
+        assert_eq!(out.entries, entries);
+    }
+}

@@ -1,0 +1,256 @@
+//! Where a model is asked, as people say it: what of the addresses and the names of keys that they have can be used, and
+//! what it becomes. One reading for settings and for the command line; nothing is asked here.
+
+use super::ModelError;
+use engine::compact::secrets::looks_secret;
+use engine::endpoint::{Endpoint, Wire};
+use engine::prompt::request::Failure;
+use reqwest::Url;
+use thiserror::Error;
+
+/// What of an endpoint cannot be used. What was written is no part of it: it may be a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("{part} {reason}")]
+pub struct Unfit {
+    /// Its name among the parts of the setting `model`.
+    pub part: &'static str,
+    /// What it must be.
+    pub reason: &'static str,
+}
+
+const NO_ADDRESS: &str =
+    "must be an http or https address without a user and a password, a query and a fragment";
+const NO_KEY_NAME: &str = "must be the name under which a key is found, such as OPENAI_API_KEY, and never a key: \
+                           letters, digits and underscores";
+const NO_SOCKET: &str = "only openai-responses has a WebSocket";
+
+/// What stands behind the addresses that people copy, and is put there by the wire itself. A longer one goes before one
+/// that it ends with.
+const ENDINGS: &[(&[Wire], &str)] = &[
+    (&[Wire::OpenaiChat, Wire::OpenaiResponses], "/chat/completions"),
+    (&[Wire::OpenaiChat, Wire::OpenaiResponses], "/responses"),
+    (&[Wire::Anthropic], "/messages"),
+    (&[Wire::Ollama], "/v1/chat/completions"),
+    (&[Wire::Ollama], "/v1"),
+    (&[Wire::Ollama], "/api/chat"),
+    (&[Wire::Ollama], "/api"),
+];
+
+/// The endpoint as it is used and shown.
+///
+/// # Errors
+///
+/// A part of it cannot be used.
+pub fn endpoint(given: Endpoint) -> Result<Endpoint, Unfit> {
+    if !given.key_env.as_deref().is_none_or(is_key_name) {
+        return Err(Unfit { part: "keyEnv", reason: NO_KEY_NAME });
+    }
+    if given.socket && given.wire != Wire::OpenaiResponses {
+        return Err(Unfit { part: "webSocket", reason: NO_SOCKET });
+    }
+    let base_url = match given.base_url {
+        // A path.
+        Some(file) if given.wire == Wire::Scripted => Some(file),
+        Some(url) => Some(base_url(given.wire, &url).ok_or(Unfit { part: "baseUrl", reason: NO_ADDRESS })?),
+        None => None,
+    };
+    Ok(Endpoint { base_url, ..given })
+}
+
+/// Whether this may be the name of a key, and is not one itself.
+pub fn is_key_name(name: &str) -> bool {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    !name.is_empty()
+        && name.chars().all(is_of_name)
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && !looks_secret(name)
+}
+
+/// The address behind which this wire puts its paths; nothing for one that cannot be used.
+fn base_url(wire: Wire, text: &str) -> Option<String> {
+    if text.contains(char::is_whitespace) {
+        return None;
+    }
+    let mut url = Url::parse(text).ok()?;
+    // The handshake of a socket is an HTTP request.
+    match url.scheme() {
+        "ws" => url.set_scheme("http").ok()?,
+        "wss" => url.set_scheme("https").ok()?,
+        _ => {}
+    }
+    let is_plain = matches!(url.scheme(), "http" | "https")
+        && url.has_host()
+        && url.username().is_empty()
+        && url.password().is_none()
+        && url.query().is_none()
+        && url.fragment().is_none();
+    if !is_plain {
+        return None;
+    }
+    let path = url.path().trim_end_matches('/');
+    let mut endings = ENDINGS.iter().filter(|(wires, _)| wires.contains(&wire));
+    let path = endings.find_map(|(_, ending)| path.strip_suffix(ending)).unwrap_or(path);
+    let origin = url.origin().ascii_serialization();
+    let more = match wire {
+        // Clients of this wire take addresses without it, and providers write them so.
+        Wire::Anthropic if path.is_empty() || path.ends_with("/anthropic") => "/v1",
+        Wire::OpenaiChat | Wire::OpenaiResponses if path.is_empty() => {
+            wire.usual_url().strip_prefix(&*origin).unwrap_or_default()
+        }
+        _ => "",
+    };
+    Some(format!("{origin}{path}{more}"))
+}
+
+/// Whether who is asked runs on this machine.
+pub fn is_local(endpoint: &Endpoint) -> bool {
+    let Ok(url) = Url::parse(endpoint.url()) else { return false };
+    let Some(host) = url.host_str() else { return false };
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
+    match address {
+        Ok(address) => address.is_loopback(),
+        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+    }
+}
+
+/// What to do where a provider says that there is no such thing at its address.
+pub fn of_nothing_there(wire: Wire) -> String {
+    format!(
+        "There is no such model, or no such address. Look at the name as the provider spells it, and at the address: for {} \
+         it ends before {}.",
+        wire.name(),
+        path(wire)
+    )
+}
+
+/// Why a model did not answer, with what to do about it where that is not what the provider says: a page that is not there,
+/// or a key that nobody named.
+pub fn advised(error: ModelError, endpoint: &Endpoint) -> Failure {
+    let advice = match &error {
+        ModelError::BadRequest { status: Some(404 | 405), .. } => Some(of_nothing_there(endpoint.wire)),
+        ModelError::Auth { .. } if endpoint.key_name().is_none() => {
+            Some("No key was sent: model.keyEnv names none for this address.".to_owned())
+        }
+        _ => None,
+    };
+    let failure = Failure::from(error);
+    match advice {
+        Some(advice) => Failure { why: format!("{}. {advice}", failure.why), ..failure },
+        None => failure,
+    }
+}
+
+/// What this wire puts behind an address.
+fn path(wire: Wire) -> &'static str {
+    match wire {
+        Wire::OpenaiChat => "/chat/completions",
+        Wire::OpenaiResponses => "/responses",
+        Wire::Anthropic => "/messages",
+        Wire::Ollama => "/api/chat",
+        Wire::Scripted => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(wire: Wire, url: &str) -> Result<String, Unfit> {
+        let given = Endpoint { base_url: Some(url.to_owned()), ..Endpoint::of(wire) };
+        endpoint(given).map(|endpoint| endpoint.url().to_owned())
+    }
+
+    #[test]
+    fn addresses_that_people_have_become_those_that_wires_need() {
+        use Wire::{Anthropic, Ollama, OpenaiChat, OpenaiResponses};
+        for (wire, given, used) in [
+            (OpenaiChat, "https://models.example/v1", "https://models.example/v1"),
+            (OpenaiChat, "HTTPS://Models.example:443/v1//", "https://models.example/v1"),
+            (OpenaiChat, "http://127.0.0.1:8080/v1/chat/completions/", "http://127.0.0.1:8080/v1"),
+            (OpenaiChat, "http://[::1]:8080", "http://[::1]:8080"),
+            (OpenaiChat, "https://api.openai.com", "https://api.openai.com/v1"),
+            (OpenaiChat, "https://models.example/v1/responses", "https://models.example/v1"),
+            (OpenaiResponses, "https://api.openai.com/v1/responses", "https://api.openai.com/v1"),
+            (OpenaiResponses, "wss://models.example/v1", "https://models.example/v1"),
+            (Anthropic, "https://api.anthropic.com", "https://api.anthropic.com/v1"),
+            (Anthropic, "https://api.anthropic.com/v1/messages", "https://api.anthropic.com/v1"),
+            (Anthropic, "https://models.example/anthropic/", "https://models.example/anthropic/v1"),
+            (Anthropic, "https://models.example/gate", "https://models.example/gate"),
+            (Ollama, "http://localhost:11434/v1", "http://localhost:11434"),
+            (Ollama, "http://localhost:11434/v1/chat/completions", "http://localhost:11434"),
+            (Ollama, "http://localhost:11434/api/chat", "http://localhost:11434"),
+            (Ollama, "http://localhost:11434/api", "http://localhost:11434"),
+            (Wire::Scripted, "a file.json", "a file.json"),
+        ] {
+            assert_eq!(at(wire, given), Ok(used.to_owned()), "{given}");
+            assert_eq!(at(wire, used), Ok(used.to_owned()), "{used} is read again");
+        }
+    }
+
+    #[test]
+    fn addresses_that_cannot_be_asked_or_hold_a_secret_are_refused() {
+        for url in [
+            "",
+            "models.example",
+            "localhost:8080/v1",
+            "ftp://models.example",
+            "http://",
+            "http://[bad",
+            "http://models.example:99999/v1",
+            "https://models.example/v1?key=planted",
+            "https://models.example/v1?",
+            "https://models.example/v1#planted",
+            "https://me@models.example/v1",
+            "https://me:planted@models.example/v1",
+            "https://models.example/v 1",
+            "https://models.example/v1\n",
+        ] {
+            assert_eq!(at(Wire::OpenaiChat, url).map_err(|unfit| unfit.part), Err("baseUrl"), "{url:?}");
+        }
+    }
+
+    #[test]
+    fn a_key_in_the_place_of_its_name_is_refused() {
+        let named = |name: &str| {
+            let given = Endpoint { key_env: Some(name.to_owned()), ..Endpoint::of(Wire::OpenaiChat) };
+            endpoint(given).map_err(|unfit| unfit.part).map(drop)
+        };
+        for name in ["OPENAI_API_KEY", "_key", "Key2"] {
+            assert_eq!(named(name), Ok(()), "{name}");
+        }
+        for name in [
+            "",
+            "2KEY",
+            "A KEY",
+            "sk-planted-1",
+            "gsk_planted1",
+            "hf_planted1",
+            "AbCdEf0123456789AbCdEf01",
+            "ключ",
+        ] {
+            assert_eq!(named(name), Err("keyEnv"), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_socket_belongs_to_its_wire() {
+        for (_, wire) in Wire::ALL {
+            let is_taken = endpoint(Endpoint { socket: true, ..Endpoint::of(wire) }).is_ok();
+            assert_eq!(is_taken, wire == Wire::OpenaiResponses, "{}", wire.name());
+        }
+    }
+
+    #[test]
+    fn this_machine_is_known_by_its_names() {
+        let local =
+            |url: &str| is_local(&Endpoint { base_url: Some(url.into()), ..Endpoint::of(Wire::OpenaiChat) });
+        for url in ["http://localhost:1/v1", "http://a.localhost", "http://127.0.0.2:8080", "http://[::1]:1"]
+        {
+            assert!(local(url), "{url}");
+        }
+        for url in ["https://localhost.example", "http://128.0.0.1", "http://[::2]", "no address"] {
+            assert!(!local(url), "{url}");
+        }
+        assert!(is_local(&Endpoint::of(Wire::Ollama)) && !is_local(&Endpoint::of(Wire::Anthropic)));
+    }
+}

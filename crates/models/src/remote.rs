@@ -1,0 +1,354 @@
+//! A model behind an address: the posting, the reading of its stream as it comes, and the calls that are made again. What
+//! is posted and how a stream is read is `wire`'s, what an error means `error`'s.
+
+use super::address::is_local;
+use super::error::Refusal;
+use super::socket::Handshake;
+use super::wire::{Stream, Terms, named_back, post, stamped};
+use super::{Answering, Hear, Model, ModelError, Retrying, Said, retry};
+use engine::delta::Delta;
+use engine::endpoint::{Endpoint, Wire};
+use engine::prompt::request::{Answer, Request};
+use engine::text::json;
+use futures_util::{StreamExt, TryStreamExt};
+use reqwest::header::{HeaderMap, HeaderValue};
+use reqwest::{Client, ClientBuilder, Response, StatusCode, redirect};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+use std::time::{Duration, SystemTime};
+
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(15);
+/// The most of an error's body that is read, in bytes.
+const MOST_ERROR: usize = 64 << 10;
+/// The most that an answer may have, in bytes. More is no answer of a model.
+const MOST_ANSWER: usize = 64 << 20;
+
+/// A model that is asked over a network.
+pub struct Remote {
+    client: Client,
+    endpoint: Endpoint,
+    key: Option<SecretString>,
+    terms: Terms,
+    silence: Silence,
+    /// Whether a call that comes to nothing is made again.
+    retries: bool,
+    /// Whether somebody reads along.
+    is_read: bool,
+}
+
+/// How long a provider may be silent.
+#[derive(Debug, Clone, Copy)]
+pub struct Silence {
+    /// Before the first word of an answer: it reads the prompt, and may think.
+    pub first: Duration,
+    /// After it.
+    pub later: Duration,
+}
+
+/// The same before the first word and after it.
+impl From<Duration> for Silence {
+    fn from(idle: Duration) -> Self {
+        Self { first: idle, later: idle }
+    }
+}
+
+/// A call that came to nothing.
+struct Failed {
+    error: ModelError,
+    /// What the provider said about asking again.
+    should_retry: Option<bool>,
+}
+
+impl From<ModelError> for Failed {
+    fn from(error: ModelError) -> Self {
+        Self { error, should_retry: None }
+    }
+}
+
+/// Clients for all calls: connections are kept between them.
+#[derive(Debug, Default)]
+pub struct Clients {
+    /// For this machine.
+    near: Option<Client>,
+    /// For all others.
+    far: Option<Client>,
+}
+
+impl Clients {
+    /// The client for who is asked here.
+    ///
+    /// # Errors
+    ///
+    /// The system's certificates cannot be read.
+    pub fn of(&mut self, endpoint: &Endpoint) -> Result<Client, ModelError> {
+        let kept = if is_local(endpoint) { &mut self.near } else { &mut self.far };
+        match kept {
+            Some(client) => Ok(client.clone()),
+            None => Ok(kept.insert(builder(endpoint).build().map_err(network)?).clone()),
+        }
+    }
+}
+
+fn builder(endpoint: &Endpoint) -> ClientBuilder {
+    // An error says that there is one already.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let client = Client::builder();
+    // No proxy finds this machine.
+    let client = if is_local(endpoint) { client.no_proxy() } else { client };
+    client
+        .connect_timeout(CONNECT)
+        // Whoever an address leads on to was not given the key.
+        .redirect(redirect::Policy::none())
+        .user_agent(concat!("threadhold/", env!("CARGO_PKG_VERSION")))
+}
+
+/// The variables that name a proxy for addresses of this scheme.
+fn proxy_variables(url: &str) -> [&'static str; 4] {
+    match url.starts_with("https:") {
+        true => ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"],
+        false => ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"],
+    }
+}
+
+impl Remote {
+    /// A model at this address. `silence` is how long it may say nothing.
+    pub fn new(
+        client: Client,
+        endpoint: Endpoint,
+        key: Option<SecretString>,
+        terms: Terms,
+        silence: impl Into<Silence>,
+    ) -> Self {
+        let silence = silence.into();
+        Self { client, endpoint, key, terms, silence, retries: true, is_read: true }
+    }
+
+    /// The same, but a call that comes to nothing stays so: for who wants to know why.
+    #[must_use]
+    pub fn without_retries(self) -> Self {
+        Self { retries: false, ..self }
+    }
+
+    /// The same, but nobody reads along: a call that breaks in the middle of its words can be made again too.
+    #[must_use]
+    pub fn unread(self) -> Self {
+        Self { is_read: false, ..self }
+    }
+
+    async fn ask(&self, request: &Request, hear: Hear<'_>) -> Result<Answer, ModelError> {
+        let mut attempt = 1;
+        loop {
+            let mut is_heard = false;
+            let mut note = |said: Said| {
+                is_heard = is_heard || (self.is_read && is_shown(&said));
+                hear(stamped(named_back(said, &request.tools), self.endpoint.wire, &self.terms.model));
+            };
+            let Failed { error, should_retry } = match self.once(request, &mut note).await {
+                Ok(answer) => return Ok(answer),
+                Err(failed) => failed,
+            };
+            // Some repeat the key that they do not accept.
+            let error = match &self.key {
+                Some(key) => error.without(key.expose_secret()),
+                None => error,
+            };
+            // What was heard was shown: it is not said twice.
+            let delay = if is_heard || !self.retries {
+                None
+            } else {
+                retry::delay(&error, should_retry, attempt, chance())
+            };
+            let Some(delay_ms) = delay else { return Err(error) };
+            attempt += 1;
+            hear(Said::Retrying(Retrying { attempt, delay_ms, reason: error.to_string() }));
+            tokio::time::sleep(Duration::from_millis(delay_ms)).await;
+        }
+    }
+
+    async fn once(&self, request: &Request, hear: Hear<'_>) -> Result<Answer, Failed> {
+        let wire = self.endpoint.wire;
+        let unknown = || ModelError::BadRequest {
+            status: None,
+            reason: format!("nothing is posted over {}", wire.name()),
+        };
+        let post = post(&self.endpoint, request, &self.terms).ok_or_else(unknown)?;
+        let stream = Stream::new(wire).ok_or_else(unknown)?;
+        let url = format!("{}{}", self.endpoint.url(), post.path);
+        let headers = self.headers(&post.headers)?;
+        if wire == Wire::OpenaiResponses && self.endpoint.socket {
+            let handshake = Handshake::new();
+            // Over a connection of its own: the others may carry more than one request at a time, which no socket can.
+            let client = builder(&self.endpoint).http1_only().build().map_err(network)?;
+            let sent = client.get(url).headers(headers).headers(handshake.headers()?);
+            let response = in_time(self.silence.first, sent.send()).await?;
+            let response = response.map_err(|error| self.unreached(error))?;
+            if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+                return Err(self.refused(response).await);
+            }
+            let pieces = in_time(self.silence.first, handshake.ask(response, &post.body)).await??;
+            return Ok(read(stream, pieces, self.silence, hear).await?);
+        }
+        let sent = self.client.post(url).headers(headers).body(post.body.to_string());
+        let response = in_time(self.silence.first, sent.send()).await?;
+        let response = response.map_err(|error| self.unreached(error))?;
+        if !response.status().is_success() {
+            return Err(self.refused(response).await);
+        }
+        Ok(read(stream, response.bytes_stream().map_err(network).boxed(), self.silence, hear).await?)
+    }
+
+    /// Why nobody was reached. Who stands between is often why, and an error does not say that somebody does.
+    fn unreached(&self, error: reqwest::Error) -> ModelError {
+        let is_far = error.is_connect() && !is_local(&self.endpoint);
+        let mut names = proxy_variables(self.endpoint.url()).into_iter();
+        let proxy =
+            names.find(|name| is_far && std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+        match (network(error), proxy) {
+            (ModelError::Network { reason }, Some(name)) => {
+                ModelError::Network { reason: format!("{reason}; {name} names a proxy") }
+            }
+            (error, _) => error,
+        }
+    }
+
+    fn headers(&self, more: &[(&'static str, &'static str)]) -> Result<HeaderMap, ModelError> {
+        let mut headers = HeaderMap::new();
+        headers.insert("content-type", HeaderValue::from_static("application/json"));
+        for (name, value) in more {
+            headers.insert(*name, HeaderValue::from_static(value));
+        }
+        if let Some(key) = &self.key {
+            let (name, value) = match self.endpoint.wire {
+                Wire::Anthropic => ("x-api-key", key.expose_secret().to_owned()),
+                Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Ollama | Wire::Scripted => {
+                    ("authorization", format!("Bearer {}", key.expose_secret()))
+                }
+            };
+            let mut value = HeaderValue::from_str(&value).map_err(|_| ModelError::Auth {
+                status: None,
+                reason: "the key has characters that no header can hold".to_owned(),
+            })?;
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        Ok(headers)
+    }
+
+    async fn refused(&self, mut response: Response) -> Failed {
+        let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
+        let should_retry = header("x-should-retry").and_then(|says| says.parse().ok());
+        let ms = header("retry-after-ms").and_then(|ms| ms.trim().parse().ok());
+        let after = header("retry-after").and_then(|after| later(after.trim(), SystemTime::now()));
+        let status = response.status().as_u16();
+        let mut body = Vec::new();
+        while let Ok(Ok(Some(piece))) = in_time(self.silence.later, response.chunk()).await {
+            body.extend_from_slice(&piece);
+            if body.len() > MOST_ERROR {
+                body.truncate(MOST_ERROR);
+                break;
+            }
+        }
+        let text = String::from_utf8_lossy(&body).into_owned();
+        let body = json::read(&text).unwrap_or(Value::String(text));
+        let refusal = Refusal { status, retry_after_ms: ms.or(after), body };
+        Failed { error: refusal.class(), should_retry }
+    }
+}
+
+/// Reads an answer from the pieces in which it comes. A connection that breaks once the answer is whole took nothing away.
+///
+/// # Errors
+///
+/// What the provider says is wrong, what cannot be read, a stream that breaks, ends too early, has no end, or is silent
+/// for too long.
+pub async fn read<P: AsRef<[u8]>>(
+    mut stream: Stream,
+    mut pieces: impl futures_util::Stream<Item = Result<P, ModelError>> + Unpin,
+    silence: impl Into<Silence>,
+    hear: Hear<'_>,
+) -> Result<Answer, ModelError> {
+    let silence = silence.into();
+    let mut is_begun = false;
+    let mut bytes = 0usize;
+    loop {
+        let most = if is_begun { silence.later } else { silence.first };
+        let broken = match in_time(most, pieces.next()).await {
+            Ok(Some(Ok(piece))) => {
+                let piece = piece.as_ref();
+                bytes = bytes.saturating_add(piece.len());
+                if bytes > MOST_ANSWER {
+                    let reason = format!("it has more than {MOST_ANSWER} bytes");
+                    return Err(ModelError::CorruptStream { reason });
+                }
+                hear(Said::Alive);
+                let mut note = |said: Said| {
+                    is_begun = is_begun || is_shown(&said);
+                    hear(said);
+                };
+                if stream.push(piece, &mut note)? {
+                    return stream.end(hear);
+                }
+                continue;
+            }
+            Ok(None) => return stream.end(hear),
+            Ok(Some(Err(error))) | Err(error) => error,
+        };
+        return match stream.end(hear) {
+            Err(ModelError::Network { .. } | ModelError::CorruptStream { .. }) => Err(broken),
+            ended => ended,
+        };
+    }
+}
+
+/// What is silent for too long is broken.
+async fn in_time<T>(most: Duration, coming: impl Future<Output = T>) -> Result<T, ModelError> {
+    tokio::time::timeout(most, coming).await.map_err(|_| ModelError::Silent { waited: most })
+}
+
+/// Whether who reads along sees it: then it is not said again.
+fn is_shown(said: &Said) -> bool {
+    match said {
+        Said::Delta(delta) => !matches!(delta, Delta::SetUsage(_) | Delta::MergeExtra(_)),
+        Said::Alive | Said::Retrying(_) => false,
+    }
+}
+
+impl Model for Remote {
+    fn name(&self) -> &str {
+        &self.terms.model
+    }
+
+    fn answer<'a>(&'a mut self, request: &'a Request, hear: Hear<'a>) -> Answering<'a> {
+        Box::pin(self.ask(request, hear))
+    }
+}
+
+/// `retry-after`: seconds, or a date; in milliseconds from now.
+fn later(after: &str, now: SystemTime) -> Option<u64> {
+    if let Ok(seconds) = after.parse::<f64>() {
+        return (seconds >= 0.0).then_some((seconds * 1000.0) as u64);
+    }
+    let date = httpdate::parse_http_date(after).ok()?;
+    u64::try_from(date.duration_since(now).unwrap_or_default().as_millis()).ok()
+}
+
+/// What broke, without the address: it may hold what nobody is to see.
+fn network(error: reqwest::Error) -> ModelError {
+    let error = error.without_url();
+    let is_asked = !error.is_builder();
+    let mut reason = error.to_string();
+    let mut cause = std::error::Error::source(&error);
+    while let Some(deeper) = cause {
+        reason = format!("{reason}: {deeper}");
+        cause = deeper.source();
+    }
+    // What cannot even be asked is no fault of the network, and stays so.
+    if is_asked { ModelError::Network { reason } } else { ModelError::BadRequest { status: None, reason } }
+}
+
+/// From 0 to 1, different for each process and moment.
+fn chance() -> f64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    f64::from(now.subsec_micros() % 1000) / 1000.0
+}

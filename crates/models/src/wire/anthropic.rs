@@ -1,0 +1,290 @@
+//! Messages of Anthropic: a request as its body. How the stream is read is in `stream`.
+
+mod stream;
+
+pub(super) use stream::Messages;
+
+use super::blocks::own;
+use super::content::{Picture, Piece, arguments, call_id, most_output, piece, schema, tool_name};
+use super::{Post, Terms, cached_places, is_long_enough, text_of, weight_of_tools};
+use crate::known::takes_temperature;
+use engine::endpoint::Wire;
+use engine::prompt::item::{Item, ItemPart, Role};
+use engine::prompt::request::{Request, ToolChoice};
+use serde_json::{Map, Value, json};
+
+/// The most places of a cache in one request, tools and system text included.
+const MOST_MARKS: usize = 4;
+
+/// What an answer may have where nobody says how much it may, in tokens: this wire has to be told. No model that is
+/// served takes less.
+const USUAL_OUTPUT: u32 = 8192;
+
+/// What a user is made to say where the conversation would begin or end with the model: this wire takes none such.
+const BEFORE: &str = "[what was said before is not shown]";
+const AFTER: &str = "Continue.";
+
+/// The kinds of blocks that the provider makes by itself.
+const SERVER_BLOCKS: &[&str] = &["compaction", "container_upload", "mcp_tool_use", "server_tool_use"];
+
+/// Puts a request into this wire's words.
+pub(super) fn post(request: &Request, terms: &Terms) -> Post {
+    let with_tools =
+        !request.tools.is_empty() && (request.tool_choice == ToolChoice::Auto || terms.tool_choice_none);
+    // Thinking is bound to the tools that it came with.
+    let thinks = with_tools || request.tools.is_empty();
+    let mut body = Body { terms, thinks, system: Vec::new(), messages: Vec::new(), last: None };
+    let mut marks = Vec::new();
+    let places = cached_places(request, terms);
+    for (at, item) in request.items.iter().enumerate() {
+        body.item(item);
+        if places.contains(&at) {
+            marks.extend(body.last);
+        }
+    }
+    marks.dedup();
+    if marks.len() > MOST_MARKS {
+        // A later place holds what an earlier one does, and the first is shared by most prompts.
+        marks.drain(1..=marks.len() - MOST_MARKS);
+    }
+    marks.iter().for_each(|mark| body.mark(*mark));
+    body.close();
+    let Body { system, messages, .. } = body;
+
+    let usual = || USUAL_OUTPUT.min(terms.window / 4).min(request.room.unwrap_or(u32::MAX));
+    let max_tokens = most_output(request, terms).unwrap_or_else(usual).max(1);
+    let mut fields = Map::new();
+    let mut put = |key: &str, value: Value| drop(fields.insert(key.to_owned(), value));
+    put("model", json!(terms.model));
+    put("max_tokens", json!(max_tokens));
+    put("stream", json!(true));
+    if request.temperature_zero && takes_temperature(&terms.model) {
+        put("temperature", json!(0));
+    }
+    if with_tools {
+        // The tools stand before all else, so a place behind them is worth one that nobody else wants.
+        let is_kept = is_long_enough(weight_of_tools(request), terms);
+        let marked = is_kept && !marks.is_empty() && marks.len() < MOST_MARKS;
+        put("tools", tools(request, marked));
+        if request.tool_choice == ToolChoice::None {
+            put("tool_choice", json!({ "type": "none" }));
+        }
+    }
+    if !system.is_empty() {
+        put("system", Value::Array(system));
+    }
+    let messages =
+        messages.into_iter().map(|Message { role, content }| json!({ "role": role, "content": content }));
+    put("messages", messages.collect());
+    Post {
+        path: "/messages",
+        headers: vec![("anthropic-version", "2023-06-01")],
+        body: Value::Object(fields),
+    }
+}
+
+fn tools(request: &Request, marked: bool) -> Value {
+    let last = request.tools.len().saturating_sub(1);
+    let tools = request.tools.iter().enumerate().map(|(at, tool)| {
+        let mut tool = json!({
+            "name": tool_name(&tool.name),
+            "description": tool.description,
+            "input_schema": schema(&tool.input_schema),
+        });
+        if marked && at == last {
+            set_mark(&mut tool);
+        }
+        tool
+    });
+    tools.collect()
+}
+
+fn set_mark(block: &mut Value) {
+    if let Value::Object(block) = block {
+        block.insert("cache_control".to_owned(), json!({ "type": "ephemeral" }));
+    }
+}
+
+/// A body that is being written.
+struct Body<'a> {
+    terms: &'a Terms,
+    /// Whether thinking goes back.
+    thinks: bool,
+    system: Vec<Value>,
+    messages: Vec<Message>,
+    /// The last block after which a cache may keep what stands before it.
+    last: Option<Place>,
+}
+
+struct Message {
+    role: &'static str,
+    content: Vec<Value>,
+}
+
+/// Where a block stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    System(usize),
+    Message(usize, usize),
+}
+
+impl Body<'_> {
+    fn item(&mut self, item: &Item) {
+        match item.role {
+            Role::System => {
+                for part in &item.parts {
+                    if let Some(block) = content(part, false) {
+                        self.last = Some(Place::System(self.system.len()));
+                        self.system.push(block);
+                    }
+                }
+            }
+            Role::User => {
+                for block in contents(item, self.terms.images) {
+                    self.push("user", block, true);
+                }
+            }
+            Role::Tool => {
+                let mut block = json!({
+                    "type": "tool_result",
+                    "tool_use_id": call_id(item.call_id.as_ref().map_or("", |call| call.as_str())),
+                });
+                let content = contents(item, self.terms.images);
+                if let Value::Object(block) = &mut block
+                    && !content.is_empty()
+                {
+                    block.insert("content".to_owned(), Value::Array(content));
+                }
+                self.push("user", block, true);
+            }
+            Role::Assistant => self.assistant(item),
+        }
+    }
+
+    fn assistant(&mut self, item: &Item) {
+        for part in &item.parts {
+            match part {
+                ItemPart::Content(_) => {
+                    if let Some(block) = content(part, false) {
+                        self.push("assistant", block, true);
+                    }
+                }
+                ItemPart::Reasoning { .. } if !self.thinks => {}
+                ItemPart::Reasoning { text, signature, block } => {
+                    let nothing = Map::new();
+                    let block = block.as_deref().unwrap_or(&nothing);
+                    if let Some(block) = self.thought(text, signature.as_deref(), block) {
+                        self.push("assistant", block, false);
+                    }
+                }
+                ItemPart::Raw(wire) => {
+                    if let Some(block) = servers(wire) {
+                        self.push("assistant", block, false);
+                    }
+                }
+            }
+        }
+        for call in &item.calls {
+            let input = arguments(&call.arguments);
+            let (id, name) = (call_id(call.id.as_str()), tool_name(&call.name));
+            let block = json!({ "type": "tool_use", "id": id, "name": name, "input": input });
+            self.push("assistant", block, true);
+        }
+    }
+
+    /// What is signed goes back as it came, and what is not, or what another model signed, not at all.
+    fn thought(&self, text: &str, signature: Option<&str>, block: &Map<String, Value>) -> Option<Value> {
+        let mut block = own(block, Wire::Anthropic, Some(&self.terms.model))?;
+        let kind = block.shift_remove("type");
+        // The place in the answer, by which its pieces were put together.
+        block.shift_remove("index");
+        let mut back = Map::new();
+        match (kind.as_ref().map_or(Some("thinking"), Value::as_str)?, signature) {
+            ("thinking", Some(signature)) => {
+                back.insert("type".to_owned(), json!("thinking"));
+                back.insert("thinking".to_owned(), json!(text));
+                back.insert("signature".to_owned(), json!(signature));
+            }
+            ("redacted_thinking", _) if block.contains_key("data") => {
+                back.insert("type".to_owned(), json!("redacted_thinking"));
+            }
+            _ => return None,
+        }
+        back.extend(block);
+        Some(Value::Object(back))
+    }
+
+    /// Puts a block behind the others. Neighbours of one role are one message.
+    fn push(&mut self, role: &'static str, block: Value, can_be_marked: bool) {
+        if self.messages.last().is_none_or(|message| message.role != role) {
+            if self.messages.is_empty() && role == "assistant" {
+                self.messages.push(Message { role: "user", content: vec![said(BEFORE)] });
+            }
+            self.messages.push(Message { role, content: Vec::new() });
+        }
+        let at = self.messages.len().saturating_sub(1);
+        if let Some(message) = self.messages.last_mut() {
+            if can_be_marked {
+                self.last = Some(Place::Message(at, message.content.len()));
+            }
+            message.content.push(block);
+        }
+    }
+
+    fn mark(&mut self, place: Place) {
+        let block = match place {
+            Place::System(at) => self.system.get_mut(at),
+            Place::Message(at, block) => {
+                self.messages.get_mut(at).and_then(|message| message.content.get_mut(block))
+            }
+        };
+        if let Some(block) = block {
+            set_mark(block);
+        }
+    }
+
+    /// The user has the last word.
+    fn close(&mut self) {
+        if self.messages.last().is_none_or(|message| message.role == "assistant") {
+            self.push("user", said(AFTER), false);
+        }
+    }
+}
+
+/// What a user or a tool said.
+fn contents(item: &Item, images: bool) -> Vec<Value> {
+    item.parts.iter().filter_map(|part| content(part, images)).collect()
+}
+
+/// A text or a picture. This wire takes no empty text.
+fn content(part: &ItemPart, images: bool) -> Option<Value> {
+    let ItemPart::Content(content) = part else { return None };
+    match piece(content, images) {
+        Piece::Text(text) if text.trim().is_empty() => None,
+        Piece::Text(text) => Some(said(&text)),
+        Piece::Picture(picture) => Some(json!({ "type": "image", "source": source(picture) })),
+    }
+}
+
+fn source(picture: Picture<'_>) -> Value {
+    match picture {
+        Picture::Address(url) => json!({ "type": "url", "url": url }),
+        Picture::Value { media_type, base64 } => {
+            json!({ "type": "base64", "media_type": media_type, "data": base64 })
+        }
+    }
+}
+
+fn said(text: &str) -> Value {
+    json!({ "type": "text", "text": text })
+}
+
+/// A block that the provider made, as it came; nothing for one of another wire.
+fn servers(wire: &Value) -> Option<Value> {
+    let block = own(wire.as_object()?, Wire::Anthropic, None)?;
+    let kind = text_of(wire, "type")?;
+    // Others have a compaction too, and what they encrypt is not ours.
+    let is_foreign = kind == "compaction" && block.contains_key("encrypted_content");
+    let is_own = SERVER_BLOCKS.contains(&kind) || kind.ends_with("_tool_result");
+    (is_own && !is_foreign).then_some(Value::Object(block))
+}

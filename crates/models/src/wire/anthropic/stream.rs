@@ -1,0 +1,274 @@
+//! The stream of Messages: its events become what the model says. The body is in the file above.
+
+use crate::error::Refusal;
+use crate::wire::calls::Calls;
+use crate::wire::{Reader, append, cannot_be_read, ended_early, json_of, number_of, text_of};
+use crate::{Hear, ModelError, Said};
+use engine::delta::Delta;
+use engine::message::Usage;
+use engine::prompt::request::{Answer, StopReason};
+use engine::text::json;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// An answer that is being read.
+#[derive(Debug, Default)]
+pub(in crate::wire) struct Messages {
+    /// The blocks that are not whole yet, by their index.
+    open: BTreeMap<u64, Block>,
+    calls: Calls,
+    used: Used,
+    stop: Option<String>,
+    is_over: bool,
+}
+
+/// What a block is, as far as its pieces must know.
+#[derive(Debug)]
+enum Block {
+    /// Text, or thinking: its pieces say all of it.
+    Words,
+    /// A call.
+    Call,
+    /// A block that the provider makes by itself; it is told of when it is whole.
+    Servers {
+        block: Map<String, Value>,
+        /// Its arguments as JSON text.
+        input: String,
+    },
+}
+
+impl Reader for Messages {
+    fn event(&mut self, event: &str, hear: Hear<'_>) -> Result<(), ModelError> {
+        let Some(event) = json_of(event)? else { return Ok(()) };
+        match text_of(&event, "type").unwrap_or_default() {
+            "message_start" => {
+                if let Some(usage) = event.get("message").and_then(|message| message.get("usage")) {
+                    self.used(usage, hear);
+                }
+            }
+            "content_block_start" => {
+                let block = event.get("content_block").and_then(Value::as_object);
+                let block = block.ok_or_else(|| cannot_be_read(&event.to_string()))?;
+                self.begin(index(&event)?, block.clone(), hear);
+            }
+            "content_block_delta" => {
+                let delta = event.get("delta").ok_or_else(|| cannot_be_read(&event.to_string()))?;
+                self.more(index(&event)?, delta, hear)?;
+            }
+            "content_block_stop" => self.whole(index(&event)?, hear),
+            "message_delta" => self.ending(&event, hear),
+            "message_stop" => {
+                while let Some((index, _)) = self.open.first_key_value() {
+                    self.whole(*index, hear);
+                }
+                self.is_over = true;
+            }
+            // Some put an error where an event is due, and say no type.
+            _ if event.get("error").is_some_and(|error| !error.is_null()) => {
+                return Err(Refusal::in_stream(&event).class());
+            }
+            // A ping, or an event of a later version.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    fn end(self: Box<Self>) -> Result<Answer, ModelError> {
+        if !self.is_over {
+            return Err(ended_early());
+        }
+        let stop = match self.stop.as_deref() {
+            Some("tool_use") => StopReason::ToolUse,
+            // The window ended in the middle of the answer: like any other length.
+            Some("max_tokens" | "model_context_window_exceeded") => StopReason::Length,
+            Some("refusal") => StopReason::Refused,
+            None if !self.calls.is_empty() => StopReason::ToolUse,
+            // What the provider broke off by itself (`pause_turn`) was said, and can be gone on with.
+            _ => StopReason::End,
+        };
+        Ok(Answer { parts: None, calls: None, stop, usage: self.used.usage() })
+    }
+}
+
+impl Messages {
+    fn used(&mut self, usage: &Value, hear: Hear<'_>) {
+        self.used.take(usage);
+        if let Some(usage) = self.used.usage() {
+            hear(Said::Delta(Delta::SetUsage(usage)));
+        }
+    }
+
+    fn begin(&mut self, index: u64, mut block: Map<String, Value>, hear: Hear<'_>) {
+        let text = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let open = match &*text("type") {
+            "text" => {
+                append(Delta::AppendContent, &text("text"), hear);
+                Block::Words
+            }
+            "thinking" | "redacted_thinking" => {
+                block.insert("index".to_owned(), json!(index));
+                hear(Said::Delta(Delta::SetThinkingBlocks(vec![block])));
+                Block::Words
+            }
+            "tool_use" => {
+                let (id, name) = (text("id"), text("name"));
+                let id = Some(&*id).filter(|id| !id.is_empty());
+                // An empty one is a beginning.
+                let input =
+                    block.get("input").filter(|input| input.as_object().is_some_and(|of| !of.is_empty()));
+                self.calls.add(Some(index), id, Some(&name), input, hear);
+                Block::Call
+            }
+            _ => Block::Servers { block, input: String::new() },
+        };
+        self.open.insert(index, open);
+    }
+
+    fn more(&mut self, index: u64, delta: &Value, hear: Hear<'_>) -> Result<(), ModelError> {
+        let text = |name: &str| text_of(delta, name).unwrap_or_default();
+        match (text("type"), self.open.get_mut(&index)) {
+            ("input_json_delta", Some(Block::Call)) => {
+                self.calls.add(Some(index), None, None, delta.get("partial_json"), hear);
+            }
+            ("input_json_delta", Some(Block::Servers { input, .. })) => input.push_str(text("partial_json")),
+            ("input_json_delta", _) => return Err(cannot_be_read(&delta.to_string())),
+            (_, Some(Block::Servers { block, .. })) => grow(block, delta),
+            ("text_delta", _) => append(Delta::AppendContent, text("text"), hear),
+            ("thinking_delta", _) => append(Delta::AppendReasoning, text("thinking"), hear),
+            ("signature_delta", _) => {
+                let block = [
+                    ("type", json!("thinking")),
+                    ("index", json!(index)),
+                    ("signature", json!(text("signature"))),
+                ];
+                let block = block.map(|(key, value)| (key.to_owned(), value)).into_iter().collect();
+                hear(Said::Delta(Delta::SetThinkingBlocks(vec![block])));
+            }
+            ("citations_delta", _) => {
+                if let Some(citation) = delta.get("citation") {
+                    hear(Said::Delta(Delta::AddCitation(citation.clone())));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn whole(&mut self, index: u64, hear: Hear<'_>) {
+        match self.open.remove(&index) {
+            Some(Block::Call) => self.calls.whole(index, None, hear),
+            Some(Block::Servers { mut block, input }) => {
+                if let Ok(input) = json::read::<Value>(&input) {
+                    block.insert("input".to_owned(), input);
+                }
+                let is_compaction = block.get("type").is_some_and(|kind| kind == "compaction");
+                let summary = block.get("content").and_then(Value::as_str).map(str::to_owned);
+                hear(Said::Delta(Delta::AddServerContentBlock(Value::Object(block))));
+                if let Some(summary) = summary.filter(|_| is_compaction) {
+                    extra("serverCompaction", json!({ "summary": summary }), hear);
+                }
+            }
+            Some(Block::Words) | None => {}
+        }
+    }
+
+    fn ending(&mut self, event: &Value, hear: Hear<'_>) {
+        if let Some(usage) = event.get("usage") {
+            self.used(usage, hear);
+        }
+        let Some(delta) = event.get("delta") else { return };
+        if let Some(stop) = text_of(delta, "stop_reason") {
+            self.stop = Some(stop.to_owned());
+            if !matches!(stop, "end_turn" | "tool_use" | "max_tokens" | "refusal") {
+                extra("stopReason", json!(stop), hear);
+            }
+        }
+        if let Some(details) = delta.get("stop_details").filter(|details| !details.is_null()) {
+            extra("stopDetails", details.clone(), hear);
+        }
+    }
+}
+
+fn extra(key: &str, value: Value, hear: Hear<'_>) {
+    hear(Said::Delta(Delta::MergeExtra(Map::from_iter([(key.to_owned(), value)]))));
+}
+
+/// A piece of a block that the provider makes by itself: text goes on, anything else takes its place.
+fn grow(block: &mut Map<String, Value>, delta: &Value) {
+    let pieces = delta.as_object().into_iter().flatten().filter(|(key, _)| *key != "type");
+    for (key, piece) in pieces {
+        match (block.get_mut(key), piece) {
+            (Some(Value::String(known)), Value::String(piece)) => known.push_str(piece),
+            _ => drop(block.insert(key.clone(), piece.clone())),
+        }
+    }
+}
+
+fn index(event: &Value) -> Result<u64, ModelError> {
+    event.get("index").and_then(Value::as_u64).ok_or_else(|| cannot_be_read(&event.to_string()))
+}
+
+/// The counters as they were reported last. What was read from a cache and what was written to it is no part of this
+/// wire's input, but it is one of the prompt.
+#[derive(Debug, Default, Clone, Copy)]
+struct Used {
+    input: Option<u32>,
+    written: Option<u32>,
+    cached: Option<u32>,
+    output: Option<u32>,
+    thought: Option<u32>,
+}
+
+impl Used {
+    /// Takes a report in. A provider that compacts by itself asks its model more than once and reports each: the prompt
+    /// that was sent is the largest of theirs, and the answer is what all of them wrote.
+    fn take(&mut self, usage: &Value) {
+        let later = Self::of(usage);
+        *self = Self {
+            input: later.input.or(self.input),
+            written: later.written.or(self.written),
+            cached: later.cached.or(self.cached),
+            output: later.output.or(self.output),
+            thought: later.thought.or(self.thought),
+        };
+        let each: Vec<Self> =
+            usage.get("iterations").and_then(Value::as_array).into_iter().flatten().map(Self::of).collect();
+        if let Some(largest) = each.iter().max_by_key(|used| used.prompt()) {
+            let output = each.iter().filter_map(|used| used.output).reduce(u32::saturating_add);
+            let thought = each.iter().filter_map(|used| used.thought).reduce(u32::saturating_add);
+            let (output, thought) = (output.or(self.output), thought.or(self.thought));
+            *self = Self { output, thought, ..*largest };
+        }
+    }
+
+    fn of(usage: &Value) -> Self {
+        Self {
+            input: number_of(usage, "input_tokens"),
+            written: number_of(usage, "cache_creation_input_tokens"),
+            cached: number_of(usage, "cache_read_input_tokens"),
+            output: number_of(usage, "output_tokens"),
+            thought: usage
+                .get("output_tokens_details")
+                .and_then(|details| number_of(details, "thinking_tokens")),
+        }
+    }
+
+    fn prompt(&self) -> Option<u32> {
+        [self.input, self.written, self.cached].into_iter().flatten().reduce(u32::saturating_add)
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        let usage = Usage {
+            input_tokens: self.prompt(),
+            output_tokens: self.output,
+            cached_input_tokens: self.cached,
+            cache_write_input_tokens: self.written,
+            reasoning_tokens: self.thought,
+        };
+        (usage != Usage::default()).then_some(usage)
+    }
+}

@@ -1,0 +1,276 @@
+//! Chat Completions: the body that is posted, and what differs between the servers that speak it. How its stream is read
+//! is in `reader`.
+
+mod reader;
+
+use super::blocks::own;
+use super::content::{self, Piece};
+use super::{Post, Terms, cached_places};
+use crate::known::{self, takes_temperature};
+use engine::endpoint::Wire;
+use engine::prompt::item::{Item, ItemPart, Role};
+use engine::prompt::request::{Request, ToolChoice};
+pub use reader::Chat;
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+/// Over the pictures of results: a tool's message holds text alone.
+const PICTURES: &str = "[pictures of the tool results above, in their order]";
+/// Stands in a result in the place of such a picture.
+const PICTURE_BELOW: &str = "[a picture, shown below the tool results]";
+/// The most breakpoints that one request may have; the last ones are worth most.
+const MOST_BREAKPOINTS: usize = 4;
+
+/// The limit of an answer as OpenAI's newer models call it.
+const NEW_LIMIT: &str = "max_completion_tokens";
+
+/// What of a model's thinking is sent back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Thinking {
+    /// Nothing: most servers do not know the field, some refuse it.
+    Nothing,
+    /// The blocks as they came, under `reasoning_details`: a signed one must come back unchanged.
+    Details,
+    /// `reasoning_content` of each message with calls, be it empty; one without it is refused in thinking mode. That of
+    /// other messages is left out.
+    WithCalls,
+}
+
+/// How a server differs from what all of them understand.
+#[derive(Debug, Clone, Copy)]
+struct Manners {
+    /// The name of the limit of an answer. Most know no other name than `max_tokens`.
+    limit: &'static str,
+    /// Whether it takes `reasoning_effort`.
+    effort: bool,
+    /// Whether it takes `prompt_cache_key`. Unknown fields are an error for some.
+    cache_key: bool,
+    /// Whether it takes `cache_control` within a content.
+    cache_control: bool,
+    /// Whether it takes ids of calls of nine letters and digits alone.
+    short_ids: bool,
+    thinking: Thinking,
+}
+
+impl Manners {
+    fn call_id(self, id: &str) -> Cow<'_, str> {
+        if self.short_ids { content::short_call_id(id) } else { content::call_id(id) }
+    }
+}
+
+/// A server that nobody knows.
+const ANY: Manners = Manners {
+    limit: "max_tokens",
+    effort: false,
+    cache_key: false,
+    cache_control: false,
+    short_ids: false,
+    thinking: Thinking::Nothing,
+};
+
+/// Servers by host; a host below one of them is meant too.
+const SERVERS: &[(&str, Manners)] = &[
+    ("api.openai.com", Manners { limit: NEW_LIMIT, effort: true, cache_key: true, ..ANY }),
+    ("openai.azure.com", Manners { limit: NEW_LIMIT, effort: true, ..ANY }),
+    ("openrouter.ai", Manners { cache_control: true, thinking: Thinking::Details, ..ANY }),
+    ("api.mistral.ai", Manners { short_ids: true, ..ANY }),
+    ("api.deepseek.com", Manners { thinking: Thinking::WithCalls, ..ANY }),
+    ("api.moonshot.ai", Manners { thinking: Thinking::WithCalls, ..ANY }),
+    ("api.moonshot.cn", Manners { thinking: Thinking::WithCalls, ..ANY }),
+];
+
+/// The request as Chat Completions has it, for the server at this address.
+pub fn post(url: &str, request: &Request, terms: &Terms) -> Post {
+    let manners = manners(url);
+    let mut body = Map::new();
+    body.insert("model".into(), terms.model.as_str().into());
+    body.insert("messages".into(), messages(request, terms, manners).into());
+    let may_use = request.tool_choice != ToolChoice::None;
+    if !request.tools.is_empty() && (may_use || terms.tool_choice_none) {
+        body.insert("tools".into(), request.tools.iter().map(function).collect());
+        if !may_use {
+            body.insert("tool_choice".into(), "none".into());
+        }
+    }
+    if request.temperature_zero && takes_temperature(&terms.model) {
+        body.insert("temperature".into(), 0.into());
+    }
+    if let Some(most) = content::most_output(request, terms) {
+        // Behind another address a model is still as its maker made it.
+        let is_new = known::manner(&terms.model).is_some_and(|manner| manner.completion_limit);
+        body.insert(if is_new { NEW_LIMIT } else { manners.limit }.into(), most.into());
+    }
+    if manners.effort && content::thinks_little(request, terms) {
+        body.insert("reasoning_effort".into(), "low".into());
+    }
+    if let Some(key) = terms.cache_key.as_ref().filter(|_| manners.cache_key) {
+        body.insert("prompt_cache_key".into(), content::cache_key(key).into());
+    }
+    body.insert("stream".into(), true.into());
+    body.insert("stream_options".into(), json!({"include_usage": true}));
+    Post { path: "/chat/completions", headers: Vec::new(), body: body.into() }
+}
+
+fn manners(url: &str) -> Manners {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default().split(':').next().unwrap_or_default();
+    let host = host.to_ascii_lowercase();
+    let is_at =
+        |known: &str| host.strip_suffix(known).is_some_and(|sub| sub.is_empty() || sub.ends_with('.'));
+    SERVERS.iter().find(|(known, _)| is_at(known)).map_or(ANY, |(_, manners)| *manners)
+}
+
+/// A tool's definition; Ollama has it in the same form.
+pub(super) fn function(tool: &engine::prompt::item::Tool) -> Value {
+    json!({"type": "function", "function": {
+        "name": content::tool_name(&tool.name),
+        "description": tool.description,
+        "parameters": content::schema(&tool.input_schema),
+    }})
+}
+
+/// A message that is being put together: the items of one role that stand in a row.
+struct Message<'a> {
+    role: Role,
+    /// What it says, with the places after which a cache may keep the prefix.
+    pieces: Vec<(Piece<'a>, bool)>,
+    items: Vec<&'a Item>,
+}
+
+fn messages(request: &Request, terms: &Terms, manners: Manners) -> Vec<Value> {
+    let mut breakpoints = BTreeSet::new();
+    if manners.cache_control {
+        let places: BTreeSet<usize> = cached_places(request, terms).into_iter().collect();
+        breakpoints.extend(places.into_iter().rev().take(MOST_BREAKPOINTS));
+    }
+    let mut messages: Vec<Message<'_>> = Vec::new();
+    let mut pictures = Vec::new();
+    for (at, item) in request.items.iter().enumerate() {
+        if item.role != Role::Tool {
+            put_pictures(&mut messages, &mut pictures);
+        }
+        let mut pieces = content::pieces(item, terms.images);
+        if item.role == Role::Tool {
+            for piece in pieces.iter_mut().filter(|piece| matches!(piece, Piece::Picture(_))) {
+                pictures.push(std::mem::replace(piece, Piece::Text(PICTURE_BELOW.into())));
+            }
+        }
+        let mut pieces: Vec<_> = pieces.into_iter().map(|piece| (piece, false)).collect();
+        if let Some((_, is_marked)) = pieces.last_mut() {
+            *is_marked = breakpoints.contains(&at);
+        }
+        match messages.last_mut().filter(|last| content::are_one(last.role, item.role)) {
+            Some(last) => {
+                last.pieces.extend(pieces);
+                last.items.push(item);
+            }
+            None => messages.push(Message { role: item.role, pieces, items: vec![item] }),
+        }
+    }
+    put_pictures(&mut messages, &mut pictures);
+    messages.into_iter().map(|message| message.value(manners, &terms.model)).collect()
+}
+
+fn put_pictures<'a>(messages: &mut Vec<Message<'a>>, pictures: &mut Vec<Piece<'a>>) {
+    if !pictures.is_empty() {
+        let title = Piece::Text(PICTURES.into());
+        let pieces = std::iter::once(title).chain(pictures.drain(..)).map(|piece| (piece, false)).collect();
+        messages.push(Message { role: Role::User, pieces, items: Vec::new() });
+    }
+}
+
+impl Message<'_> {
+    fn value(self, manners: Manners, model: &str) -> Value {
+        let role = match self.role {
+            Role::System => "system",
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::Tool => "tool",
+        };
+        let calls = self.items.iter().flat_map(|item| &item.calls);
+        let calls: Vec<Value> = calls.map(|called| call(called, manners)).collect();
+        let mut message = Map::new();
+        message.insert("role".into(), role.into());
+        if let Some(id) = self.items.first().and_then(|item| item.call_id.as_ref()) {
+            message.insert("tool_call_id".into(), manners.call_id(id.as_str()).into());
+        }
+        if self.role == Role::Assistant {
+            self.put_thinking(&mut message, manners.thinking, model, !calls.is_empty());
+        }
+        let is_silent = self.pieces.is_empty() && !calls.is_empty();
+        message.insert("content".into(), if is_silent { Value::Null } else { contents(self.pieces) });
+        if !calls.is_empty() {
+            message.insert("tool_calls".into(), calls.into());
+        }
+        message.into()
+    }
+
+    fn put_thinking(
+        &self,
+        message: &mut Map<String, Value>,
+        thinking: Thinking,
+        model: &str,
+        has_calls: bool,
+    ) {
+        let parts = self.items.iter().flat_map(|item| &item.parts);
+        match thinking {
+            Thinking::Nothing => {}
+            Thinking::Details => {
+                let details: Vec<Value> = parts.filter_map(|part| detail(part, model)).collect();
+                if !details.is_empty() {
+                    message.insert("reasoning_details".into(), details.into());
+                }
+            }
+            Thinking::WithCalls => {
+                if has_calls {
+                    let thought: String = parts.filter_map(content::thought).collect();
+                    message.insert("reasoning_content".into(), thought.into());
+                }
+            }
+        }
+    }
+}
+
+/// Text where there is nothing but text: not every server takes a list of parts.
+fn contents(pieces: Vec<(Piece<'_>, bool)>) -> Value {
+    if pieces.iter().all(|(piece, is_marked)| matches!(piece, Piece::Text(_)) && !is_marked) {
+        let pieces: Vec<Piece<'_>> = pieces.into_iter().map(|(piece, _)| piece).collect();
+        return content::text(&pieces).into();
+    }
+    let part = |(piece, is_marked)| {
+        let mut part = match piece {
+            Piece::Text(text) => json!({"type": "text", "text": text}),
+            Piece::Picture(picture) => json!({"type": "image_url", "image_url": {"url": picture.url()}}),
+        };
+        if is_marked && let Value::Object(part) = &mut part {
+            part.insert("cache_control".into(), json!({"type": "ephemeral"}));
+        }
+        part
+    };
+    pieces.into_iter().map(part).collect()
+}
+
+fn call(call: &engine::prompt::item::ItemCall, manners: Manners) -> Value {
+    let arguments = content::arguments_text(&call.arguments);
+    json!({
+        "id": manners.call_id(call.id.as_str()),
+        "type": "function",
+        "function": {"name": content::tool_name(&call.name), "arguments": arguments},
+    })
+}
+
+/// One of `reasoning_details` as it came; nothing for thinking that came in no such block.
+fn detail(part: &ItemPart, model: &str) -> Option<Value> {
+    let ItemPart::Reasoning { text, signature, block: Some(block) } = part else { return None };
+    let kind = block.get("type").and_then(Value::as_str).filter(|kind| kind.starts_with(reader::DETAIL))?;
+    let mut detail = own(block, Wire::OpenaiChat, Some(model))?;
+    if kind == reader::DETAIL_TEXT {
+        detail.insert("text".into(), (&**text).into());
+    }
+    if let Some(signature) = signature {
+        detail.insert("signature".into(), (&**signature).into());
+    }
+    Some(detail.into())
+}

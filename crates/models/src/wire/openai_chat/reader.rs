@@ -1,0 +1,254 @@
+//! The stream of Chat Completions: its chunks become deltas. Servers differ in much, so nothing is expected that one of
+//! them leaves out: ids, indexes, usage in a chunk of its own, `[DONE]`. What is posted is not here.
+
+use super::super::calls::Calls;
+use super::super::{Reader, append, cannot_be_read, count_of, ended_early, list_of, number_of, text_of};
+use crate::error::Refusal;
+use crate::{Hear, ModelError, Said};
+use engine::delta::Delta;
+use engine::message::Usage;
+use engine::prompt::request::{Answer, StopReason};
+use engine::text::json;
+use serde_json::{Map, Value};
+
+/// Types of the blocks under `reasoning_details` begin with it.
+pub(super) const DETAIL: &str = "reasoning.";
+/// The type of those whose `text` is what was thought.
+pub(super) const DETAIL_TEXT: &str = "reasoning.text";
+
+/// Reasons of an end, with what they mean. What is not here is a normal end.
+const STOPS: &[(&str, StopReason)] = &[
+    ("length", StopReason::Length),
+    ("max_tokens", StopReason::Length),
+    ("model_length", StopReason::Length),
+    ("tool_calls", StopReason::ToolUse),
+    ("function_call", StopReason::ToolUse),
+    ("content_filter", StopReason::Refused),
+    ("sensitive", StopReason::Refused),
+];
+/// Reasons of an end that are failures of the server.
+const FAILURES: &[&str] = &["error", "network_error", "insufficient_system_resource"];
+
+/// Reads a stream of Chat Completions.
+#[derive(Debug, Default)]
+pub struct Chat {
+    calls: Calls,
+    /// Blocks of thinking so far.
+    details: Vec<Map<String, Value>>,
+    /// Whether there is something of them that was not said.
+    has_news: bool,
+    citations: Vec<Value>,
+    is_refused: bool,
+    stop: Option<StopReason>,
+    is_over: bool,
+}
+
+impl Reader for Chat {
+    fn event(&mut self, event: &str, hear: Hear<'_>) -> Result<(), ModelError> {
+        let event = event.trim();
+        if event == "[DONE]" {
+            self.tell_details(hear);
+            self.is_over = true;
+            return Ok(());
+        }
+        if event.is_empty() {
+            return Ok(());
+        }
+        let chunk: Value = json::read(event).map_err(|_| cannot_be_read(event))?;
+        // Some put the object into a list.
+        if is_error(chunk.get(0).unwrap_or(&chunk)) {
+            return Err(Refusal::in_stream(&chunk).class());
+        }
+        if !chunk.is_object() {
+            return Err(cannot_be_read(event));
+        }
+        // Beside the answer: a list that every chunk repeats.
+        for citation in list_of(&chunk, "citations") {
+            self.cite(citation, hear);
+        }
+        for choice in
+            list_of(&chunk, "choices").iter().filter(|choice| count_of(choice, "index").unwrap_or(0) == 0)
+        {
+            self.choice(choice, hear)?;
+        }
+        if let Some(usage) = chunk.get("usage").filter(|usage| usage.is_object()) {
+            hear(Said::Delta(Delta::SetUsage(used(usage))));
+            if let Some(cost) = usage.get("cost").filter(|cost| cost.is_number()) {
+                let extra = [("cost".to_owned(), cost.clone())].into_iter().collect();
+                hear(Said::Delta(Delta::MergeExtra(extra)));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    fn end(self: Box<Self>) -> Result<Answer, ModelError> {
+        let stop = match self.stop.ok_or_else(ended_early)? {
+            _ if self.is_refused => StopReason::Refused,
+            StopReason::End if !self.calls.is_empty() => StopReason::ToolUse,
+            stop => stop,
+        };
+        Ok(Answer { parts: None, calls: None, stop, usage: None })
+    }
+}
+
+impl Chat {
+    fn choice(&mut self, choice: &Value, hear: Hear<'_>) -> Result<(), ModelError> {
+        if is_error(choice) {
+            return Err(Refusal::in_stream(choice).class());
+        }
+        // A server that does not stream sends a whole message.
+        let said = choice.get("delta").filter(|delta| delta.is_object()).or_else(|| choice.get("message"));
+        if let Some(said) = said {
+            self.thought(said, hear);
+            self.said(said, hear);
+            self.asked(said, hear);
+            for annotation in list_of(said, "annotations") {
+                self.cite(annotation, hear);
+            }
+        }
+        match text(choice, "finish_reason") {
+            None => Ok(()),
+            Some(reason) if FAILURES.contains(&reason) => {
+                let reason = format!("the answer ended with {reason:?}");
+                Err(ModelError::Overloaded { status: None, retry_after_ms: None, reason })
+            }
+            Some(reason) => {
+                self.tell_details(hear);
+                let known = STOPS.iter().find(|(known, _)| *known == reason);
+                let stop = known.map_or(StopReason::End, |(_, stop)| *stop);
+                if stop != StopReason::Length {
+                    self.calls.close(hear);
+                }
+                self.stop = Some(stop);
+                Ok(())
+            }
+        }
+    }
+
+    fn thought(&mut self, said: &Value, hear: Hear<'_>) {
+        // Some servers say the same under both names.
+        let mut thought =
+            text(said, "reasoning").or_else(|| text(said, "reasoning_content")).map(str::to_owned);
+        for detail in list_of(said, "reasoning_details").iter().filter_map(Value::as_object) {
+            self.has_news = true;
+            add_detail(&mut self.details, detail);
+        }
+        if thought.is_none() {
+            let details = list_of(said, "reasoning_details");
+            let texts = details.iter().filter_map(|detail| text(detail, "text").or(text(detail, "summary")));
+            thought = Some(texts.collect());
+        }
+        append(Delta::AppendReasoning, &thought.unwrap_or_default(), hear);
+    }
+
+    fn said(&mut self, said: &Value, hear: Hear<'_>) {
+        match said.get("content") {
+            Some(Value::String(content)) => self.say(content, hear),
+            Some(Value::Array(parts)) => {
+                for part in parts {
+                    let thinking = list_of(part, "thinking");
+                    let thought: String = thinking.iter().filter_map(|part| text(part, "text")).collect();
+                    append(Delta::AppendReasoning, &thought, hear);
+                    self.say(text(part, "text").unwrap_or_default(), hear);
+                }
+            }
+            _ => {}
+        }
+        if let Some(refusal) = text(said, "refusal") {
+            self.is_refused = true;
+            self.say(refusal, hear);
+        }
+    }
+
+    fn say(&mut self, content: &str, hear: Hear<'_>) {
+        if !content.is_empty() {
+            self.tell_details(hear);
+            hear(Said::Delta(Delta::AppendContent(content.to_owned())));
+        }
+    }
+
+    fn asked(&mut self, said: &Value, hear: Hear<'_>) {
+        let old = said.get("function_call").filter(|call| call.is_object());
+        let calls = list_of(said, "tool_calls");
+        if !calls.is_empty() || old.is_some() {
+            self.tell_details(hear);
+        }
+        for call in calls {
+            let function = call.get("function").unwrap_or(call);
+            let id = text(call, "id");
+            self.calls.add(
+                count_of(call, "index"),
+                id,
+                text(function, "name"),
+                function.get("arguments"),
+                hear,
+            );
+        }
+        if let Some(call) = old {
+            self.calls.add(Some(0), None, text(call, "name"), call.get("arguments"), hear);
+        }
+    }
+
+    fn cite(&mut self, citation: &Value, hear: Hear<'_>) {
+        if !self.citations.contains(citation) {
+            self.citations.push(citation.clone());
+            hear(Said::Delta(Delta::AddCitation(citation.clone())));
+        }
+    }
+
+    /// Tells the blocks of thinking as they are now. Where the text of one came before, the block takes it over; told at
+    /// turns of the stream and not at each piece, so that long thinking costs its length.
+    fn tell_details(&mut self, hear: Hear<'_>) {
+        if std::mem::take(&mut self.has_news) {
+            hear(Said::Delta(Delta::SetThinkingBlocks(self.details.clone())));
+        }
+    }
+}
+
+/// Adds a piece of a block to the block it belongs to: that of its type and index. Texts go on, of the rest the later
+/// value holds.
+fn add_detail(details: &mut Vec<Map<String, Value>>, piece: &Map<String, Value>) {
+    let key = |detail: &Map<String, Value>| (detail.get("type").cloned(), detail.get("index").cloned());
+    let Some(known) = details.iter_mut().find(|known| key(known) == key(piece)) else {
+        details.push(piece.clone());
+        return;
+    };
+    for (name, value) in piece {
+        match (known.get_mut(name), value) {
+            (Some(Value::String(so_far)), Value::String(more)) if matches!(&**name, "text" | "summary") => {
+                so_far.push_str(more);
+            }
+            (Some(_), Value::Null) => {}
+            (_, value) => drop(known.insert(name.clone(), value.clone())),
+        }
+    }
+}
+
+/// Servers state errors in their own forms, whatever the status is.
+fn is_error(value: &Value) -> bool {
+    let says = |key: &str| text(value, key) == Some("error");
+    value.get("error").is_some_and(|error| !error.is_null()) || says("object") || says("type")
+}
+
+fn used(usage: &Value) -> Usage {
+    let within = |details, key| usage.get(details).and_then(|details| number_of(details, key));
+    Usage {
+        input_tokens: number_of(usage, "prompt_tokens"),
+        output_tokens: number_of(usage, "completion_tokens"),
+        // The same number under three names; it is a part of the prompt's.
+        cached_input_tokens: within("prompt_tokens_details", "cached_tokens")
+            .or_else(|| number_of(usage, "prompt_cache_hit_tokens"))
+            .or_else(|| number_of(usage, "cached_tokens")),
+        cache_write_input_tokens: within("prompt_tokens_details", "cache_write_tokens"),
+        reasoning_tokens: within("completion_tokens_details", "reasoning_tokens"),
+    }
+}
+
+/// A text that is not empty.
+fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+    text_of(value, key).filter(|text| !text.is_empty())
+}

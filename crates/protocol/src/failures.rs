@@ -1,0 +1,39 @@
+//! Failures of the engine as errors of the protocol: their data. What their message says is up to whoever answers.
+
+use crate::error::{ErrorData, SectionSize};
+use crate::prompt::Channel;
+use engine::compact::ladder::CannotFit;
+use engine::prompt::BudgetExceeded;
+use engine::prompt::item;
+
+/// Name and size of sections.
+pub fn sizes(sections: &[item::SectionSize]) -> Vec<SectionSize> {
+    let sections = sections.iter();
+    sections
+        .map(|section| SectionSize { channel: None, name: section.name.clone(), tokens: section.tokens })
+        .collect()
+}
+
+impl From<&BudgetExceeded> for ErrorData {
+    fn from(error: &BudgetExceeded) -> Self {
+        Self::BudgetExceeded { limit: error.limit, needed: error.needed, sections: sizes(&error.sections) }
+    }
+}
+
+impl From<&CannotFit> for ErrorData {
+    fn from(error: &CannotFit) -> Self {
+        let section = |channel, name: &str, tokens| SectionSize { channel, name: name.to_owned(), tokens };
+        Self::CannotFit {
+            window: error.window,
+            limit: error.limit,
+            needed: error.needed,
+            sections: vec![
+                section(Some(Channel::System), "tools", error.tools),
+                section(Some(Channel::System), "system", error.system),
+                section(Some(Channel::Memory), "pins", error.pins),
+                section(Some(Channel::Input), "currentMessage", error.current_message),
+                section(Some(Channel::Input), "newestRound", error.newest_round),
+            ],
+        }
+    }
+}

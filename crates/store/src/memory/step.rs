@@ -1,0 +1,268 @@
+//! What a memory store keeps of a session, and how a step changes it: on copies, which take the places of what was there
+//! when the whole step was made.
+
+use crate::error::StoreError;
+use crate::list::SessionRow;
+use crate::request_of;
+use engine::compact::record::{Compaction, Status};
+use engine::id::{Ordinal, SessionId};
+use engine::message::{Message, Text};
+use session::queue::{Accepted, QueueItem};
+use session::stored::{Carried, Head, KEPT_KEYS, Origin, Stored, TurnRow, Write};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+
+/// A session.
+#[derive(Debug, Clone)]
+pub(super) struct Kept {
+    /// Its own row.
+    pub head: Head,
+    pub turns: BTreeMap<u32, TurnRow>,
+    /// By position and version; each with its turn's place.
+    pub messages: BTreeMap<(Ordinal, u32), (u32, Arc<Message>)>,
+    pub compactions: Vec<Compaction>,
+    /// In the order of acceptance.
+    queue: Vec<QueueItem>,
+    /// Oldest first.
+    keys: Vec<(String, Accepted)>,
+    draft: Option<Text>,
+    /// See `Mark`.
+    pub commits: u64,
+    pub rewrites: u64,
+}
+
+/// A step that is under way: sessions as it leaves them, over those that are there.
+pub(super) struct Step<'a> {
+    sessions: &'a BTreeMap<SessionId, Kept>,
+    changed: BTreeMap<SessionId, Kept>,
+}
+
+impl Kept {
+    fn new(head: Head) -> Self {
+        Self {
+            head,
+            turns: BTreeMap::new(),
+            messages: BTreeMap::new(),
+            compactions: Vec::new(),
+            queue: Vec::new(),
+            keys: Vec::new(),
+            draft: None,
+            commits: 0,
+            rewrites: 0,
+        }
+    }
+
+    fn append(&mut self, turn: u32, message: &Arc<Message>) -> Result<(), String> {
+        let place = (message.ord, message.rev);
+        if let Some((there_in, there)) = self.messages.get(&place) {
+            let same = *there_in == turn && is_same(there, message);
+            // The editor's id of a message may become known later.
+            if !same && there.external_id.is_none() && there.hash == message.hash {
+                self.rewrites += 1;
+                self.messages.insert(place, (turn, Arc::clone(message)));
+                return Ok(());
+            }
+            let other = || format!("another message stands at {} (rev {})", message.ord, message.rev);
+            return if same { Ok(()) } else { Err(other()) };
+        }
+        let versions = self.messages.range((message.ord, 0)..=(message.ord, u32::MAX));
+        self.rewrites += u64::from(versions.count() > 0);
+        self.messages.insert(place, (turn, Arc::clone(message)));
+        Ok(())
+    }
+
+    /// Puts this message in the place of all versions of the one that stands there.
+    fn let_go(&mut self, turn: u32, message: &Arc<Message>) -> Result<(), String> {
+        let before = self.messages.len();
+        self.messages.retain(|(ord, _), _| *ord != message.ord);
+        if self.messages.len() == before {
+            return Err(format!("no message stands at {}", message.ord));
+        }
+        self.messages.insert((message.ord, message.rev), (turn, Arc::clone(message)));
+        self.rewrites += 1;
+        Ok(())
+    }
+
+    fn record(&mut self, record: &Compaction) -> Result<(), String> {
+        let Some(there) = self.compactions.iter().find(|there| there.id == record.id) else {
+            self.compactions.push(record.clone());
+            return Ok(());
+        };
+        let same = *there == Compaction { status: there.status, ..record.clone() };
+        if same { Ok(()) } else { Err(format!("another compaction is called {}", record.id)) }
+    }
+
+    fn enqueue(&mut self, item: &QueueItem) -> Result<(), String> {
+        let Some(there) = self.queue.iter().find(|there| there.id == item.id) else {
+            self.queue.push(item.clone());
+            return Ok(());
+        };
+        if there == item { Ok(()) } else { Err(format!("another command waits as {}", item.id)) }
+    }
+
+    fn remember(&mut self, key: &str, accepted: &Accepted) {
+        if self.keys.iter().any(|(there, answer)| there == key && answer == accepted) {
+            return;
+        }
+        self.keys.retain(|(there, _)| there != key);
+        self.keys.push((key.to_owned(), accepted.clone()));
+        self.keys.drain(..self.keys.len().saturating_sub(KEPT_KEYS));
+    }
+
+    fn apply(&mut self, write: &Write) -> Result<(), String> {
+        match write {
+            Write::Message { turn, message } => return self.append(*turn, message),
+            Write::Compaction(record) => return self.record(record),
+            Write::Turn(turn) => {
+                self.turns.insert(turn.index, turn.clone());
+            }
+            Write::CompactionStatus { id, status } => {
+                let record = self.compactions.iter_mut().find(|record| record.id == *id);
+                record.ok_or_else(|| format!("there is no compaction {id}"))?.status = *status;
+            }
+            Write::LetGo { turn, messages } => {
+                return messages.iter().try_for_each(|message| self.let_go(*turn, message));
+            }
+            Write::Truncate { from, turns } => {
+                self.messages.retain(|(ord, _), _| ord < from);
+                self.turns.retain(|index, _| index < turns);
+                self.rewrites += 1;
+            }
+            Write::Enqueue(item) => return self.enqueue(item),
+            Write::Dequeue(item) => self.queue.retain(|there| there.id != *item),
+            Write::Key { key, accepted } => self.remember(key, accepted),
+            Write::Draft(draft) => self.draft.clone_from(draft),
+            // Changes of more than one session.
+            Write::Head(_) | Write::Fork { .. } | Write::Branch { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// The newest version of each message.
+    pub fn newest(&self) -> BTreeMap<Ordinal, &(u32, Arc<Message>)> {
+        self.messages.iter().map(|((ord, _), message)| (*ord, message)).collect()
+    }
+
+    /// It whole, but for messages before `from`.
+    pub fn stored(&self, from: Ordinal) -> Stored {
+        let mut queue = self.queue.clone();
+        queue.sort_by_key(|item| !item.priority);
+        let newest = self.newest().into_iter().filter(|(ord, _)| *ord >= from);
+        Stored {
+            head: self.head.clone(),
+            turns: self.turns.values().cloned().collect(),
+            messages: newest.map(|(_, message)| message.clone()).collect(),
+            compactions: self.compactions.clone(),
+            queue,
+            keys: self.keys.clone(),
+            draft: self.draft.clone(),
+            unreadable: Vec::new(),
+        }
+    }
+
+    /// It as lists show it.
+    pub fn row(&self) -> SessionRow {
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let in_force = self.compactions.iter().rev().find(|record| record.status == Status::InForce);
+        let newest = self.newest();
+        SessionRow {
+            id: self.head.id.clone(),
+            workspace: self.head.workspace.clone(),
+            title: self.head.title.clone(),
+            driver: self.head.driver,
+            kind: self.head.kind.clone(),
+            parent: self.head.parent.clone(),
+            origin: self.head.origin,
+            work_scope: self.head.work_scope.clone(),
+            updated_at: self.head.updated_at,
+            created_at: self.head.created_at,
+            messages: count(newest.len()),
+            turns: count(self.turns.len()),
+            first_request: newest.values().find_map(|(_, message)| request_of(message)),
+            summary: in_force.map(|record| record.block.to_string()).filter(|block| !block.is_empty()),
+            summarized_count: in_force.and_then(|record| record.covers).map_or(0, |span| span.to.next().0),
+        }
+    }
+}
+
+impl<'a> Step<'a> {
+    /// The sessions as these writes leave them.
+    pub fn make(
+        sessions: &'a BTreeMap<SessionId, Kept>,
+        session: &SessionId,
+        writes: &[Write],
+    ) -> Result<BTreeMap<SessionId, Kept>, StoreError> {
+        let mut step = Self { sessions, changed: BTreeMap::new() };
+        writes.iter().try_for_each(|write| step.apply(session, write))?;
+        Ok(step.changed)
+    }
+
+    fn is_there(&self, session: &SessionId) -> bool {
+        self.changed.contains_key(session) || self.sessions.contains_key(session)
+    }
+
+    /// A session, to be changed.
+    fn kept(&mut self, session: &SessionId) -> Result<&mut Kept, StoreError> {
+        match self.changed.entry(session.clone()) {
+            Entry::Occupied(changed) => Ok(changed.into_mut()),
+            Entry::Vacant(place) => match self.sessions.get(session) {
+                Some(kept) => Ok(place.insert(kept.clone())),
+                None => Err(refused(session, "there is no such session")),
+            },
+        }
+    }
+
+    /// Refuses to make a session over another one.
+    fn free(&self, session: &SessionId, to: &SessionId) -> Result<(), StoreError> {
+        let taken = || Err(refused(session, format!("there is a session {to} already")));
+        if self.is_there(to) { taken() } else { Ok(()) }
+    }
+
+    fn apply(&mut self, session: &SessionId, write: &Write) -> Result<(), StoreError> {
+        match write {
+            Write::Head(head) if head.id != *session => {
+                Err(refused(session, format!("it is the head of {}", head.id)))
+            }
+            Write::Head(head) if self.is_there(session) => {
+                self.kept(session)?.head = (**head).clone();
+                Ok(())
+            }
+            Write::Head(head) => {
+                self.changed.insert(session.clone(), Kept::new((**head).clone()));
+                Ok(())
+            }
+            Write::Fork { to } => {
+                let mut fork = self.kept(session)?.clone();
+                self.free(session, to)?;
+                fork.head.id = to.clone();
+                fork.head.parent = Some(session.clone());
+                fork.head.origin = Origin::Rewind;
+                fork.head.carried = Carried::default();
+                fork.head.waits = false;
+                (fork.queue, fork.keys, fork.draft) = (Vec::new(), Vec::new(), None);
+                self.changed.insert(to.clone(), fork);
+                Ok(())
+            }
+            Write::Branch { to, writes } => {
+                self.kept(session)?;
+                self.free(session, to)?;
+                if !matches!(writes.first(), Some(Write::Head(_))) {
+                    return Err(refused(session, format!("the branch {to} does not begin with its head")));
+                }
+                writes.iter().try_for_each(|write| self.apply(to, write))
+            }
+            write => self.kept(session)?.apply(write).map_err(|reason| refused(session, reason)),
+        }
+    }
+}
+
+fn refused(session: &SessionId, reason: impl Into<String>) -> StoreError {
+    StoreError::Refused { session: session.clone(), reason: reason.into() }
+}
+
+/// Whether both say the same, whatever was found in them since.
+fn is_same(one: &Message, other: &Message) -> bool {
+    let forget = |message: &Message| Message { found: Default::default(), ..message.clone() };
+    forget(one) == forget(other)
+}

@@ -1,0 +1,125 @@
+//! The rows of `leases`: who holds a session, how it is taken, taken over, given back. Whether a process lives is told by
+//! `store::lease`.
+
+use super::Fault;
+use super::columns::{millis, time};
+use crate::Fence;
+use crate::error::StoreError;
+use crate::follow::Holder;
+use crate::lease::{self, HolderFile};
+use engine::id::{SessionId, Time};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::Arc;
+
+/// A row of `leases`.
+pub(super) struct Lease {
+    pub fence: u64,
+    pub holder: Option<String>,
+    pub pid: u32,
+    pub since: Time,
+}
+
+pub(super) const LEASE: &str = "SELECT fence, holder, pid, since FROM leases WHERE session = ?1";
+
+pub(super) fn lease_of(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<Option<Lease>> {
+    let mut statement = tx.prepare_cached(LEASE)?;
+    let row = |row: &rusqlite::Row<'_>| {
+        Ok(Lease { fence: row.get(0)?, holder: row.get(1)?, pid: row.get(2)?, since: time(row.get(3)?) })
+    };
+    statement.query_row([session.as_str()], row).optional()
+}
+
+/// A holder, and the folder in which it sees whether the others live.
+pub(super) struct Me {
+    pub own: Arc<HolderFile>,
+    pub folder: PathBuf,
+}
+
+impl Me {
+    pub fn new(own: &Arc<HolderFile>, folder: &Path) -> Self {
+        Self { own: Arc::clone(own), folder: folder.to_owned() }
+    }
+
+    /// Whether a holder of this name is another one, and lives.
+    pub fn is_other(&self, holder: &str) -> bool {
+        holder != self.own.id() && lease::is_alive(&self.folder, holder)
+    }
+
+    /// Another one that holds this lease, and lives.
+    pub fn other(&self, lease: &Lease) -> Option<Holder> {
+        let is_other = lease.holder.as_deref().is_some_and(|holder| self.is_other(holder));
+        is_other.then_some(Holder { pid: lease.pid, since: lease.since })
+    }
+
+    fn holds(&self, lease: &Lease) -> bool {
+        lease.holder.as_deref() == Some(self.own.id())
+    }
+}
+
+/// Refuses while another holder lives. Gives the lease as it stands.
+pub(super) fn free_for(tx: &Transaction<'_>, session: &SessionId, me: &Me) -> Result<Option<Lease>, Fault> {
+    let lease = lease_of(tx, session)?;
+    if let Some(Holder { pid, since }) = lease.as_ref().and_then(|lease| me.other(lease)) {
+        return Err(StoreError::Held { session: session.clone(), pid, since }.into());
+    }
+    Ok(lease)
+}
+
+/// Refuses where the session is not held under this fence.
+pub(super) fn held(tx: &Transaction<'_>, session: &SessionId, fence: Fence, me: &Me) -> Result<(), Fault> {
+    let lease = lease_of(tx, session)?;
+    if lease.as_ref().is_some_and(|lease| lease.fence == fence.0 && me.holds(lease)) {
+        return Ok(());
+    }
+    let holder = lease.and_then(|lease| me.other(&lease));
+    Err(StoreError::FenceLost { session: session.clone(), holder }.into())
+}
+
+/// Makes me the holder after this lease, under a fence that nobody had.
+pub(super) fn take(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    since: Time,
+    lease: Option<Lease>,
+    me: &Me,
+) -> Result<Fence, Fault> {
+    if let Some(lease) = lease.as_ref().filter(|lease| me.holds(lease)) {
+        return Ok(Fence(lease.fence));
+    }
+    let fence = lease.map_or(0, |lease| lease.fence) + 1;
+    let mut statement = tx.prepare_cached(
+        "INSERT INTO leases (session, fence, holder, pid, since) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (session) DO UPDATE SET
+             fence = excluded.fence, holder = excluded.holder, pid = excluded.pid, since = excluded.since",
+    )?;
+    statement.execute(params![session.as_str(), fence, me.own.id(), process::id(), millis(since)])?;
+    Ok(Fence(fence))
+}
+
+/// Gives a session back. One that was never written leaves no lease.
+pub(super) fn release(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    fence: Fence,
+    own: &HolderFile,
+) -> rusqlite::Result<()> {
+    let mine = params![session.as_str(), fence.0, own.id()];
+    tx.execute(
+        "DELETE FROM leases WHERE session = ?1 AND fence = ?2 AND holder = ?3
+         AND session NOT IN (SELECT id FROM chat_sessions)",
+        mine,
+    )?;
+    tx.execute("UPDATE leases SET holder = NULL WHERE session = ?1 AND fence = ?2 AND holder = ?3", mine)
+        .map(drop)
+}
+
+/// Frees what this holder holds. A session that was never written leaves no lease.
+pub(super) fn let_go(tx: &Connection, holder: &str) -> rusqlite::Result<()> {
+    tx.execute(
+        "DELETE FROM leases WHERE holder = ?1 AND session NOT IN (SELECT id FROM chat_sessions)",
+        [holder],
+    )?;
+    tx.execute("UPDATE leases SET holder = NULL WHERE holder = ?1", [holder]).map(drop)
+}

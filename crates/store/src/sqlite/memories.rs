@@ -1,0 +1,113 @@
+//! Memories of a workspace as rows, and the index that says where a word may stand in them.
+
+use super::Fault;
+use super::columns::{CHANGED, number, text};
+use super::read::json;
+use super::search::asked;
+use crate::blob::check_sum;
+use crate::error::StoreError;
+use engine::id::Time;
+use engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
+use engine::search::folded;
+use rusqlite::{OptionalExtension, Row, Transaction, params};
+
+fn sum(workspace: &str, memory: &Memory, row: &str) -> i64 {
+    let active = [u8::from(memory.active)];
+    check_sum(&[workspace.as_bytes(), memory.id.as_bytes(), memory.area.as_bytes(), &active, row.as_bytes()])
+}
+
+/// One that cannot be read is none.
+fn memory(workspace: &str, row: &Row<'_>) -> Option<Memory> {
+    let read = || -> Result<Memory, String> {
+        let whole = text(row, 2)?;
+        let memory: Memory = json(whole)?;
+        let is_same = sum(workspace, &memory, whole) == number::<i64>(row, 1)?;
+        if is_same { Ok(memory) } else { Err(CHANGED.to_owned()) }
+    };
+    let warn = |reason| tracing::warn!(reason, workspace, "a memory cannot be read and is set aside");
+    read().map_err(warn).ok()
+}
+
+const COLUMNS: &str = "n, check_sum, memory";
+
+/// See [`crate::Store::memories`].
+pub(super) fn memories(
+    tx: &Transaction<'_>,
+    workspace: &str,
+    query: &MemoryQuery,
+) -> rusqlite::Result<MemoryPage> {
+    let read = |row: &Row<'_>| Ok(memory(workspace, row));
+    let asked = query.words.as_ref().and_then(asked);
+    let found: Vec<Option<Memory>> = match asked {
+        Some(asked) => {
+            let sql = format!(
+                "SELECT {COLUMNS} FROM memories WHERE workspace = ?1
+                 AND n IN (SELECT rowid FROM search_memories WHERE search_memories MATCH ?2)"
+            );
+            let mut statement = tx.prepare_cached(&sql)?;
+            statement.query_map(params![workspace, asked], read)?.collect::<Result<_, _>>()?
+        }
+        None => {
+            let mut statement =
+                tx.prepare_cached(&format!("SELECT {COLUMNS} FROM memories WHERE workspace = ?1"))?;
+            statement.query_map([workspace], read)?.collect::<Result<_, _>>()?
+        }
+    };
+    Ok(query.page(found.into_iter().flatten()))
+}
+
+/// See [`crate::Store::put_memory`].
+pub(super) fn put(
+    tx: &Transaction<'_>,
+    workspace: &str,
+    id: &str,
+    patch: MemoryPatch,
+    now: Time,
+) -> Result<Option<Memory>, Fault> {
+    let there: Option<(i64, Option<Memory>)> = tx
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM memories WHERE workspace = ?1 AND id = ?2"))?
+        .query_row([workspace, id], |row| Ok((row.get(0)?, memory(workspace, row))))
+        .optional()?;
+    let (n, before) = there.map_or((None, None), |(n, memory)| (Some(n), memory));
+    let after = match before.clone() {
+        Some(mut memory) => {
+            memory.apply(patch, now);
+            Some(memory)
+        }
+        None => Memory::new(id, patch, now),
+    };
+    let Some(memory) = after else { return Ok(None) };
+    if before.as_ref() == Some(&memory) {
+        return Ok(Some(memory));
+    }
+    let row = serde_json::to_string(&memory)
+        .map_err(|error| StoreError::Crashed { reason: format!("memory {id}: {error}") })?;
+    let sum = sum(workspace, &memory, &row);
+    let n: i64 = tx
+        .prepare_cached(
+            "INSERT INTO memories (n, workspace, id, area, active, check_sum, memory)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             ON CONFLICT (workspace, id) DO UPDATE SET
+                 area = excluded.area, active = excluded.active, check_sum = excluded.check_sum, memory = excluded.memory
+             RETURNING n",
+        )?
+        .query_row(params![n, workspace, id, memory.area, memory.active, sum, row], |row| row.get(0))?;
+    tx.prepare_cached("DELETE FROM search_memories WHERE rowid = ?1")?.execute([n])?;
+    tx.prepare_cached("INSERT INTO search_memories (rowid, said) VALUES (?1, ?2)")?
+        .execute(params![n, folded(&memory.said())])?;
+    Ok(Some(memory))
+}
+
+/// See [`crate::Store::delete_memory`].
+pub(super) fn delete(tx: &Transaction<'_>, workspace: &str, id: &str) -> rusqlite::Result<bool> {
+    let n: Option<i64> = tx
+        .prepare_cached("DELETE FROM memories WHERE workspace = ?1 AND id = ?2 RETURNING n")?
+        .query_row([workspace, id], |row| row.get(0))
+        .optional()?;
+    if let Some(n) = n {
+        tx.prepare_cached("DELETE FROM search_memories WHERE rowid = ?1")?.execute([n])?;
+        // They are few, so the index is written anew without it.
+        tx.execute("INSERT INTO search_memories (search_memories) VALUES ('optimize')", [])?;
+    }
+    Ok(n.is_some())
+}

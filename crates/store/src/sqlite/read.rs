@@ -1,0 +1,420 @@
+//! Rows as sessions again. What cannot be read is set aside with its place and the reason; it never stops the rest.
+
+use super::columns::{
+    CHANGED, MESSAGE_COLUMNS, MessageRow, compaction_sum, millis, number, text, text_or_null, time, variant,
+};
+use super::leases::Lease;
+use super::{Fault, waiting};
+use crate::blob::join;
+use crate::list::{ListQuery, Page, PageMaker, SessionRow};
+use engine::compact::record::{Compaction, Status};
+use engine::id::{Generation, MessageId, Ordinal, SessionId, TurnId};
+use engine::message::Message;
+use engine::text::sha256_hex;
+use rusqlite::{ErrorCode, OptionalExtension, Row, Transaction, params};
+use serde::de::DeserializeOwned;
+use session::stored::{Head, Prefix, Stored, TurnRow};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+pub(super) const HEAD: &str = "SELECT s.workspace, s.title, s.driver, s.kind, s.parent, s.work_scope, s.generation, s.cuts, s.settings, s.prefix,
+            s.created_at, a.updated_at, s.title_from, s.origin, a.accepted, a.carried, s.waits
+     FROM chat_sessions s LEFT JOIN chat_activity a ON a.session = s.id WHERE s.id = ?1";
+
+pub(super) const PULSE: &str = "SELECT a.commits, a.rewrites, l.fence, l.holder, l.pid, l.since
+     FROM chat_activity a LEFT JOIN leases l ON l.session = a.session WHERE a.session = ?1";
+
+/// Commits of a session, those that rewrote something, and its lease.
+pub(super) fn pulse(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+) -> rusqlite::Result<Option<(u64, u64, Option<Lease>)>> {
+    let row = |row: &Row<'_>| {
+        let fence: Option<u64> = row.get(2)?;
+        let lease = |fence| -> rusqlite::Result<Lease> {
+            Ok(Lease { fence, holder: row.get(3)?, pid: row.get(4)?, since: time(row.get(5)?) })
+        };
+        Ok((row.get(0)?, row.get(1)?, fence.map(lease).transpose()?))
+    };
+    tx.prepare_cached(PULSE)?.query_row([session.as_str()], row).optional()
+}
+
+/// A session whole, but for messages before `from`.
+pub(super) fn load(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    from: Ordinal,
+) -> Result<Option<Stored>, Fault> {
+    let mut unreadable = Vec::new();
+    let Some(head) = head_of(tx, session, &mut unreadable)? else { return Ok(None) };
+    let turns = turns(tx, session, 0, &mut unreadable)?;
+    let told = unreadable.len();
+    let messages = messages(tx, session, from, &mut unreadable)?;
+    // A damaged page can end a table early, and nothing in the rows that are left says so.
+    let counted: Option<u32> =
+        tx.prepare_cached(COUNTED)?.query_row([session.as_str()], |row| row.get(0)).optional()?;
+    let here = u32::try_from(messages.len()).unwrap_or(u32::MAX).saturating_add(from.0);
+    if let Some(missing) =
+        counted.and_then(|counted| counted.checked_sub(here)).filter(|missing| *missing > 0)
+        && unreadable.len() == told
+    {
+        unreadable.push(format!("{missing} messages: they are not there"));
+    }
+    let compactions = compactions(tx, session, &mut unreadable)?;
+    let queue = waiting::queue(tx, session, &mut unreadable)?;
+    let keys = waiting::keys(tx, session, &mut unreadable)?;
+    let draft = waiting::draft(tx, session, &mut unreadable)?;
+    Ok(Some(Stored { head, turns, messages, compactions, queue, keys, draft, unreadable }))
+}
+
+/// How many messages a session has, by the figures that are kept of it.
+pub(super) const COUNTED: &str = "SELECT messages FROM chat_activity WHERE session = ?1";
+
+/// The session's own row.
+pub(super) fn head_of(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    unreadable: &mut Vec<String>,
+) -> rusqlite::Result<Option<Head>> {
+    let mut statement = tx.prepare_cached(HEAD)?;
+    let read = |row: &Row<'_>| Ok(head(tx, session, row, unreadable));
+    statement.query_row([session.as_str()], read).optional()
+}
+
+/// The head, with a default in the place of each part that cannot be read.
+fn head(tx: &Transaction<'_>, session: &SessionId, row: &Row<'_>, unreadable: &mut Vec<String>) -> Head {
+    let mut parts = Parts { unreadable };
+    Head {
+        id: session.clone(),
+        workspace: parts.part("workspace", text(row, 0)).to_owned(),
+        title: parts.part("title", text_or_null(row, 1)).map(str::to_owned),
+        driver: parts.part("driver", text(row, 2).and_then(variant)),
+        kind: parts.part("kind", text_or_null(row, 3)).map(str::to_owned),
+        parent: parts.part("parent", text_or_null(row, 4)).map(SessionId::new),
+        work_scope: parts.part("work scope", text_or_null(row, 5)).map(str::to_owned),
+        generation: Generation(parts.part("generation", number(row, 6))),
+        cuts: parts.part("cuts", number(row, 7)),
+        title_from: parts
+            .part("title's origin", text_or_null(row, 12).and_then(|word| word.map(variant).transpose())),
+        origin: parts.part("origin", text(row, 13).and_then(variant)),
+        accepted: parts.part("count of commands", number(row, 14)),
+        waits: parts.part("whether it waits", number::<u8>(row, 16)) != 0,
+        carried: parts.part("what it carries", text(row, 15).and_then(json)),
+        settings: parts.part("settings", text(row, 8).and_then(json)),
+        prefix: parts.part::<Prefix>("prefix", text(row, 9).and_then(|hash| json(&content(tx, hash)?))),
+        created_at: parts.part("time of making", number(row, 10).map(time)),
+        updated_at: parts.part("time of use", number(row, 11).map(time)),
+    }
+}
+
+/// Takes parts of a head, and sets aside what they cannot be read for.
+struct Parts<'a> {
+    unreadable: &'a mut Vec<String>,
+}
+
+impl Parts<'_> {
+    fn part<T: Default>(&mut self, name: &str, found: Result<T, String>) -> T {
+        found.unwrap_or_else(|reason| {
+            self.unreadable.push(format!("{name} of the session: {reason}"));
+            T::default()
+        })
+    }
+}
+
+/// The value of a text.
+pub(super) fn json<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+pub(super) const BLOB: &str = "SELECT bytes FROM blobs WHERE hash = ?1";
+
+/// The content under this hash.
+pub(super) fn content(tx: &Transaction<'_>, hash: &str) -> Result<String, String> {
+    let found = tx
+        .prepare_cached(BLOB)
+        .and_then(|mut statement| statement.query_row([hash], |row| row.get::<_, Vec<u8>>(0)).optional());
+    let bytes = found.map_err(|error| error.to_string())?;
+    let bytes = bytes.ok_or_else(|| format!("the content {hash} is gone"))?;
+    if sha256_hex(&bytes) != hash {
+        return Err(format!("the content {hash} changed since it was written"));
+    }
+    String::from_utf8(bytes).map_err(|error| error.to_string())
+}
+
+pub(super) const TURNS: &str =
+    "SELECT idx, id, status, started, decided FROM chat_turns WHERE session = ?1 AND idx >= ?2 ORDER BY idx";
+
+/// The turns from this place on.
+pub(super) fn turns(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    from: u32,
+    unreadable: &mut Vec<String>,
+) -> rusqlite::Result<Vec<TurnRow>> {
+    let mut statement = tx.prepare_cached(TURNS)?;
+    let mut rows = statement.query(params![session.as_str(), from])?;
+    let mut found = Vec::new();
+    while let Some(row) = next(&mut rows, "turns", unreadable)? {
+        let turn = || -> Result<TurnRow, String> {
+            Ok(TurnRow {
+                index: number(row, 0)?,
+                id: TurnId::new(text(row, 1)?),
+                status: variant(text(row, 2)?)?,
+                started: row.get::<_, Option<u32>>(3).map_err(|error| error.to_string())?.map(Ordinal),
+                decided: serde_json::from_str(text(row, 4)?).map_err(|error| error.to_string())?,
+            })
+        };
+        match turn() {
+            Ok(turn) => found.push(turn),
+            Err(reason) => unreadable.push(format!("turn {}: {reason}", place(row))),
+        }
+    }
+    Ok(found)
+}
+
+/// What stands in the first column, for people.
+pub(super) fn place(row: &Row<'_>) -> String {
+    number::<i64>(row, 0).map_or_else(|_| "at an unknown place".to_owned(), |n| n.to_string())
+}
+
+/// The next row. Where the file is damaged the rows end, and the damage is set aside.
+pub(super) fn next<'r, 's>(
+    rows: &'r mut rusqlite::Rows<'s>,
+    what: &str,
+    unreadable: &mut Vec<String>,
+) -> rusqlite::Result<Option<&'r Row<'s>>> {
+    match rows.next() {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
+            unreadable.push(format!("{what} that lie in a damaged part of the file: {error}"));
+            Ok(None)
+        }
+        row => row,
+    }
+}
+
+/// A message with its turn's place, or why it cannot be read.
+type Found = Result<(u32, Arc<Message>), String>;
+
+/// The newest version of each message, from one on.
+pub(super) fn messages(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    from: Ordinal,
+    unreadable: &mut Vec<String>,
+) -> rusqlite::Result<Vec<(u32, Arc<Message>)>> {
+    messages_between(tx, session, from..Ordinal(u32::MAX), unreadable)
+}
+
+/// The newest version of each message of a range. Behind a damaged part of the file reading goes on from the other end.
+pub(super) fn messages_between(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    range: Range<Ordinal>,
+    unreadable: &mut Vec<String>,
+) -> rusqlite::Result<Vec<(u32, Arc<Message>)>> {
+    let mut found = BTreeMap::new();
+    let damages = unreadable.len();
+    collect(tx, (session, &range), "ASC", &mut found, unreadable)?;
+    if unreadable.len() > damages {
+        collect(tx, (session, &range), "DESC", &mut found, unreadable)?;
+        unreadable.truncate(damages + 1);
+    }
+    let mut messages = Vec::with_capacity(found.len());
+    for (ord, (_, message)) in found {
+        match message {
+            Ok(message) => messages.push(message),
+            Err(reason) => unreadable.push(format!("message {ord}: {reason}")),
+        }
+    }
+    Ok(messages)
+}
+
+pub(super) fn messages_sql(order: &str) -> String {
+    format!(
+        "SELECT {MESSAGE_COLUMNS} FROM chat_messages WHERE session = ?1 AND ord >= ?2 AND ord < ?3
+         ORDER BY ord {order}, rev {order}"
+    )
+}
+
+fn collect(
+    tx: &Transaction<'_>,
+    (session, range): (&SessionId, &Range<Ordinal>),
+    order: &str,
+    found: &mut BTreeMap<i64, (i64, Found)>,
+    unreadable: &mut Vec<String>,
+) -> rusqlite::Result<()> {
+    let mut statement = tx.prepare_cached(&messages_sql(order))?;
+    let mut rows = statement.query(params![session.as_str(), range.start.0, range.end.0])?;
+    while let Some(row) = next(&mut rows, "messages", unreadable)? {
+        let (ord, rev) = (row.get(0)?, row.get(1)?);
+        if found.get(&ord).is_none_or(|(newest, _)| *newest < rev) {
+            found.insert(ord, (rev, message(tx, row)));
+        }
+    }
+    Ok(())
+}
+
+/// The message of a row with [`MESSAGE_COLUMNS`].
+pub(super) fn message(tx: &Transaction<'_>, row: &Row<'_>) -> Found {
+    let row = MessageRow::read(row)?;
+    let body = join(row.body, &mut |hash| content(tx, hash))?;
+    let message = Message {
+        id: MessageId::new(row.message_id),
+        external_id: row.external_id.map(str::to_owned),
+        ord: Ordinal(row.ord),
+        rev: row.rev,
+        turn: TurnId::new(row.turn_id),
+        body,
+        visible_to_model: row.visible,
+        created_at: row.created_at.map(str::to_owned),
+        shown: row.cut()?,
+        tokens: row.tokens,
+        hash: row.hash.to_owned(),
+        found: Default::default(),
+    };
+    Ok((row.turn, Arc::new(message)))
+}
+
+pub(super) fn compactions(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    unreadable: &mut Vec<String>,
+) -> rusqlite::Result<Vec<Compaction>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT n, status, block, record, check_sum FROM compactions WHERE session = ?1 ORDER BY n",
+    )?;
+    let mut rows = statement.query([session.as_str()])?;
+    let mut found = Vec::new();
+    while let Some(row) = next(&mut rows, "compactions", unreadable)? {
+        match compaction(tx, row) {
+            Ok(compaction) => found.push(compaction),
+            Err(reason) => unreadable.push(format!("compaction {}: {reason}", place(row))),
+        }
+    }
+    Ok(found)
+}
+
+/// The record of a row of place, status, block, record and check sum.
+pub(super) fn compaction(tx: &Transaction<'_>, row: &Row<'_>) -> Result<Compaction, String> {
+    let (block, record) = (text(row, 2)?, text(row, 3)?);
+    if compaction_sum(block, record) != number::<i64>(row, 4)? {
+        return Err(CHANGED.to_owned());
+    }
+    let rest: Compaction = join(record, &mut |hash| content(tx, hash))?;
+    Ok(Compaction { block: block.into(), status: variant::<Status>(text(row, 1)?)?, ..rest })
+}
+
+pub(super) const FIND: &str =
+    "SELECT DISTINCT session FROM chat_messages WHERE external_id = ?1 AND role = 'user'";
+
+/// See [`crate::Store::find`].
+pub(super) fn find(
+    tx: &Transaction<'_>,
+    external_ids: &[String],
+    workspace: &str,
+) -> rusqlite::Result<Option<SessionId>> {
+    let mut held: BTreeMap<String, u32> = BTreeMap::new();
+    let mut statement = tx.prepare_cached(FIND)?;
+    for external_id in external_ids {
+        let mut rows = statement.query([external_id])?;
+        while let Some(row) = rows.next()? {
+            *held.entry(row.get(0)?).or_default() += 1;
+        }
+    }
+    let mut used = tx.prepare_cached(
+        "SELECT a.updated_at, s.parent IS NULL FROM chat_activity a JOIN chat_sessions s ON s.id = a.session
+         WHERE a.session = ?1 AND a.workspace = ?2",
+    )?;
+    let mut best = None;
+    for (session, ids) in held {
+        let row = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, bool>(1)?));
+        if let Some((updated_at, is_first)) = used.query_row([&session, workspace], row).optional()? {
+            best = best.max(Some((ids, updated_at, is_first, Reverse(session))));
+        }
+    }
+    Ok(best.map(|(.., Reverse(session))| SessionId::new(session)))
+}
+
+/// Sessions of a workspace in the order of a list, from a place on.
+pub(super) const LIST: &str =
+    "SELECT a.session, a.updated_at, a.messages, a.turns, s.title, s.driver, s.kind, s.parent, s.created_at,
+         s.first_request, s.summary, s.summarized_count, a.workspace, s.origin, s.work_scope
+     FROM chat_activity a CROSS JOIN chat_sessions s ON s.id = a.session
+     WHERE a.workspace = ?3 AND a.updated_at <= ?1 AND (a.updated_at < ?1 OR a.session > ?2)
+     ORDER BY a.updated_at DESC, a.session";
+
+/// The first workspace, and the one that comes after another one.
+pub(super) const FIRST_WORKSPACE: &str = "SELECT min(workspace) FROM chat_activity";
+pub(super) const NEXT_WORKSPACE: &str = "SELECT min(workspace) FROM chat_activity WHERE workspace > ?1";
+
+/// See [`crate::Store::list`].
+pub(super) fn list(tx: &Transaction<'_>, query: &ListQuery) -> rusqlite::Result<Page> {
+    if let Some(workspace) = &query.workspace {
+        return list_of(tx, query, workspace);
+    }
+    // A file is one workspace's as a rule. An order over all of them would be sorted anew each time, or kept with every
+    // commit.
+    let mut all = Page::default();
+    let mut workspace: Option<String> =
+        tx.prepare_cached(FIRST_WORKSPACE)?.query_row([], |row| row.get(0))?;
+    while let Some(one) = workspace {
+        let page = list_of(tx, query, &one)?;
+        all.sessions.extend(page.sessions);
+        all.next = all.next.or(page.next);
+        workspace = tx.prepare_cached(NEXT_WORKSPACE)?.query_row([&one], |row| row.get(0))?;
+        all.sessions.sort_by(|a, b| (Reverse(a.updated_at), &a.id).cmp(&(Reverse(b.updated_at), &b.id)));
+        let limit = query.limit as usize;
+        if all.sessions.len() > limit || all.next.is_some() {
+            all.sessions.truncate(limit);
+            all.next = all.sessions.last().map(SessionRow::cursor);
+        }
+    }
+    Ok(all)
+}
+
+/// The same for one workspace.
+fn list_of(tx: &Transaction<'_>, query: &ListQuery, workspace: &str) -> rusqlite::Result<Page> {
+    let (time, id) = match &query.after {
+        Some(after) => (millis(after.updated_at), after.id.as_str()),
+        None => (i64::MAX, ""),
+    };
+    let mut statement = tx.prepare_cached(LIST)?;
+    let mut rows = statement.query(params![time, id, workspace])?;
+    let mut page = PageMaker::new(query);
+    while let Some(row) = rows.next()? {
+        let is_full = match session_row(row) {
+            Ok(row) => !page.take(row),
+            Err(reason) => {
+                tracing::warn!(reason, "a session is left out of a list");
+                false
+            }
+        };
+        if is_full {
+            break;
+        }
+    }
+    Ok(page.finish())
+}
+
+fn session_row(row: &Row<'_>) -> Result<SessionRow, String> {
+    let owned = |column| text_or_null(row, column).map(|text| text.map(str::to_owned));
+    Ok(SessionRow {
+        id: SessionId::new(text(row, 0)?),
+        updated_at: time(number(row, 1)?),
+        messages: number(row, 2)?,
+        turns: number(row, 3)?,
+        title: owned(4)?,
+        driver: variant(text(row, 5)?)?,
+        kind: owned(6)?,
+        parent: text_or_null(row, 7)?.map(SessionId::new),
+        created_at: time(number(row, 8)?),
+        first_request: owned(9)?,
+        summary: owned(10)?,
+        summarized_count: number(row, 11)?,
+        workspace: text(row, 12)?.to_owned(),
+        origin: variant(text(row, 13)?)?,
+        work_scope: owned(14)?,
+    })
+}

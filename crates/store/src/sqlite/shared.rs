@@ -1,0 +1,140 @@
+//! What belongs to a workspace and to no session of it: scopes, and approvals that were given once and for all. Written
+//! and read here.
+
+use super::Fault;
+use super::columns::{CHANGED, number, text, text_or_null};
+use super::read::json;
+use crate::blob::check_sum;
+use crate::error::StoreError;
+use crate::patch;
+use engine::scope::{Scope, ScopePatch};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
+use session::stored::Always;
+
+fn scope_sum(workspace: &str, name: &str, revision: u64, scope: &str) -> i64 {
+    check_sum(&[workspace.as_bytes(), name.as_bytes(), &revision.to_le_bytes(), scope.as_bytes()])
+}
+
+/// What is shared under a name. Where it cannot be read it is empty, at the revision that it had.
+pub(super) fn scope(tx: &Transaction<'_>, workspace: &str, name: &str) -> rusqlite::Result<Scope> {
+    let read = |row: &Row<'_>| -> Result<Scope, String> {
+        let (revision, scope) = (number(row, 0)?, text(row, 2)?);
+        if scope_sum(workspace, name, revision, scope) != number::<i64>(row, 1)? {
+            return Err(CHANGED.to_owned());
+        }
+        json(scope)
+    };
+    let read = |row: &Row<'_>| {
+        Ok(read(row).unwrap_or_else(|reason| {
+            tracing::warn!(reason, workspace, scope = name, "what is shared cannot be read and is set aside");
+            Scope { revision: number(row, 0).unwrap_or_default(), ..Scope::default() }
+        }))
+    };
+    let mut statement = tx
+        .prepare_cached("SELECT revision, check_sum, scope FROM scopes WHERE workspace = ?1 AND name = ?2")?;
+    Ok(statement.query_row([workspace, name], read).optional()?.unwrap_or_default())
+}
+
+/// See [`crate::Store::put_scope`].
+pub(super) fn put_scope(
+    tx: &Transaction<'_>,
+    workspace: &str,
+    name: &str,
+    change: &ScopePatch,
+    if_revision: Option<u64>,
+) -> Result<Scope, Fault> {
+    let mut scope = scope(tx, workspace, name)?;
+    let before = scope.revision;
+    patch(name, &mut scope, change, if_revision)?;
+    if scope.revision != before {
+        let row = serde_json::to_string(&scope)
+            .map_err(|error| StoreError::Crashed { reason: format!("scope {name}: {error}") })?;
+        let check_sum = scope_sum(workspace, name, scope.revision, &row);
+        tx.prepare_cached(
+            "INSERT INTO scopes (workspace, name, revision, check_sum, scope) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT (workspace, name) DO UPDATE SET
+                 revision = excluded.revision, check_sum = excluded.check_sum, scope = excluded.scope",
+        )?
+        .execute(params![workspace, name, scope.revision, check_sum, row])?;
+    }
+    Ok(scope)
+}
+
+/// Gives a copy of a session's own scope to a session that is made of it.
+pub(super) fn copy_scope(tx: &Transaction<'_>, session: &str, to: &str) -> Result<(), Fault> {
+    let workspace: Option<String> = tx
+        .prepare_cached("SELECT workspace FROM chat_sessions WHERE id = ?1")?
+        .query_row([session], |row| row.get(0))
+        .optional()?;
+    let Some(workspace) = workspace else { return Ok(()) };
+    let scope = scope(tx, &workspace, session)?;
+    if scope != Scope::default() {
+        let whole = ScopePatch {
+            todos: Some(scope.todos),
+            plan: scope.plan,
+            pins: Some(scope.pins),
+            artifacts: Some(scope.artifacts),
+        };
+        put_scope(tx, &workspace, to, &whole, None)?;
+    }
+    Ok(())
+}
+
+/// Removes those of these scopes that no session is in.
+pub(super) fn drop_scopes(
+    tx: &Transaction<'_>,
+    workspace: &str,
+    names: [Option<&str>; 2],
+) -> rusqlite::Result<()> {
+    tx.execute(
+        "DELETE FROM scopes WHERE workspace = ?1 AND name IN (?2, ?3) AND NOT EXISTS
+             (SELECT 1 FROM chat_sessions AS s
+              WHERE s.workspace = ?1 AND (s.id = scopes.name OR s.work_scope = scopes.name))",
+        params![workspace, names[0], names[1]],
+    )
+    .map(drop)
+}
+
+fn approval_sum(workspace: &str, always: &Always) -> i64 {
+    let pattern =
+        always.pattern.as_ref().map_or_else(Vec::new, |pattern| [b"=", pattern.as_bytes()].concat());
+    check_sum(&[workspace.as_bytes(), always.tool.as_bytes(), &pattern])
+}
+
+/// See [`crate::Store::approvals`]. One that cannot be read is none: its user is asked again.
+pub(super) fn approvals(tx: &Transaction<'_>, workspace: &str) -> rusqlite::Result<Vec<Always>> {
+    let read = |row: &Row<'_>| -> Result<Always, String> {
+        let pattern = text_or_null(row, 1)?.map(str::to_owned);
+        let always = Always { tool: text(row, 0)?.to_owned(), pattern };
+        let is_same = approval_sum(workspace, &always) == number::<i64>(row, 2)?;
+        if is_same { Ok(always) } else { Err(CHANGED.to_owned()) }
+    };
+    let mut statement =
+        tx.prepare_cached("SELECT tool, pattern, check_sum FROM approvals WHERE workspace = ?1")?;
+    let mut rows = statement.query([workspace])?;
+    let mut approvals = Vec::new();
+    while let Some(row) = rows.next()? {
+        match read(row) {
+            Ok(always) => approvals.push(always),
+            Err(reason) => tracing::warn!(reason, workspace, "an approval cannot be read and is set aside"),
+        }
+    }
+    approvals.sort();
+    Ok(approvals)
+}
+
+/// See [`crate::Store::approve`].
+pub(super) fn approve(tx: &Transaction<'_>, workspace: &str, always: &Always) -> rusqlite::Result<()> {
+    // One that is there and cannot be read is given anew.
+    revoke(tx, workspace, always)?;
+    tx.prepare_cached("INSERT INTO approvals (workspace, tool, pattern, check_sum) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![workspace, always.tool, always.pattern, approval_sum(workspace, always)])
+        .map(drop)
+}
+
+/// See [`crate::Store::revoke`].
+pub(super) fn revoke(tx: &Transaction<'_>, workspace: &str, always: &Always) -> rusqlite::Result<()> {
+    tx.prepare_cached("DELETE FROM approvals WHERE workspace = ?1 AND tool = ?2 AND pattern IS ?3")?
+        .execute(params![workspace, always.tool, always.pattern])
+        .map(drop)
+}

@@ -1,0 +1,67 @@
+//! Sessions that run for others: which wait, and how each stands. Written with every other session, in `write`.
+
+use super::columns::{number, text, text_or_null, time, variant};
+use super::read::json;
+use crate::task::{Task, TaskState, Waiting};
+use engine::id::SessionId;
+use rusqlite::{Row, Transaction};
+use session::stored::TurnStatus;
+
+pub(super) const WAITING: &str = "SELECT s.id, s.settings, l.holder
+     FROM chat_sessions s LEFT JOIN leases l ON l.session = s.id
+     WHERE s.waits = 1 AND s.workspace = ?1 ORDER BY s.created_at, s.id";
+
+/// See [`crate::Store::waiting`]. Settings that cannot be read count as none, as in the session's head.
+pub(super) fn waiting(
+    tx: &Transaction<'_>,
+    workspace: &str,
+    is_free: impl Fn(&str) -> bool,
+) -> rusqlite::Result<Vec<Waiting>> {
+    let read = |row: &Row<'_>| -> Result<Option<Waiting>, String> {
+        let settings = text(row, 1).and_then(json).unwrap_or_default();
+        let waiting = Waiting { session: SessionId::new(text(row, 0)?), settings };
+        Ok(Some(waiting).filter(|_| text_or_null(row, 2).is_ok_and(|holder| holder.is_none_or(&is_free))))
+    };
+    collect(tx, WAITING, workspace, read)
+}
+
+pub(super) const TASKS: &str = "SELECT s.id, s.title, s.waits, s.created_at, l.holder,
+         (SELECT t.status FROM chat_turns t WHERE t.session = s.id ORDER BY t.idx DESC LIMIT 1)
+     FROM chat_sessions s LEFT JOIN leases l ON l.session = s.id
+     WHERE s.parent = ?1 AND s.origin = 'background' ORDER BY s.created_at, s.id";
+
+/// See [`crate::Store::tasks`].
+pub(super) fn tasks(
+    tx: &Transaction<'_>,
+    parent: &SessionId,
+    lives: impl Fn(&str) -> bool,
+) -> rusqlite::Result<Vec<Task>> {
+    let read = |row: &Row<'_>| -> Result<Option<Task>, String> {
+        let last = text_or_null(row, 5)?.map(variant::<TurnStatus>).transpose()?;
+        let is_held = || text_or_null(row, 4).is_ok_and(|holder| holder.is_some_and(&lives));
+        let Some(state) = TaskState::of(number::<u8>(row, 2)? != 0, last, is_held) else { return Ok(None) };
+        let title = text_or_null(row, 1)?.map(str::to_owned);
+        let (session, created_at) = (SessionId::new(text(row, 0)?), time(number(row, 3)?));
+        Ok(Some(Task { session, title, state, created_at }))
+    };
+    collect(tx, TASKS, parent.as_str(), read)
+}
+
+/// What of these rows is meant and can be read.
+fn collect<T>(
+    tx: &Transaction<'_>,
+    sql: &str,
+    of: &str,
+    read: impl Fn(&Row<'_>) -> Result<Option<T>, String>,
+) -> rusqlite::Result<Vec<T>> {
+    let mut statement = tx.prepare_cached(sql)?;
+    let mut rows = statement.query([of])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        match read(row) {
+            Ok(one) => found.extend(one),
+            Err(reason) => tracing::warn!(reason, "a session that runs for another one cannot be read"),
+        }
+    }
+    Ok(found)
+}

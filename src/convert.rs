@@ -1,0 +1,105 @@
+//! Between wire types and the engine's values, by hand and both ways. What comes in is read by a [`Reading`], which
+//! knows where it is, so that every failure names its field; what goes out cannot fail. Words that mean the same on
+//! both sides are `From` each other, which is the protocol's. No decision about a session is made here.
+
+mod acceptance;
+mod answer;
+mod context;
+mod ledger;
+mod memory;
+mod message;
+mod prompt;
+mod queue;
+mod time;
+mod tool;
+mod turn;
+
+pub use acceptance::acceptance;
+pub use answer::{complete_params, delta, delta_op, streaming};
+pub use context::{
+    cannot_undo, compaction_view, coverage, estimate, pin, preview, search_hit, trigger_state, turn_metadata,
+};
+pub use ledger::ledger;
+pub use memory::memory;
+pub use message::{attachments, body_parts, content_parts, message};
+pub use prompt::{breakpoints, cuts, fit, plan, prompt_messages, section, section_tokens};
+pub use queue::{always, approved, queue_item, scope, scope_patch};
+pub use time::{iso, moment};
+pub use tool::tool;
+
+use protocol::error::ProtocolError;
+use protocol::restore::Diagnostic;
+use std::fmt::Write as _;
+use thiserror::Error;
+
+/// A field that the engine cannot take.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{field}: {reason}")]
+pub struct ConvertError {
+    /// Where, such as `history[2].rounds[0].assistant.parts[1]`.
+    pub field: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl From<ConvertError> for ProtocolError {
+    fn from(error: ConvertError) -> Self {
+        ProtocolError::invalid(error.field, error.reason)
+    }
+}
+
+/// The word for programs under which ignored parts are reported.
+pub const IGNORED_PART: &str = "ignoredPart";
+
+/// What is being read: where in the parameters, and what had to be left out so far.
+#[derive(Debug, Clone, Default)]
+pub struct Reading {
+    path: String,
+    /// What was left out because its kind is not known here, for the answer's diagnostics.
+    pub ignored: Vec<Diagnostic>,
+}
+
+impl Reading {
+    /// Begins at the top of the parameters.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads a field.
+    pub fn field<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.path.len();
+        if before > 0 {
+            self.path.push('.');
+        }
+        self.path.push_str(name);
+        let done = read(self);
+        self.path.truncate(before);
+        done
+    }
+
+    /// Reads each item of the list that stands here, up to the first that cannot be read.
+    pub fn each<'a, T, U>(
+        &mut self,
+        items: &'a [T],
+        mut read: impl FnMut(&mut Self, &'a T) -> Result<U, ConvertError>,
+    ) -> Result<Vec<U>, ConvertError> {
+        let before = self.path.len();
+        let mut done = Vec::with_capacity(items.len());
+        for (at, item) in items.iter().enumerate() {
+            let _ = write!(self.path, "[{at}]");
+            let one = read(self, item);
+            self.path.truncate(before);
+            done.push(one?);
+        }
+        Ok(done)
+    }
+
+    fn fail(&self, reason: impl Into<String>) -> ConvertError {
+        ConvertError { field: self.path.clone(), reason: reason.into() }
+    }
+
+    fn ignore(&mut self, kind: &str) {
+        let message = format!("{}: a part of kind `{kind}` was left out", self.path);
+        self.ignored.push(Diagnostic { kind: IGNORED_PART.to_owned(), message });
+    }
+}

@@ -1,0 +1,120 @@
+//! What a client's model is asked and what it answers, streamed or whole.
+
+use super::message::{body_parts, wire_call};
+use super::prompt::prompt_messages;
+use super::tool::tool;
+use super::{ConvertError, Reading};
+use engine::delta::{Delta, Draft};
+use engine::message::{Beside, ToolCall};
+use engine::prompt::request::{Answer, Request, StopReason};
+use protocol::model::{
+    DeltaOp, ModelCompleteParams, ModelCompleteResult, ModelOptions, ModelPurpose, ToolCall as WireCall,
+};
+use protocol::snapshot::Streaming;
+
+impl Reading {
+    /// The answer to `model/complete`. Words and calls that it does not state are the deltas'.
+    pub fn answer(&mut self, result: &ModelCompleteResult) -> Result<Answer, ConvertError> {
+        let (parts, mut calls) = match &result.content {
+            Some(content) => {
+                let (parts, calls) = self.field("content", |reading| reading.said(content))?;
+                (Some(parts), calls)
+            }
+            None => (None, Vec::new()),
+        };
+        let stated = result.tool_calls.as_deref().unwrap_or_default();
+        self.field("toolCalls", |reading| {
+            reading.each(stated, |reading, call| match call.id.as_str() {
+                "" => Err(reading.field("id", |reading| reading.fail("must not be empty"))),
+                _ => Ok(()),
+            })
+        })?;
+        for call in stated {
+            // A call may stand in the content and in the list; it is one call then.
+            if calls.iter().all(|known: &ToolCall| known.id.as_str() != call.id) {
+                calls.push(our_call(call));
+            }
+        }
+        let states_calls = !calls.is_empty() || result.tool_calls.is_some();
+        let default = if calls.is_empty() { StopReason::End } else { StopReason::ToolUse };
+        Ok(Answer {
+            parts,
+            calls: states_calls.then_some(calls),
+            stop: result.stop_reason.map_or(default, StopReason::from),
+            usage: result.usage.map(Into::into),
+        })
+    }
+}
+
+fn our_call(call: &WireCall) -> ToolCall {
+    ToolCall::new(&call.id, &call.name, &call.arguments.0)
+}
+
+/// The engine's addition; nothing for an operation that this version does not know.
+pub fn delta(op: &DeltaOp) -> Option<Delta> {
+    Some(match op {
+        DeltaOp::AppendContent { text } => Delta::AppendContent(text.clone()),
+        DeltaOp::AppendReasoning { text } => Delta::AppendReasoning(text.clone()),
+        DeltaOp::SetToolCalls { tool_calls } => {
+            Delta::SetToolCalls(tool_calls.iter().map(our_call).collect())
+        }
+        DeltaOp::AppendToolArguments { call_id, text } => {
+            Delta::AppendToolArguments { call: call_id.clone(), text: text.clone() }
+        }
+        DeltaOp::SetThinkingBlocks { blocks } => Delta::SetThinkingBlocks(blocks.clone()),
+        DeltaOp::AddCitation { citation } => Delta::AddCitation(citation.clone()),
+        DeltaOp::AddServerContentBlock { block } => Delta::AddServerContentBlock(block.clone()),
+        DeltaOp::SetUsage { usage } => Delta::SetUsage((*usage).into()),
+        DeltaOp::MergeExtra { extra } => Delta::MergeExtra(extra.clone()),
+        DeltaOp::Unknown(_) => return None,
+    })
+}
+
+/// An addition as it is sent on.
+pub fn delta_op(delta: &Delta) -> DeltaOp {
+    match delta {
+        Delta::AppendContent(text) => DeltaOp::AppendContent { text: text.clone() },
+        Delta::AppendReasoning(text) => DeltaOp::AppendReasoning { text: text.clone() },
+        Delta::SetToolCalls(calls) => {
+            DeltaOp::SetToolCalls { tool_calls: calls.iter().map(wire_call).collect() }
+        }
+        Delta::AppendToolArguments { call, text } => {
+            DeltaOp::AppendToolArguments { call_id: call.clone(), text: text.clone() }
+        }
+        Delta::SetThinkingBlocks(blocks) => DeltaOp::SetThinkingBlocks { blocks: blocks.clone() },
+        Delta::AddCitation(citation) => DeltaOp::AddCitation { citation: citation.clone() },
+        Delta::AddServerContentBlock(block) => DeltaOp::AddServerContentBlock { block: block.clone() },
+        Delta::SetUsage(usage) => DeltaOp::SetUsage { usage: (*usage).into() },
+        Delta::MergeExtra(extra) => DeltaOp::MergeExtra { extra: extra.clone() },
+    }
+}
+
+/// An answer that is being written, for a snapshot.
+pub fn streaming(message_id: &str, draft: &Draft) -> Streaming {
+    let Beside { citations, usage, extra, .. } = draft.beside.clone();
+    Streaming {
+        message_id: message_id.to_owned(),
+        parts: body_parts(&draft.body()),
+        usage: usage.map(Into::into),
+        citations: (!citations.is_empty()).then_some(citations),
+        extra: (!extra.is_empty()).then_some(extra),
+    }
+}
+
+/// A request to the client's model; who asks for what stays to be filled in: `requestId`, `sessionId`, `turnId`.
+pub fn complete_params(request: &Request, purpose: ModelPurpose, model: Option<&str>) -> ModelCompleteParams {
+    ModelCompleteParams {
+        request_id: String::new(),
+        session_id: String::new(),
+        turn_id: None,
+        purpose,
+        model: model.map(str::to_owned),
+        messages: prompt_messages(&request.items, &request.cache_breakpoints),
+        tools: request.tools.iter().map(tool).collect(),
+        tool_choice: request.tool_choice.into(),
+        options: ModelOptions {
+            temperature: request.temperature_zero.then_some(0.0),
+            max_output_tokens: request.max_output,
+        },
+    }
+}

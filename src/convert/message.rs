@@ -1,0 +1,301 @@
+//! Messages and parts. A part that cannot stand where it stands is an error; a part of an unknown kind is left out and
+//! reported.
+
+use super::{ConvertError, Reading};
+use engine::message as ours;
+use engine::message::attachment::Attachment;
+use engine::message::{AssistantPart, Beside, Body, NewMessage, Text, ToolCall};
+use protocol::message::{
+    Arguments, AssistantInput, Content, Effect, Message, MessageInput, Part, Role, Shown,
+};
+use protocol::model::{ToolCall as WireCall, Usage};
+use protocol::prompt::{self, ContextFile};
+use serde_json::{Map, Value};
+
+impl Reading {
+    /// What a user message or a tool result holds.
+    pub fn content(&mut self, content: &Content) -> Result<Vec<ours::Content>, ConvertError> {
+        let parts = self.each(&content.0, |reading, part| reading.content_part(part))?;
+        Ok(parts.into_iter().flatten().collect())
+    }
+
+    fn content_part(&mut self, part: &Part) -> Result<Option<ours::Content>, ConvertError> {
+        Ok(Some(match part {
+            Part::Text { text } => ours::Content::Text(shared(text)),
+            Part::Image { media_type, data } => {
+                ours::Content::Image(ours::Image { media_type: media_type.clone(), data: shared(data) })
+            }
+            Part::Resource { uri, text } => ours::Content::Resource { uri: uri.clone(), text: shared(text) },
+            Part::ContextFile { path, text } => {
+                ours::Content::ContextFile { path: path.clone(), text: shared(text) }
+            }
+            Part::Attachment { name, text } => ours::Content::Attachment(Attachment::new(name, text)),
+            Part::Reasoning { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => {
+                return Err(self.misplaced(part, "content of a user or a tool"));
+            }
+            Part::Raw { .. } | Part::Unknown(_) => {
+                self.ignore(kind(part));
+                return Ok(None);
+            }
+        }))
+    }
+
+    /// A request of the user with the files that were given with it.
+    pub fn request(
+        &mut self,
+        content: &Content,
+        files: Option<&[ContextFile]>,
+    ) -> Result<Vec<ours::Content>, ConvertError> {
+        let mut parts = self.field("content", |reading| reading.content(content))?;
+        let files = files.unwrap_or_default().iter();
+        parts.extend(
+            files
+                .map(|file| ours::Content::ContextFile { path: file.path.clone(), text: shared(&file.text) }),
+        );
+        Ok(parts)
+    }
+
+    /// What a model said and what it asked for, each in its order.
+    pub fn said(&mut self, content: &Content) -> Result<(Vec<AssistantPart>, Vec<ToolCall>), ConvertError> {
+        let (mut parts, mut calls) = (Vec::new(), Vec::new());
+        self.each(&content.0, |reading, part| {
+            match part {
+                Part::Text { text } => parts.push(AssistantPart::Text(shared(text))),
+                Part::Reasoning { text, signature, block } => parts.push(AssistantPart::Reasoning {
+                    text: shared(text),
+                    signature: signature.as_deref().map(Text::from),
+                    block: block.clone().map(Into::into),
+                }),
+                Part::Raw { wire } => parts.push(AssistantPart::Raw(wire.clone().into())),
+                Part::ToolCall { id, name, arguments, source_id } => {
+                    if id.is_empty() {
+                        return Err(reading.field("id", |reading| reading.fail("must not be empty")));
+                    }
+                    let source_id = source_id.clone();
+                    calls.push(ToolCall { source_id, ..ToolCall::new(id, name, &arguments.0) });
+                }
+                Part::Unknown(_) => reading.ignore(kind(part)),
+                _ => return Err(reading.misplaced(part, "an assistant message")),
+            }
+            Ok(())
+        })?;
+        Ok((parts, calls))
+    }
+
+    /// A model's answer within a round.
+    pub fn assistant(&mut self, input: &AssistantInput) -> Result<NewMessage, ConvertError> {
+        let (parts, calls) = self.field("parts", |reading| reading.said(&input.parts))?;
+        let beside = our_beside(input.usage, &input.citations, &input.extra);
+        Ok(NewMessage {
+            external_id: input.external_id.clone(),
+            created_at: input.created_at.clone(),
+            ..NewMessage::new(Body::Assistant { parts, calls, beside })
+        })
+    }
+
+    /// A message as a client gives it: one, or one for each result of a tool message.
+    pub fn message(&mut self, input: &MessageInput) -> Result<Vec<NewMessage>, ConvertError> {
+        let bodies = match input.role {
+            Role::User => {
+                vec![Body::User(self.field("parts", |reading| reading.content(&input.parts))?)]
+            }
+            Role::Assistant => {
+                let (parts, calls) = self.field("parts", |reading| reading.said(&input.parts))?;
+                let beside = our_beside(input.usage, &input.citations, &input.extra);
+                vec![Body::Assistant { parts, calls, beside }]
+            }
+            Role::Tool => self.field("parts", |reading| reading.results_of(&input.parts))?,
+            Role::Event => {
+                let parts = self.field("parts", |reading| reading.content(&input.parts))?;
+                let text: String = parts.iter().filter_map(ours::Content::text).map(|text| &**text).collect();
+                let kind = input.kind.clone().unwrap_or_default();
+                vec![Body::Event { kind, text: text.into() }]
+            }
+        };
+        let bodies = bodies.into_iter().enumerate();
+        Ok(bodies
+            .map(|(at, body)| NewMessage {
+                body,
+                external_id: input.external_id.clone().filter(|_| at == 0),
+                visible_to_model: input.visible_to_model.unwrap_or(true),
+                created_at: input.created_at.clone(),
+                shown: None,
+            })
+            .collect())
+    }
+
+    fn results_of(&mut self, content: &Content) -> Result<Vec<Body>, ConvertError> {
+        let results = self.each(&content.0, |reading, part| match part {
+            Part::ToolResult { tool_call_id, content, is_error, exit_code, effects } => {
+                let content = reading.field("content", |reading| reading.content(content))?;
+                Ok(Some(Body::Tool(ours::ToolResult {
+                    call: tool_call_id.clone(),
+                    content,
+                    is_error: is_error.unwrap_or(false),
+                    exit_code: *exit_code,
+                    effects: our_effects(effects.as_deref()),
+                    verdict: None,
+                })))
+            }
+            Part::Raw { .. } | Part::Unknown(_) => {
+                reading.ignore(kind(part));
+                Ok(None)
+            }
+            _ => Err(reading.misplaced(part, "a tool message, which holds toolResult parts")),
+        })?;
+        Ok(results.into_iter().flatten().collect())
+    }
+
+    fn misplaced(&self, part: &Part, place: &str) -> ConvertError {
+        self.fail(format!("a part of kind `{}` cannot stand in {place}", kind(part)))
+    }
+}
+
+/// Attachments as they were given.
+pub fn attachments(given: Option<&[prompt::Attachment]>) -> Vec<Attachment> {
+    let given = given.unwrap_or_default().iter();
+    given.map(|attachment| Attachment::new(&attachment.name, &attachment.text)).collect()
+}
+
+fn shared(text: &str) -> Text {
+    text.into()
+}
+
+fn our_beside(
+    usage: Option<Usage>,
+    citations: &Option<Vec<Value>>,
+    extra: &Option<Map<String, Value>>,
+) -> Beside {
+    Beside {
+        citations: citations.clone().unwrap_or_default(),
+        usage: usage.map(Into::into),
+        extra: extra.clone().unwrap_or_default(),
+        thought: None,
+    }
+}
+
+fn kind(part: &Part) -> &str {
+    match part {
+        Part::Text { .. } => "text",
+        Part::Image { .. } => "image",
+        Part::Resource { .. } => "resource",
+        Part::ContextFile { .. } => "contextFile",
+        Part::Attachment { .. } => "attachment",
+        Part::Reasoning { .. } => "reasoning",
+        Part::ToolCall { .. } => "toolCall",
+        Part::ToolResult { .. } => "toolResult",
+        Part::Raw { .. } => "raw",
+        Part::Unknown(part) => part.kind(),
+    }
+}
+
+pub(super) fn our_effects(effects: Option<&[Effect]>) -> Vec<ours::Effect> {
+    let effects = effects.unwrap_or_default().iter();
+    effects.map(|effect| ours::Effect { path: effect.path.clone(), sha256: effect.sha256.clone() }).collect()
+}
+
+/// Content as parts.
+pub fn content_parts(content: &[ours::Content]) -> Vec<Part> {
+    content
+        .iter()
+        .map(|part| match part {
+            ours::Content::Text(text) => Part::Text { text: text.to_string() },
+            ours::Content::Image(image) => {
+                Part::Image { media_type: image.media_type.clone(), data: image.data.to_string() }
+            }
+            ours::Content::Resource { uri, text } => {
+                Part::Resource { uri: uri.clone(), text: text.to_string() }
+            }
+            ours::Content::ContextFile { path, text } => {
+                Part::ContextFile { path: path.clone(), text: text.to_string() }
+            }
+            ours::Content::Attachment(Attachment { name, text }) => {
+                Part::Attachment { name: name.clone(), text: text.to_string() }
+            }
+        })
+        .collect()
+}
+
+pub(super) fn said_parts(parts: &[AssistantPart]) -> impl Iterator<Item = Part> {
+    parts.iter().map(|part| match part {
+        AssistantPart::Text(text) => Part::Text { text: text.to_string() },
+        AssistantPart::Reasoning { text, signature, block } => Part::Reasoning {
+            text: text.to_string(),
+            signature: signature.as_ref().map(|s| s.to_string()),
+            block: block.as_deref().cloned(),
+        },
+        AssistantPart::Raw(wire) => Part::Raw { wire: (**wire).clone() },
+    })
+}
+
+fn call_part(call: &ToolCall) -> Part {
+    Part::ToolCall {
+        id: call.id.as_str().to_owned(),
+        name: call.name.to_string(),
+        arguments: Arguments(call.arguments.to_string()),
+        source_id: call.source_id.clone(),
+    }
+}
+
+pub(super) fn wire_call(call: &ToolCall) -> WireCall {
+    WireCall {
+        id: call.id.as_str().to_owned(),
+        name: call.name.to_string(),
+        arguments: Arguments(call.arguments.to_string()),
+    }
+}
+
+/// What a message says, as parts.
+pub fn body_parts(body: &Body) -> Vec<Part> {
+    match body {
+        Body::User(content) => content_parts(content),
+        Body::Assistant { parts, calls, .. } => {
+            said_parts(parts).chain(calls.iter().map(call_part)).collect()
+        }
+        Body::Tool(result) => {
+            let effects = result.effects.iter();
+            let effects: Vec<Effect> = effects
+                .map(|effect| Effect { path: effect.path.clone(), sha256: effect.sha256.clone() })
+                .collect();
+            vec![Part::ToolResult {
+                tool_call_id: result.call.clone(),
+                content: Content(content_parts(&result.content)),
+                is_error: result.is_error.then_some(true),
+                exit_code: result.exit_code,
+                effects: (!effects.is_empty()).then_some(effects),
+            }]
+        }
+        Body::Event { text, .. } => vec![Part::Text { text: text.to_string() }],
+    }
+}
+
+/// A message of a session as it is shown.
+pub fn message(message: &ours::Message) -> Message {
+    let (role, kind) = match &message.body {
+        Body::User(_) => (Role::User, None),
+        Body::Assistant { .. } => (Role::Assistant, None),
+        Body::Tool(_) => (Role::Tool, None),
+        Body::Event { kind, .. } => (Role::Event, Some(kind.clone())),
+    };
+    let Beside { citations, usage, extra, .. } = match &message.body {
+        Body::Assistant { beside, .. } => beside.clone(),
+        Body::User(_) | Body::Tool(_) | Body::Event { .. } => Beside::default(),
+    };
+    Message {
+        id: message.id.as_str().to_owned(),
+        external_id: message.external_id.clone(),
+        ord: message.ord.0,
+        rev: message.rev,
+        turn_id: message.turn.as_str().to_owned(),
+        role,
+        parts: body_parts(&message.body),
+        kind,
+        visible_to_model: message.visible_to_model,
+        created_at: message.created_at.clone(),
+        shown: message.shown.map(|cut| Shown { head_bytes: cut.head, tail_bytes: cut.tail }),
+        tokens: message.tokens,
+        usage: usage.map(Into::into),
+        citations: (!citations.is_empty()).then_some(citations),
+        extra: (!extra.is_empty()).then_some(extra),
+    }
+}

@@ -1,0 +1,108 @@
+//! What waits in a session, what sessions share, what was approved: both ways.
+
+use super::message::content_parts;
+use super::{ConvertError, Reading};
+use engine::approval::{Approval, Rule};
+use engine::message::Content;
+use engine::scope as ours;
+use protocol::scope::{Approved, Artifact, Pin, Scope, ScopePutParams, Todo};
+use protocol::snapshot::QueueItem;
+use protocol::tool::ToolRule;
+use session::acceptance::{self, CommandName};
+use session::queue;
+use session::stored::Always;
+
+/// A command that waits.
+pub fn queue_item(item: &queue::QueueItem) -> QueueItem {
+    let parts = |content: &[Content]| Some(content_parts(content));
+    let (command, turn, message, content) = match &item.work {
+        queue::Work::Start { turn, message, start } => {
+            (CommandName::UserMessage, Some(turn), Some(message), parts(&start.content))
+        }
+        queue::Work::Retry { from, content } => {
+            (CommandName::RetryFromIndex, None, Some(from), content.as_deref().and_then(parts))
+        }
+        queue::Work::Regenerate => (CommandName::Regenerate, None, None, None),
+        queue::Work::Update { message, content, .. } => {
+            (CommandName::UpdateMessage, None, Some(message), parts(content))
+        }
+        queue::Work::Remove { message } => (CommandName::RemoveMessage, None, Some(message), None),
+        queue::Work::Truncate { from } => (CommandName::TruncateMessages, None, Some(from), None),
+    };
+    QueueItem {
+        item_id: item.id.as_str().to_owned(),
+        method: acceptance::row(command).map(|row| row.method).unwrap_or_default().to_owned(),
+        priority: item.priority,
+        turn_id: turn.map(|turn| turn.as_str().to_owned()),
+        message_id: message.map(|message| message.as_str().to_owned()),
+        content,
+    }
+}
+
+/// What sessions share.
+pub fn scope(scope: &ours::Scope) -> Scope {
+    let todo = |todo: &ours::Todo| Todo { content: todo.content.clone(), status: todo.status.into() };
+    Scope {
+        revision: scope.revision,
+        todos: scope.todos.iter().map(todo).collect(),
+        plan: scope.plan.as_ref().map(ToString::to_string),
+        pins: scope.pins.iter().map(|pin| Pin { id: pin.id.clone(), text: pin.text.to_string() }).collect(),
+        artifacts: scope.artifacts.iter().map(artifact).collect(),
+    }
+}
+
+fn artifact(artifact: &ours::Artifact) -> Artifact {
+    Artifact {
+        id: artifact.id.clone(),
+        name: artifact.name.clone(),
+        kind: artifact.kind.clone(),
+        content_ref: artifact.content_ref.clone(),
+    }
+}
+
+/// A change of what sessions share.
+pub fn scope_patch(params: &ScopePutParams) -> ours::ScopePatch {
+    let todo = |todo: &Todo| ours::Todo { content: todo.content.clone(), status: todo.status.into() };
+    let pin = |pin: &Pin| ours::Pin { id: pin.id.clone(), text: pin.text.as_str().into() };
+    let artifact = |artifact: &Artifact| ours::Artifact {
+        id: artifact.id.clone(),
+        name: artifact.name.clone(),
+        kind: artifact.kind.clone(),
+        content_ref: artifact.content_ref.clone(),
+    };
+    ours::ScopePatch {
+        todos: params.todos.as_ref().map(|todos| todos.iter().map(todo).collect()),
+        plan: params.plan.as_deref().map(Into::into),
+        pins: params.pins.as_ref().map(|pins| pins.iter().map(pin).collect()),
+        artifacts: params.artifacts.as_ref().map(|all| all.iter().map(artifact).collect()),
+    }
+}
+
+/// What was approved once and for all.
+pub fn approved(always: &Always) -> Approved {
+    Approved { tool: always.tool.clone(), pattern: always.pattern.clone() }
+}
+
+/// The same as it came.
+pub fn always(approved: &Approved) -> Always {
+    Always { tool: approved.tool.clone(), pattern: approved.pattern.clone() }
+}
+
+impl Reading {
+    /// A tool's rules.
+    pub(super) fn rules(&mut self, rules: &[ToolRule]) -> Result<Vec<Rule>, ConvertError> {
+        self.each(rules, |reading, rule| match rule.pattern.as_str() {
+            "" => Err(reading.field("pattern", |reading| reading.fail("must not be empty"))),
+            pattern => Ok(Rule {
+                argument: rule.argument.clone(),
+                pattern: pattern.to_owned(),
+                approval: Approval::from(rule.policy),
+            }),
+        })
+    }
+}
+
+/// A tool's rule as it is sent.
+pub(super) fn rule(rule: &Rule) -> ToolRule {
+    ToolRule { argument: rule.argument.clone(), pattern: rule.pattern.clone(), policy: rule.approval.into() }
+}

@@ -1,0 +1,152 @@
+//! Tools and their results, and the caller's sections.
+
+use super::message::our_effects;
+use super::{ConvertError, Reading};
+use engine::message as ours;
+use engine::prompt::KEEP;
+use engine::prompt::item::{self, EndsTurn};
+use engine::prompt::system::{CallerSection, OnOverflow, Place};
+use protocol::prompt::{Notebook, Section, Variable};
+use protocol::tool::{Tool, ToolInvokeResult, ToolPolicy, ToolResult, ToolResultParams};
+use serde_json::json;
+
+impl Reading {
+    /// Tools, whose names must be there and differ.
+    pub fn tools(&mut self, tools: &[Tool]) -> Result<Vec<item::Tool>, ConvertError> {
+        let mut names = std::collections::BTreeSet::new();
+        self.each(tools, |reading, tool| {
+            if tool.name.is_empty() || !names.insert(tool.name.as_str()) {
+                let reason = if tool.name.is_empty() { "must not be empty" } else { "is there twice" };
+                return Err(reading.field("name", |reading| reading.fail(reason)));
+            }
+            let rules = tool.rules.as_deref().unwrap_or_default();
+            let rules = reading.field("rules", |reading| reading.rules(rules))?;
+            Ok(item::Tool { rules, ..our_tool(tool) })
+        })
+    }
+
+    /// A tool's result.
+    pub fn result(&mut self, result: &ToolResult) -> Result<ours::ToolResult, ConvertError> {
+        Ok(ours::ToolResult {
+            call: result.tool_call_id.clone(),
+            content: self.field("content", |reading| reading.content(&result.content))?,
+            is_error: result.is_error.unwrap_or(false),
+            exit_code: result.exit_code,
+            effects: our_effects(result.effects.as_deref()),
+            verdict: None,
+        })
+    }
+
+    /// The result in the parameters of `tool/result`.
+    pub fn late_result(&mut self, params: &ToolResultParams) -> Result<ours::ToolResult, ConvertError> {
+        Ok(ours::ToolResult {
+            call: params.tool_call_id.clone(),
+            content: self.field("content", |reading| reading.content(&params.content))?,
+            is_error: params.is_error.unwrap_or(false),
+            exit_code: params.exit_code,
+            effects: our_effects(params.effects.as_deref()),
+            verdict: None,
+        })
+    }
+
+    /// The answer to `tool/invoke` for this call; nothing, where it comes later.
+    pub fn invoked(
+        &mut self,
+        call: &str,
+        result: &ToolInvokeResult,
+    ) -> Result<Option<ours::ToolResult>, ConvertError> {
+        match &result.content {
+            Some(content) => Ok(Some(ours::ToolResult {
+                call: call.to_owned(),
+                content: self.field("content", |reading| reading.content(content))?,
+                is_error: result.is_error.unwrap_or(false),
+                exit_code: result.exit_code,
+                effects: our_effects(result.effects.as_deref()),
+                verdict: None,
+            })),
+            None if result.pending == Some(true) => Ok(None),
+            None => {
+                Err(self.field("content", |reading| reading.fail("is missing, and `pending` is not true")))
+            }
+        }
+    }
+
+    /// The caller's sections, whose names must be there.
+    pub fn sections(&mut self, sections: &[Section]) -> Result<Vec<CallerSection>, ConvertError> {
+        self.each(sections, |reading, section| {
+            if section.name.is_empty() {
+                return Err(reading.field("name", |reading| reading.fail("must not be empty")));
+            }
+            Ok(CallerSection {
+                place: section.channel.map_or(Place::System, Place::from),
+                name: section.name.clone(),
+                content: section.content.clone(),
+                priority: section.priority.unwrap_or(KEEP),
+                max_tokens: section.max_tokens,
+                on_overflow: section.on_overflow.map_or(OnOverflow::Keep, OnOverflow::from),
+            })
+        })
+    }
+
+    /// Values and notebooks that belong to a request, as content beside its words.
+    pub fn beside(
+        &mut self,
+        variables: Option<&[Variable]>,
+        notebooks: Option<&[Notebook]>,
+    ) -> Result<Vec<ours::Content>, ConvertError> {
+        let variables = variables.unwrap_or_default();
+        let notebooks = notebooks.unwrap_or_default();
+        let mut content = self.field("variables", |reading| {
+            reading.each(variables, |reading, variable| {
+                let value = reading.field("value", |reading| reading.content(&variable.value))?;
+                Ok(under_name(&variable.name, value))
+            })
+        })?;
+        content.extend(self.field("notebook", |reading| {
+            reading.each(notebooks, |reading, notebook| {
+                let value = reading.field("content", |reading| reading.content(&notebook.content))?;
+                Ok(under_name(&notebook.uri, value))
+            })
+        })?);
+        Ok(content.into_iter().flatten().collect())
+    }
+}
+
+/// Plain texts get the name as their address; what has an address of its own stays as it is.
+fn under_name(name: &str, content: Vec<ours::Content>) -> Vec<ours::Content> {
+    let named = |part| match part {
+        ours::Content::Text(text) => ours::Content::Resource { uri: name.to_owned(), text },
+        other => other,
+    };
+    content.into_iter().map(named).collect()
+}
+
+fn our_tool(tool: &Tool) -> item::Tool {
+    item::Tool {
+        name: tool.name.clone(),
+        description: tool.description.clone().unwrap_or_default(),
+        input_schema: tool
+            .input_schema
+            .clone()
+            .unwrap_or_else(|| json!({"type": "object", "properties": {}})),
+        kind: tool.kind.map(item::ToolKind::from),
+        guidelines: tool.guidelines.clone(),
+        approval: tool.policy.map(item::Approval::from).unwrap_or_default(),
+        ends_turn: tool.ends_turn.map(item::EndsTurn::from).or_else(|| EndsTurn::built_in(&tool.name)),
+        rules: Vec::new(),
+    }
+}
+
+/// A tool as it is sent.
+pub fn tool(tool: &item::Tool) -> Tool {
+    Tool {
+        name: tool.name.clone(),
+        description: Some(tool.description.clone()),
+        input_schema: Some(tool.input_schema.clone()),
+        kind: tool.kind.map(Into::into),
+        guidelines: tool.guidelines.clone(),
+        policy: Some(ToolPolicy::from(tool.approval)),
+        rules: (!tool.rules.is_empty()).then(|| tool.rules.iter().map(super::queue::rule).collect()),
+        ends_turn: tool.ends_turn.map(Into::into),
+    }
+}

@@ -1,0 +1,117 @@
+//! Who may name whom: crates, modules of the sidecar, modules of the engine.
+
+/// What each crate may depend on, tests apart: its wall. A crate that is not listed may depend on nothing.
+pub const CRATES: &[(&str, &[&str])] = &[
+    ("engine", &["regex", "serde", "serde_json", "sha2", "thiserror", "toml"]),
+    ("session", &["engine", "serde", "serde_json", "sha2", "thiserror"]),
+    ("protocol", &["engine", "schemars", "serde", "serde_json", "thiserror"]),
+    (
+        "store",
+        &[
+            "engine",
+            "humantime",
+            "rusqlite",
+            "serde",
+            "serde_json",
+            "session",
+            "thiserror",
+            "tracing",
+            "uuid",
+        ],
+    ),
+    (
+        "models",
+        &[
+            "engine",
+            "futures-util",
+            "httpdate",
+            "reqwest",
+            "rustls",
+            "secrecy",
+            "serde",
+            "serde_json",
+            "thiserror",
+            "tokio",
+            "tokio-tungstenite",
+            "toml",
+        ],
+    ),
+    ("import", &["engine", "serde", "serde_json", "thiserror"]),
+];
+
+/// What the modules of the sidecar may name of each other and of the crates. One that is not listed may name none.
+pub const LAYERS: &[(&str, &[&str])] = &[
+    ("main", &["commands"]),
+    ("lib", &[]),
+    (
+        "commands",
+        &[
+            "convert",
+            "engine",
+            "import",
+            "models",
+            "protocol",
+            "replay",
+            "server",
+            "session",
+            "store",
+            "tokenizer",
+        ],
+    ),
+    (
+        "server",
+        &[
+            "convert",
+            "engine",
+            "import",
+            "models",
+            "protocol",
+            "replay",
+            "session",
+            "store",
+            "tokenizer",
+            "tool",
+            "trajectory",
+        ],
+    ),
+    ("convert", &["engine", "protocol", "session"]),
+    ("trajectory", &["engine", "import"]),
+    ("replay", &["engine", "import", "models", "session"]),
+    ("tool", &["engine"]),
+    ("tokenizer", &["engine"]),
+];
+
+/// What the engine's modules may name of each other: the edges that are there. `compact::record` stands by itself, for
+/// it is vocabulary: the transcript stores it and prompts are rendered from it.
+pub const ENGINE: &[(&str, &[&str])] = &[
+    ("id", &[]),
+    ("endpoint", &[]),
+    ("words", &[]),
+    ("settings", &["id"]),
+    ("estimate", &["settings"]),
+    ("text", &[]),
+    ("tokens", &[]),
+    ("message", &["id", "text", "tokens"]),
+    ("compact::record", &["id", "message"]),
+    ("delta", &["message"]),
+    ("approval", &["message", "text"]),
+    ("scope", &["message"]),
+    ("search", &["id", "message", "text"]),
+    ("memory", &["id", "message", "search", "text", "tokens"]),
+    ("transcript", &["compact::record", "id", "message", "text", "tokens"]),
+    (
+        "prompt",
+        &[
+            "approval",
+            "compact::record",
+            "delta",
+            "id",
+            "message",
+            "settings",
+            "text",
+            "tokens",
+            "transcript",
+        ],
+    ),
+    ("compact", &["compact::record", "id", "message", "prompt", "settings", "text", "tokens", "transcript"]),
+];
