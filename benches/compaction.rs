@@ -1,6 +1,6 @@
 //! What a compaction costs, and the decision that one is due, in sessions of 50 and of 5,000 rounds: in this process,
 //! without a model, a disk or a wire. Medians, each with its goal. Nothing is asserted: times depend on the machine, and
-//! what is counted beside them is held by `tests/it/bounded.rs`. `cargo bench --bench compaction`
+//! what is counted beside them is held by `crates/engine/src/compact/tests/bounded.rs`. `cargo bench --bench compaction`
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a measure gives up where its ground is missing")]
 

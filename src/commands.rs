@@ -28,19 +28,19 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show what a model would have been sent before each answer of a recorded transcript
+    /// Render the prompt before each answer of a recorded transcript, and show what was compacted
     Replay(replay::Replay),
-    /// Measure how many of the names that later tool calls needed a compaction keeps
+    /// Measure how many of the names that later tool calls use survive a compaction
     Measure(measure::MeasureCommand),
     /// List the built-in policies, or print one as a file
     Policy(policy::PolicyCommand),
-    /// Ask a model once, or look at a storage folder, and explain what is wrong
+    /// Test a model's address and key, or check a storage folder, and explain what is wrong
     Doctor(doctor::Doctor),
-    /// Serve an editor on standard input and output; this is what happens without a command
+    /// Serve an editor over standard input and output; the default without a command
     Serve(serve::Serve),
-    /// Talk with a model in this terminal, in a session as an editor's are
+    /// Chat with a model in this terminal, in a session that editors can open too
     Chat(chat::Chat),
-    /// Print the protocol: its types, its methods, its errors
+    /// Print the protocol: types, methods and errors
     Schema(schema::SchemaCommand),
 }
 

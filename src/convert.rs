@@ -103,3 +103,6 @@ impl Reading {
         self.ignored.push(Diagnostic { kind: IGNORED_PART.to_owned(), message });
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,74 +1,60 @@
-//! The sidecar: what an editor spawns and talks to over standard input and output. [`transport`] is the edge, with
-//! [`frame`], [`message`] and [`outgoing`] under it; `backend` forwards to `main_loop`, the one task that owns every
-//! session; nothing in here decides anything about a prompt.
+//! The sidecar: what an editor spawns and talks to over standard input and output. Frames come from [`rpc::transport`];
+//! `edge::backend` forwards requests to `router`, the one task that owns every component. Nothing in here decides
+//! anything about a prompt.
+//!
+//! A component keeps its state to itself and knows neither the router nor the other components' insides: it is lent what
+//! it needs, sends its own events through a `mailbox`, and returns what it cannot do by itself.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `edge` | nothing: tower-lsp's handlers, the data of errors |
+//! | `client` | all that goes to the client: events held back, requests of ours, replies that are waited for |
+//! | `host` | one open session each: machine, steps, calls, timers, how it comes and goes |
+//! | `config` | settings of all sessions and the files that say something of them; `settings` reads the layers |
+//! | `follow` | sessions that another process writes |
+//! | `services` | leases, models, shared values, loops, tasks, trajectories; `stores` owns the stores |
+//! | `requests` | nothing: parameters become commands and queries |
+//! | `wire` | nothing: values of sessions become results, events and errors |
 
-mod asking;
-mod backend;
-mod background;
-mod commits;
-mod configuring;
-mod context;
-mod delivery;
-mod diagnostics;
+mod client;
+mod clock;
+mod config;
 pub mod dump;
-mod editing;
-pub mod ending;
-mod failure;
-mod files;
+mod edge;
 mod folder;
 mod follow;
-pub mod frame;
+mod given;
+mod host;
 mod inbox;
-mod listed;
-mod live;
 mod log;
-mod loops;
-mod main_loop;
-mod memory;
-pub mod message;
-mod models;
-mod opening;
-pub mod outgoing;
+mod mailbox;
 pub mod outside;
-mod parent;
-mod part;
-mod pending;
-mod perform;
-mod queued;
-pub mod record;
-mod refused;
-mod review;
+mod requests;
+mod router;
+mod services;
 mod settings;
-mod shared;
-mod stdio;
 mod stores;
-mod tasks;
-mod trajectories;
-mod transfer;
-pub mod transport;
 mod watch;
-mod wire_event;
-mod wire_session;
+mod wire;
 
 use crate::tokenizer::O200k;
-use backend::Backend;
-use diagnostics::REQUEST_LIMIT;
-use dump::Dump;
-use ending::{Ending, from_outside};
-use files::Files;
+use edge::backend::{self, Backend};
 use inbox::Event;
-use main_loop::MainLoop;
-use outgoing::outgoing;
 use outside::Flags;
-use parent::Parent;
 use protocol::error::{ErrorData, ProtocolError};
 use protocol::methods::{self, Named};
-use record::Recorder;
+use router::Router;
+use rpc::ending::{Ending, from_outside, terminated};
+use rpc::outgoing::outgoing;
+use rpc::parent::Parent;
+use rpc::record::Recorder;
+use rpc::stdio;
+use rpc::transport::{self, BODY_LIMIT, Transport};
+use services::diagnostics::REQUEST_LIMIT;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 use tokio::sync::{mpsc, oneshot};
-use transport::{BODY_LIMIT, Transport};
 
 /// Bytes that may be under way between a client in this process and the server.
 const BETWEEN: usize = 64 << 10;
@@ -76,7 +62,7 @@ const BETWEEN: usize = 64 << 10;
 /// What the command line says about the server.
 #[derive(Debug, Default)]
 pub struct Options {
-    /// Where the wire is recorded, see [`record`].
+    /// Where the wire is recorded, see [`rpc::record`].
     pub record: Option<PathBuf>,
     /// Settings of the command line.
     pub flags: Flags,
@@ -116,7 +102,7 @@ pub fn serve_within<T>(options: &Options, client: impl AsyncFnOnce(DuplexStream)
         let (ours, theirs) = tokio::io::duplex(BETWEEN);
         let (input, output) = tokio::io::split(theirs);
         // An interrupt is the client's: it may mean a turn and not the process.
-        let outside = async |_| Ending::Signal(ending::terminated().await);
+        let outside = async |_| Ending::Signal(terminated().await);
         // It lives as long as a person looks at it: tasks are run by who serves the folder.
         let serving = serve_on(input, output, options, false, outside);
         tokio::join!(client(ours), serving).0
@@ -151,16 +137,14 @@ async fn serve_on(
         outgoing: queue,
         answers: Box::new(move |answer| drop(answers.send(Event::Answered(Box::new(answer))))),
         admit: Box::new(move |request, open| admit(request.method(), open, sent.waiting())),
+        typed: edge::typed,
+        well_formed: edge::well_formed,
         record: options.record.as_deref().and_then(recorder),
         body_limit: BODY_LIMIT,
     };
     // It takes all that there is: with a share of the runtime's turns it could be left with none by a burst.
-    let mut owner = MainLoop::new(outgoing, events.clone(), Box::new(O200k));
-    let variable = |name: &str| std::env::var(name).ok();
-    owner.files = Files::with_user(outside::user_file(variable), variable(outside::USERS_FILE).is_some());
-    owner.tasks.serves = runs_tasks;
-    owner.take_outside(&options.flags);
-    owner.dump = Dump::into_folder(options.dump_prompts.clone());
+    let mut owner = Router::new(outgoing, events.clone(), Box::new(O200k));
+    owner.take_outside(&options.flags, runs_tasks, options.dump_prompts.clone());
     let owner = tokio::task::unconstrained(owner.run(inbox));
     let saving = async |_: &Ending| {
         let (done, saved) = oneshot::channel();
@@ -202,7 +186,7 @@ fn admit(method: &str, open: usize, unread: usize) -> Result<(), tower_lsp::json
 
 /// The recorder of a file. A recording that cannot be made is no reason not to serve.
 fn recorder(file: &std::path::Path) -> Option<Recorder> {
-    Recorder::create(file)
+    Recorder::create(file, edge::MASKED)
         .inspect_err(|error| {
             tracing::error!(file = %file.display(), %error, "the file cannot be written; there will be no recording");
         })

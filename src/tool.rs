@@ -151,7 +151,7 @@ fn read<T: DeserializeOwned>(arguments: &str, expected: &str) -> Result<T, Strin
 }
 
 fn refusal(why: &str, expected: &str) -> String {
-    format!("[the arguments cannot be used: {why}; expected {expected}; nothing was changed]")
+    format!("[invalid arguments: {why}; expected {expected}; nothing was changed]")
 }
 
 #[cfg(test)]

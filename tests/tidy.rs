@@ -5,6 +5,8 @@
 
 #[path = "tidy/code.rs"]
 mod code;
+#[path = "tidy/measures.rs"]
+mod measures;
 #[path = "tidy/tables.rs"]
 mod tables;
 
@@ -19,7 +21,7 @@ use tables::{CRATES, ENGINE, LAYERS};
 const MOST_LINES: usize = 500;
 
 /// What lies in the package's folder and was not written by us. `.git` is a file in a worktree.
-const NOT_OURS: &[&str] = &["target", "node_modules", "dist", ".git"];
+const NOT_OURS: &[&str] = &["target", "node_modules", "dist", ".git", ".cache"];
 
 /// What acts, or depends on where and when it runs.
 const ACTING: &[&str] = &[
@@ -50,9 +52,9 @@ struct File {
     before_tests: usize,
 }
 
-/// Whether a file below `src` holds nothing but tests.
+/// Whether a file below `src` holds nothing but tests and their helpers.
 fn is_of_tests(path: &str) -> bool {
-    path.ends_with("/tests.rs") || path.contains("/tests/")
+    path.ends_with("/tests.rs") || path.contains("/tests/") || path.ends_with("/testing.rs")
 }
 
 impl File {

@@ -23,26 +23,26 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 pub(super) struct Chat {
-    /// Who answers: anthropic:NAME, openai-chat:NAME, openai-responses:NAME, ollama:NAME or scripted[:FILE]. Without it
-    /// the model of the settings, or a scripted one where they have none
+    /// The model: anthropic:NAME, openai-chat:NAME, openai-responses:NAME, ollama:NAME or scripted[:FILE]; without it
+    /// the model of the settings, or a scripted one if none is set
     #[arg(long, value_name = "WIRE:NAME")]
     model: Option<String>,
-    /// Where the model is asked, if not at its provider's own address
+    /// The model's base URL, instead of its provider's
     #[arg(long, value_name = "URL", requires = "model")]
     base_url: Option<String>,
-    /// The environment variable that holds the model's key, if not the usual one
+    /// The environment variable that holds the API key, instead of the provider's usual one
     #[arg(long, value_name = "NAME", requires = "model")]
     key_env: Option<String>,
-    /// Go on with this session, or begin one of this id
+    /// Resume this session, or start a new one with this id
     #[arg(long, value_name = "ID", conflicts_with = "continue")]
     session: Option<String>,
-    /// Go on with the newest session of the folder
+    /// Resume the newest session of the folder
     #[arg(long)]
     r#continue: bool,
-    /// The workspace folder: sessions are kept for it, and tools look into it alone
+    /// The workspace folder of the session; tools cannot read outside of it
     #[arg(long, value_name = "DIR", default_value = ".")]
     folder: PathBuf,
-    /// Keep sessions in DIR, as an editor's `storage.path`, and not in the platform's folder for data
+    /// Keep sessions in DIR, as `storage.path` of an editor does, instead of the platform's data folder
     #[arg(long, value_name = "DIR")]
     storage: Option<PathBuf>,
     #[command(flatten)]

@@ -26,19 +26,19 @@ const MOST_ANSWER: u32 = 16;
 
 #[derive(Debug, Args)]
 pub(super) struct Doctor {
-    /// How the model is asked, and its name: openai-chat, openai-responses, anthropic, ollama or scripted
+    /// The wire and the model's name; wires are openai-chat, openai-responses, anthropic, ollama and scripted
     #[arg(long, value_name = "WIRE:NAME", required_unless_present = "storage", conflicts_with = "storage")]
     model: Option<String>,
-    /// The address; the provider's own where it is missing
+    /// The base URL, instead of the provider's
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
-    /// The environment variable that holds the key; the provider's usual one where it is missing
+    /// The environment variable that holds the API key, instead of the provider's usual one
     #[arg(long, value_name = "NAME")]
     key_env: Option<String>,
-    /// A storage folder that is looked at instead; nothing in it is changed
+    /// Check this storage folder instead of a model; nothing in it is changed
     #[arg(long, value_name = "DIR")]
     storage: Option<PathBuf>,
-    /// Put right what can be, after a copy of the file was made; nobody may use it meanwhile
+    /// Repair what can be repaired, after copying the file; no other program may use it meanwhile
     #[arg(long, requires = "storage")]
     repair: bool,
 }
@@ -59,16 +59,16 @@ impl Doctor {
         if wire != Wire::Scripted {
             report += &format!("address  {}\n", endpoint.url());
             report += &match (&key_name, &key) {
-                (None, _) => "key      none is needed\n".to_owned(),
+                (None, _) => "key      not needed\n".to_owned(),
                 (Some(name), Some(_)) => format!("key      {name} is set\n"),
                 (Some(name), None) => format!("key      {name} is not set\n"),
             };
             report += &match known {
-                Some(window) => format!("window   {window} tokens, as is known of its name\n"),
+                Some(window) => format!("window   {window} tokens, known for this name\n"),
                 None if wire == Wire::Ollama => {
-                    format!("window   {} tokens, unless model.window says another\n", wire.usual_window())
+                    format!("window   {} tokens, unless model.window is set\n", wire.usual_window())
                 }
-                None => "window   not known of its name: set model.window\n".to_owned(),
+                None => "window   unknown for this name; set model.window\n".to_owned(),
             };
         }
         print(&report)?;
@@ -118,8 +118,8 @@ async fn ask(
 
 fn well(answer: &Answer) -> String {
     let used = answer.usage.and_then(|usage| usage.input_tokens);
-    let used = used.map_or_else(String::new, |tokens| format!("; it counted {tokens} tokens of input"));
-    format!("well     it answered{used}\n")
+    let used = used.map_or_else(String::new, |tokens| format!("; it counted {tokens} input tokens"));
+    format!("ok       the model answered{used}\n")
 }
 
 /// What is known of a model that did not answer.
@@ -137,79 +137,78 @@ impl Asked {
         let key = self.key.as_deref().unwrap_or("the variable that --key-env names");
         match error {
             ModelError::Auth { .. } if !self.has_key => {
-                format!("There is no key. Set {key}, or name another variable with --key-env.")
+                format!("No key is set. Set {key}, or name another variable with --key-env.")
             }
             ModelError::Auth { .. } => format!(
-                "The key in {key} was not accepted. Look whether it is whole, still valid, of this provider, and may \
+                "The key in {key} was rejected. Check that it is complete, still valid, belongs to this provider and may \
                  use this model."
             ),
             ModelError::Network { reason } if reason.contains("certificate") => {
-                "The address answers with a certificate that is not trusted here. Look whether it is the right address, and \
-                 whether a proxy stands between that has a certificate of its own."
+                "The address presents a certificate that this machine does not trust. Check the address, and whether a proxy \
+                 with its own certificate intercepts the connection."
                     .to_owned()
             }
             ModelError::Network { reason } if reason.contains("dns error") => {
-                "There is no such host. Look at the spelling of the address, and at your network.".to_owned()
+                "No such host. Check the spelling of the address and the network.".to_owned()
             }
             ModelError::Network { .. } if self.wire == Wire::Ollama && self.is_own => {
-                "Nobody answers there. Start Ollama, or say with --base-url where it runs.".to_owned()
+                "Nothing listens there. Start Ollama, or give its address with --base-url.".to_owned()
             }
             ModelError::Silent { .. } => {
-                "The request was taken and nothing came. The model may still be read into memory, or think for long: ask \
-                 again, and set modelDeadlineMs to more."
+                "The request was accepted, but no answer came. The model may still be loading or thinking: try again, or raise \
+                 modelDeadlineMs."
                     .to_owned()
             }
             ModelError::Network { .. } => {
-                "Nobody answers there, or the connection broke. Look at the address, its \
-                                           port, http or https, and at your network and proxy."
+                "Nothing listens there, or the connection broke. Check the address, its port, http or https, the network and \
+                 the proxy."
                     .to_owned()
             }
             ModelError::BadRequest { .. } if self.wire == Wire::Scripted => {
-                "Look whether the file is there and is a fixture of a scripted model.".to_owned()
+                "Check that the file exists and is a fixture of a scripted model.".to_owned()
             }
             ModelError::BadRequest { status: Some(404 | 405), .. } => {
                 address::of_nothing_there(self.wire)
             }
             ModelError::BadRequest { status: Some(300..=399), .. } => {
-                "The address leads on to another one, which is not followed with a key. Give that one."
+                "The address redirects to another one, and redirects are not followed with a key. Use that address."
                     .to_owned()
             }
             ModelError::BadRequest { status: Some(500..), .. } if self.wire == Wire::Ollama => {
-                "The model with its window does not fit the machine's memory. Set a smaller model.window, or choose a \
-                 smaller model."
+                "The model with this window does not fit into memory. Set a smaller model.window, or choose a smaller model."
                     .to_owned()
             }
             ModelError::BadRequest { .. } => format!(
-                "The provider did not take the request. Look whether the model's name is right and the address speaks {}.",
+                "The provider rejected the request. Check the model's name, and that the address speaks {}.",
                 self.wire.name()
             ),
             ModelError::CorruptStream { .. } => format!(
-                "What came is no answer of {}. Look whether the address speaks another wire, or is a web page.",
+                "The response is not an answer of the wire {}. Check whether the address speaks another wire, or is a web page.",
                 self.wire.name()
             ),
             ModelError::RateLimited { .. } => {
-                "The key and the address are right; too much was asked of late. Wait, and ask again."
+                "The key and the address work; the rate limit is reached. Wait, then try again."
                     .to_owned()
             }
             ModelError::Quota { .. } => {
-                "The key is right; the account has nothing left. Look at its plan and its bills.".to_owned()
+                "The key works, but the account's quota is used up. Check its plan and billing.".to_owned()
             }
             ModelError::Overloaded { .. } => {
-                "The provider has no room or is broken at the moment. Ask again in a while.".to_owned()
+                "The provider is overloaded or has an outage. Try again later.".to_owned()
             }
             ModelError::ContextOverflow { overflow, .. } if overflow.limit.is_none() => {
-                "One sentence was refused as too large. Look at the address, and whether a proxy stands between that takes \
-                 only smaller requests."
+                "A request of one sentence was rejected as too large. Check the address, and whether a proxy limits the size of \
+                 requests."
                     .to_owned()
             }
             ModelError::ContextOverflow { .. } | ModelError::TooLargeForRate { .. } => {
-                "The model takes less than one sentence: its window or its rate limit is set too small."
+                "The model accepts less than one sentence: its window or its rate limit is configured too small."
                     .to_owned()
             }
             ModelError::Refused { .. } => {
-                "The key and the address are right; the provider would not answer this question.".to_owned()
+                "The key and the address work; the provider refused to answer this question.".to_owned()
             }
-            ModelError::Cancelled => "It was stopped. Ask again.".to_owned(),
+            ModelError::Cancelled => "The request was cancelled. Try again.".to_owned(),
         }
     }
 }

@@ -21,19 +21,19 @@ pub(super) struct MeasureCommand {
     /// The transcripts' format
     #[arg(long, default_value = "auto", value_name = "NAME", value_parser = formats())]
     format: String,
-    /// The model's window in tokens; may be given several times
+    /// The model's context window in tokens; repeatable
     #[arg(long, value_name = "TOKENS", default_values_t = [16_000, 32_000, 64_000])]
     window: Vec<u32>,
-    /// How to compact: a built-in policy, or a policy file; may be given several times
+    /// The compaction policy: a built-in policy, or a policy file; repeatable
     #[arg(long, default_value = "default", value_name = "NAME|FILE")]
     policy: Vec<String>,
     /// Compare all built-in policies that compact
     #[arg(long, conflicts_with = "policy")]
     all_policies: bool,
-    /// Who writes summaries: scripted, scripted:FILE or none
+    /// The model that writes summaries: scripted, scripted:FILE or none
     #[arg(long, default_value = "none", value_name = "NAME")]
     summarizer: String,
-    /// One JSON object per file and window
+    /// Print one JSON object per file and window
     #[arg(long)]
     json: bool,
 }

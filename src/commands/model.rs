@@ -26,9 +26,9 @@ impl Named {
             let wires = Wire::ALL.map(|(name, _)| name);
             let near =
                 wires.iter().min_by_key(|name| distance(name, wire)).filter(|name| distance(name, wire) < 4);
-            let near = near.map(|name| format!("; near it: {name}")).unwrap_or_default();
+            let near = near.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
             return Err(bad(format!(
-                "it must be WIRE:NAME, such as openai-chat:gpt-4o; wires are {}{near}",
+                "expected WIRE:NAME, such as openai-chat:gpt-4o; wires are {}{near}",
                 wires.join(", ")
             )));
         };
@@ -41,7 +41,7 @@ impl Named {
         match (known, name) {
             (Wire::Scripted, file) => {
                 let file = file.map(std::path::absolute).transpose();
-                let file = file.map_err(|error| bad(format!("the file's path cannot be used: {error}")))?;
+                let file = file.map_err(|error| bad(format!("invalid path of the file: {error}")))?;
                 // Whoever asks it later may stand in another folder.
                 endpoint.base_url =
                     file.map(|file: PathBuf| file.display().to_string()).or(endpoint.base_url);

@@ -8,7 +8,7 @@ use engine::compact::policy::write;
 
 #[derive(Debug, Args)]
 pub(super) struct PolicyCommand {
-    /// A built-in policy, or a policy file; it is printed as TOML. Without one the built-in ones are listed
+    /// A built-in policy, or a policy file, to print as TOML; without it the built-in policies are listed
     #[arg(value_name = "NAME|FILE")]
     policy: Option<String>,
 }

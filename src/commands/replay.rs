@@ -24,25 +24,25 @@ pub(super) struct Replay {
     /// The transcripts' format
     #[arg(long, default_value = "auto", value_name = "NAME", value_parser = formats())]
     format: String,
-    /// The model's window in tokens
+    /// The model's context window in tokens
     #[arg(long, default_value_t = 128_000, value_name = "TOKENS")]
     window: u32,
-    /// How to compact: a built-in policy, or a policy file
+    /// The compaction policy: a built-in policy, or a policy file
     #[arg(long, default_value = "default", value_name = "NAME|FILE")]
     policy: String,
-    /// Who writes summaries: scripted, scripted:FILE or none
+    /// The model that writes summaries: scripted, scripted:FILE or none
     #[arg(long, default_value = "scripted", value_name = "NAME")]
     summarizer: String,
     /// Show larger tool results by head and tail, as a session does; without it every result is whole
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
     max_tool_result_tokens: Option<u32>,
-    /// One JSON object per file and line
+    /// Print one JSON object per file
     #[arg(long)]
     json: bool,
-    /// Say how long each file took (durationMs)
+    /// Report the time per file (durationMs)
     #[arg(long)]
     timings: bool,
-    /// Write each prompt as DIR/NNNNN.json
+    /// Write each prompt to DIR/NNNNN.json
     #[arg(long, value_name = "DIR")]
     dump_prompts: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! `threadhold schema`: the protocol as JSON Schema, as a document, as TypeScript.
+//! `threadhold schema`: the protocol as JSON Schema, as sections of the handbook, as TypeScript.
 
 use super::files::print;
 use super::{Failure, SUCCESS};
@@ -17,7 +17,7 @@ pub(super) struct SchemaCommand {
 enum SchemaFormat {
     /// JSON Schema of every type, with tables of methods, events, states and errors
     Json,
-    /// The protocol's document
+    /// The generated sections of the handbook (docs/protocol)
     Markdown,
     /// The types of the TypeScript client
     Typescript,

@@ -9,16 +9,16 @@ use std::path::PathBuf;
 
 #[derive(Debug, Default, Args)]
 pub(super) struct Serving {
-    /// Write each frame of both directions into FILE, as JSON lines. It will hold everything that is said
+    /// Record every frame in both directions in FILE as JSON lines, conversations included
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Write each request that goes to a model into DIR, as JSON. They will hold everything that is said
+    /// Write every model request into DIR as JSON, conversations included
     #[arg(long, value_name = "DIR")]
     dump_prompts: Option<PathBuf>,
-    /// The policy of all sessions: a built-in one by its name, or that of a file
+    /// The compaction policy of all sessions: a built-in policy, or a policy file
     #[arg(long, value_name = "NAME|FILE")]
     policy: Option<String>,
-    /// Set a setting for all sessions, such as triggers.messages=40; it wins over files, environment and client
+    /// Set a setting for all sessions, such as triggers.messages=40; overrides files, environment and client
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
 }

@@ -41,7 +41,7 @@ impl Reading {
             parts,
             calls: states_calls.then_some(calls),
             stop: result.stop_reason.map_or(default, StopReason::from),
-            usage: result.usage.map(Into::into),
+            usage: result.usage,
         })
     }
 }
@@ -64,7 +64,7 @@ pub fn delta(op: &DeltaOp) -> Option<Delta> {
         DeltaOp::SetThinkingBlocks { blocks } => Delta::SetThinkingBlocks(blocks.clone()),
         DeltaOp::AddCitation { citation } => Delta::AddCitation(citation.clone()),
         DeltaOp::AddServerContentBlock { block } => Delta::AddServerContentBlock(block.clone()),
-        DeltaOp::SetUsage { usage } => Delta::SetUsage((*usage).into()),
+        DeltaOp::SetUsage { usage } => Delta::SetUsage(*usage),
         DeltaOp::MergeExtra { extra } => Delta::MergeExtra(extra.clone()),
         DeltaOp::Unknown(_) => return None,
     })
@@ -84,7 +84,7 @@ pub fn delta_op(delta: &Delta) -> DeltaOp {
         Delta::SetThinkingBlocks(blocks) => DeltaOp::SetThinkingBlocks { blocks: blocks.clone() },
         Delta::AddCitation(citation) => DeltaOp::AddCitation { citation: citation.clone() },
         Delta::AddServerContentBlock(block) => DeltaOp::AddServerContentBlock { block: block.clone() },
-        Delta::SetUsage(usage) => DeltaOp::SetUsage { usage: (*usage).into() },
+        Delta::SetUsage(usage) => DeltaOp::SetUsage { usage: (*usage) },
         Delta::MergeExtra(extra) => DeltaOp::MergeExtra { extra: extra.clone() },
     }
 }
@@ -95,7 +95,7 @@ pub fn streaming(message_id: &str, draft: &Draft) -> Streaming {
     Streaming {
         message_id: message_id.to_owned(),
         parts: body_parts(&draft.body()),
-        usage: usage.map(Into::into),
+        usage,
         citations: (!citations.is_empty()).then_some(citations),
         extra: (!extra.is_empty()).then_some(extra),
     }
@@ -111,7 +111,7 @@ pub fn complete_params(request: &Request, purpose: ModelPurpose, model: Option<&
         model: model.map(str::to_owned),
         messages: prompt_messages(&request.items, &request.cache_breakpoints),
         tools: request.tools.iter().map(tool).collect(),
-        tool_choice: request.tool_choice.into(),
+        tool_choice: request.tool_choice,
         options: ModelOptions {
             temperature: request.temperature_zero.then_some(0.0),
             max_output_tokens: request.max_output,

@@ -26,14 +26,14 @@ pub fn compaction_view(transcript: &Transcript, record: &Compaction) -> Compacti
     };
     CompactionView {
         id: record.id.as_str().to_owned(),
-        status: record.status.into(),
-        mode: record.mode.into(),
-        mode_requested: record.mode_requested.into(),
-        trigger: record.trigger.into(),
+        status: record.status,
+        mode: record.mode,
+        mode_requested: record.mode_requested,
+        trigger: record.trigger,
         anchor_round_id: record.anchor.round_id.as_str().to_owned(),
         covers_from_ord: record.covers.map(|span| span.from.0),
         covers_to_ord: record.covers.map(|span| span.to.0),
-        placement: record.placement.into(),
+        placement: record.placement,
         block: record.block.to_string(),
         tokens_before: record.tokens_before,
         tokens_after: record.tokens_after,
@@ -49,12 +49,12 @@ pub fn compaction_view(transcript: &Transcript, record: &Compaction) -> Compacti
             .fallbacks
             .iter()
             .map(|fallback| Fallback {
-                mode: fallback.mode.into(),
+                mode: fallback.mode,
                 reason: fallback.reason.clone(),
                 asked: fallback.asked,
             })
             .collect(),
-        strength: record.strength.into(),
+        strength: record.strength,
         created_at: record.created_at.map(iso),
         duration_ms: record.duration_ms,
         turn_id: record.turn.as_ref().map(|turn| turn.as_str().to_owned()),
@@ -67,7 +67,7 @@ pub fn compaction_view(transcript: &Transcript, record: &Compaction) -> Compacti
 pub fn preview(session: &Session, preview: &Preview) -> CompactionPreview {
     let Preview { record, cuts, asks_model } = preview;
     CompactionPreview {
-        mode: record.mode.into(),
+        mode: record.mode,
         asks_model: *asks_model,
         block: record.block.to_string(),
         covers_from_ord: record.covers.map(|span| span.from.0),
@@ -119,8 +119,8 @@ pub fn cannot_undo(error: &CannotUndo) -> ErrorData {
 /// How near a trigger is.
 pub fn trigger_state(state: &Nearness) -> TriggerState {
     TriggerState {
-        trigger: state.trigger.into(),
-        measure: state.measure.into(),
+        trigger: state.trigger,
+        measure: state.measure,
         now: state.now,
         at: state.at,
         held_back_tokens: (state.held_back > 0).then_some(state.held_back),
@@ -159,11 +159,11 @@ pub fn search_hit(hit: Hit, status: Fate) -> SearchHit {
     SearchHit {
         reference: hit.id.as_str().to_owned(),
         ord: hit.ord.0,
-        role: hit.role.into(),
+        role: hit.role,
         turn_id: hit.turn.as_str().to_owned(),
         excerpt: hit.excerpt.text,
         offset: hit.excerpt.offset as u64,
-        status: status.into(),
+        status,
         bytes: hit.bytes as u64,
     }
 }

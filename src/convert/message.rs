@@ -168,7 +168,7 @@ fn our_beside(
 ) -> Beside {
     Beside {
         citations: citations.clone().unwrap_or_default(),
-        usage: usage.map(Into::into),
+        usage,
         extra: extra.clone().unwrap_or_default(),
         thought: None,
     }
@@ -294,7 +294,7 @@ pub fn message(message: &ours::Message) -> Message {
         created_at: message.created_at.clone(),
         shown: message.shown.map(|cut| Shown { head_bytes: cut.head, tail_bytes: cut.tail }),
         tokens: message.tokens,
-        usage: usage.map(Into::into),
+        usage,
         citations: (!citations.is_empty()).then_some(citations),
         extra: (!extra.is_empty()).then_some(extra),
     }

@@ -30,7 +30,7 @@ pub fn prompt_messages(items: &[Item], breakpoints: &[usize]) -> Vec<PromptMessa
     let items = items.iter().enumerate();
     items
         .map(|(at, item)| PromptMessage {
-            role: item.role.into(),
+            role: item.role,
             parts: item_parts(item),
             cache_breakpoint: breakpoints.contains(&at).then_some(true),
         })
@@ -99,7 +99,7 @@ pub fn plan(plan: &PromptPlan, marked: bool) -> Vec<PlanSection> {
     let sections = plan.sections.iter();
     sections
         .map(|section| PlanSection {
-            channel: section.channel.into(),
+            channel: section.channel,
             name: section.name.clone(),
             messages: [index(section.items.start), index(section.items.end)],
             tokens: section.tokens,
@@ -118,7 +118,7 @@ pub fn section_tokens(plan: &PromptPlan) -> Vec<SectionTokens> {
     let sections = plan.sections.iter();
     sections
         .map(|section| SectionTokens {
-            channel: section.channel.into(),
+            channel: section.channel,
             name: section.name.clone(),
             tokens: section.tokens,
         })
@@ -141,7 +141,7 @@ pub fn cuts(session: &Session, cuts: &[ours::Cut]) -> Vec<Cut> {
                 sha256: message
                     .map(|message| message.said_sha256().to_owned())
                     .or_else(|| content.map(|section| sha256_hex(section.content.as_bytes()))),
-                reason: cut.reason.into(),
+                reason: cut.reason,
                 original_bytes: cut.original_bytes as u64,
                 kept_bytes: cut.kept_bytes as u64,
             }
@@ -152,11 +152,11 @@ pub fn cuts(session: &Session, cuts: &[ours::Cut]) -> Vec<Cut> {
 /// A caller's section as it was given.
 pub fn section(section: &CallerSection) -> Section {
     Section {
-        channel: Some(section.place.into()),
+        channel: Some(section.place),
         name: section.name.clone(),
         content: section.content.clone(),
         priority: (section.priority != KEEP).then_some(section.priority),
         max_tokens: section.max_tokens,
-        on_overflow: Some(section.on_overflow.into()),
+        on_overflow: Some(section.on_overflow),
     }
 }

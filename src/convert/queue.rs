@@ -2,7 +2,7 @@
 
 use super::message::content_parts;
 use super::{ConvertError, Reading};
-use engine::approval::{Approval, Rule};
+use engine::approval::Rule;
 use engine::message::Content;
 use engine::scope as ours;
 use protocol::scope::{Approved, Artifact, Pin, Scope, ScopePutParams, Todo};
@@ -96,7 +96,7 @@ impl Reading {
             pattern => Ok(Rule {
                 argument: rule.argument.clone(),
                 pattern: pattern.to_owned(),
-                approval: Approval::from(rule.policy),
+                approval: rule.policy,
             }),
         })
     }
@@ -104,5 +104,5 @@ impl Reading {
 
 /// A tool's rule as it is sent.
 pub(super) fn rule(rule: &Rule) -> ToolRule {
-    ToolRule { argument: rule.argument.clone(), pattern: rule.pattern.clone(), policy: rule.approval.into() }
+    ToolRule { argument: rule.argument.clone(), pattern: rule.pattern.clone(), policy: rule.approval }
 }

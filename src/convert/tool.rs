@@ -7,7 +7,7 @@ use engine::prompt::KEEP;
 use engine::prompt::item::{self, EndsTurn};
 use engine::prompt::system::{CallerSection, OnOverflow, Place};
 use protocol::prompt::{Notebook, Section, Variable};
-use protocol::tool::{Tool, ToolInvokeResult, ToolPolicy, ToolResult, ToolResultParams};
+use protocol::tool::{Tool, ToolInvokeResult, ToolResult, ToolResultParams};
 use serde_json::json;
 
 impl Reading {
@@ -129,10 +129,10 @@ fn our_tool(tool: &Tool) -> item::Tool {
             .input_schema
             .clone()
             .unwrap_or_else(|| json!({"type": "object", "properties": {}})),
-        kind: tool.kind.map(item::ToolKind::from),
+        kind: tool.kind,
         guidelines: tool.guidelines.clone(),
-        approval: tool.policy.map(item::Approval::from).unwrap_or_default(),
-        ends_turn: tool.ends_turn.map(item::EndsTurn::from).or_else(|| EndsTurn::built_in(&tool.name)),
+        approval: tool.policy.unwrap_or_default(),
+        ends_turn: tool.ends_turn.or_else(|| EndsTurn::built_in(&tool.name)),
         rules: Vec::new(),
     }
 }
@@ -143,10 +143,10 @@ pub fn tool(tool: &item::Tool) -> Tool {
         name: tool.name.clone(),
         description: Some(tool.description.clone()),
         input_schema: Some(tool.input_schema.clone()),
-        kind: tool.kind.map(Into::into),
+        kind: tool.kind,
         guidelines: tool.guidelines.clone(),
-        policy: Some(ToolPolicy::from(tool.approval)),
+        policy: Some(tool.approval),
         rules: (!tool.rules.is_empty()).then(|| tool.rules.iter().map(super::queue::rule).collect()),
-        ends_turn: tool.ends_turn.map(Into::into),
+        ends_turn: tool.ends_turn,
     }
 }

@@ -6,8 +6,9 @@ use engine::id::SessionId;
 use engine::prompt::Prompt;
 use engine::prompt::request::Request;
 use protocol::model::ModelPurpose;
+use rpc::record::open_private;
 use serde_json::Value;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::DirBuilder;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -24,22 +25,12 @@ pub fn make_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// A file that holds what was said; what is in it already goes. A recording is made so too.
-pub(super) fn open(file: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    // Nobody else on this machine is meant to read it.
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(file)
-}
-
 /// Writes such a file.
 ///
 /// # Errors
 /// It cannot be written.
 pub fn write(file: &Path, text: &str) -> io::Result<()> {
-    open(file)?.write_all(text.as_bytes())
+    open_private(file)?.write_all(text.as_bytes())
 }
 
 /// Where requests are written; nowhere unless somebody wants it.

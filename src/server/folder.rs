@@ -25,7 +25,7 @@ fn spelled_on(named: &str, is_windows: bool) -> String {
     if is_root { format!("{trimmed}/") } else { trimmed.to_owned() }
 }
 
-/// Whether it begins with a drive's letter.
+/// Returns whether it begins with a drive's letter.
 fn has_drive(path: &str) -> bool {
     matches!(path.as_bytes(), [letter, b':'] | [letter, b':', b'/', ..] if letter.is_ascii_alphabetic())
 }

@@ -10,14 +10,13 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use store::error::StoreError;
-use store::memory::World;
-use store::place::{Options, Synchronous, data_folder, is_store};
+use store::place::{InMemory, Options, Synchronous, data_folder, is_store};
 use store::sqlite::Opener;
 use store::worker::{Handle, Open};
 
 /// The stores that are in use.
 #[derive(Default)]
-pub(super) struct Stores {
+pub(in crate::server) struct Stores {
     options: StorageOptions,
     synchronous: Synchronous,
     /// By the folder that they are about; one entry where the client gave a folder for all of them.
@@ -113,7 +112,7 @@ impl Stores {
         Ok(handle)
     }
 
-    /// Whether a folder's store is open, or there to be opened.
+    /// Returns whether a folder's store is open, or there to be opened.
     pub fn is_there(&self, folder: &str) -> bool {
         let place = || match &self.options.path {
             Some(path) => Some(PathBuf::from(path)),
@@ -126,8 +125,8 @@ impl Stores {
     fn opener(&self, folder: String) -> Result<Open, ProtocolError> {
         match self.options.backend.unwrap_or(StorageBackend::Sqlite) {
             StorageBackend::Memory => {
-                let world = World::default();
-                Ok(Box::new(move || Ok(Box::new(world.open()))))
+                let mut opener = Opener::in_memory(InMemory::default());
+                Ok(Box::new(move || Ok(Box::new(opener.open()?))))
             }
             StorageBackend::Postgres => {
                 let data = ErrorData::UnsupportedFormat {
@@ -194,7 +193,7 @@ const CAUSES: [(&str, StorageCause); 6] = [
 ];
 
 /// The word for what stops the store.
-pub(super) fn word(error: &ProtocolError) -> &'static str {
+pub(in crate::server) fn word(error: &ProtocolError) -> &'static str {
     let of_storage = |cause| CAUSES.iter().find(|(_, known)| *known == cause).map(|(word, _)| *word);
     match &error.data {
         ErrorData::StorageError { cause, .. } => of_storage(*cause).unwrap_or("unavailable"),
@@ -203,7 +202,7 @@ pub(super) fn word(error: &ProtocolError) -> &'static str {
 }
 
 /// What a session refused because it could not be stored.
-pub(super) fn refused(word: &str) -> ErrorData {
+pub(in crate::server) fn refused(word: &str) -> ErrorData {
     let known = CAUSES.iter().find(|(known, _)| *known == word);
     ErrorData::StorageError {
         cause: known.map_or(StorageCause::Unavailable, |(_, cause)| *cause),
@@ -212,7 +211,7 @@ pub(super) fn refused(word: &str) -> ErrorData {
 }
 
 /// A store's error as a client reads it.
-pub(super) fn error(error: &StoreError) -> ProtocolError {
+pub(in crate::server) fn error(error: &StoreError) -> ProtocolError {
     let storage = |cause, path: Option<&PathBuf>| ErrorData::StorageError {
         cause,
         path: path.map(|path| path.display().to_string()),

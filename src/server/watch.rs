@@ -32,7 +32,7 @@ pub(super) struct Look {
     pub file: PathBuf,
     /// A folder that exists as a rule; the file is below it.
     pub base: PathBuf,
-    /// Whether a link may lead out of that folder.
+    /// True if a link may lead out of that folder.
     pub may_leave: bool,
     /// Bytes that are read at most.
     pub most: u64,
@@ -171,7 +171,7 @@ impl<W: Clone, T: Fn(W, Found)> Watching<W, T> {
         }
     }
 
-    /// Whether what happened there may have changed a file of ours, or a folder on the way to it.
+    /// Returns whether what happened there may have changed a file of ours, or a folder on the way to it.
     fn is_about(&self, places: &[PathBuf]) -> bool {
         let is_on_way =
             |place: &PathBuf| self.wanted.iter().any(|wanted| wanted.look.file.starts_with(place));

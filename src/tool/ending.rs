@@ -22,8 +22,8 @@ const ASK: &str = r#"{"questions": ["a question", …]} with one question or mor
 
 pub(super) fn finishes() -> About {
     About {
-        description: "Says that the work is done and ends the turn.",
-        properties: json!({ "summary": { "type": "string", "description": "What was done." } }),
+        description: "Ends the turn because the work is done.",
+        properties: json!({ "summary": { "type": "string", "description": "Summary of the work." } }),
         required: &[],
         kind: ToolKind::Other,
         guidelines: None,
@@ -32,7 +32,7 @@ pub(super) fn finishes() -> About {
 
 pub(super) fn asks() -> About {
     About {
-        description: "Asks the user and ends the turn; the answer is the user's next message.",
+        description: "Asks the user questions and ends the turn. The answer is the user's next message.",
         properties: json!({ "questions": { "type": "array", "items": { "type": "string" }, "minItems": 1 } }),
         required: &["questions"],
         kind: ToolKind::Ask,
@@ -42,7 +42,7 @@ pub(super) fn asks() -> About {
 
 pub(super) fn waits() -> About {
     About {
-        description: "Waits for background sessions and ends the turn.",
+        description: "Ends the turn until a background session finishes.",
         properties: json!({}),
         required: &[],
         kind: ToolKind::Other,
@@ -59,12 +59,12 @@ pub(super) fn finish(arguments: &str) -> Result<Ran, String> {
 pub(super) fn ask(arguments: &str) -> Result<Ran, String> {
     let Ask { questions } = read(arguments, ASK)?;
     if questions.is_empty() || questions.iter().any(|question| question.trim().is_empty()) {
-        return Err(refusal("a question says nothing, or there is none", ASK));
+        return Err(refusal("questions must not be empty", ASK));
     }
-    let says = "The user is asked; the answer is the user's next message.".to_owned();
+    let says = "The user was asked. The answer is the user's next message.".to_owned();
     Ok(Ran { question: Some(questions.join("\n")), ..Ran::says([says]) })
 }
 
 pub(super) fn wait() -> Ran {
-    Ran::says(["The turn waits for background sessions.".to_owned()])
+    Ran::says(["The turn ended. It waits for background sessions.".to_owned()])
 }

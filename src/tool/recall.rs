@@ -26,23 +26,23 @@ struct Arguments {
 
 pub(super) fn about() -> About {
     About {
-        description: "Gives what was said earlier in this session: by `query` the messages that hold these words, the newest \
-                      first, also what a summary stands for; by `ref` a part of one of them, byte for byte. The answer says \
-                      where the next part begins.",
+        description: "Searches or reads earlier messages of this session, including those that a summary replaced. `query` \
+                      returns the messages that contain all words, newest first; `ref` returns the exact bytes of one \
+                      message, page by page.",
         properties: json!({
-            "ref": { "type": "string", "description": "The id of a tool call, for its result, or of a message." },
-            "offset": { "type": "integer", "minimum": 0, "description": "Where to begin, in bytes. Default: 0." },
+            "ref": { "type": "string", "description": "The id of a message, or of a tool call to read its result." },
+            "offset": { "type": "integer", "minimum": 0, "description": "Byte offset to start at. Default: 0." },
             "query": {
                 "type": "string",
-                "description": "Words that must all be there, in any case; parts of names and paths are found too.",
+                "description": "Words that a message must contain, ignoring case. Parts of names and paths match.",
             },
-            "before": { "type": "integer", "minimum": 0, "description": "The next page of a query." },
+            "before": { "type": "integer", "minimum": 0, "description": "Continues a query with older messages: the number that the previous page returned." },
         }),
         required: &[],
         kind: ToolKind::Other,
         guidelines: Some(
-            "Where a result says that bytes of it are not shown, or a summary stands for what you need word for word, \
-             search and fetch it with the tool recall instead of doing the work again.",
+            "When a result is truncated, or a summary replaced text that you need verbatim, fetch it with the tool \
+             recall instead of repeating the work.",
         ),
     }
 }
@@ -63,14 +63,14 @@ pub(super) fn run(arguments: &str, context: Context<'_>) -> Result<Ran, String> 
     match (reference, query, context.found) {
         (Some(reference), None, _) => part(&reference, offset, context, most),
         (None, Some(query), Some(found)) => Ok(hits(&query, found, most)),
-        _ => Err(refusal("either `ref` or `query` is needed, and not both", EXPECTED)),
+        _ => Err(refusal("give exactly one of `ref` and `query`", EXPECTED)),
     }
 }
 
 /// A part of one message.
 fn part(reference: &str, offset: u64, context: Context<'_>, most: usize) -> Result<Ran, String> {
     let Some(whole) = (context.recall)(reference) else {
-        return Err(refusal(&format!("nothing here is called {reference:?}"), EXPECTED));
+        return Err(refusal(&format!("no message or tool call {reference:?}"), EXPECTED));
     };
     let offset = page(&whole, usize::try_from(offset).unwrap_or(usize::MAX), 0).offset;
     let rest = whole.get(offset..).unwrap_or_default();
@@ -78,8 +78,8 @@ fn part(reference: &str, offset: u64, context: Context<'_>, most: usize) -> Resu
     let page = page(&whole, offset, bytes);
     let end = offset + page.text.len();
     let goes_on = match page.next {
-        Some(next) => format!("it goes on at offset {next}"),
-        None => "this is its end".to_owned(),
+        Some(next) => format!("continues at offset {next}"),
+        None => "end of the message".to_owned(),
     };
     let note = format!("[bytes {offset} to {end} of {}; {goes_on}]", whole.len());
     Ok(Ran::says([page.text.to_owned(), note]))
@@ -89,7 +89,7 @@ fn part(reference: &str, offset: u64, context: Context<'_>, most: usize) -> Resu
 fn hits(query: &str, found: &Found, most: usize) -> Ran {
     if found.hits.is_empty() {
         let query = engine::text::one_line(query, 100);
-        return Ran::says([format!("[nothing that was said holds all of these words: {query}]")]);
+        return Ran::says([format!("[no message contains all of these words: {query}]")]);
     }
     let (mut shown, mut chars, mut next) = (Vec::new(), 0, found.next);
     for hit in &found.hits {
@@ -105,8 +105,8 @@ fn hits(query: &str, found: &Found, most: usize) -> Ran {
         shown.push((hit.ord, text));
     }
     let note = match next {
-        Some(next) => format!("[older ones: the same query with before {next}]"),
-        None => "[these are all]".to_owned(),
+        Some(next) => format!("[more results: repeat the query with before {next}]"),
+        None => "[no more results]".to_owned(),
     };
     Ran::says([shown.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join("\n"), note])
 }

@@ -96,16 +96,16 @@ fn a_recall_pages_through_all_bytes_and_says_where_it_goes_on() {
             assert!(text.chars().count() <= 8_000.min(page.max(1)));
             whole.push_str(text);
             pages += 1;
-            match note.split_once("it goes on at offset ") {
+            match note.split_once("continues at offset ") {
                 Some((_, next)) => offset = next.trim_end_matches(']').parse().unwrap(),
-                None => break assert!(note.ends_with("of 40000; this is its end]"), "{note}"),
+                None => break assert!(note.ends_with("of 40000; end of the message]"), "{note}"),
             }
         }
         assert!(pages >= least, "{pages}");
         assert_eq!(whole, "aé漢🙂".repeat(4_000));
     }
     let inside = run(OwnTool::Recall, r#"{"ref":"call_1","offset":5}"#, 1);
-    assert_eq!(texts(&inside), ["漢", "[bytes 3 to 6 of 40000; it goes on at offset 6]"]);
+    assert_eq!(texts(&inside), ["漢", "[bytes 3 to 6 of 40000; continues at offset 6]"]);
 }
 
 #[test]
@@ -127,12 +127,12 @@ fn recall_by_words_shows_where_they_stand_and_ends_its_pages() {
         let [shown, note] = texts(&ran).try_into().unwrap();
         assert!(shown.chars().count() <= 1_000 && shown.contains("NEEDLE"), "{shown}");
         seen.extend(shown.lines().filter(|line| line.starts_with("[ref ")).map(str::to_owned));
-        match note.strip_prefix("[older ones: the same query with before ") {
+        match note.strip_prefix("[more results: repeat the query with before ") {
             Some(before) => {
                 arguments = format!(r#"{{"query":"needle","before":{}}}"#, before.trim_end_matches(']'));
             }
             None => {
-                assert_eq!(note, "[these are all]");
+                assert_eq!(note, "[no more results]");
                 break;
             }
         }
@@ -143,7 +143,7 @@ fn recall_by_words_shows_where_they_stand_and_ends_its_pages() {
     let recall = |_: &str| None;
     let context = Context { todos: &[], recall: &recall, found: Some(&none), page: 9 };
     let ran = OwnTool::Recall.run(r#"{"query":"\" OR *"}"#, context);
-    assert_eq!(texts(&ran), ["[nothing that was said holds all of these words: \" OR *]"]);
+    assert_eq!(texts(&ran), ["[no message contains all of these words: \" OR *]"]);
     for neither in ["{}", r#"{"ref":"call_1","query":"x"}"#] {
         assert_eq!(OwnTool::Recall.looks_for(neither), None);
         assert!(run(OwnTool::Recall, neither, 9).result.is_error);

@@ -6,7 +6,7 @@ use engine::scope::{Todo, TodoStatus};
 use serde::Deserialize;
 use serde_json::json;
 
-const EXPECTED: &str = r#"{"todos": [{"content": "what is to do", "status": "pending" or "inProgress" or "completed"}]} with the whole list"#;
+const EXPECTED: &str = r#"{"todos": [{"content": "the task", "status": "pending" or "inProgress" or "completed"}]} with the complete list"#;
 
 #[derive(Deserialize)]
 struct Arguments {
@@ -17,19 +17,19 @@ pub(super) fn about() -> About {
     let status = json!({ "type": "string", "enum": ["pending", "inProgress", "completed"] });
     let item = json!({
         "type": "object",
-        "properties": { "content": { "type": "string", "description": "What is to do." }, "status": status },
+        "properties": { "content": { "type": "string", "description": "The task." }, "status": status },
         "required": ["content", "status"],
     });
     About {
-        description: "Replaces the list of todos with the one that is given, and answers what stands now.",
+        description: "Replaces the todo list with the given one and returns it. The list must be complete.",
         properties: json!({
-            "todos": { "type": "array", "items": item, "description": "The whole list, in its order." },
+            "todos": { "type": "array", "items": item, "description": "The complete list, in order." },
         }),
         required: &["todos"],
         kind: ToolKind::Todo,
         guidelines: Some(
-            "Keep the todos of work that takes several steps with the tool todo: give the whole list each time, have \
-             one of them in progress, and mark each as completed when it is done.",
+            "Track work of several steps with the tool todo: pass the complete list each time, keep exactly one item in \
+             progress, and mark an item as completed as soon as it is done.",
         ),
     }
 }
@@ -37,7 +37,7 @@ pub(super) fn about() -> About {
 pub(super) fn run(arguments: &str, context: Context<'_>) -> Result<Ran, String> {
     let Arguments { todos } = read(arguments, EXPECTED).map_err(|why| with_list(why, context.todos))?;
     if todos.iter().any(|todo| todo.content.trim().is_empty()) {
-        return Err(with_list(refusal("a todo says nothing", EXPECTED), context.todos));
+        return Err(with_list(refusal("a todo has no content", EXPECTED), context.todos));
     }
     let text = list(&todos);
     Ok(Ran { todos: Some(todos), ..Ran::says([text]) })

@@ -4,8 +4,8 @@
 mod person;
 mod tasks;
 
-use crate::models::server::{Act, Reply, Server, chunk};
 use crate::wire::client::{Client, Start, Wire};
+use models::testing::{Act, Reply, Server, chunk};
 use person::{Folder, Person};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ fn an_answer_is_shown_as_it_comes_and_what_was_said_of_it_stays_when_it_is_stopp
     person.types("Tell me a story.");
     person.hears("Once upon");
     person.presses_ctrl_c();
-    person.sees("(stopped; what was said is kept)");
+    person.sees("(stopped; the partial answer is kept)");
     person.types("Go on.");
     person.hears("went.\n");
     let said = person.leaves();
@@ -82,21 +82,21 @@ fn each_call_is_asked_about_until_the_user_says_always() {
     let server = Server::replies(vec![call(), done(), call(), done(), call(), done(), call(), done()]);
     let mut person = Person::new(&folder, &with(&server));
     person.types("Read it.");
-    person.sees("may it run?");
+    person.sees("allow?");
     // What is no decision is none.
     person.types("perhaps");
-    person.sees("may it run?");
+    person.sees("allow?");
     assert_eq!(server.asked().len(), 1, "nothing ran before the user decided");
     person.types("y");
     person.hears("Done.\n");
     assert_eq!(told(&server), "hello");
     person.types("Read it again.");
-    person.sees("may it run?");
+    person.sees("allow?");
     person.types("n not this one");
     person.hears("Done.\n");
     assert!(told(&server).contains("not this one") && !told(&server).contains("hello"), "{}", told(&server));
     person.types("Read it after all.");
-    person.sees("may it run?");
+    person.sees("allow?");
     person.types("always");
     person.hears("Done.\n");
     assert_eq!(told(&server), "hello");
@@ -105,7 +105,7 @@ fn each_call_is_asked_about_until_the_user_says_always() {
     assert_eq!(told(&server), "hello");
     let said = person.leaves();
     assert_eq!(said.code, Some(0));
-    assert_eq!(said.err.matches("may it run?").count(), 4, "{}", said.err);
+    assert_eq!(said.err.matches("allow?").count(), 4, "{}", said.err);
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn a_call_is_asked_about_with_unseen_characters_named() {
         Server::replies(vec![Reply::calls("c", "read_file", &arguments), Reply::says(&["As you wish."])]);
     let mut person = Person::new(&folder, &with(&server));
     person.types("Read it.");
-    person.sees("may it run?");
+    person.sees("allow?");
     person.types("n");
     person.hears("As you wish.\n");
     let named = r#"{"path":"a[U+202E]txt.b[U+202C][U+200B][U+00A0]c[U+E0041]",[U+000D]"offset":0}"#;
@@ -136,10 +136,10 @@ fn a_question_that_was_left_open_is_asked_again() {
     ]);
     let mut person = Person::new(&folder, &with(&server));
     person.types("Read it.");
-    person.sees("may it run?");
+    person.sees("allow?");
     person.kill();
     let mut person = Person::new(&folder, &[&with(&server)[..], &["--continue".into()]].concat());
-    person.sees("may it run?");
+    person.sees("allow?");
     person.types("y");
     person.hears("It says hello.\n");
     assert_eq!(told(&server), "hello");
@@ -162,18 +162,18 @@ fn a_compaction_by_hand_is_made_and_taken_back() {
         person.hears("And so on.\n");
     }
     person.types("/compact the first step");
-    person.sees("(done; /undo takes it back)");
+    person.sees("(done; /undo reverts it)");
     person.types("Do step 5.");
     person.hears("And so on.\n");
     let shown = |server: &Server| messages(&server.asked().last().expect("it was asked").body);
     assert!(shown(&server).iter().any(|(_, text)| text.contains("SUMMED UP")), "{:?}", shown(&server));
     person.types("/undo");
-    person.sees("(taken back");
+    person.sees("(reverted");
     person.types("Do step 6.");
     person.hears("And so on.\n");
     assert!(!shown(&server).iter().any(|(_, text)| text.contains("SUMMED UP")), "{:?}", shown(&server));
     person.types("/summon");
-    person.sees("there is no command /summon");
+    person.sees("unknown command /summon");
     assert_eq!(person.leaves().code, Some(0));
 }
 
@@ -344,9 +344,9 @@ fn a_fresh_machine_has_a_model_and_a_failure_is_told() {
 fn what_cannot_be_meant_is_said_and_nothing_begins() {
     let folder = Folder::new();
     for (flags, said) in [
-        (["--model", "oracle:m"], "--model oracle:m: it must be WIRE:NAME"),
+        (["--model", "oracle:m"], "--model oracle:m: expected WIRE:NAME"),
         (["--model", "ollama"], "--model ollama: the model's name is missing: ollama:NAME"),
-        (["--model", "editor:m"], "--model editor:m: it must be WIRE:NAME"),
+        (["--model", "editor:m"], "--model editor:m: expected WIRE:NAME"),
         (["--folder", "nowhere"], "not a directory"),
         (["--set", "modl.window=3"], "near it: model.window"),
         (["--session", "a b"], "an id has 1 to 128 characters"),
@@ -368,21 +368,21 @@ fn in_a_terminal_ctrl_c_stops_the_answer_and_then_leaves_and_ctrl_d_leaves() {
     // What would steer the terminal is left out.
     person.hears("Once[31m upon");
     person.presses("\u{3}");
-    person.hears("what was said is kept");
+    person.hears("the partial answer is kept");
     person.hears("> ");
     person.presses("\u{3}");
-    person.hears("kept as session");
+    person.hears("saved as session");
     assert_eq!(person.ends().code, Some(0));
 
     let flags = [&with(&server)[..], &["--continue".into()]].concat();
     let Some(mut person) = Person::at_a_terminal(&folder, &flags) else { return };
     person.hears("> ");
     person.presses("\u{3}");
-    person.hears("Ctrl-C once more");
+    person.hears("press Ctrl-C again");
     person.types("Go on.");
     person.hears("Well.");
     person.hears("> ");
     person.presses("\u{4}");
-    person.hears("kept as session");
+    person.hears("saved as session");
     assert_eq!(person.ends().code, Some(0));
 }

@@ -5,8 +5,9 @@
 mod check;
 mod drive;
 mod expect;
-pub mod generate;
+mod generate;
 mod rules;
+mod trajectory;
 mod undo;
 
 use check::{Seen, hold};

@@ -11,7 +11,7 @@ pub mod known_tools;
 pub mod ladder;
 pub mod ledger;
 pub mod metadata;
-pub mod narrative;
+pub(crate) mod narrative;
 pub mod placing;
 pub mod plan;
 pub mod policy;
@@ -21,3 +21,6 @@ pub mod secrets;
 pub mod slice;
 pub mod template;
 pub mod trigger;
+
+#[cfg(test)]
+mod tests;

@@ -80,7 +80,7 @@ impl Wire {
     }
 
     /// The variable that holds the key if nobody says which; nothing where none is needed.
-    pub fn usual_key(self) -> Option<&'static str> {
+    pub(crate) fn usual_key(self) -> Option<&'static str> {
         match self {
             Self::OpenaiChat | Self::OpenaiResponses => Some("OPENAI_API_KEY"),
             Self::Anthropic => Some("ANTHROPIC_API_KEY"),

@@ -76,7 +76,7 @@ pub struct Scale {
 }
 
 /// Raw counts as they are.
-pub const RAW: Scale = Scale { factor: 1000, beside: 0, is_anchored: false };
+pub(crate) const RAW: Scale = Scale { factor: 1000, beside: 0, is_anchored: false };
 
 /// Models of which a session keeps what it learned.
 const MOST_MODELS: usize = 8;

@@ -20,6 +20,8 @@ pub mod scope;
 pub mod search;
 pub mod settings;
 pub mod stages;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod text;
 pub mod tokens;
 pub mod transcript;

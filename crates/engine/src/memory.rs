@@ -13,9 +13,8 @@ use std::cmp::Reverse;
 /// The area of summaries that were made of sessions (source: 000).
 pub const SESSION_SUMMARY: &str = "session_summary";
 /// The area of what is put nowhere else.
-pub const DEFAULT_AREA: &str = "general";
-/// The most important.
-pub const MOST_IMPORTANT: u8 = 5;
+pub(crate) const DEFAULT_AREA: &str = "general";
+pub(crate) const MOST_IMPORTANT: u8 = 5;
 /// How important something is of which nobody says it.
 const DEFAULT_IMPORTANCE: u8 = 3;
 

@@ -232,9 +232,10 @@ pub struct Beside {
     pub thought: Option<Thought>,
 }
 
-/// What a model used, in tokens, as its provider reported it. An absent counter was not reported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// What a model used, in tokens, as its provider reported it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Usage {
     /// Tokens read, those from a cache included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -263,7 +264,7 @@ impl Message {
     }
 
     /// SHA-256 of the data of its pictures as they were given, in their order.
-    pub fn image_hashes(&self) -> &[String] {
+    pub(crate) fn image_hashes(&self) -> &[String] {
         let hash = |image: &Image| sha256_hex(image.data.as_bytes());
         self.found.images.get_or_init(|| self.body.images().map(hash).collect())
     }
@@ -361,6 +362,14 @@ impl Usage {
 }
 
 impl Body {
+    /// What was attached to a user's message.
+    pub fn attachments(&self) -> impl Iterator<Item = &Attachment> {
+        let parts = if let Body::User(parts) = self { &parts[..] } else { &[] };
+        parts.iter().filter_map(|part| {
+            if let Content::Attachment(attachment) = part { Some(attachment) } else { None }
+        })
+    }
+
     /// An assistant message of one text and some calls.
     pub fn assistant(text: &str, calls: Vec<ToolCall>) -> Self {
         let parts = if text.is_empty() { Vec::new() } else { vec![AssistantPart::Text(text.into())] };

@@ -1,17 +1,18 @@
 //! Rendering: a transcript, the compaction in force and a budget become a prompt, or the value that says by how much
 //! it is too large. Reads everything, changes nothing, runs nothing. What to do about an overflow is `compact`'s.
 
+use serde::{Deserialize, Serialize};
 mod bound;
 pub mod coverage;
 pub mod history;
 pub mod item;
-pub mod layout;
+pub(crate) mod layout;
 pub mod limit;
 pub mod linearize;
 pub mod order;
 pub mod pins;
 pub mod request;
-pub mod segment;
+pub(crate) mod segment;
 pub mod sent;
 pub mod system;
 
@@ -97,25 +98,27 @@ pub struct Cut {
 }
 
 /// Why something was cut.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum CutReason {
-    /// A stored system message; there is exactly one system block (source: 000).
+    /// A system message of the history; a prompt has one system message only.
     SystemInHistory,
     /// A tool result that answers no call of its round.
     StrayResult,
-    /// A tool result shortened to its head and its tail.
+    /// A tool result, shortened to its beginning and its end.
     Shortened,
     /// A file's content that a newer result shows again.
     Repeated,
-    /// A round that was dropped without being put into a summary.
+    /// A round that was dropped without a summary.
     Dropped,
     /// The user left it out.
     Excluded,
-    /// A user message over the budget for kept user messages.
+    /// A user message over the budget for user messages.
     UserMessage,
-    /// A call that no result answers; a stated stand-in answers it.
+    /// A call without a result; a stand-in that says so answers it.
     UnansweredCall,
-    /// A section of the caller over its own size.
+    /// A section of the caller over its own ceiling.
     Section,
     /// Thinking of an answer: the model takes it back only behind the prompt that it followed, and this is another one.
     Thinking,

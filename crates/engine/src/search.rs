@@ -9,6 +9,7 @@
 use super::id::{MessageId, Ordinal, TurnId};
 use super::message::{Body, Message};
 use super::text::{head, tail};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// Messages on a page where nobody asks for another number.
@@ -68,16 +69,18 @@ pub struct Hit {
     pub bytes: usize,
 }
 
-/// Who said something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Who says something in a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Role"))]
 pub enum Speaker {
     /// The user.
     User,
     /// The model.
     Assistant,
-    /// A tool.
+    /// A tool, answering one call.
     Tool,
-    /// Nobody: something happened.
+    /// A record of the session that no model sees, such as a notice.
     Event,
 }
 

@@ -71,7 +71,7 @@ pub fn one_line(text: &str, bytes: usize) -> String {
 
 /// Whether a text looks like a pattern: `*` stands for any characters but those of `not`, `\` takes the next one as it
 /// is. Only the last `*` is ever moved, so it costs the product of both at most.
-pub fn looks_like(pattern: &str, text: &str, not: &[char]) -> bool {
+pub(crate) fn looks_like(pattern: &str, text: &str, not: &[char]) -> bool {
     let pattern = tokens(pattern);
     let text: Vec<char> = text.chars().collect();
     let (mut p, mut t) = (0, 0);

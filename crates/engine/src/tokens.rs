@@ -14,9 +14,9 @@ pub const PER_MESSAGE: u32 = 4;
 /// Tokens that a wire adds per tool call, beside its name and arguments.
 pub const PER_CALL: u32 = 8;
 /// Tokens that a wire adds per tool definition, beside its name, description and schema.
-pub const PER_TOOL: u32 = 8;
+pub(crate) const PER_TOOL: u32 = 8;
 /// Tokens taken for an image whose size is not known. Providers charge by tiles; this is a 1,024 × 768 picture.
-pub const PER_IMAGE: u32 = 765;
+pub(crate) const PER_IMAGE: u32 = 765;
 
 /// A quarter of the characters, rounded up: for models whose vocabulary is not known and for tests.
 #[derive(Debug, Clone, Copy, Default)]

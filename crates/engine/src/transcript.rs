@@ -93,7 +93,7 @@ impl Transcript {
     }
 
     /// See [`Transcript::name_results`].
-    pub fn names_results(&self) -> bool {
+    pub(crate) fn names_results(&self) -> bool {
         self.names_results
     }
 
@@ -379,7 +379,7 @@ impl Transcript {
     }
 
     /// The call that this result answers.
-    pub fn call_answered_by(&self, ord: Ordinal) -> Option<&CallId> {
+    pub(crate) fn call_answered_by(&self, ord: Ordinal) -> Option<&CallId> {
         let round = self.rounds.get(self.first_round_from(ord).checked_sub(1)?)?;
         let at = round.results.iter().position(|result| *result == Some(ord))?;
         let Body::Assistant { calls, .. } = &self.message(round.assistant)?.body else { return None };
@@ -434,6 +434,14 @@ impl Transcript {
     pub fn source_hash(&self, from: Ordinal, to: Ordinal) -> String {
         let hashes: String = self.range(from, to).iter().map(|message| message.hash.as_str()).collect();
         sha256_hex(hashes.as_bytes())
+    }
+
+    /// Takes the free places before this one, where the front of a session is not loaded. One message stands in all of them;
+    /// what may be done with such a transcript is `session::part`'s.
+    pub fn leave_out(&mut self, until: Ordinal) {
+        let free = until.index().saturating_sub(self.messages.len());
+        let nothing = part::nothing(MessageId::new(""), Ordinal(0), 0, TurnId::new(""));
+        self.messages.extend(std::iter::repeat_n(nothing, free));
     }
 }
 

@@ -2,24 +2,27 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A state as clients know it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// The state of a session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "State"))]
 pub enum StateName {
-    /// Nothing runs; the next turn may begin.
+    /// Nothing runs.
+    #[default]
     Idle,
-    /// A model answers or sums up.
+    /// A model is asked, or a prompt is made for it.
     Generating,
-    /// Our own tools run.
+    /// Tools run.
     ExecutingTools,
-    /// A user decides about calls.
+    /// A call waits for a decision of the user.
     Paused,
-    /// The editor runs tools.
+    /// A call waits for the editor's result, which may come much later.
     WaitingIde,
-    /// The model asked its user something.
+    /// The turn ended with a question to the user.
     WaitingUserInput,
-    /// The last turn came to its end.
+    /// The turn ended and its work is done.
     Completed,
-    /// The last turn failed.
+    /// The turn ended with an error.
     Error,
 }
 
@@ -54,32 +57,35 @@ impl StateName {
 /// How a session came to be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Origin {
     /// It began with nothing.
     #[default]
     New,
-    /// It keeps what a rewind of its parent cut off.
+    /// It keeps what an edit, a retry, a cut or a reset of its parent would have lost.
     Rewind,
-    /// A user went on from somewhere in its parent.
+    /// A user went on from somewhere in its parent (`session/fork`).
     Branch,
-    /// It runs for its parent (source: 000).
+    /// It runs for its parent.
     Background,
 }
 
-/// Who runs the loop of a session.
+/// Who runs the loop of a session. A session keeps its driver for life.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Driver {
-    /// We do: we ask the model and have the tools run.
+    /// The sidecar: it asks the model and has the tools run.
     #[default]
     Sidecar,
-    /// The editor does, and asks for prompts (source: 003).
+    /// The editor: it asks the sidecar for prompts only.
     Editor,
 }
 
-/// How a turn ended.
+/// How a turn stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum TurnStatus {
     /// It runs, or the process that ran it is gone.
     #[default]
@@ -92,48 +98,54 @@ pub enum TurnStatus {
     Failed,
 }
 
-/// Why a model is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a model is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ModelPurpose"))]
 pub enum Purpose {
-    /// To go on with a turn.
+    /// The next answer of a turn.
     Turn,
-    /// To sum up.
+    /// A summary. It is not shown to the user.
     Summary,
-    /// To name the session.
+    /// A name for the session, where the setting `titles` is `model`.
     Title,
 }
 
-/// Where a compaction is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How far a compaction is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "CompactionPhase"))]
 pub enum Phase {
-    /// It begins.
+    /// A prompt is too large, or somebody asked.
     Started,
-    /// A model is asked.
+    /// A model is asked for a summary.
     Summarizing,
-    /// A rung did not serve; the next one is tried.
-    FellBack,
-    /// The user is asked about the record.
-    Reviewing,
-    /// There is a record.
+    /// It is done, on disk, and the prompt obeys it.
     Accepted,
-    /// There was nothing to gain, and nothing changed.
+    /// A model's summary was refused.
     Refused,
-    /// It was cancelled.
+    /// The next way is tried.
+    FellBack,
+    /// The user is asked about it.
+    Reviewing,
+    /// It was cancelled; everything is as before.
     Cancelled,
-    /// Nothing brings the prompt under its limit.
+    /// Nothing makes the prompt fit; everything is as before.
     CannotFit,
-    /// What a record stands for was changed or cut off: it is obeyed no more.
+    /// What it stands for was changed or cut off: the prompt obeys it no longer.
     Voided,
     /// The user took it out of force, or put another one in its place.
     Undone,
 }
 
 /// What a trigger counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TriggerMeasure"))]
 pub enum Measure {
     /// Tokens of the prompt.
     Tokens,
-    /// User turns that are shown.
+    /// Turns of the user that are shown.
     Turns,
     /// Messages that are shown.
     Messages,
@@ -144,6 +156,7 @@ pub enum Measure {
 /// Why a prompt does not begin with the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PrefixBreak"))]
 pub enum BreakCause {
     /// A compaction came into force.
     Compaction,
@@ -179,42 +192,51 @@ pub enum BreakCause {
     Tools,
     /// System text or sections are others.
     System,
-    /// The system text is made anew in each turn, by a setting (source: 000).
+    /// The system text is made anew in each turn, by a setting.
     PerTurn,
     /// Completed turns are shown without their tool rounds, by a setting.
     StripCompletedTurns,
-    /// Thinking that was shown before is left out, because the model takes it back only behind the prompt that it followed.
+    /// Thinking that was shown before is left out, because the model takes it back only behind the prompt that it
+    /// followed. What changed before it is told beside this.
     Thinking,
     /// Nobody announced it: a defect.
     Unknown,
 }
 
-/// Who names a session that the client does not.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// Who names a session that the client does not name.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Titles {
     /// Its first request does.
     #[default]
     Request,
-    /// Its first request, until a model was asked after the first turn.
+    /// Its first request, until the model was asked after the first turn.
     Model,
 }
 
-/// Where a session is also written as a file that people and other programs may read and change (source: 001).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// Where a session is also written as a file that people and other programs may read and change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Trajectory {
     /// Nowhere.
     #[default]
     Off,
-    /// Into `.threadhold/trajectories` of its workspace.
+    /// Into `.threadhold/trajectories/{sessionId}.json` of its workspace.
     Workspace,
 }
 
-/// What of a turn is kept when it is over, where we run the loop.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// What of a turn is kept when it is over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum TranscriptKept {
     /// All of it.
     #[default]
     Full,
-    /// What its user said, and the answer that it came to (source: 002).
+    /// What its user said and the answer that it came to; a call that ended the turn belongs to that, such as a question to
+    /// the user. Other calls of tools, their results and answers that were broken off go when the turn ends, from prompts
+    /// too, and `context/recall` says that they are gone. In sessions whose loop the editor runs nothing goes.
     FinalOnly,
 }

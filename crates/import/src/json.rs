@@ -5,6 +5,7 @@ use super::{Import, ImportError};
 use engine::message::{Text, Usage};
 use engine::text::json::paired;
 use serde_json::{Map, Value};
+use std::time::{Duration, UNIX_EPOCH};
 
 /// A JSON object.
 pub(super) type Object = Map<String, Value>;
@@ -200,22 +201,13 @@ pub(super) fn arguments(value: Option<&Value>) -> Text {
     }
 }
 
-/// ISO-8601 in UTC for milliseconds since 1970; nothing for times outside of the years 1970 to 9999.
+/// The first millisecond of the year 10000, for which ISO-8601 has no room.
+const YEAR_10000: u64 = 253_402_300_800_000;
+
+/// Milliseconds since 1970 as `2026-01-02T03:04:05.678Z`; `None` outside of the years 1970 to 9999.
 pub(super) fn iso_time(millis: Option<&Value>) -> Option<String> {
-    let millis = millis?.as_u64().filter(|millis| *millis < 253_402_300_800_000)?;
-    let (days, rest) = (millis / 86_400_000, millis % 86_400_000);
-    // Days to a date, in years that begin in March, so that the leap day is the last of its year.
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    let (hour, minute) = (rest / 3_600_000, rest / 60_000 % 60);
-    let (second, milli) = (rest / 1_000 % 60, rest % 1_000);
-    Some(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z"))
+    let millis = millis?.as_u64().filter(|millis| *millis < YEAR_10000)?;
+    Some(humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(millis)).to_string())
 }
 
 #[cfg(test)]
@@ -229,6 +221,8 @@ mod tests {
         assert_eq!(at(1_759_432_900_204).as_deref(), Some("2025-10-02T19:21:40.204Z"));
         assert_eq!(at(951_782_399_999).as_deref(), Some("2000-02-28T23:59:59.999Z"));
         assert_eq!(at(951_782_400_000).as_deref(), Some("2000-02-29T00:00:00.000Z"));
+        assert_eq!(at(253_402_300_799_999).as_deref(), Some("9999-12-31T23:59:59.999Z"));
+        assert_eq!(at(253_402_300_800_000), None);
         assert_eq!(at(-1), None);
     }
 

@@ -306,3 +306,6 @@ impl Import {
         self.entries.push(Entry::Compaction(RecordedCompaction { text, tokens_before, after_external_id }));
     }
 }
+
+#[cfg(test)]
+mod tests;

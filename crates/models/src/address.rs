@@ -103,7 +103,7 @@ fn base_url(wire: Wire, text: &str) -> Option<String> {
 }
 
 /// Whether who is asked runs on this machine.
-pub fn is_local(endpoint: &Endpoint) -> bool {
+pub(crate) fn is_local(endpoint: &Endpoint) -> bool {
     let Ok(url) = Url::parse(endpoint.url()) else { return false };
     let Some(host) = url.host_str() else { return false };
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();

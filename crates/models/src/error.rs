@@ -267,7 +267,7 @@ enum Class {
 
 impl Refusal {
     /// What came in a stream that had begun well.
-    pub fn in_stream(body: &Value) -> Self {
+    pub(crate) fn in_stream(body: &Value) -> Self {
         Self { status: 200, body: body.clone(), ..Self::default() }
     }
 

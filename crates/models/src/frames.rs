@@ -11,7 +11,7 @@ const MOST_EVENT: usize = 16 << 20;
 
 /// How events are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Framing {
+pub(crate) enum Framing {
     /// Server-sent events; their `data`.
     Events,
     /// A line each.
@@ -79,7 +79,7 @@ impl Frames {
 
     /// The stream ended; all of it where it was no stream of events: some servers answer with one body what they were
     /// asked to stream, an error above all.
-    pub fn stray(&mut self) -> Option<String> {
+    pub(crate) fn stray(&mut self) -> Option<String> {
         // The last line may be cut, also within the name of a field.
         let may_be_field = FIELDS.iter().any(|field| field.starts_with(&self.line)) || is_field(&self.line);
         if self.framing == Framing::Lines || self.is_stream || (self.stray.is_empty() && may_be_field) {

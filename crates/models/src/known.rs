@@ -38,7 +38,7 @@ pub struct Known {
 /// How a model is asked that is not asked like others.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Manner {
+pub(crate) struct Manner {
     name: Name,
     /// Whether it thinks before it answers. What limits its answer then limits both together.
     #[serde(default)]
@@ -102,7 +102,7 @@ pub fn model(name: &str) -> Option<&'static Known> {
 }
 
 /// How the model of this name is asked.
-pub fn manner(name: &str) -> Option<&'static Manner> {
+pub(crate) fn manner(name: &str) -> Option<&'static Manner> {
     find(KNOWN.manner.iter().map(|manner| (&manner.name, manner)), name)
 }
 
@@ -135,7 +135,7 @@ pub fn binds_thinking(wire: Option<Wire>, name: &str) -> bool {
 
 /// Whether this model takes a temperature. Models that think before they answer refuse a request that has one, and they
 /// alone may be asked for their thinking; one of which nothing is known takes one.
-pub fn takes_temperature(name: &str) -> bool {
+pub(crate) fn takes_temperature(name: &str) -> bool {
     let Temperature { takes, refuses } = &KNOWN.temperature;
     let takes = takes.iter().map(|name| (name, &true));
     find(takes.chain(refuses.iter().map(|name| (name, &false))), name).copied().unwrap_or(true)
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_before_the_first_report_are_taken_times_the_familys_factor() {
+    fn tokens_before_the_first_report_are_taken_times_the_factor_of_the_family() {
         for (name, expected) in [
             ("claude-opus-4-6", Some(1250)),
             ("claude-3-5-haiku-latest", Some(1250)),

@@ -4,13 +4,15 @@
 pub mod address;
 pub mod error;
 mod excerpt;
-pub mod frames;
+pub(crate) mod frames;
 pub mod known;
 pub mod overflow;
 pub mod remote;
 pub mod retry;
 pub mod scripted;
-pub mod socket;
+pub(crate) mod socket;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod wire;
 
 use engine::delta::{Delta, Draft};
@@ -23,7 +25,7 @@ use std::pin::Pin;
 pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Answer, ModelError>> + Send + 'a>>;
 
 /// The answer to come, as text.
-pub type Completing<'a> = Pin<Box<dyn Future<Output = Result<Completion, ModelError>> + Send + 'a>>;
+pub(crate) type Completing<'a> = Pin<Box<dyn Future<Output = Result<Completion, ModelError>> + Send + 'a>>;
 
 /// Who is told what a model says while it answers.
 pub type Hear<'a> = &'a mut (dyn FnMut(Said) + Send);
@@ -77,3 +79,6 @@ pub trait Model: Send {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use super::ModelError;
 
 /// Attempts in all.
-pub const MOST_ATTEMPTS: u32 = 5;
+pub(crate) const MOST_ATTEMPTS: u32 = 5;
 /// Before the second attempt, in milliseconds; twice as long before each one after it.
 const FIRST_DELAY: u64 = 500;
 /// The longest that we choose ourselves, in milliseconds.
@@ -15,7 +15,12 @@ const MOST_WANTED: u64 = 60_000;
 /// provider says about it (`should_retry`) goes before its error's class. One that wants it at once, or at a time gone by,
 /// wants nothing of use: it would be asked by everybody again and again. `chance` is from 0 to 1, so that many who failed
 /// together do not come back together.
-pub fn delay(error: &ModelError, should_retry: Option<bool>, attempt: u32, chance: f64) -> Option<u64> {
+pub(crate) fn delay(
+    error: &ModelError,
+    should_retry: Option<bool>,
+    attempt: u32,
+    chance: f64,
+) -> Option<u64> {
     if !should_retry.unwrap_or(error.is_passing()) || attempt >= MOST_ATTEMPTS {
         return None;
     }

@@ -23,7 +23,7 @@ const MOST_MESSAGE: usize = 16 << 20;
 
 /// A handshake: what is asked, and by what its answer is known.
 #[derive(Debug)]
-pub struct Handshake {
+pub(crate) struct Handshake {
     key: String,
 }
 
@@ -38,7 +38,7 @@ impl Handshake {
     /// # Errors
     ///
     /// None that can come: a key is text that a header can hold.
-    pub fn headers(&self) -> Result<HeaderMap, ModelError> {
+    pub(crate) fn headers(&self) -> Result<HeaderMap, ModelError> {
         let key = HeaderValue::from_str(&self.key).map_err(|_| broken("no key could be made for it"))?;
         let fields: [(HeaderName, HeaderValue); 4] = [
             (CONNECTION, HeaderValue::from_static("Upgrade")),

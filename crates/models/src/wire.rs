@@ -13,7 +13,8 @@ use super::excerpt::excerpt;
 use super::frames::{Frames, Framing};
 use super::known;
 use super::{Hear, ModelError, Said};
-pub use blocks::{named_back, stamped};
+pub(crate) use blocks::named_back;
+pub use blocks::stamped;
 use engine::delta::Delta;
 use engine::endpoint::{Endpoint, Wire};
 use engine::prompt::request::{Answer, Request};
@@ -97,7 +98,7 @@ pub fn reader(wire: Wire) -> Option<Box<dyn Reader>> {
 }
 
 /// How the events of this wire are told apart.
-pub fn framing(wire: Wire) -> Framing {
+pub(crate) fn framing(wire: Wire) -> Framing {
     match wire {
         Wire::Ollama => Framing::Lines,
         Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Anthropic | Wire::Scripted => Framing::Events,

@@ -1,200 +1,24 @@
 //! What a session's prompt is made of and how far it is from a compaction, and compactions as clients see them.
 
-use super::model::Usage;
-use super::prompt::{Channel, Cut};
-use super::restore::{SummaryMetadata, TurnMetadata};
-use super::server::ProgressToken;
-use super::settings::{SettingInForce, SummaryMode};
+pub mod compaction;
+pub mod ledger;
+pub mod memory;
+pub mod recall;
+pub mod review;
+
+use crate::message::Usage;
+use crate::prompt::Cut;
+use crate::server::progress::ProgressToken;
+use crate::session::restore::TurnMetadata;
+use crate::settings::SettingInForce;
+pub use engine::words::Measure as TriggerMeasure;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a compaction was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum CompactionMode {
-    /// Old tool results were shortened. No model is asked for that.
-    LimitHistory,
-    /// A model summed up the conversation as it was sent.
-    Full,
-    /// A model summed up a text made of the conversation.
-    Simple,
-    /// What was done and which names were used, without a model.
-    Ledger,
-    /// Whole old rounds were dropped, without a model.
-    Dropped,
-    /// The user left messages out.
-    Excluded,
-    /// The user changed the summary of an accepted one.
-    Edited,
-}
-
-/// What started a compaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum CompactionTrigger {
-    /// A prompt was over its limit.
-    BudgetExceeded,
-    /// A provider said that a prompt was too large.
-    ProviderOverflow,
-    /// A prompt was near its limit when a turn began.
-    PreTurnTokens,
-    /// It was prepared beside a running turn, and then needed.
-    Background,
-    /// The next model's window was smaller.
-    ModelChanged,
-    /// So many user turns were shown.
-    UserTurns,
-    /// So many messages were shown.
-    Messages,
-    /// Nothing was said for so long.
-    Idle,
-    /// Somebody asked for it.
-    Manual,
-    /// A client's history brought a summary that says no more than a round and a text.
-    Restored,
-    /// The source of an import had compacted here.
-    Recorded,
-}
-
-/// Where the block of a compaction stands in the prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum Placement {
-    /// A user message before the history that it does not stand for.
-    UserAtBoundary,
-    /// A system message there.
-    SystemMessage,
-    /// The end of the system message.
-    SystemPromptTail,
-}
-
-/// How far the deterministic steps of a compaction went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum Strength {
-    /// They did nothing.
-    Absent,
-    /// Repeated content was folded.
-    Low,
-    /// Old tool results were shortened.
-    Medium,
-    /// History was limited.
-    High,
-}
-
-/// Whether a compaction is obeyed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum CompactionStatus {
-    /// The prompt obeys it, unless a newer one is in force.
-    InForce,
-    /// What it stands for is no longer in the session.
-    Void,
-    /// The user took it out of force.
-    Undone,
-    /// It was found in an import; the prompt starts from the originals.
-    Recorded,
-}
-
-/// A way of compacting that did not serve.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Fallback {
-    /// The way.
-    pub mode: CompactionMode,
-    /// Why, for people and logs.
-    pub reason: String,
-    /// How often a model was asked for it, in vain. Missing where an older version made the compaction.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<u32>,
-}
-
-/// A compaction.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct CompactionView {
-    /// Its id.
-    pub id: String,
-    /// Whether it is obeyed.
-    pub status: CompactionStatus,
-    /// How it was made.
-    pub mode: CompactionMode,
-    /// What was asked for.
-    pub mode_requested: SummaryMode,
-    /// What started it.
-    pub trigger: CompactionTrigger,
-    /// The round that carries it as its `summary`.
-    pub anchor_round_id: String,
-    /// The first message that its block stands for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub covers_from_ord: Option<u32>,
-    /// The last message that its block stands for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub covers_to_ord: Option<u32>,
-    /// Where its block stands.
-    pub placement: Placement,
-    /// The exact text that stands in the prompt; may be empty where results were only shortened.
-    pub block: String,
-    /// Tokens of the prompt before.
-    pub tokens_before: u32,
-    /// Tokens of the same prompt afterwards.
-    pub tokens_after: u32,
-    /// Who counted.
-    pub estimator: String,
-    /// Rounds that its block stands for.
-    pub num_rounds: u32,
-    /// What the summary was to keep in view.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub focus: Option<String>,
-    /// Whether the user was asked about it and said nothing in time. Missing: no.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub unreviewed: bool,
-    /// The model that wrote the summary.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// How often a model was asked once more for that summary, beside what `fallbacks` say: for another piece, for a shorter
-    /// one, or in the place of another model. Missing: not once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked_again: Option<u32>,
-    /// Messages that the user left out, by id. Newer compactions carry them on.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub excluded_ids: Vec<String>,
-    /// The compaction that this one was put in the place of; undoing this one brings it back.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replaces: Option<String>,
-    /// Ways that did not serve, in their order.
-    pub fallbacks: Vec<Fallback>,
-    /// How far the deterministic steps went.
-    pub strength: Strength,
-    /// When it was made, ISO-8601, UTC.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub created_at: Option<String>,
-    /// From the overflow to the acceptance, in milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duration_ms: Option<u64>,
-    /// The turn that ran when it was made; its metadata belongs to that turn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turn_id: Option<String>,
-    /// What a client persists of it among the `summaries` of its turn. Missing where it stands for nothing by itself: it
-    /// only shortened results, or dropped rounds. Then it annotates no round.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metadata: Option<SummaryMetadata>,
-    /// What a client persists of it where it annotates no round: an entry of `threadhold` in the metadata of its turn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub threadhold: Option<String>,
-}
-
-/// The size of a section of a prompt.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct SectionTokens {
-    /// How it reaches the model.
-    pub channel: Channel,
-    /// Its name.
-    pub name: String,
-    /// Its size in tokens.
-    pub tokens: u32,
-}
+pub use crate::prompt::section::SectionTokens;
+pub use compaction::{
+    CompactionMode, CompactionStatus, CompactionTrigger, CompactionView, Fallback, Placement, Strength,
+};
 
 /// Numbers of messages by what became of them in the prompt. Together they are all messages of the session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -247,20 +71,6 @@ pub struct TriggerState {
     /// it back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_back_tokens: Option<u32>,
-}
-
-/// What a trigger counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum TriggerMeasure {
-    /// Tokens of the prompt.
-    Tokens,
-    /// Turns of the user that are shown.
-    Turns,
-    /// Messages that are shown.
-    Messages,
-    /// Seconds since something was said.
-    Seconds,
 }
 
 /// Parameters of `context/inspect`.

@@ -1,8 +1,8 @@
 //! The table of errors: a number, a kind, and data of a type for each kind. What a message says about one stands
 //! where it happens.
 
-use super::prompt::Channel;
-use super::session::State;
+use crate::prompt::section::Channel;
+use crate::session::state::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,18 +1,22 @@
 //! Events: what a client is told about a session while it goes on.
 
-use super::context::{CompactionMode, CompactionTrigger, CompactionView, Pin, SectionTokens};
-use super::error::ErrorData;
-use super::message::Message;
-use super::model::{DeltaOp, StopReason};
-use super::restore::{RestoreReport, TurnMetadata};
-use super::scope::Scope;
-use super::session::{SessionSummary, State};
-use super::settings::Settings;
-use super::snapshot::{QueueItem, Snapshot};
-use super::tool::PauseReason;
-use super::transfer::TrajectorySummary;
-use super::turn::TurnStatus;
-use super::unknown::unknown;
+use crate::context::Pin;
+use crate::context::compaction::{CompactionMode, CompactionTrigger, CompactionView};
+use crate::error::ErrorData;
+use crate::message::Message;
+use crate::model::{DeltaOp, StopReason};
+use crate::prompt::section::SectionTokens;
+use crate::session::queue::QueueItem;
+use crate::session::restore::{RestoreReport, TurnMetadata};
+use crate::session::scope::Scope;
+use crate::session::snapshot::Snapshot;
+use crate::session::state::{SessionSummary, State};
+use crate::session::transfer::TrajectorySummary;
+use crate::settings::Settings;
+use crate::tool::PauseReason;
+use crate::turn::TurnStatus;
+use crate::unknown::unknown;
+pub use engine::words::{BreakCause as PrefixBreak, Phase as CompactionPhase};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -229,81 +233,6 @@ pub enum Event {
 unknown! {
     /// An event of a type that is not known here, as it came.
     UnknownEvent, "type", EVENTS
-}
-
-/// Why a prompt does not begin with the one before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum PrefixBreak {
-    /// A compaction came into force.
-    Compaction,
-    /// One went out of force.
-    Undo,
-    /// One was made again, or came back.
-    Redo,
-    /// Something was pinned.
-    Pin,
-    /// Something is pinned no longer.
-    Unpin,
-    /// Messages were taken out of sight.
-    Exclude,
-    /// A message has other words.
-    Edit,
-    /// A message left.
-    Remove,
-    /// The end was cut off.
-    Truncate,
-    /// An answer is given again.
-    Retry,
-    /// A new chat began.
-    Reset,
-    /// The editor's history is another one.
-    History,
-    /// Summaries that the editor kept came into force.
-    Restore,
-    /// A result came for a call that stood in a prompt without one.
-    LateResult,
-    /// Another model is asked.
-    Model,
-    /// The tools are others.
-    Tools,
-    /// System text or sections are others.
-    System,
-    /// The system text is made anew in each turn, by a setting.
-    PerTurn,
-    /// Completed turns are shown without their tool rounds, by a setting.
-    StripCompletedTurns,
-    /// Thinking that was shown before is left out, because the model takes it back only behind the prompt that it
-    /// followed. What changed before it is told beside this.
-    Thinking,
-    /// Nobody announced it: a defect.
-    Unknown,
-}
-
-/// How far a compaction is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum CompactionPhase {
-    /// A prompt is too large, or somebody asked.
-    Started,
-    /// A model is asked for a summary.
-    Summarizing,
-    /// It is done, on disk, and the prompt obeys it.
-    Accepted,
-    /// A model's summary was refused.
-    Refused,
-    /// The next way is tried.
-    FellBack,
-    /// The user is asked about it.
-    Reviewing,
-    /// It was cancelled; everything is as before.
-    Cancelled,
-    /// Nothing makes the prompt fit; everything is as before.
-    CannotFit,
-    /// What it stands for was changed or cut off: the prompt obeys it no longer.
-    Voided,
-    /// The user took it out of force, or put another one in its place.
-    Undone,
 }
 
 /// A call of a model that is made again.

@@ -1,7 +1,7 @@
 //! Failures of the engine as errors of the protocol: their data. What their message says is up to whoever answers.
 
 use crate::error::{ErrorData, SectionSize};
-use crate::prompt::Channel;
+use crate::prompt::section::Channel;
 use engine::compact::ladder::CannotFit;
 use engine::prompt::BudgetExceeded;
 use engine::prompt::item;

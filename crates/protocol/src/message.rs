@@ -1,7 +1,8 @@
 //! Messages and their parts, as both sides send them. Not how a prompt is made of them.
 
-use super::model::Usage;
-use super::unknown::unknown;
+use crate::unknown::unknown;
+pub use engine::message::Usage;
+pub use engine::search::Speaker as Role;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -182,20 +183,6 @@ pub struct Effect {
     pub path: String,
     /// SHA-256 of its content after the change, lower-case hexadecimal.
     pub sha256: String,
-}
-
-/// Who says something in a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum Role {
-    /// The user.
-    User,
-    /// The model.
-    Assistant,
-    /// A tool, answering one call.
-    Tool,
-    /// A record of the session that no model sees, such as a notice.
-    Event,
 }
 
 /// A message of a session, as the sidecar shows it.

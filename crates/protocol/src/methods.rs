@@ -1,50 +1,56 @@
 //! The list of methods: their names, who sends them, what they carry. The answer to `initialize`, the schema, the
 //! documents and the TypeScript are made from it. What a method does stands where it is handled.
 
-use super::check::fault;
-use super::context::{
+use crate::check::fault;
+use crate::context::ledger::{ContextLedgerParams, ContextLedgerResult};
+use crate::context::memory::{
+    MemoryDeleteParams, MemoryDeleteResult, MemoryListParams, MemoryListResult, MemoryPutParams,
+    MemoryPutResult, MemorySearchParams,
+};
+use crate::context::recall::{
+    ContextRecallParams, ContextRecallResult, ContextSearchParams, ContextSearchResult,
+};
+use crate::context::review::{CompactionReviewParams, CompactionReviewResult};
+use crate::context::{
     ContextCompactParams, ContextCompactResult, ContextEditParams, ContextExcludeParams,
     ContextInspectParams, ContextInspectResult, ContextPinParams, ContextPinResult, ContextUndoParams,
     ContextUndoResult, ContextUnpinParams,
 };
-use super::edit::{
+use crate::error::ProtocolError;
+use crate::event::{SessionEvent, SessionsChangedParams};
+use crate::model::{
+    ModelCompleteParams, ModelCompleteResult, ModelCountTokensParams, ModelCountTokensResult,
+    ModelDeltaParams, ModelKeyParams, ModelKeyResult, ModelUsageParams,
+};
+use crate::prompt::{PromptRenderParams, PromptRenderResult};
+use crate::server::{ServerDiagnosticsParams, ServerDiagnosticsResult};
+use crate::session::edit::{
     DraftClearParams, DraftResult, DraftSetParams, EditResult, MessageRemoveParams, MessageTruncateParams,
     MessageUpdateParams, QueueRemoveParams, QueueRemoveResult, SessionForkParams, SessionForkResult,
     SessionResetParams, SessionResetResult, TurnRegenerateParams, TurnRetryParams,
 };
-use super::error::ProtocolError;
-use super::event::{SessionEvent, SessionsChangedParams};
-use super::ledger::{ContextLedgerParams, ContextLedgerResult};
-use super::memory::{
-    MemoryDeleteParams, MemoryDeleteResult, MemoryListParams, MemoryListResult, MemoryPutParams,
-    MemoryPutResult, MemorySearchParams,
+use crate::session::scope::{
+    ScopeGetParams, ScopePutParams, ScopeResult, ToolApprovalsParams, ToolApprovalsResult,
 };
-use super::model::{
-    ModelCompleteParams, ModelCompleteResult, ModelCountTokensParams, ModelCountTokensResult,
-    ModelDeltaParams, ModelKeyParams, ModelKeyResult, ModelUsageParams,
+use crate::session::stages::{
+    LoopStartParams, LoopStartResult, LoopStopParams, LoopStopResult, LoopUpdatedParams,
 };
-use super::prompt::{PromptRenderParams, PromptRenderResult};
-use super::recall::{ContextRecallParams, ContextRecallResult, ContextSearchParams, ContextSearchResult};
-use super::review::{CompactionReviewParams, CompactionReviewResult};
-use super::scope::{ScopeGetParams, ScopePutParams, ScopeResult, ToolApprovalsParams, ToolApprovalsResult};
-use super::server::{ServerDiagnosticsParams, ServerDiagnosticsResult};
-use super::session::{
+use crate::session::task::{TaskListParams, TaskListResult, TaskStartParams, TaskStartResult};
+use crate::session::transfer::{
+    SessionExportParams, SessionExportResult, SessionImportParams, SessionImportResult, TrajectoryListParams,
+    TrajectoryListResult,
+};
+use crate::session::{
     SessionCloseParams, SessionCloseResult, SessionConfigureParams, SessionConfigureResult,
     SessionDeleteParams, SessionDeleteResult, SessionListParams, SessionListResult, SessionMessagesParams,
     SessionMessagesResult, SessionOpenParams, SessionOpenResult, SessionSubscribeParams,
     SessionSubscribeResult, SessionTakeOverParams,
 };
-use super::stages::{LoopStartParams, LoopStartResult, LoopStopParams, LoopStopResult, LoopUpdatedParams};
-use super::task::{TaskListParams, TaskListResult, TaskStartParams, TaskStartResult};
-use super::tool::{
+use crate::tool::{
     RequestPermissionParams, RequestPermissionResult, ToolDecideParams, ToolDecideResult, ToolInvokeParams,
     ToolInvokeResult, ToolResultParams, ToolResultResult,
 };
-use super::transfer::{
-    SessionExportParams, SessionExportResult, SessionImportParams, SessionImportResult, TrajectoryListParams,
-    TrajectoryListResult,
-};
-use super::turn::{
+use crate::turn::{
     RoundAppendParams, RoundAppendResult, TurnCancelParams, TurnCancelResult, TurnEndParams, TurnEndResult,
     TurnStartParams, TurnStartResult,
 };

@@ -1,35 +1,16 @@
 //! The client's model: what it is asked, how it streams, what it answers.
 
-use super::message::{Arguments, Content};
-use super::prompt::PromptMessage;
-use super::tool::Tool;
-use super::unknown::unknown;
+pub use crate::message::Usage;
+use crate::message::{Arguments, Content};
+use crate::prompt::PromptMessage;
+use crate::tool::Tool;
+use crate::unknown::unknown;
+pub use engine::prompt::request::{StopReason, ToolChoice};
+pub use engine::words::Purpose as ModelPurpose;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
-
-/// What a model is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum ModelPurpose {
-    /// The next answer of a turn.
-    Turn,
-    /// A summary. It is not shown to the user.
-    Summary,
-    /// A name for the session, where the setting `titles` is `model`.
-    Title,
-}
-
-/// Whether a model may use the tools that it is told of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum ToolChoice {
-    /// As it likes.
-    Auto,
-    /// Not at all. The tools are still sent, because a provider's cache depends on them.
-    None,
-}
 
 /// How a model is to answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -67,45 +48,6 @@ pub struct ModelCompleteParams {
     pub tool_choice: ToolChoice,
     /// How it is to answer.
     pub options: ModelOptions,
-}
-
-/// Why an answer ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum StopReason {
-    /// It was finished.
-    End,
-    /// It reached a length limit.
-    Length,
-    /// It waits for the results of its tool calls.
-    ToolUse,
-    /// The provider or the model would not answer.
-    Refused,
-    /// Somebody stopped it; what is there was shown. Only the sidecar says this.
-    Cancelled,
-    /// The call broke off; what is there was shown. Only the sidecar says this: a client answers with an error.
-    Failed,
-}
-
-/// What a model used, in tokens, as its provider reported it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Usage {
-    /// Tokens read, those from a cache included.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input_tokens: Option<u32>,
-    /// Tokens written, thinking included.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output_tokens: Option<u32>,
-    /// Tokens of the input that came from a cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cached_input_tokens: Option<u32>,
-    /// Tokens of the input that a cache took in, for the next request.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cache_write_input_tokens: Option<u32>,
-    /// Tokens of the output that are thinking.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reasoning_tokens: Option<u32>,
 }
 
 /// A call of a tool.

@@ -1,100 +1,22 @@
 //! Prompts: what a client brings to one, and what it is made of.
 
-use super::context::{CompactionMode, Strength};
-use super::message::{Content, Part};
-use super::restore::{Diagnostic, TurnMetadata};
-use super::server::ProgressToken;
-use super::settings::Model;
-use super::tool::{Tool, ToolResult};
-use super::turn::{Round, Turn};
+pub mod section;
+
+use crate::context::compaction::{CompactionMode, Strength};
+use crate::message::{Content, Part};
+use crate::server::progress::ProgressToken;
+use crate::session::restore::{Diagnostic, TurnMetadata};
+use crate::settings::Model;
+use crate::tool::{Tool, ToolResult};
+use crate::turn::{Round, Turn};
+pub use engine::prompt::CutReason;
+pub use engine::prompt::item::Role as PromptRole;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A section that the caller brings.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Section {
-    /// Where it stands. Default: `system`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub channel: Option<SectionChannel>,
-    /// Its name in plans and reports.
-    pub name: String,
-    /// Its text.
-    pub content: String,
-    /// Its place among what the plan says could be given up, the lowest first; without one it is not among that. No section
-    /// is given up by itself: where there is no room, history is compacted. `maxTokens` bounds a section.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub priority: Option<u32>,
-    /// Its own ceiling in tokens.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_tokens: Option<u32>,
-    /// What happens above that ceiling. Default: `keep`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub on_overflow: Option<OnOverflow>,
-}
-
-/// Where a caller's section stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum SectionChannel {
-    /// In the system message.
-    System,
-    /// A message of its own after it.
-    Memory,
-}
-
-/// What happens to a section above its ceiling.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum OnOverflow {
-    /// It stays whole.
-    Keep,
-    /// Its beginning and its end stay.
-    Shrink,
-    /// It is left out.
-    Drop,
-}
-
-/// A file given as context.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ContextFile {
-    /// Its path, as the editor names it.
-    pub path: String,
-    /// Its text.
-    pub text: String,
-}
-
-/// What is so when a request is made, such as the open files or the date: background, captured with the message that it
-/// first appears in and never changed there. What differs later travels with a later message.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Attachment {
-    /// What it is. Of several that wait under one name the newest is shown.
-    pub name: String,
-    /// Its text.
-    pub text: String,
-}
-
-/// A named value that belongs to a request, such as a selection.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Variable {
-    /// Its name.
-    pub name: String,
-    /// Its value.
-    pub value: Content,
-}
-
-/// The state of a notebook.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Notebook {
-    /// Its address.
-    pub uri: String,
-    /// What it shows.
-    pub content: Content,
-}
+pub use section::{
+    Attachment, Channel, ContextFile, Notebook, OnOverflow, Section, SectionChannel, Variable,
+};
 
 /// The user's current request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -222,20 +144,6 @@ pub struct PromptRenderResult {
     pub fork: Option<String>,
 }
 
-/// The role of a message of a prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum PromptRole {
-    /// The one system message.
-    System,
-    /// The user, memories, and the summary.
-    User,
-    /// The model.
-    Assistant,
-    /// A tool: exactly one `toolResult`.
-    Tool,
-}
-
 /// A message of a prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -247,22 +155,6 @@ pub struct PromptMessage {
     /// Whether a provider's cache may keep the prompt up to the end of this message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_breakpoint: Option<bool>,
-}
-
-/// The five channels through which anything reaches a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum Channel {
-    /// System text and tools.
-    System,
-    /// Memories.
-    Memory,
-    /// The block of a compaction.
-    Summary,
-    /// Messages of the past, and user messages kept of what was compacted.
-    History,
-    /// The current request and its rounds.
-    Input,
 }
 
 /// A section of a prompt.
@@ -304,30 +196,4 @@ pub struct Cut {
     pub original_bytes: u64,
     /// Bytes of it that the prompt still shows.
     pub kept_bytes: u64,
-}
-
-/// Why something was cut.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum CutReason {
-    /// A system message of the history; a prompt has one system message only.
-    SystemInHistory,
-    /// A tool result that answers no call of its round.
-    StrayResult,
-    /// A tool result, shortened to its beginning and its end.
-    Shortened,
-    /// A file's content that a newer result shows again.
-    Repeated,
-    /// A round that was dropped without a summary.
-    Dropped,
-    /// The user left it out.
-    Excluded,
-    /// A user message over the budget for user messages.
-    UserMessage,
-    /// A call without a result; a stand-in that says so answers it.
-    UnansweredCall,
-    /// A section of the caller over its own ceiling.
-    Section,
-    /// Thinking of an answer: the model takes it back only behind the prompt that it followed, and this is another one.
-    Thinking,
 }

@@ -1,17 +1,16 @@
 //! The schema of everything that goes over the wire, made from the types, and what is written from it: this module
-//! makes the JSON, `markdown` the document, `typescript` the types of the TypeScript client.
+//! makes the JSON, `markdown` the generated sections of the handbook, `typescript` the types of the TypeScript client.
 
-mod guide;
 pub mod markdown;
 mod shape;
 pub mod typescript;
 
-use super::error::{ErrorData, ErrorKind};
-use super::event::EVENTS;
-use super::methods::{Direction, METHODS};
-use super::server::{InitializeOptions, ServerCapabilities};
-use super::session::State;
 use super::{SUPPORTED_VERSIONS, VERSION};
+use crate::error::{ErrorData, ErrorKind};
+use crate::event::EVENTS;
+use crate::methods::{Direction, METHODS};
+use crate::server::initialize::{InitializeOptions, ServerCapabilities};
+use crate::session::state::State;
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 

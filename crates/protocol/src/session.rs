@@ -1,92 +1,27 @@
 //! Sessions: opening, listing, following, closing and deleting them, and the snapshot that shows one whole.
 
-use super::event::SessionEvent;
-use super::message::Message;
-use super::prompt::Section;
-use super::restore::{Diagnostic, RestoreReport};
-use super::settings::{GivenSettings, Settings};
-use super::snapshot::Snapshot;
-use super::tool::Tool;
-use super::turn::Turn;
+pub mod edit;
+pub mod queue;
+pub mod restore;
+pub mod scope;
+pub mod snapshot;
+pub mod stages;
+pub mod state;
+pub mod task;
+pub mod transfer;
+
+use crate::event::SessionEvent;
+use crate::message::Message;
+use crate::prompt::section::Section;
+use crate::session::restore::{Diagnostic, RestoreReport};
+use crate::session::snapshot::Snapshot;
+use crate::settings::{GivenSettings, Settings};
+use crate::tool::Tool;
+use crate::turn::Turn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The state of a session.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum State {
-    /// Nothing runs.
-    #[default]
-    Idle,
-    /// A model is asked, or a prompt is made for it.
-    Generating,
-    /// Tools run.
-    ExecutingTools,
-    /// A call waits for a decision of the user.
-    Paused,
-    /// A call waits for the editor's result, which may come much later.
-    WaitingIde,
-    /// The turn ended with a question to the user.
-    WaitingUserInput,
-    /// The turn ended and its work is done.
-    Completed,
-    /// The turn ended with an error.
-    Error,
-}
-
-impl State {
-    /// All states.
-    pub const ALL: [Self; 8] = [
-        Self::Idle,
-        Self::Generating,
-        Self::ExecutingTools,
-        Self::Paused,
-        Self::WaitingIde,
-        Self::WaitingUserInput,
-        Self::Completed,
-        Self::Error,
-    ];
-
-    /// Its name on the wire.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Generating => "generating",
-            Self::ExecutingTools => "executingTools",
-            Self::Paused => "paused",
-            Self::WaitingIde => "waitingIde",
-            Self::WaitingUserInput => "waitingUserInput",
-            Self::Completed => "completed",
-            Self::Error => "error",
-        }
-    }
-}
-
-/// Who runs the loop of a session. A session keeps its driver for life.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum Driver {
-    /// The sidecar: it asks the model and has the tools run.
-    #[default]
-    Sidecar,
-    /// The editor: it asks the sidecar for prompts only.
-    Editor,
-}
-
-/// How a session came to be.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum Origin {
-    /// It began with nothing.
-    #[default]
-    New,
-    /// It keeps what an edit, a retry, a cut or a reset of its parent would have lost.
-    Rewind,
-    /// A user went on from somewhere in its parent (`session/fork`).
-    Branch,
-    /// It runs for its parent.
-    Background,
-}
+pub use state::{Driver, Origin, SessionSummary, State};
 
 /// Parameters of `session/open`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -203,48 +138,6 @@ pub struct SessionListResult {
     /// Asks for the next page; missing at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-}
-
-/// A session in a list.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct SessionSummary {
-    /// The session.
-    pub session_id: String,
-    /// The folder that it belongs to.
-    pub workspace_folder: String,
-    /// Who runs its loop.
-    pub driver: Driver,
-    /// Its title.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// What it is for, in the client's words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kind: Option<String>,
-    /// The session that it was started or forked from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent_id: Option<String>,
-    /// How it came to be.
-    pub origin: Origin,
-    /// What it shares under a name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub work_scope: Option<String>,
-    /// Its state, where it is open in this process.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub state: Option<State>,
-    /// Number of messages.
-    pub messages: u32,
-    /// Number of turns.
-    pub turns: u32,
-    /// The text of the compaction in force.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub summary: Option<String>,
-    /// Messages that the compaction in force stands for.
-    pub summarized_count: u32,
-    /// When it was made, ISO-8601, UTC.
-    pub created_at: String,
-    /// When something was last said in it, ISO-8601, UTC.
-    pub updated_at: String,
 }
 
 /// Parameters of `session/subscribe`.

@@ -1,7 +1,8 @@
 //! Tools: their definitions, their calls, who decides about a call, their results.
 
-use super::message::{Arguments, Content, Effect};
-use super::session::State;
+use crate::message::{Arguments, Content, Effect};
+use crate::session::state::State;
+pub use engine::prompt::item::{Approval as ToolPolicy, EndsTurn, ToolKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -38,38 +39,6 @@ pub struct Tool {
     pub ends_turn: Option<EndsTurn>,
 }
 
-/// What a tool does to the world.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum ToolKind {
-    /// Shows a file.
-    Read,
-    /// Changes a file.
-    Write,
-    /// Runs a command.
-    Run,
-    /// Looks for something.
-    Search,
-    /// Keeps the list of what is to do.
-    Todo,
-    /// Asks the user.
-    Ask,
-    /// Anything else.
-    Other,
-}
-
-/// Whether a call of a tool may run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum ToolPolicy {
-    /// It runs.
-    Allow,
-    /// The user decides about each call.
-    Ask,
-    /// It never runs; the model is told so.
-    Deny,
-}
-
 /// What holds for calls whose arguments look a certain way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -83,16 +52,6 @@ pub struct ToolRule {
     pub pattern: String,
     /// What holds then.
     pub policy: ToolPolicy,
-}
-
-/// The state in which a tool ends a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum EndsTurn {
-    /// The work is done.
-    Completed,
-    /// The user has to say something.
-    WaitingUserInput,
 }
 
 /// What a tool answered.

@@ -1,12 +1,13 @@
 //! Turns and rounds: how a client starts and ends them, and how it hands over those that are past.
 
-use super::message::{AssistantInput, Content, MessageInput};
-use super::prompt::{Attachment, ContextFile, Notebook, Section, Variable};
-use super::restore::TurnMetadata;
-use super::session::State;
-use super::settings::Model;
-use super::snapshot::QueueItem;
-use super::tool::{Tool, ToolResult};
+use crate::message::{AssistantInput, Content, MessageInput};
+use crate::prompt::section::{Attachment, ContextFile, Notebook, Section, Variable};
+use crate::session::queue::QueueItem;
+use crate::session::restore::TurnMetadata;
+use crate::session::state::State;
+use crate::settings::Model;
+use crate::tool::{Tool, ToolResult};
+pub use engine::words::TurnStatus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -61,20 +62,6 @@ pub struct Turn {
     /// What the sidecar gave for the turn: hand it back unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<TurnMetadata>,
-}
-
-/// How a turn stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum TurnStatus {
-    /// It runs, or the process that ran it is gone.
-    Running,
-    /// The model had nothing more to do.
-    Completed,
-    /// Somebody stopped it.
-    Cancelled,
-    /// It could not go on.
-    Failed,
 }
 
 /// How a client says that a turn ended.

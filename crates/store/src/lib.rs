@@ -7,11 +7,14 @@ pub mod error;
 pub mod follow;
 mod lease;
 pub mod list;
-pub mod memory;
+#[cfg(any(test, feature = "testing"))]
+pub mod model;
 pub mod place;
 mod schema;
 pub mod sqlite;
 pub mod task;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod worker;
 
 use engine::id::{Ordinal, SessionId, Time};
@@ -53,29 +56,18 @@ pub trait Store: Send + fmt::Debug {
     fn load(&mut self, session: &SessionId) -> Result<Option<Stored>, StoreError>;
 
     /// What a session's next prompt is made of, with at least so many of its newest messages: rows in a number that does
-    /// not grow with the session, where they do not lie in memory. Nothing where the whole is to be loaded instead: where
-    /// no compaction leaves anything out, or a row that matters cannot be read. Needs no lease.
+    /// not grow with the session. Nothing where the whole is to be loaded instead: where no compaction leaves anything out,
+    /// or a row that matters cannot be read. Needs no lease.
     ///
     /// # Errors
     /// The file's own.
-    fn load_part(&mut self, session: &SessionId, newest: u32) -> Result<Option<Part>, StoreError> {
-        Ok(self.load(session)?.and_then(|stored| Part::of(&stored, newest)))
-    }
+    fn load_part(&mut self, session: &SessionId, newest: u32) -> Result<Option<Part>, StoreError>;
 
     /// What a part from there on left out. Nothing before it was changed since.
     ///
     /// # Errors
     /// The file's own.
-    fn load_rest(&mut self, session: &SessionId, from: Ordinal) -> Result<Rest, StoreError> {
-        let stored = self.load(session)?;
-        Ok(stored.map_or_else(Rest::default, |stored| Rest {
-            messages: stored.messages.into_iter().filter(|(_, message)| message.ord < from).collect(),
-            turns: stored.turns,
-            compactions: stored.compactions,
-            keys: stored.keys,
-            unreadable: stored.unreadable,
-        }))
-    }
+    fn load_rest(&mut self, session: &SessionId, from: Ordinal) -> Result<Rest, StoreError>;
 
     /// At most so many of a session's messages, in order: the newest, or the newest of those before one. Nothing where
     /// there is no such session. Rows that cannot be read are left out. Needs no lease.
@@ -87,36 +79,20 @@ pub trait Store: Send + fmt::Debug {
         session: &SessionId,
         before: Option<Ordinal>,
         limit: u32,
-    ) -> Result<Option<MessagePage>, StoreError> {
-        let Some(stored) = self.load(session)? else { return Ok(None) };
-        let all = stored.messages.into_iter().map(|(_, message)| message);
-        let end = all.len().min(before.map_or(usize::MAX, Ordinal::index));
-        let from = end.saturating_sub(usize::try_from(limit).unwrap_or(usize::MAX));
-        let messages = all.filter(|message| (from..end).contains(&message.ord.index())).collect();
-        Ok(Some(MessagePage { messages, unreadable: Vec::new() }))
-    }
+    ) -> Result<Option<MessagePage>, StoreError>;
 
     /// Does what can wait, such as moving the log into the file: called when nobody waits for the store, or `is_late`,
     /// when it could not be for long.
     ///
     /// # Errors
     /// The file's own.
-    fn tidy(&mut self, is_late: bool) -> Result<(), StoreError> {
-        let _ = is_late;
-        Ok(())
-    }
+    fn tidy(&mut self, is_late: bool) -> Result<(), StoreError>;
 
     /// Whether one of these was heard in the session before; of requests only those before `from` count.
     ///
     /// # Errors
     /// The file's own.
-    fn is_known(&mut self, session: &SessionId, claims: &Claims, from: Ordinal) -> Result<bool, StoreError> {
-        let Some(stored) = self.load(session)? else { return Ok(false) };
-        let id = claims.external_id.as_deref();
-        let mut before = stored.messages.iter().filter(|(_, message)| message.ord < from);
-        let is_said = before.any(|(_, message)| id.is_some() && message.external_id.as_deref() == id);
-        Ok(is_said || stored.keys.iter().any(|(key, _)| Some(key) == claims.key.as_ref()))
-    }
+    fn is_known(&mut self, session: &SessionId, claims: &Claims, from: Ordinal) -> Result<bool, StoreError>;
 
     /// The session of this workspace that holds most of these external ids as user messages; among equals the one
     /// that was last used.
@@ -360,3 +336,6 @@ fn patch(
     scope.apply(patch.clone());
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -64,6 +64,20 @@ pub(super) fn open(options: &Options, migrations: &[&str]) -> Result<Connection,
     Ok(connection)
 }
 
+/// Opens the database of this name in memory. Several connections see the same one; it is gone with the last of them.
+pub(super) fn open_in_memory(name: &str) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    // Not `:memory:` itself: that is one connection's own.
+    let mut connection = Connection::open_with_flags(format!("file:/{name}?vfs=memdb"), flags)?;
+    let options = Options { synchronous: Synchronous::Normal, ..Options::in_folder("") };
+    settle(&connection, &options)?;
+    migrate(&mut connection, Path::new(""), MIGRATIONS)?;
+    Ok(connection)
+}
+
 /// Looks at the file without changing it: a newer schema, another program's file and a file that is no database are
 /// left as they are.
 pub(super) fn look(path: &Path, known: u32, options: &Options) -> Result<(), StoreError> {

@@ -1,12 +1,14 @@
 //! The SQLite backend: one file for a workspace, write-ahead log, one connection. Here stands its life; rows are written in
 //! `write` and read in `read`, both in `waiting` for what waits, in `shared` and `memories` for what belongs to no session,
 //! in `leases` for who writes one, as few as a prompt needs in `part`; what is searched stands in `search`, what waits for
-//! a process in `tasks`, what a column holds is told in `columns`, what is
-//! wrong with a file is found in `check`.
+//! a process in `tasks`, large contents in `blobs`, what a column holds in `columns`, what is wrong with a file is found in
+//! `check`.
 
+mod blobs;
 pub mod check;
 mod columns;
 mod delete;
+mod fault;
 mod leases;
 mod let_go;
 mod memories;
@@ -15,16 +17,14 @@ mod read;
 mod search;
 mod shared;
 mod tasks;
-#[cfg(test)]
-mod tests;
 mod waiting;
 mod write;
 
 use super::error::{StoreError, from_sqlite};
 use super::follow::{Change, Mark, News};
-use super::lease::{self, HolderFile};
+use super::lease::{self, Holders, Registered};
 use super::list::{ListQuery, Page};
-use super::place::{Options, Synchronous};
+use super::place::{InMemory, Options, Synchronous, identity};
 use super::schema;
 use super::task::{Task, Waiting};
 use super::{Deleted, Fence, MessagePage, Store, StoreDiagnostics};
@@ -32,6 +32,7 @@ use engine::id::{Ordinal, SessionId, Time};
 use engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
 use engine::scope::{Scope, ScopePatch};
 use engine::search::{Found, Query};
+use fault::{Done, Fault, refused};
 use leases::Me;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use session::part::Claims;
@@ -47,35 +48,53 @@ const LONG_LOG: u64 = 4 * 1024 * 1024;
 const MOST_UNMOVED: u32 = 8192;
 const LONGEST_LOG: u64 = 128 * 1024 * 1024;
 
-/// A store in a file.
+/// A store in a file, or in memory.
 #[derive(Debug)]
 pub struct SqliteStore {
     /// Nothing once it is closed.
     connection: Option<Connection>,
-    folder: PathBuf,
+    /// The file; a name for people where there is none.
     path: PathBuf,
-    synchronous: Synchronous,
+    /// Nothing for a store in memory.
+    file: Option<OpenFile>,
     /// Commits since the log was moved into the file last.
     unmoved: u32,
     /// Whether what deletions left behind is still to be overwritten.
     needs_scrub: bool,
-    /// The file that was opened; another one at its place is not written.
-    file: Option<(u64, u64)>,
     /// Shared with the opener, so that a store that is opened again after a breakdown still holds its sessions.
-    holder: Arc<HolderFile>,
+    holder: Arc<Registered>,
+}
+
+/// What is known of the file of a store.
+#[derive(Debug)]
+struct OpenFile {
+    synchronous: Synchronous,
+    /// The file that was opened; another one at its place is not written.
+    identity: Option<(u64, u64)>,
 }
 
 /// Opens one store, and the same one again after a breakdown. What it held stays held for as long as this value lives.
 #[derive(Debug)]
 pub struct Opener {
-    options: Options,
-    holder: Option<Arc<HolderFile>>,
+    place: Place,
+    holder: Option<Arc<Registered>>,
+}
+
+#[derive(Debug)]
+enum Place {
+    File(Options),
+    Memory(InMemory),
 }
 
 impl Opener {
-    /// Nothing is touched before the first [`Opener::open`].
+    /// A store in a file. Nothing is touched before the first [`Opener::open`].
     pub fn new(options: Options) -> Self {
-        Self { options, holder: None }
+        Self { place: Place::File(options), holder: None }
+    }
+
+    /// A store in memory, as [`Opener::new`].
+    pub fn in_memory(memory: InMemory) -> Self {
+        Self { place: Place::Memory(memory), holder: None }
     }
 
     /// Opens the file; makes it, its folder and its tables where they are not there.
@@ -84,25 +103,27 @@ impl Opener {
     /// [`StoreError::NewerSchema`] and [`StoreError::Corrupt`], the file untouched; [`StoreError::ReadOnly`],
     /// [`StoreError::Locked`], [`StoreError::Full`], [`StoreError::Io`].
     pub fn open(&mut self) -> Result<SqliteStore, StoreError> {
-        let options = &self.options;
-        schema::make_folder(&options.folder)?;
-        let opening = lease::opening(&options.folder, options.busy_timeout)?;
-        let connection = schema::open(options, schema::MIGRATIONS)?;
-        drop(opening);
+        let (connection, path, file, holders) = match &self.place {
+            Place::File(options) => {
+                schema::make_folder(&options.folder)?;
+                let _opening = lease::opening(&options.folder, options.busy_timeout)?;
+                let connection = schema::open(options, schema::MIGRATIONS)?;
+                let path = options.folder.join(schema::FILE);
+                let file = OpenFile { synchronous: options.synchronous, identity: identity(&path) };
+                (connection, path, Some(file), Holders::Folder(options.folder.clone()))
+            }
+            Place::Memory(memory) => {
+                let path = PathBuf::from(":memory:");
+                let connection = memory.open().map_err(|error| from_sqlite(&error, &path))?;
+                (connection, path, None, Holders::Process(memory.holders()))
+            }
+        };
         let holder = match &self.holder {
             Some(holder) => Arc::clone(holder),
-            None => Arc::clone(self.holder.insert(Arc::new(HolderFile::create(&options.folder)?))),
+            None => Arc::clone(self.holder.insert(Arc::new(holders.register()?))),
         };
-        let mut store = SqliteStore {
-            connection: Some(connection),
-            path: options.folder.join(schema::FILE),
-            folder: options.folder.clone(),
-            synchronous: options.synchronous,
-            unmoved: 0,
-            needs_scrub: false,
-            file: identity(&options.folder.join(schema::FILE)),
-            holder,
-        };
+        let mut store =
+            SqliteStore { connection: Some(connection), path, file, unmoved: 0, needs_scrub: false, holder };
         match store.forget_the_dead() {
             // It can wait: whoever asks for a session looks whether its holder lives.
             Ok(()) | Err(StoreError::Locked { .. }) => Ok(store),
@@ -115,15 +136,19 @@ impl Opener {
 const SCRUBBED_AT_ONCE: u64 = 32 * 1024 * 1024;
 
 impl SqliteStore {
-    /// The file with its log.
-    fn bytes(&self) -> u64 {
-        bytes_of(&self.path) + bytes_of(&schema::beside(&self.path, "-wal"))
+    /// Bytes of the file and of those beside it with these endings.
+    fn bytes(&self, beside: &[&str]) -> u64 {
+        if self.file.is_none() {
+            return 0;
+        }
+        bytes_of(&self.path)
+            + beside.iter().map(|end| bytes_of(&schema::beside(&self.path, end))).sum::<u64>()
     }
 
     /// Overwrites what deletions left behind: entries of the index that are only marked as gone, rows that were moved
     /// between pages, the log, copies of the file. False where some of it is still there; it is tried again.
     fn scrub(&mut self) -> bool {
-        let copies_gone = schema::remove_copies(&self.path);
+        let copies_gone = self.file.is_none() || schema::remove_copies(&self.path);
         let is_purged = self.write(|tx| Ok(search::purge(tx)?)).is_ok();
         let is_rewritten = self.connection.as_ref().is_some_and(|connection| {
             copies_gone && is_purged && connection.execute_batch("VACUUM").is_ok() && truncate_log(connection)
@@ -140,9 +165,17 @@ impl SqliteStore {
         Opener::new(options).open()
     }
 
+    /// A store in memory, beside the others there.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] where there is no memory for it.
+    pub fn in_memory(memory: &InMemory) -> Result<Self, StoreError> {
+        Opener::in_memory(memory.clone()).open()
+    }
+
     /// Does the work in one transaction of its own: all of it, or nothing where it fails.
     fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>) -> Result<T, StoreError> {
-        if identity(&self.path) != self.file {
+        if self.file.as_ref().is_some_and(|file| identity(&self.path) != file.identity) {
             return Err(StoreError::Moved { path: self.path.clone() });
         }
         let path = self.path.clone();
@@ -175,32 +208,32 @@ impl SqliteStore {
     }
 
     fn me(&self) -> Me {
-        Me::new(&self.holder, &self.folder)
+        Me(Arc::clone(&self.holder))
     }
 
     /// Takes holders out of the tables whose processes are gone, and their files out of the folder.
     fn forget_the_dead(&mut self) -> Result<(), StoreError> {
-        let folder = self.folder.clone();
+        let holders = self.holder.holders().clone();
         self.write(|tx| {
             let mut known = tx.prepare("SELECT DISTINCT holder FROM leases WHERE holder IS NOT NULL")?;
-            let holders: Vec<String> = known.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-            for holder in holders.iter().filter(|holder| !lease::is_alive(&folder, holder)) {
+            let known: Vec<String> = known.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+            for holder in known.iter().filter(|holder| !holders.is_alive(holder)) {
                 leases::let_go(tx, holder)?;
             }
-            lease::sweep(&folder);
+            holders.sweep();
             Ok(())
         })
     }
 }
 
 /// Refuses while a process that lives holds any session.
-fn is_free(tx: &Transaction<'_>, folder: &Path) -> Result<(), Fault> {
+fn is_free(tx: &Transaction<'_>, holders: &Holders) -> Result<(), Fault> {
     let mut statement =
         tx.prepare("SELECT session, holder, pid, since FROM leases WHERE holder IS NOT NULL")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let (session, holder): (String, String) = (row.get(0)?, row.get(1)?);
-        if lease::is_alive(folder, &holder) {
+        if holders.is_alive(&holder) {
             let session = SessionId::new(session);
             return Err(
                 StoreError::Held { session, pid: row.get(2)?, since: columns::time(row.get(3)?) }.into()
@@ -251,7 +284,7 @@ impl Store for SqliteStore {
         if self.needs_scrub && !is_late && self.scrub() {
             return Ok(());
         }
-        let log = bytes_of(&self.folder.join(format!("{}-wal", schema::FILE)));
+        let log = bytes_of(&schema::beside(&self.path, "-wal"));
         let is_due = match is_late {
             true => self.unmoved >= MOST_UNMOVED || log >= LONGEST_LOG,
             false => self.unmoved > 0 && (self.unmoved >= WORTH_MOVING || log >= LONG_LOG),
@@ -316,12 +349,12 @@ impl Store for SqliteStore {
 
     fn waiting(&mut self, workspace: &str) -> Result<Vec<Waiting>, StoreError> {
         let me = self.me();
-        self.read(|tx| Ok(tasks::waiting(tx, workspace, |holder: &str| !me.is_other(holder))?))
+        self.read(|tx| Ok(tasks::waiting(tx, workspace, |holder: &str| !me.0.is_other(holder))?))
     }
 
     fn tasks(&mut self, parent: &SessionId) -> Result<Vec<Task>, StoreError> {
         let me = self.me();
-        let lives = |holder: &str| holder == me.own.id() || me.is_other(holder);
+        let lives = |holder: &str| holder == me.0.id() || me.0.is_other(holder);
         self.read(|tx| Ok(tasks::tasks(tx, parent, lives)?))
     }
 
@@ -357,7 +390,7 @@ impl Store for SqliteStore {
         let Some(deleted) = deleted else { return Ok(None) };
         self.needs_scrub = true;
         // A large file is written anew once for all that goes, when nobody waits.
-        let is_rewritten = self.bytes() <= SCRUBBED_AT_ONCE && self.scrub();
+        let is_rewritten = self.bytes(&["-wal"]) <= SCRUBBED_AT_ONCE && self.scrub();
         Ok(Some(Deleted { scrubbed: deleted.scrubbed && is_rewritten, ..deleted }))
     }
 
@@ -411,19 +444,26 @@ impl Store for SqliteStore {
             let (sessions, messages) = tx.query_row(counts, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
             Ok((sessions, messages, schema::version(tx)?))
         })?;
-        let log = |ending| self.folder.join(format!("{}{ending}", schema::FILE));
-        let synchronous = match self.synchronous {
+        let diagnostics = StoreDiagnostics {
+            backend: "memory",
+            path: None,
+            schema_version: 0,
+            sessions,
+            messages,
+            bytes: self.bytes(&["-wal", "-shm"]),
+            journal: "none".to_owned(),
+        };
+        let Some(file) = &self.file else { return Ok(diagnostics) };
+        let synchronous = match file.synchronous {
             Synchronous::Full => "full",
             Synchronous::Normal => "normal",
         };
         Ok(StoreDiagnostics {
             backend: "sqlite",
-            schema_version,
-            sessions,
-            messages,
-            bytes: bytes_of(&self.path) + bytes_of(&log("-wal")) + bytes_of(&log("-shm")),
             path: Some(self.path.clone()),
+            schema_version,
             journal: format!("wal, synchronous {synchronous}"),
+            ..diagnostics
         })
     }
 
@@ -443,50 +483,11 @@ impl Store for SqliteStore {
     }
 }
 
-/// What tells a file from another one at the same place, where the system says it.
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        let about = std::fs::metadata(path).ok()?;
-        Some((about.dev(), about.ino()))
-    }
-    #[cfg(not(unix))]
-    {
-        path.exists().then_some((0, 0))
-    }
-}
-
 /// Moves the log into the file and empties it; false where somebody still reads from it.
 fn truncate_log(connection: &Connection) -> bool {
     let busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
     busy.is_ok_and(|busy| busy == 0)
 }
 
-/// What stops a piece of work, before the file's name is put to it.
-#[derive(Debug)]
-enum Fault {
-    Sqlite(rusqlite::Error),
-    Store(StoreError),
-}
-
-impl Fault {
-    fn in_file(self, path: &Path) -> StoreError {
-        match self {
-            Fault::Sqlite(error) => from_sqlite(&error, path),
-            Fault::Store(error) => error,
-        }
-    }
-}
-
-impl From<rusqlite::Error> for Fault {
-    fn from(error: rusqlite::Error) -> Self {
-        Fault::Sqlite(error)
-    }
-}
-
-impl From<StoreError> for Fault {
-    fn from(error: StoreError) -> Self {
-        Fault::Store(error)
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,14 @@
 //! The terminal's side of the protocol: requests out, and what the sidecar says in, each as its type. What is shown of
 //! it and what follows from it is not here.
 
-use crate::server::frame::{Frame, FrameReader, head};
-use crate::server::message::{Message, decode};
-use crate::server::transport::BODY_LIMIT;
+use lsp_types::notification::{Cancel, LogMessage, Notification};
+use lsp_types::{CancelParams, LogMessageParams, NumberOrString};
 use protocol::event::SessionEvent;
 use protocol::methods::{self, Method, Named, read_params, read_result};
 use protocol::tool::{RequestPermissionParams, ToolInvokeParams};
+use rpc::frame::{Frame, FrameReader, head};
+use rpc::message::{Message, decode};
+use rpc::transport::BODY_LIMIT;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -37,7 +39,7 @@ pub(super) enum Refused {
     #[error("{0}")]
     No(String),
     /// It is gone.
-    #[error("the session's engine is gone")]
+    #[error("the sidecar has stopped")]
     Gone,
 }
 
@@ -116,14 +118,16 @@ impl Client {
         self.backlog.retain(|heard| !matches!(heard, Heard::Event(_)));
     }
 
-    /// Says something that has no answer.
-    pub async fn tell(&mut self, method: &str, params: &impl Serialize) {
-        self.write(&json!({ "jsonrpc": "2.0", "method": method, "params": params })).await;
+    /// Sends a notification of the base protocol.
+    pub async fn notify<N: Notification>(&mut self, params: N::Params) {
+        self.write(&json!({ "jsonrpc": "2.0", "method": N::METHOD, "params": params })).await;
     }
 
-    /// Takes a request of ours back.
-    pub async fn withdraw(&mut self, number: i64) {
-        self.tell("$/cancelRequest", &json!({ "id": number })).await;
+    /// Cancels a request.
+    pub async fn cancel(&mut self, number: i64) {
+        // Numbers are counted up from 1.
+        let Ok(number) = i32::try_from(number) else { return };
+        self.notify::<Cancel>(CancelParams { id: NumberOrString::Number(number) }).await;
     }
 
     /// Answers a request of the sidecar's.
@@ -160,10 +164,12 @@ fn called(request: &Request) -> Option<Heard> {
         (methods::SessionEventSent::NAME, None) => {
             Some(Heard::Event(Box::new(read_params::<methods::SessionEventSent>(params).ok()?)))
         }
-        ("$/cancelRequest", None) => {
+        (Cancel::METHOD, None) => {
             Some(Heard::Withdrawn(serde_json::from_value(params.get("id")?.clone()).ok()?))
         }
-        ("window/logMessage", None) => Some(Heard::Told(params.get("message")?.as_str()?.to_owned())),
+        (LogMessage::METHOD, None) => {
+            Some(Heard::Told(serde_json::from_value::<LogMessageParams>(params).ok()?.message))
+        }
         _ => None,
     }
 }

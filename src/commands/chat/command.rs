@@ -10,13 +10,14 @@ use protocol::task::{Task, TaskListParams, TaskStartParams, TaskState};
 use serde_json::Value;
 
 /// What `/help` says.
-pub(super) const HELP: &str = "/compact [WORDS]  sum up what was said so far; WORDS say what must not be lost
-/undo             take the last compaction back
-/task WORDS       ask for something that is done in the background, by a `threadhold serve` on this folder
-/tasks            what runs in the background for this chat, and how it stands
-/help             this
-/quit             leave, as Ctrl-D does; the session is kept
-Ctrl-C stops an answer and keeps what was said of it; once more, at the prompt, leaves.";
+pub(super) const HELP: &str =
+    "/compact [FOCUS]   summarize the conversation so far; FOCUS says what the summary must keep
+/undo              revert the last compaction
+/task DESCRIPTION  queue a background task for a `threadhold serve` on this folder
+/tasks             list the background tasks of this chat and their states
+/help              show this help
+/quit              save the session and leave, as Ctrl-D does
+Ctrl-C stops an answer and keeps the part that arrived; at the prompt, press it twice to leave.";
 
 /// A command whose answer is waited for.
 #[derive(Debug)]
@@ -50,7 +51,7 @@ impl Command {
             ("/compact", focus) => Ok(Self::Compact(focus)),
             ("/undo", _) => Ok(Self::Undo),
             ("/task", Some(words)) => Ok(Self::Task(words)),
-            ("/task", None) => Err("/task takes what is to be done; /tasks lists what was asked for"),
+            ("/task", None) => Err("/task needs a description of the task; /tasks lists tasks"),
             ("/tasks", _) => Ok(Self::Tasks),
             _ => return None,
         })
@@ -91,17 +92,17 @@ impl Command {
         Ok(match self {
             // One that was made is told by its event.
             Self::Compact(_) => match result::<ContextCompact>(value)?.reason {
-                Some(reason) => format!("(nothing was compacted: {reason})"),
-                None => "(done; /undo takes it back)".into(),
+                Some(reason) => format!("(not compacted: {reason})"),
+                None => "(done; /undo reverts it)".into(),
             },
             Self::Undo => {
                 result::<ContextUndo>(value)?;
-                "(taken back: the originals are in the prompt again)".into()
+                "(reverted: the prompt shows the original messages again)".into()
             }
             Self::Task(_) => {
                 let id = result::<TaskStart>(value)?.session_id;
                 format!(
-                    "(the task waits for a `threadhold serve` on this folder, as session {id}; see /tasks)"
+                    "(task queued as session {id}; it runs once a `threadhold serve` serves this folder; see /tasks)"
                 )
             }
             Self::Tasks => {
@@ -148,7 +149,9 @@ pub(super) fn in_vain(made: &CompactionView) -> String {
     }
     match count {
         0 => String::new(),
-        1 => format!("; a model was asked once for a summary in vain: {}", reasons.join("; ")),
-        count => format!("; a model was asked {count} times for a summary in vain: {}", reasons.join("; ")),
+        1 => format!("; the model was asked once for a summary and gave none: {}", reasons.join("; ")),
+        count => {
+            format!("; the model was asked {count} times for a summary and gave none: {}", reasons.join("; "))
+        }
     }
 }

@@ -3,6 +3,9 @@
 use super::client::{Client, Refused};
 use super::terminal::Screen;
 use super::tools;
+use lsp_types::notification::{DidChangeConfiguration, Initialized};
+use lsp_types::request::{Initialize, Request};
+use lsp_types::{DidChangeConfigurationParams, InitializedParams};
 use protocol::VERSION;
 use protocol::methods::{SessionConfigure, SessionList, SessionOpen, TaskList};
 use protocol::session::{Driver, Origin, SessionConfigureParams, SessionListParams, SessionOpenParams};
@@ -56,8 +59,8 @@ pub(super) async fn open(
         "storage": storage,
     });
     let hello = json!({ "capabilities": {}, "initializationOptions": { "threadhold": ours } });
-    client.call_named("initialize", &hello).await?;
-    client.tell("initialized", &json!({})).await;
+    client.call_named(Initialize::METHOD, &hello).await?;
+    client.notify::<Initialized>(InitializedParams {}).await;
     let session_id = match begin.which {
         Which::New => None,
         Which::Named(id) => Some(id),
@@ -81,13 +84,14 @@ pub(super) async fn open(
     };
     let opened = opened(&mut client, &params, screen).await?;
     if opened.driver == Driver::Editor {
-        let said = format!("session {}: an editor runs its loop, so it cannot go on here", opened.session_id);
+        let said =
+            format!("session {} is driven by an editor and cannot be continued here", opened.session_id);
         return Err(Refused::No(said));
     }
     if opened.waits == Some(true) {
         let id = &opened.session_id;
         let said = format!(
-            "session {id} is a task that waits for a `threadhold serve` on this folder; it can go on here when it ran"
+            "session {id} is a task that waits for a `threadhold serve` on this folder; continue it here after it ran"
         );
         return Err(Refused::No(said));
     }
@@ -111,10 +115,10 @@ async fn opened(
         let Some(held) = &opened.held_by else { return Ok(opened) };
         let said = format!("session {} is open in another process (pid {})", opened.session_id, held.pid);
         if Instant::now() >= deadline {
-            return Err(Refused::No(format!("{said}. Nothing was changed. Close it there, then try again")));
+            return Err(Refused::No(format!("{said}; nothing was changed; close it there, then try again")));
         }
         if !std::mem::replace(&mut is_told, true) {
-            screen.note(&format!("({said}; waiting for it to be closed there, Ctrl-C leaves)"));
+            screen.note(&format!("({said}; waiting for it to close there; press Ctrl-C to leave)"));
         }
         tokio::time::sleep(BETWEEN_TRIES).await;
         // The answer says how it stands then.
@@ -146,13 +150,14 @@ async fn model(client: &mut Client, opened: &Snapshot) -> Result<String, Refused
     if let Some(named) = named(&opened.settings) {
         return Ok(named);
     }
-    let settings = json!({ "settings": { "threadhold": { "model": { "wire": "scripted" } } } });
-    client.tell("workspace/didChangeConfiguration", &settings).await;
+    let settings = json!({ "threadhold": { "model": { "wire": "scripted" } } });
+    client.notify::<DidChangeConfiguration>(DidChangeConfigurationParams { settings }).await;
     let session_id = opened.session_id.clone();
     let params = SessionConfigureParams { session_id, settings: None, title: None };
     let settings = client.call::<SessionConfigure>(&params).await?.settings;
-    let ours = || Refused::No("the session's model is the editor's: name another one with --model".into());
-    named(&settings).map(|named| format!("{named} (no model is set: see --model)")).ok_or_else(ours)
+    let ours =
+        || Refused::No("the session's model belongs to the editor; choose another one with --model".into());
+    named(&settings).map(|named| format!("{named} (no model is set; see --model)")).ok_or_else(ours)
 }
 
 fn named(settings: &Settings) -> Option<String> {

@@ -1,5 +1,4 @@
-//! A chat as it goes: what is typed becomes commands, what happens in the session becomes words on the screen. Each state
-//! says what is waited for. What a prompt holds and when it is compacted is the engine's.
+//! A chat in a terminal: typed lines become commands, events become text. Each state carries what it waits for.
 
 use super::client::{Client, Heard, Refused};
 use super::command::{About, Command, HELP, ended, in_vain};
@@ -10,6 +9,8 @@ use super::tools;
 use super::visible::visible;
 use crate::commands::{SUCCESS, UNFIT};
 use engine::message::PROCESS_COMPLETED;
+use lsp_types::notification::Exit;
+use lsp_types::request::{Request, Shutdown};
 use protocol::context::CompactionView;
 use protocol::event::{CompactionPhase, Event, EventError, Retrying};
 use protocol::message::{Content, Message, Part, Role};
@@ -168,7 +169,7 @@ impl Talk {
                 if let Some(reason) = question.left.front() {
                     let PauseReason { name, arguments, reason, .. } = reason;
                     self.screen.note(&visible(&format!("{name} {} ({reason})", arguments.0)));
-                    self.screen.prompt("may it run? y / n [WHY] / always, for this tool in this folder: ");
+                    self.screen.prompt("allow? y / n [REASON] / always (this tool in this folder): ");
                 }
             }
             Doing::Starting(_) | Doing::Running | Doing::Commanding(..) => {}
@@ -179,7 +180,7 @@ impl Talk {
     async fn typed(&mut self, line: Option<String>) -> Next {
         let Some(line) = line else {
             if let Doing::Asking(_) = self.doing {
-                self.screen.note("(what waits for a decision waits on: it is asked again with --continue)");
+                self.screen.note("(calls that need approval stay pending; --continue asks again)");
             }
             return Next::Leave;
         };
@@ -221,7 +222,7 @@ impl Talk {
                 self.rest();
             }
             _ if command.starts_with('/') && !command.get(1..).is_some_and(|rest| rest.contains('/')) => {
-                self.screen.note(&format!("there is no command {command}; /help lists them"));
+                self.screen.note(&format!("unknown command {command}; /help lists all commands"));
                 self.rest();
             }
             _ => {
@@ -251,10 +252,10 @@ impl Talk {
         match &self.doing {
             Doing::Resting if again => return Next::Leave,
             Doing::Resting => {
-                self.screen.note("\n(Ctrl-C once more, or Ctrl-D, leaves)");
+                self.screen.note("\n(press Ctrl-C again, or Ctrl-D, to leave)");
                 self.rest();
             }
-            Doing::Commanding(number, _) => self.client.withdraw(*number).await,
+            Doing::Commanding(number, _) => self.client.cancel(*number).await,
             Doing::Starting(_) | Doing::Running | Doing::Asking(_) => {
                 let session_id = self.about.session.clone();
                 let params = TurnCancelParams { session_id, turn_id: None, cancel_queued: None };
@@ -337,7 +338,7 @@ impl Talk {
                 self.runs(snapshot.state, None, None, None);
             }
             Event::SessionTakenOver {} => {
-                self.screen.note("another process goes on with this session");
+                self.screen.note("another process took over this session");
                 return Next::Leave;
             }
             _ => {}
@@ -365,7 +366,7 @@ impl Talk {
             self.screen.note(&error.message);
         }
         if status == Some(TurnStatus::Cancelled) {
-            self.screen.note("(stopped; what was said is kept)");
+            self.screen.note("(stopped; the partial answer is kept)");
         }
         let is_at_rest =
             matches!(state, State::Idle | State::WaitingUserInput | State::Completed | State::Error);
@@ -384,14 +385,14 @@ impl Talk {
         let by_hand = matches!(self.doing, Doing::Commanding(..));
         match (at, tokens) {
             (CompactionPhase::Started, _) if !by_hand => {
-                self.screen.note("(the conversation is too long: making room)");
+                self.screen.note("(compacting: the conversation is too long)");
             }
             (CompactionPhase::Accepted, Some((before, after))) => {
                 let in_vain = made.map(in_vain).unwrap_or_default();
-                self.screen.note(&format!("(compacted: {before} tokens are {after} now{in_vain})"));
+                self.screen.note(&format!("(compacted from {before} to {after} tokens{in_vain})"));
             }
             (CompactionPhase::Voided, _) => {
-                self.screen.note("(a compaction no longer holds: what it stood for changed)");
+                self.screen.note("(a compaction was dropped: messages that it covers changed)");
             }
             _ => {}
         }
@@ -478,11 +479,13 @@ impl Talk {
     /// Leaves; the session stays.
     async fn leave(mut self) -> Result<u8, Refused> {
         if self.is_begun {
-            self.screen
-                .note(&format!("\nkept as session {}: --session or --continue goes on", self.about.session));
+            self.screen.note(&format!(
+                "\nsaved as session {}; resume with --session or --continue",
+                self.about.session
+            ));
         }
-        self.client.call_named("shutdown", &Value::Null).await?;
-        self.client.tell("exit", &Value::Null).await;
+        self.client.call_named(Shutdown::METHOD, &Value::Null).await?;
+        self.client.notify::<Exit>(()).await;
         Ok(if self.has_failed { UNFIT } else { SUCCESS })
     }
 }

@@ -41,14 +41,14 @@ pub(super) fn tools() -> Vec<Tool> {
         rules: None,
         ends_turn: None,
     };
-    let path = json!({ "type": "string", "description": "Path below the workspace folder." });
-    let offset = json!({ "type": "integer", "description": "Byte to begin at. Default: 0." });
+    let path = json!({ "type": "string", "description": "Path relative to the workspace folder." });
+    let offset = json!({ "type": "integer", "description": "Byte offset to start at. Default: 0." });
     let pattern = json!({ "type": "string", "description": "Regular expression." });
     vec![
         tool(
             "read_file",
             ToolKind::Read,
-            "Shows a text file of the workspace, 32 KiB at a time.",
+            "Reads a text file of the workspace, 32 KiB at a time.",
             json!({ "path": path, "offset": offset }),
             &["path"],
         ),
@@ -62,7 +62,7 @@ pub(super) fn tools() -> Vec<Tool> {
         tool(
             "grep",
             ToolKind::Search,
-            "Finds lines in the files of the workspace, without hidden ones and what a build made.",
+            "Searches the lines of workspace files. Hidden files and build output are skipped.",
             json!({ "pattern": pattern, "path": path }),
             &["pattern"],
         ),
@@ -95,7 +95,7 @@ pub(super) fn run(folder: &Path, name: &str, arguments: &str) -> ToolInvokeResul
         "read_file" => given(arguments).and_then(|given| read_file(folder, &given)),
         "list" => given(arguments).and_then(|given| list(folder, &given)),
         "grep" => given(arguments).and_then(|given| grep(folder, &given)),
-        _ => Err(format!("there is no tool {name} in a terminal")),
+        _ => Err(format!("unknown tool {name}")),
     };
     let is_error = said.is_err().then_some(true);
     let text = said.unwrap_or_else(|error| error);
@@ -104,18 +104,19 @@ pub(super) fn run(folder: &Path, name: &str, arguments: &str) -> ToolInvokeResul
 
 fn given<T: DeserializeOwned>(arguments: &str) -> Result<T, String> {
     let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
-    json::read(arguments).map_err(|error| format!("the arguments cannot be used: {error}"))
+    json::read(arguments).map_err(|error| format!("invalid arguments: {error}"))
 }
 
 /// Where a path leads, links and all, if that is inside the folder.
 fn inside(folder: &Path, path: &str) -> Result<PathBuf, String> {
-    let folder = folder.canonicalize().map_err(|error| format!("the workspace folder: {error}"))?;
+    let folder =
+        folder.canonicalize().map_err(|error| format!("cannot open the workspace folder: {error}"))?;
     let real = folder.join(path).canonicalize();
     match real {
         Ok(real) if real.starts_with(&folder) => Ok(real),
         // Whether there is something outside is not told.
-        Ok(_) => Err(format!("{path}: outside of the workspace folder")),
-        Err(_) if has_way_out(path) => Err(format!("{path}: outside of the workspace folder")),
+        Ok(_) => Err(format!("{path} is outside of the workspace folder")),
+        Err(_) if has_way_out(path) => Err(format!("{path} is outside of the workspace folder")),
         Err(error) => Err(format!("{path}: {error}")),
     }
 }
@@ -132,7 +133,7 @@ fn read_file(folder: &Path, given: &ReadFile) -> Result<String, String> {
     let about = file.metadata().map_err(at)?;
     // A pipe or a device would be waited for.
     if !about.is_file() {
-        return Err(format!("{}: not a file", given.path));
+        return Err(format!("{} is not a file", given.path));
     }
     let offset = given.offset.unwrap_or(0);
     let mut bytes = Vec::new();
@@ -140,7 +141,7 @@ fn read_file(folder: &Path, given: &ReadFile) -> Result<String, String> {
     open.seek(SeekFrom::Start(offset)).map_err(at)?;
     open.take(MOST_READ).read_to_end(&mut bytes).map_err(at)?;
     if bytes.contains(&0) {
-        return Ok(format!("({} bytes that are no text)", about.len()));
+        return Ok(format!("({} bytes of binary data)", about.len()));
     }
     // A character that was cut in two belongs to the next piece.
     if let Err(error) = std::str::from_utf8(&bytes)
@@ -152,7 +153,7 @@ fn read_file(folder: &Path, given: &ReadFile) -> Result<String, String> {
     let end = offset.saturating_add(bytes.len() as u64);
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
     if end < about.len() && !bytes.is_empty() {
-        text.push_str(&format!("\n({} more bytes; go on with offset {end})", about.len() - end));
+        text.push_str(&format!("\n({} more bytes; continue with offset {end})", about.len() - end));
     }
     Ok(text)
 }
@@ -190,9 +191,9 @@ fn list(folder: &Path, given: &List) -> Result<String, String> {
 
 fn grep(folder: &Path, given: &Grep) -> Result<String, String> {
     let pattern = RegexBuilder::new(&given.pattern).size_limit(PATTERN_SIZE).build();
-    let pattern = pattern.map_err(|error| format!("the pattern cannot be used: {error}"))?;
+    let pattern = pattern.map_err(|error| format!("invalid pattern: {error}"))?;
     let start = inside(folder, given.path.as_deref().unwrap_or("."))?;
-    let root = folder.canonicalize().map_err(|error| format!("the workspace folder: {error}"))?;
+    let root = folder.canonicalize().map_err(|error| format!("cannot open the workspace folder: {error}"))?;
     let (mut found, mut files, mut unread, mut left) = (Vec::new(), 0, 0, vec![start]);
     while let Some(path) = left.pop() {
         if path.is_dir() {
@@ -207,7 +208,7 @@ fn grep(folder: &Path, given: &Grep) -> Result<String, String> {
         }
         files += 1;
         if files > MOST_FILES {
-            found.push(format!("(only the first {MOST_FILES} files were looked into)"));
+            found.push(format!("(only the first {MOST_FILES} files were searched)"));
             break;
         }
         let name = path.strip_prefix(&root).unwrap_or(&path).display().to_string();
@@ -228,14 +229,12 @@ fn grep(folder: &Path, given: &Grep) -> Result<String, String> {
         }
     }
     if found.is_empty() {
-        found.push("(nothing found)".to_owned());
+        found.push("(no matches)".to_owned());
     }
     if unread > 0 {
         // Who takes nothing found for nothing there goes on with what is not so.
         let most = MOST_SEARCHED >> 20;
-        found.push(format!(
-            "(files that were not looked into: {unread}; over {most} MiB, no text, or not to be read)"
-        ));
+        found.push(format!("(skipped {unread} files: over {most} MiB, binary or unreadable)"));
     }
     Ok(found.join("\n"))
 }
@@ -289,12 +288,12 @@ mod tests {
         assert_eq!(call("read_file", json!({ "path": "src/a.rs" })), "fn one() {}\nfn two() {}\n");
         assert_eq!(call("list", json!({})), ".hidden/\nsrc/");
         assert_eq!(call("grep", json!({ "pattern": "fn t.*" })), "src/a.rs:2: fn two() {}");
-        assert_eq!(call("grep", json!({ "pattern": "nothing" })), "(nothing found)");
+        assert_eq!(call("grep", json!({ "pattern": "nothing" })), "(no matches)");
         // What is not looked into is told: it may be there.
         fs::write(ground.0.join("w/large.log"), "nothing\n".repeat(200_000)).unwrap();
         fs::write(ground.0.join("w/latin.txt"), b"caf\xe9 noir\n").unwrap();
-        let told = "(files that were not looked into: 1; over 1 MiB, no text, or not to be read)";
-        assert_eq!(call("grep", json!({ "pattern": "nothing" })), format!("(nothing found)\n{told}"));
+        let told = "(skipped 1 files: over 1 MiB, binary or unreadable)";
+        assert_eq!(call("grep", json!({ "pattern": "nothing" })), format!("(no matches)\n{told}"));
         assert_eq!(
             call("grep", json!({ "pattern": "noir" })),
             format!("latin.txt:1: caf\u{fffd} noir\n{told}")
@@ -318,7 +317,7 @@ mod tests {
                 assert!(error.ends_with("outside of the workspace folder"), "{name} {path}: {error}");
             }
         }
-        assert_eq!(ground.call("grep", &json!({ "pattern": "planted" })), Ok("(nothing found)".into()));
+        assert_eq!(ground.call("grep", &json!({ "pattern": "planted" })), Ok("(no matches)".into()));
         assert_eq!(ground.call("list", &json!({})), Ok(".hidden/\nlink@\nsrc/\nup@".into()));
     }
 
@@ -329,7 +328,7 @@ mod tests {
         fs::write(ground.0.join("w/large"), &whole).unwrap();
         let first = ground.call("read_file", &json!({ "path": "large" })).unwrap();
         let (text, rest) = first.rsplit_once('\n').unwrap();
-        assert_eq!(rest, "(7234 more bytes; go on with offset 32767)");
+        assert_eq!(rest, "(7234 more bytes; continue with offset 32767)");
         let second = ground.call("read_file", &json!({ "path": "large", "offset": 32767 })).unwrap();
         assert_eq!(format!("{text}{second}"), whole);
     }
@@ -337,9 +336,9 @@ mod tests {
     #[test]
     fn what_cannot_be_done_is_said() {
         let ground = Ground::new();
-        assert!(ground.call("read_file", &json!({ "path": "src" })).unwrap_err().contains("not a file"));
+        assert!(ground.call("read_file", &json!({ "path": "src" })).unwrap_err().contains("is not a file"));
         assert!(ground.call("read_file", &json!({})).unwrap_err().contains("missing field `path`"));
-        assert!(ground.call("grep", &json!({ "pattern": "(" })).unwrap_err().contains("cannot be used"));
-        assert!(ground.call("write", &json!({})).unwrap_err().contains("no tool write"));
+        assert!(ground.call("grep", &json!({ "pattern": "(" })).unwrap_err().contains("invalid pattern"));
+        assert!(ground.call("write", &json!({})).unwrap_err().contains("unknown tool write"));
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn run(folder: &Path, repair: bool) -> Result<u8, Failure> {
             // What was found is told, whatever becomes of the repair.
             print(&std::mem::take(&mut report))?;
             let (left, copy) = check::repair(&options)?;
-            let _ = writeln!(report, "copy     {}, as it was", copy.display());
+            let _ = writeln!(report, "copy     {}, made before the repair", copy.display());
             for damage in &left.faults {
                 let _ = writeln!(report, "left     {}", damage.what);
             }
@@ -29,14 +29,14 @@ pub(super) fn run(folder: &Path, repair: bool) -> Result<u8, Failure> {
     };
     let is_repairable = left.faults.iter().any(|damage| damage.repair.is_some());
     report += match left.faults.is_empty() {
-        true if repair && can_be_repaired => "well     all of it was put right\n",
-        true => "well     nothing is wrong\n",
+        true if repair && can_be_repaired => "ok       everything was repaired\n",
+        true => "ok       no problems found\n",
         false if is_repairable && !repair => {
-            "advice   Close what uses the folder and run it again with --repair; a copy is made first.\n"
+            "advice   Close every program that uses the folder, then run again with --repair. A copy is made first.\n"
         }
         false => {
-            "advice   What cannot be read is left out when its session is opened, and the rest loads. Export what matters, or \
-             put a copy of the file back.\n"
+            "advice   Unreadable rows are skipped when their session is opened; the rest loads. Export what matters, or restore a \
+             copy of the file.\n"
         }
     };
     print(&report)?;
@@ -48,7 +48,7 @@ fn told(checked: &Checked) -> String {
     let _ = match checked.is_older {
         true => writeln!(
             report,
-            "schema   {}, which the next start brings to the newest; only its pages were looked at",
+            "schema   {}, upgraded on the next start; only the pages of the file were checked",
             checked.schema
         ),
         false => writeln!(

@@ -102,7 +102,7 @@ impl Shown {
         events
     }
 
-    /// Whether nothing differs that no event tells.
+    /// Returns whether nothing differs that no event tells.
     fn rests_alike(&self, new: &Snapshot) -> bool {
         let (old, head) = (&self.rest, &new.head);
         let known = &old.head;

@@ -19,7 +19,7 @@ pub(super) struct Newest {
     rows: BTreeMap<SessionId, SessionRow>,
     /// When the last one was made.
     made: Time,
-    /// Whether there are others.
+    /// True if there are others.
     has_more: bool,
 }
 

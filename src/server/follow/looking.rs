@@ -1,12 +1,10 @@
 //! Looking whether other processes wrote something: a few times a second, only while a session is open or followed, a client
 //! has a list or tasks may wait, and with one cheap question to each store. What is told of it is decided beside here.
 
-use super::Follower;
 use super::lists::{self, Newest};
-use crate::server::inbox::Event;
-use crate::server::listed;
-use crate::server::main_loop::{MainLoop, Slot};
+use super::{FollowContext, FollowEvent, Follower, Follows};
 use crate::server::stores;
+use crate::server::wire::listed;
 use engine::id::SessionId;
 use protocol::error::ProtocolError;
 use protocol::event::SessionsChangedParams;
@@ -26,17 +24,26 @@ const BETWEEN_TRIES: u64 = 5;
 #[derive(Default)]
 pub(super) struct Watched {
     pulse: Option<u64>,
-    /// Whether it was asked and has not answered.
+    /// True if it was asked and has not answered.
     is_asked: bool,
-    /// Whether a client asked for a list of it, and what it was when it was looked at last.
-    pub is_listed: bool,
-    pub newest: Option<Newest>,
+    /// True if a client asked for a list of it.
+    is_listed: bool,
+    newest: Option<Newest>,
+}
+
+impl Watched {
+    /// A session is gone, and it was told.
+    pub fn forget(&mut self, id: &SessionId) {
+        if let Some(newest) = &mut self.newest {
+            newest.forget(id);
+        }
+    }
 }
 
 /// What a store said.
 pub(in crate::server) struct Told {
     store: String,
-    /// Whether it was a look at the whole store.
+    /// True if it was a look at the whole store.
     is_look: bool,
     found: Result<Found, StoreError>,
 }
@@ -48,9 +55,9 @@ struct Question {
     wanted: Vec<(SessionId, Option<Mark>)>,
     /// The pulse at which all of it was seen: then there is nothing to read.
     since: Option<u64>,
-    /// Whether the sessions are looked at whatever the pulse is: that a writer is gone no commit tells.
+    /// True if the sessions are looked at whatever the pulse is: that a writer is gone no commit tells.
     is_thorough: bool,
-    /// Whether its newest sessions are wanted.
+    /// True if its newest sessions are wanted.
     has_list: bool,
 }
 
@@ -61,118 +68,121 @@ struct Found {
 }
 
 impl Found {
-    /// Whether all was read that may have changed.
+    /// Returns whether all was read that may have changed.
     fn is_whole(&self, is_listed: bool) -> bool {
         self.news.iter().all(|(_, news)| news.is_ok()) && (self.page.is_some() || !is_listed)
     }
 }
 
-impl MainLoop {
+/// What is due at a look, beside what is followed.
+#[derive(Default)]
+pub(in crate::server) struct Due {
+    /// Tasks are looked for.
+    pub tasks: bool,
+    /// It is looked whether what is written here is still ours, whether files changed, and whether there is anything
+    /// to look for.
+    pub slow: bool,
+    /// What could not be stored is tried again.
+    pub tries: bool,
+}
+
+impl Follows {
     /// A client has a list of this store: it is told of what other processes change in it.
-    pub fn watch_list(&mut self, store: &str) {
+    pub fn watch_list(&mut self, context: &mut FollowContext<'_>, store: &str) {
         self.watch(store);
-        let Some(watched) = self.follows.watched.get_mut(store) else { return };
+        let Some(watched) = self.watched.get_mut(store) else { return };
         if !watched.is_listed {
             watched.is_listed = true;
             watched.is_asked = true;
-            self.ask_news(store, Question { has_list: true, ..Question::default() });
+            self.ask_news(context, store, Question { has_list: true, ..Question::default() });
         }
     }
 
     pub(super) fn watch(&mut self, store: &str) {
-        self.follows.watched.entry(store.to_owned()).or_default();
+        self.watched.entry(store.to_owned()).or_default();
         self.start_looking();
     }
 
-    /// Has the loop told when to look.
+    /// Has the router told when to look.
     pub fn start_looking(&mut self) {
-        if self.follows.clock.is_none() {
-            let inbox = self.inbox.clone();
+        if self.clock.is_none() {
+            let mailbox = self.mailbox.clone();
             let clock = tokio::spawn(async move {
                 loop {
                     tokio::time::sleep(BETWEEN_LOOKS).await;
-                    if inbox.send(Event::Look).is_err() {
-                        return;
-                    }
+                    mailbox.send(FollowEvent::Look);
                 }
             });
-            self.follows.clock = Some(clock.abort_handle());
+            self.clock = Some(clock.abort_handle());
         }
     }
 
     /// Looks at a store no longer where nobody needs it.
-    pub(super) fn stop_looking_at(&mut self, store: &str) {
-        let follows = &mut self.follows;
-        let is_used = follows.followers.values().any(|follower| follower.store == store);
-        if !is_used && follows.watched.get(store).is_some_and(|watched| !watched.is_listed) {
-            follows.watched.remove(store);
+    pub(super) fn stop_looking_at(&mut self, store: &str, context: &FollowContext<'_>) {
+        let is_used = self.followers.values().any(|follower| follower.store == store);
+        if !is_used && self.watched.get(store).is_some_and(|watched| !watched.is_listed) {
+            self.watched.remove(store);
         }
-        self.rest_if_done();
+        self.rest_if_done(context);
     }
 
     /// Stops the clock where there is nothing to look for.
-    fn rest_if_done(&mut self) {
-        if self.follows.watched.is_empty()
-            && !self.tasks.need_looks()
-            && !self.sessions.values().any(Slot::is_stored)
-            && let Some(clock) = self.follows.clock.take()
+    pub fn rest_if_done(&mut self, context: &FollowContext<'_>) {
+        if self.watched.is_empty()
+            && !context.has_tasks
+            && !context.sessions.any_stored()
+            && let Some(clock) = self.clock.take()
         {
             clock.abort();
         }
     }
 
+    /// It is time to look: what is due.
+    pub fn tick(&mut self) -> Due {
+        self.looks += 1;
+        Due {
+            // The first look is one at tasks.
+            tasks: self.looks % SLOW == 1,
+            slow: self.looks.is_multiple_of(SLOW),
+            tries: self.looks.is_multiple_of(SLOW * BETWEEN_TRIES),
+        }
+    }
+
     /// Asks the stores that are watched for what is new.
-    pub fn look(&mut self) {
-        if self.ending.is_some() {
-            return;
-        }
-        self.follows.looks += 1;
-        // The first look is one at tasks.
-        if self.follows.looks % SLOW == 1 {
-            self.look_for_tasks();
-        }
-        let is_slow = self.follows.looks.is_multiple_of(SLOW);
-        if is_slow {
-            self.look_at_leases();
-            self.check_files();
-            self.rest_if_done();
-        }
-        if self.follows.looks.is_multiple_of(SLOW * BETWEEN_TRIES) {
-            self.store_what_is_left();
-        }
-        let names: Vec<String> = self.follows.watched.keys().cloned().collect();
+    pub fn look(&mut self, context: &mut FollowContext<'_>, is_slow: bool) {
+        let names: Vec<String> = self.watched.keys().cloned().collect();
         for name in names {
             let of_store = |(id, follower): (&SessionId, &Follower)| {
-                let mark = follower.seen.as_ref()?.mark;
+                let mark = follower.seen.as_ref()?.mark();
                 (follower.store == name).then(|| (id.clone(), Some(mark)))
             };
-            let wanted: Vec<_> = self.follows.followers.iter().filter_map(of_store).collect();
-            let Some(watched) = self.follows.watched.get_mut(&name) else { continue };
+            let wanted: Vec<_> = self.followers.iter().filter_map(of_store).collect();
+            let Some(watched) = self.watched.get_mut(&name) else { continue };
             // Lists are looked at less often.
             if watched.is_asked || wanted.is_empty() && !is_slow {
                 continue;
             }
             watched.is_asked = true;
             let (since, has_list) = (watched.pulse, watched.is_listed && is_slow);
-            self.ask_news(&name, Question { wanted, since, is_thorough: is_slow, has_list });
+            self.ask_news(context, &name, Question { wanted, since, is_thorough: is_slow, has_list });
         }
     }
 
     /// Has a store read a session for the first time.
-    pub(super) fn read_first(&mut self, name: &str, id: &SessionId) {
+    pub(super) fn read_first(&mut self, context: &mut FollowContext<'_>, name: &str, id: &SessionId) {
         let wanted = vec![(id.clone(), None)];
-        self.ask_news(name, Question { wanted, is_thorough: true, ..Question::default() });
+        self.ask_news(context, name, Question { wanted, is_thorough: true, ..Question::default() });
     }
 
-    fn ask_news(&mut self, name: &str, question: Question) {
-        let store = match self.stores.of(Some(name)) {
+    fn ask_news(&mut self, context: &mut FollowContext<'_>, name: &str, question: Question) {
+        let store = match context.stores.of(Some(name)) {
             Ok(store) => store,
             // Nothing will be read: who waits for the first sight of a session hears of it.
-            Err(error) => return self.unread(name, &error),
+            Err(error) => return self.unread(context, name, &error),
         };
         let Question { wanted, since, is_thorough, has_list } = question;
         let is_look = wanted.iter().all(|(_, mark)| mark.is_some());
-        let (inbox, store_name) = (self.inbox.clone(), name.to_owned());
+        let (mailbox, store_name) = (self.mailbox.clone(), name.to_owned());
         store.submit(
             move |store| {
                 let pulse = store.pulse()?;
@@ -186,14 +196,14 @@ impl MainLoop {
                 let page = (has_list && !is_same).then(|| store.list(&lists::newest())).transpose()?;
                 Ok(Found { pulse, news, page })
             },
-            move |found| drop(inbox.send(Event::Told(Box::new(Told { store: store_name, is_look, found })))),
+            move |found| mailbox.send(FollowEvent::Told(Told { store: store_name, is_look, found })),
         );
     }
 
-    /// A store said what is new.
-    pub fn told(&mut self, told: Told) {
+    /// A store said what is new. What is open here was told when it changed: of that only followers hear.
+    pub fn told(&mut self, context: &mut FollowContext<'_>, told: Told) {
         let Told { store, is_look, found } = told;
-        if is_look && let Some(watched) = self.follows.watched.get_mut(&store) {
+        if is_look && let Some(watched) = self.watched.get_mut(&store) {
             watched.is_asked = false;
             match &found {
                 // Only a pulse of which nothing was left out needs no second look.
@@ -203,38 +213,38 @@ impl MainLoop {
                 Err(_) => watched.is_listed = false,
             }
         }
-        self.stop_looking_at(&store);
+        self.stop_looking_at(&store, context);
         match found {
             Ok(Found { news, page, .. }) => {
                 if let Some(page) = page {
-                    self.tell_newest(&store, page);
+                    self.tell_newest(context, &store, page);
                 }
                 for (id, news) in news {
-                    self.took_news(&id, news);
+                    self.take_news(context, &id, news);
                 }
             }
             Err(error) if is_look => tracing::debug!(%error, "a look at a store failed; it is tried again"),
-            Err(error) => self.unread(&store, &stores::error(&error)),
+            Err(error) => self.unread(context, &store, &stores::error(&error)),
         }
     }
 
     /// A store could not be read. Those who wait for the first sight of a session hear of it.
-    fn unread(&mut self, store: &str, error: &ProtocolError) {
+    fn unread(&mut self, context: &mut FollowContext<'_>, store: &str, error: &ProtocolError) {
         let is_unseen = |follower: &Follower| follower.store == store && follower.seen.is_none();
-        let unseen = self.follows.followers.iter().filter(|(_, follower)| is_unseen(follower));
+        let unseen = self.followers.iter().filter(|(_, follower)| is_unseen(follower));
         let ids: Vec<SessionId> = unseen.map(|(id, _)| id.clone()).collect();
         for id in ids {
-            self.fail_follower(&id, error);
+            self.fail(context, &id, error);
         }
     }
 
-    /// Tells what other processes changed in the list of sessions. What is open here was told when it changed.
-    fn tell_newest(&mut self, store: &str, page: Page) {
-        let Some(watched) = self.follows.watched.get_mut(store) else { return };
+    /// Tells what other processes changed in the list of sessions.
+    fn tell_newest(&mut self, context: &mut FollowContext<'_>, store: &str, page: Page) {
+        let Some(watched) = self.watched.get_mut(store) else { return };
         let new = Newest::of(page);
         let changed = watched.newest.as_ref().map(|known| known.until(&new)).unwrap_or_default();
         watched.newest = Some(new);
-        let is_others = |id: &SessionId| !matches!(self.sessions.get(id), Some(Slot::Live(_)));
+        let is_others = |id: &SessionId| context.sessions.host(id).is_none();
         let listed =
             |rows: &[SessionRow]| rows.iter().filter(|row| is_others(&row.id)).map(listed::row).collect();
         let deleted = changed.deleted.iter().filter(|id| is_others(id)).map(|id| id.as_str().to_owned());
@@ -245,7 +255,7 @@ impl MainLoop {
             ..SessionsChangedParams::default()
         };
         if changed != SessionsChangedParams::default() {
-            self.tell_sessions(changed);
+            context.client.sessions_changed(changed);
         }
     }
 }

@@ -2,19 +2,18 @@
 //! error that names it and says what could be.
 
 use super::models;
-use crate::server::main_loop::wire as wire_form;
+use super::names::camel;
 use crate::server::watch::{Found, Look};
+use crate::server::wire::to_value as wire_form;
 use crate::tool::OwnTool;
 use engine::compact::policy::{self, Policy, PolicyError};
 use engine::message::Text;
 use engine::prompt::item::Tool;
 use engine::prompt::order::SystemText;
-use engine::settings::{PerMille, SettingsError, Threshold};
+use engine::settings::{SettingsError, Threshold};
 use protocol::error::ProtocolError;
-use protocol::settings::{
-    self as wire, Auto, CountOrAuto, CountOrOff, Retention, Settings, ShareOrOff, Summarize,
-    SummaryBreakpoints,
-};
+use protocol::settings::Settings;
+use serde_json::Value;
 use session::memories::MemorySettings;
 use session::settings::{Client, Settings as Effective};
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,34 +47,15 @@ pub(super) fn validated(
         let threshold = Threshold::from_number(threshold);
         effective.budget.threshold = Some(threshold.map_err(|error| unusable("settings.threshold", &error))?);
     }
-    set(&mut effective.budget.reserved_output, settings.reserved_output);
-    set(&mut effective.budget.max_summary_tokens, settings.max_summary_tokens);
     compaction(settings, &mut effective.policy)?;
     effective.summary_model = models::summary(settings, &effective.model)?;
     if let Some(names) = &settings.instruction_files {
         effective.instruction_files = Some(instruction_files(names)?);
     }
-    if let Some(rounds) = settings.round_limit {
-        let none = || ProtocolError::invalid("settings.roundLimit", "must be at least 1");
-        effective.round_limit = Some(rounds).filter(|rounds| *rounds > 0).ok_or_else(none)?;
-    }
-    if let Some(tokens) = settings.max_tool_result_tokens {
-        effective.max_tool_result_tokens = result_tokens("settings.maxToolResultTokens", tokens)?;
-    }
     if let Some(names) = &settings.own_tools {
         effective.own_tools = own_tools(names)?;
     }
-    for (field, ms, deadline) in [
-        ("settings.modelDeadlineMs", settings.model_deadline_ms, &mut effective.model_deadline_ms),
-        ("settings.reviewDeadlineMs", settings.review_deadline_ms, &mut effective.review_deadline_ms),
-        ("settings.toolDeadlineMs", settings.tool_deadline_ms, &mut effective.tool_deadline_ms),
-    ] {
-        match ms {
-            Some(0) => return Err(ProtocolError::invalid(field, "a deadline of 0 would be over at once")),
-            Some(ms) => *deadline = ms,
-            None => {}
-        }
-    }
+    take_values(settings, &mut effective)?;
     let said = |text: &Option<String>| text.as_deref().filter(|text| !text.is_empty()).map(Into::into);
     effective.system = SystemText {
         identity: said(&settings.identity),
@@ -86,15 +66,50 @@ pub(super) fn validated(
         iteration_budget: (settings.iteration_budget == Some(true)).then_some(effective.round_limit),
         ..SystemText::default()
     };
-    set(&mut effective.system_prompt, settings.system_prompt.map(Into::into));
-    set(&mut effective.thinking, settings.thinking_in_prompt.map(Into::into));
-    set(&mut effective.delta_interval_ms, settings.delta_interval_ms);
-    set(&mut effective.titles, settings.titles.map(Into::into));
-    set(&mut effective.trajectory, settings.trajectory.map(Into::into));
-    set(&mut effective.transcript, settings.transcript.map(Into::into));
     effective.memory = memory(settings)?;
     effective.budget().map_err(|error| unusable("settings.model.window", &error))?;
     Ok(effective)
+}
+
+/// Settings that are one value of what a session runs under, each with the place of that value and the check, if any.
+macro_rules! values {
+    ($($setting:ident => $($place:ident).+ $(, $check:ident)?;)*) => {
+        fn take_values(settings: &Settings, effective: &mut Effective) -> Read<()> {
+            $(if let Some(value) = settings.$setting {
+                $(let value = $check(&format!("settings.{}", camel(stringify!($setting))), value)?;)?
+                effective.$($place).+ = value.into();
+            })*
+            Ok(())
+        }
+
+        fn show_values(effective: &Effective, settings: &mut Settings) {
+            $(settings.$setting = Some(effective.$($place).+.into());)*
+        }
+    };
+}
+
+values! {
+    reserved_output => budget.reserved_output;
+    max_summary_tokens => budget.max_summary_tokens;
+    system_prompt => system_prompt;
+    thinking_in_prompt => thinking;
+    round_limit => round_limit, rounds;
+    max_tool_result_tokens => max_tool_result_tokens, result_tokens;
+    model_deadline_ms => model_deadline_ms, deadline;
+    review_deadline_ms => review_deadline_ms, deadline;
+    tool_deadline_ms => tool_deadline_ms, deadline;
+    delta_interval_ms => delta_interval_ms;
+    titles => titles;
+    trajectory => trajectory;
+    transcript => transcript;
+}
+
+fn rounds(field: &str, rounds: u32) -> Read<u32> {
+    if rounds > 0 { Ok(rounds) } else { Err(ProtocolError::invalid(field, "must be at least 1")) }
+}
+
+fn deadline(field: &str, ms: u64) -> Read<u64> {
+    if ms > 0 { Ok(ms) } else { Err(ProtocolError::invalid(field, "a deadline of 0 would be over at once")) }
 }
 
 /// Tokens of memories where nobody says how many.
@@ -147,12 +162,6 @@ pub(in crate::server) fn policy_of(name: &str) -> Read<Policy> {
                 PolicyError::Value { key, possible, .. } => format!("{key} must be {possible}"),
             })
         }),
-    }
-}
-
-fn set<T>(value: &mut T, given: Option<T>) {
-    if let Some(given) = given {
-        *value = given;
     }
 }
 
@@ -218,92 +227,87 @@ fn unusable(field: &str, error: &SettingsError) -> ProtocolError {
 
 /// Settings in force, as a client reads them: each under one name.
 pub(in crate::server) fn shown(effective: &Effective) -> Settings {
-    let Effective { model, budget, policy, .. } = effective;
-    let Policy { triggers, .. } = policy;
-    let share_or_off = |share: Option<PerMille>| {
-        Some(share.map_or(ShareOrOff::Switch(false), |share| ShareOrOff::Share(share.as_ratio())))
-    };
     let said = |text: &Option<Text>| text.as_ref().map(ToString::to_string);
-    let count_or_off = |count: Option<u32>| Some(count.map_or(CountOrOff::Switch(false), CountOrOff::Count));
-    Settings {
+    let Effective { model, budget, policy, system, memory, .. } = effective;
+    let summaries = effective.summary_model.as_ref();
+    let asked_at = summaries.and_then(|model| model.endpoint.as_ref());
+    let mut settings = Settings {
         model: Some(models::shown(model)),
         // What can be handed back: the name that a file has for itself is known to nobody else.
         policy: Some(effective.policy_file.clone().unwrap_or_else(|| policy.name.clone().into_owned())),
         threshold: budget.threshold.map(Threshold::as_number),
-        reserved_output: Some(budget.reserved_output),
-        max_summary_tokens: Some(budget.max_summary_tokens),
-        summary_mode: Some(policy.summary_mode.into()),
-        summary_breakpoints: Some(match policy.summary_breakpoints {
-            true => SummaryBreakpoints::Keep,
-            false => SummaryBreakpoints::Strip,
-        }),
-        summarize: Some(if policy.enabled { Summarize::Auto } else { Summarize::Off }),
-        compaction: Some(policy.consent.into()),
-        triggers: Some(wire::Triggers {
-            provider_overflow: Some(triggers.provider_overflow),
-            pre_turn_tokens: share_or_off(triggers.pre_turn),
-            background: share_or_off(triggers.background),
-            model_changed: Some(triggers.model_changed),
-            user_turns: count_or_off(triggers.user_turns),
-            messages: count_or_off(triggers.messages),
-            idle_seconds: count_or_off(triggers.idle_secs),
-        }),
-        retention: Some(match policy.retention {
-            policy::Retention::Rounds => Retention::Rounds,
-            policy::Retention::UserTurns(turns) => Retention::UserTurns(narrow(turns)),
-            policy::Retention::Messages(messages) => Retention::Messages(narrow(messages)),
-            policy::Retention::TokenTail(share) => Retention::TokenTail(share.as_ratio()),
-        }),
-        placement: Some(policy.placement.into()),
-        min_new_tokens: Some(policy.min_new_tokens.map_or(CountOrAuto::Word(Auto::Auto), CountOrAuto::Count)),
-        most_failures: Some(policy.most_failures),
-        user_message_budget: Some(policy.user_messages.as_ratio()),
-        target_ratio: Some(policy.target_ratio.as_ratio()),
-        budget_exit: share_or_off(policy.budget_exit),
-        limit_history: Some(policy.limit_history.into()),
-        raw_tail_share: Some(policy.raw_tail.as_ratio()),
-        short_tail_share: Some(policy.short_tail.as_ratio()),
-        ledger_share: Some(policy.ledger.as_ratio()),
-        identifier_share: Some(policy.identifiers.as_ratio()),
-        identity: said(&effective.system.identity),
-        role: said(&effective.system.role),
-        tool_rules: said(&effective.system.tool_rules),
-        toolkit_hints: said(&effective.system.toolkit_hints),
-        project: said(&effective.system.project),
-        iteration_budget: Some(effective.system.iteration_budget.is_some()),
-        system_prompt: Some(effective.system_prompt.into()),
-        thinking_in_prompt: Some(effective.thinking.into()),
+        identity: said(&system.identity),
+        role: said(&system.role),
+        tool_rules: said(&system.tool_rules),
+        toolkit_hints: said(&system.toolkit_hints),
+        project: said(&system.project),
+        iteration_budget: Some(system.iteration_budget.is_some()),
         instruction_files: effective.instruction_files.clone(),
-        summary_model: effective.summary_model.as_ref().and_then(|model| model.name.clone()),
-        summary_base_url: effective
-            .summary_model
-            .as_ref()
-            .and_then(|model| model.endpoint.as_ref())
-            .and_then(|endpoint| endpoint.base_url.clone()),
-        summary_key_env: effective
-            .summary_model
-            .as_ref()
-            .and_then(|model| model.endpoint.as_ref())
-            .and_then(|endpoint| endpoint.key_env.clone()),
-        round_limit: Some(effective.round_limit),
-        max_tool_result_tokens: Some(effective.max_tool_result_tokens),
+        summary_model: summaries.and_then(|model| model.name.clone()),
+        summary_base_url: asked_at.and_then(|endpoint| endpoint.base_url.clone()),
+        summary_key_env: asked_at.and_then(|endpoint| endpoint.key_env.clone()),
         own_tools: Some(effective.own_tools.iter().map(|tool| tool.name.clone()).collect()),
-        model_deadline_ms: Some(effective.model_deadline_ms),
-        review_deadline_ms: Some(effective.review_deadline_ms),
-        tool_deadline_ms: Some(effective.tool_deadline_ms),
-        delta_interval_ms: Some(effective.delta_interval_ms),
-        titles: Some(effective.titles.into()),
-        trajectory: Some(effective.trajectory.into()),
-        transcript: Some(effective.transcript.into()),
-        core_memories: Some(effective.memory.core.is_some()),
-        core_memory_tokens: effective.memory.core,
-        knowledge: Some(effective.memory.knowledge.is_some()),
-        knowledge_tokens: effective.memory.knowledge,
-        session_summary_to_memory: Some(effective.memory.summaries),
-        ..Settings::default()
-    }
+        core_memories: Some(memory.core.is_some()),
+        core_memory_tokens: memory.core,
+        knowledge: Some(memory.knowledge.is_some()),
+        knowledge_tokens: memory.knowledge,
+        session_summary_to_memory: Some(memory.summaries),
+        ..of_policy_values(policy)
+    };
+    show_values(effective, &mut settings);
+    settings
 }
 
-fn narrow(count: usize) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
+/// What a policy says, as far as it can be set by itself.
+fn of_policy_values(policy: &Policy) -> Settings {
+    fn without_words(value: &mut Value) {
+        match value {
+            Value::Object(parts) => parts.values_mut().for_each(without_words),
+            Value::String(word) if word == "off" => *value = Value::from(false),
+            _ => {}
+        }
+    }
+    let mut values = serde_json::to_value(policy).unwrap_or_default();
+    for switched_off in ["budgetExit", "triggers"] {
+        values.get_mut(switched_off).into_iter().for_each(without_words);
+    }
+    serde_json::from_value(values).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documented_defaults_are_those_in_force() {
+        let schema = protocol::schema::schema();
+        let documented = schema["$defs"]["Settings"]["properties"].as_object().unwrap();
+        let in_force = serde_json::to_value(shown(&Effective::default())).unwrap();
+        let default = regex::Regex::new(r"Default: (?:`(\w+)`|(true|false)|(\d[\d,.]*\d|\d))[.,]").unwrap();
+        let mut seen = 0;
+        for (name, field) in documented {
+            let Some(found) = default.captures(field["description"].as_str().unwrap()) else { continue };
+            let Some(value) = in_force.get(name) else { continue };
+            let said = found.iter().skip(1).flatten().next().unwrap().as_str().replace(',', "");
+            let is_same = match value {
+                Value::Number(number) => number.as_f64() == said.parse().ok(),
+                Value::String(word) => *word == said,
+                Value::Bool(flag) => said.parse() == Ok(*flag),
+                _ => false,
+            };
+            assert!(is_same, "{name} is {value}, and its document says {said}");
+            seen += 1;
+        }
+        assert!(seen > 20, "{seen}");
+    }
+
+    #[test]
+    fn each_key_of_a_policy_is_shown_as_a_setting() {
+        let shown = serde_json::to_value(of_policy_values(&policy::DEFAULT)).unwrap();
+        let is_own = |name: &str| ["name", "toolKinds"].contains(&name) || name.starts_with("shortenTo.");
+        for (name, _) in policy::keys().filter(|(name, _)| !is_own(name) && !name.starts_with("order.")) {
+            let found = name.split('.').try_fold(&shown, |value, part| value.get(part));
+            assert!(found.is_some(), "{name} of {shown}");
+        }
+    }
 }

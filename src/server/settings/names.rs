@@ -12,17 +12,6 @@ use std::sync::LazyLock;
 /// Settings whose parts are set by themselves.
 pub(super) const GROUPS: &[&str] = &["triggers"];
 
-/// Names that the documents have for settings, with ours. Those of policy files are the engine's.
-const OTHER_NAMES: &[(&str, &str)] = &[
-    ("openai.summaryBaseURL", "summaryBaseUrl"),
-    ("openai.summaryModel", "summaryModel"),
-    ("summarization.enabled", "summaryEnabled"),
-    ("summarizeAgentConversationHistory.enabled", "summaryEnabled"),
-    ("summarizeAgentConversationHistoryThreshold", "threshold"),
-    ("agentHistorySummarizationMode", "summaryMode"),
-    ("sessionTtlMinutes", "idleCompactAfterMinutes"),
-];
-
 /// The names of settings, each with the names of its parts where it has some.
 static NAMES: LazyLock<BTreeMap<String, Vec<String>>> = LazyLock::new(|| {
     let mut generator = SchemaGenerator::default();
@@ -52,8 +41,21 @@ pub(in crate::server) fn names() -> impl Iterator<Item = String> {
 }
 
 /// Other names of settings, with the settings.
-pub(in crate::server) fn other_names() -> impl Iterator<Item = (&'static str, &'static str)> {
-    OTHER_NAMES.iter().chain(policy::OTHER_NAMES).copied()
+pub(in crate::server) fn other_names() -> impl Iterator<Item = (&'static str, String)> {
+    let of_settings = Settings::OTHER_NAMES.iter().map(|(other, field)| (*other, camel(field)));
+    of_settings.chain(policy::OTHER_NAMES.iter().map(|(other, own)| (*other, (*own).to_owned())))
+}
+
+/// The name of a field on the wire.
+pub(super) fn camel(field: &str) -> String {
+    let mut name = String::new();
+    for (at, word) in field.split('_').enumerate() {
+        match word.split_at_checked(usize::from(at > 0)) {
+            Some((first, rest)) => name.extend([first.to_uppercase().as_str(), rest]),
+            None => name.push_str(word),
+        }
+    }
+    name
 }
 
 /// Whether a setting has this name, which may be that of a part.
@@ -92,7 +94,7 @@ pub(super) fn one_by_one(raw: Map<String, Value>) -> Vec<Written> {
             }
             value => value,
         };
-        let other = other_names().find(|(other, _)| *other == written).map(|(_, own)| own.to_owned());
+        let other = other_names().find(|(other, _)| *other == written).map(|(_, own)| own);
         let is_other = other.is_some();
         let name = other.unwrap_or_else(|| written.clone());
         let value = usual_form(&name, value);

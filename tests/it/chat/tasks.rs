@@ -2,8 +2,8 @@
 
 use super::person::{Folder, Person};
 use super::{messages, pair, with};
-use crate::models::server::{Reply, Server};
 use crate::wire::client::{Client, Wire};
+use models::testing::{Reply, Server};
 use serde_json::{Value, json};
 
 /// A server of this folder whose client can do and wants this.
@@ -47,11 +47,11 @@ fn a_task_waits_until_a_server_of_the_folder_runs_it_once() {
     let server = Server::replies(vec![Reply::says(&["There ", "are two."])]);
     let mut person = Person::new(&folder, &with(&server));
     person.types("/task");
-    person.sees("/task takes what is to be done");
+    person.sees("/task needs a description");
     person.types("/tasks");
     person.sees("(no tasks)");
     person.types("/task Count the files.");
-    person.sees("the task waits for a `threadhold serve`");
+    person.sees("(task queued as session");
     person.types("/tasks");
     person.sees("waiting      Count the files.");
     assert_eq!(server.asked().len(), 0, "a chat runs no task");
@@ -96,7 +96,7 @@ fn a_task_outlives_its_chat_and_has_no_tool_that_only_a_chat_could_run() {
     let mut editor = serves(&folder, json!({ "toolInvoke": true }), json!({}));
     let mut person = Person::new(&folder, &with(&server));
     person.types("/task Read it.");
-    person.sees("the task waits");
+    person.sees("(task queued as session");
     let said = person.leaves();
     let (parent, task) = (id_after(&said.err, "new session "), id_after(&said.err, "as session "));
     assert_eq!(task_ends(&mut editor, "completed"), task);
@@ -143,7 +143,7 @@ fn a_task_waits_for_a_server_that_can_ask_its_model() {
     let folder = Folder::new();
     let mut person = Person::new(&folder, &[]);
     person.types("/task Say so.");
-    person.sees("the task waits");
+    person.sees("(task queued as session");
     let said = person.leaves();
     let (parent, task) = (id_after(&said.err, "new session "), id_after(&said.err, "as session "));
     // It cannot go on in a chat before it ran.

@@ -1,7 +1,7 @@
 //! A chat with a session: a user asks, a model answers, tools run, and whoever is asked for a summary does as the test
 //! says. All that was asked of models is kept, in order. What must hold of it stands in the tests.
 
-use crate::session::bench::{Bench, result, settings, text, tool};
+use crate::bench::{Bench, result, settings, text, tool};
 use engine::compact::policy::Policy;
 use engine::delta::Delta;
 use engine::message::{Body, ToolCall};

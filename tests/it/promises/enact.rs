@@ -1,7 +1,7 @@
 //! A recorded transcript is lived through again by a session: its user asks, a model answers as it did, tools say what
 //! they said, and whoever is asked for a summary behaves as badly as a model can. What must hold then is in `sentinel`.
 
-use crate::session::bench::{Bench, settings, tool};
+use crate::bench::{Bench, settings, tool};
 use engine::compact::ledger::Ledger;
 use engine::compact::policy::Policy;
 use engine::delta::Delta;

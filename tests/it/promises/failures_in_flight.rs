@@ -3,7 +3,7 @@
 
 use super::chat::{Chat, numbered, summary, words};
 use super::failures::BY_MODEL;
-use crate::session::bench::{id, result, text};
+use crate::bench::{id, result, text};
 use engine::compact::policy::{Policy, Triggers};
 use engine::compact::record::{Status, Trigger};
 use engine::delta::Delta;
@@ -298,8 +298,8 @@ fn the_calls_that_answer_two_requests_joined_into_one_are_stored() {
     let last = stored.messages.last().map(|(_, message)| message.body.clone());
     assert!(matches!(&last, Some(Body::Assistant { calls, .. }) if calls.len() == 1), "{last:?}");
     chat.restarts();
-    let State::Calling(calling) = chat.bench.session.state() else { panic!("the call is waited for") };
-    let call = calling.editors.first().expect("a call").clone();
+    assert!(matches!(chat.bench.session.state(), State::Calling(_)), "the call is waited for");
+    let call = chat.bench.session.snapshot().pending.first().expect("a call").call.clone();
     let done = ToolOutcome::Answered(result(call.as_str(), &text(20)));
     chat.bench.step(Input::ToolDone(call, done));
     chat.go_on();

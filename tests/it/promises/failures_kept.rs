@@ -3,27 +3,19 @@
 
 use super::chat::{Chat, numbered};
 use super::failures::BY_MODEL;
-use crate::desk::{SUMMARY, Session, answered};
-use crate::session::bench::{SUMMARY as SHORT, id};
-use crate::store::cases::Folder;
-use engine::compact::metadata::{Persisted, SummaryEntry, metadata};
-use engine::compact::plan;
+use crate::bench::{SUMMARY as SHORT, id};
 use engine::compact::record::{Compaction, Span};
-use engine::compact::restore::{Restoring, Verdict, restore};
-use engine::id::{Ordinal, RoundId, SessionId, Time};
-use engine::message::{Body, NewMessage};
+use engine::id::{Ordinal, RoundId, Time};
 use engine::prompt::item::Item;
 use engine::scope::Scope;
-use engine::text::head;
 use engine::tokens::QuarterOfChars;
-use engine::transcript::Transcript;
-use serde_json::{Value, json};
 use session::effect::Answer;
 use session::input::Command;
 use session::stored::{TurnStatus, Write};
 use session::{Opening, Session as Machine};
 use std::fs;
 use std::sync::Arc;
+use store::testing::Folder;
 use store::{Fence, Store};
 
 /// What the model is sent in a chat of 24 turns whose process ends after these.
@@ -121,107 +113,6 @@ fn no_stored_record_keeps_a_turn_from_going_on_or_hides_what_is_said_now() {
         chat.asks("And then?");
         assert!(chat.times("This.") == 1, "{what}: what was said a moment ago is shown");
     }
-}
-
-/// failure: 14. What an editor kept, spoilt in each of its fields: it is reported, and nothing of it is obeyed that does
-/// not fit what was said.
-#[test]
-fn a_summary_of_an_editor_that_cannot_be_true_is_reported_and_not_obeyed() {
-    let mut session = crate::desk::overflowing();
-    let record = session.compact(Some(answered(SUMMARY)));
-    let Persisted::Summary(good) = metadata(&session.transcript, &record) else {
-        panic!("it annotates its round")
-    };
-    let spoil = |change: &dyn Fn(&mut Value)| {
-        let mut own: Value = serde_json::from_str(&good.threadhold).unwrap();
-        change(&mut own);
-        own.to_string()
-    };
-    let cases = [
-        ("out of range", spoil(&|own| own["record"]["covers"]["to"] = json!(9000))),
-        ("out of all range", spoil(&|own| own["record"]["covers"]["to"] = json!(u32::MAX))),
-        ("a negative range", spoil(&|own| own["record"]["covers"]["to"] = json!(-1))),
-        ("upside down", spoil(&|own| own["record"]["covers"] = json!({ "from": 9, "to": 1 }))),
-        ("another source", spoil(&|own| own["record"]["sourceHash"] = json!("00"))),
-        (
-            "an unknown round",
-            spoil(&|own| {
-                own["record"]["anchor"] = json!({ "roundId": "nowhere", "ord": 9000, "hash": "00" });
-            }),
-        ),
-        ("a bad time", spoil(&|own| own["record"]["createdAt"] = json!("yesterday"))),
-        ("words of nobody", spoil(&|own| own["record"]["keptUsers"] = json!([9000]))),
-        ("an unknown status", spoil(&|own| own["record"]["status"] = json!("maybe"))),
-        ("cut off", head(&good.threadhold, good.threadhold.len() / 2).to_owned()),
-        ("nothing", String::new()),
-    ];
-    for (what, own) in cases {
-        let mut fresh = crate::desk::overflowing();
-        let entry = SummaryEntry {
-            round_id: good.tool_call_round_id.as_str().to_owned(),
-            text: good.text.clone(),
-            own: Some(own),
-        };
-        let with = Restoring { counter: &QuarterOfChars, user_budget: 1000 };
-        let restored = restore(&mut fresh.transcript, &[(1, entry)], with);
-        let is_said =
-            matches!(restored[0].verdict, Verdict::Stale(_) | Verdict::Failure(_) | Verdict::Orphan);
-        assert!(is_said, "{what}: {:?}", restored[0].verdict);
-        assert!(fresh.transcript.in_force().is_none(), "{what}");
-    }
-}
-
-/// A turn without rounds has no round to hang a summary at. Under another session's and another turn's id it is found by
-/// its place and its words; a summary that names no more than the old id is reported.
-///
-/// rows: V9 V24
-#[test]
-fn a_summary_at_a_turn_without_rounds_survives_another_id_of_the_turn() {
-    let talked = |session: &str| {
-        let mut transcript = Transcript::new(SessionId::new(session));
-        for n in 0..12 {
-            let request = format!("{session}-{n}");
-            let said = NewMessage::user(&format!("request number {n};"));
-            transcript.append(NewMessage { external_id: Some(request), ..said }, &QuarterOfChars);
-            let mut aside = NewMessage::new(Body::Event { kind: "notice".into(), text: "so".into() });
-            aside.visible_to_model = false;
-            transcript.append(aside, &QuarterOfChars);
-        }
-        transcript
-    };
-    let mut session = Session::new(8000);
-    session.transcript = talked("before");
-    let through = session.transcript.last_of_turn(7).expect("a turn");
-    let covers = Span { from: Ordinal(0), to: through };
-    let made = crate::desk::overflowing().compact(Some(answered(SUMMARY)));
-    let record = Compaction {
-        anchor: plan::anchor(&session.transcript, through),
-        source_hash: session.transcript.source_hash(covers.from, covers.to),
-        covers: Some(covers),
-        kept_users: vec![Ordinal(0)],
-        ..made
-    };
-    session.transcript.record(record.clone());
-    let Persisted::Summary(good) = metadata(&session.transcript, &record) else {
-        panic!("it annotates its round")
-    };
-    assert!(session.transcript.rounds().is_empty(), "no turn has a round");
-    let own = SummaryEntry {
-        round_id: good.tool_call_round_id.as_str().to_owned(),
-        text: good.text.clone(),
-        own: Some(good.threadhold.clone()),
-    };
-    let bare = SummaryEntry { own: None, ..own.clone() };
-    let with = Restoring { counter: &QuarterOfChars, user_budget: 1000 };
-    let mut rebuilt = talked("after");
-    let verdicts = restore(&mut rebuilt, &[(8, own)], with);
-    assert!(matches!(verdicts[0].verdict, Verdict::Restored(_)), "{:?}", verdicts[0].verdict);
-    assert_eq!(
-        rebuilt.in_force().map(|found| (&found.block, found.covers)),
-        Some((&record.block, record.covers))
-    );
-    let mut rebuilt = talked("after");
-    assert_eq!(restore(&mut rebuilt, &[(8, bare)], with)[0].verdict, Verdict::Orphan);
 }
 
 /// The files of a store, as a kill leaves them.

@@ -1,6 +1,8 @@
 //! When two frames of a server count as the same: what differs from run to run gets a name in its place. The table that
 //! people read is in `fixtures/wire/README.md`. No process is known here.
 
+use protocol::event::EVENTS;
+use protocol::methods::METHODS;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -56,7 +58,10 @@ impl Names {
                 format!("<stream {number}>").into()
             }
             (_, Value::String(text)) => self.text(text).into(),
-            (_, Value::Array(values)) => values.iter().map(|value| self.value(key, value)).collect(),
+            (_, Value::Array(values)) => match protocol_list(key, value) {
+                Some(name) => name.into(),
+                None => values.iter().map(|value| self.value(key, value)).collect(),
+            },
             (_, Value::Object(fields)) => {
                 let named = fields.iter().map(|(key, value)| (key.clone(), self.value(key, value)));
                 let mut named: Map<String, Value> = named.collect();
@@ -88,6 +93,25 @@ impl Names {
         });
         named.into_owned()
     }
+}
+
+/// The lists of `initialize` that grow with the protocol, under the names that recordings hold in their place. Only a
+/// list that is complete and in order has one, so a recording still sees each missing or wrong entry.
+pub const PROTOCOL_LISTS: [&str; 2] = ["<methods>", "<events>"];
+
+/// The list that a name of `PROTOCOL_LISTS` stands for.
+pub fn list_named(name: &str) -> Option<Value> {
+    match name {
+        "<methods>" => Some(METHODS.iter().map(|method| method.name).collect()),
+        "<events>" => Some(EVENTS.iter().copied().collect()),
+        _ => None,
+    }
+}
+
+fn protocol_list(key: &str, list: &Value) -> Option<&'static str> {
+    PROTOCOL_LISTS
+        .into_iter()
+        .find(|name| name.trim_matches(['<', '>']) == key && list_named(name).as_ref() == Some(list))
 }
 
 /// Fields whose value the protocol names, or the client gave.

@@ -10,8 +10,8 @@ mod limits;
 mod tiers;
 
 use super::script::{Editor, Folder, NARRATIVE, prose};
-use crate::models::server::{Act, Asked, Reply, Server, event};
 use expect_test::expect;
+use models::testing::{Act, Asked, Reply, Server, event};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 

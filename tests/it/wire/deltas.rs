@@ -1,5 +1,5 @@
 //! A streamed answer in a whole session: what a snapshot shows of it while it is written, what becomes of it, what is
-//! there of it after a crash and what the next request says of it. The rules of the fold are in `tests/it/delta.rs`.
+//! there of it after a crash and what the next request says of it. The rules of the fold are in `src/convert/tests/delta.rs`.
 
 use super::client::{Start, Wire};
 use super::ground::{Folder, is_event};

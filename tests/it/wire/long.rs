@@ -4,8 +4,6 @@
 #![allow(clippy::print_stdout, reason = "what was measured is told")]
 
 use super::script::{Editor, Folder, bytes, calls};
-use crate::store::cases::head;
-use crate::store::part::long_with;
 use engine::id::Time;
 use serde_json::{Value, json};
 use session::stored::{Driver, Head};
@@ -14,6 +12,8 @@ use std::path::{Path, PathBuf};
 use store::Store;
 use store::place::Options;
 use store::sqlite::SqliteStore;
+use store::testing::head;
+use store::testing::long_with;
 
 fn settings() -> Value {
     json!({ "model": { "name": "m", "window": 100_000 } })

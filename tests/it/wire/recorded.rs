@@ -1,6 +1,7 @@
 //! What the recorded conversations hold together: each method, event, state and operation, numbers without gaps, the
 //! form that the schema gives. Nothing is played here.
 
+use super::alike::list_named;
 use super::conversation::{Line, conversations, lines};
 use protocol::check::fault_in;
 use protocol::event::EVENTS;
@@ -142,7 +143,7 @@ fn p12_the_conversations_fit_the_schema() {
     }
 }
 
-/// Numbers in the place of the names that stand for numbers.
+/// Numbers and lists in the place of the names that stand for them.
 fn named_away(value: &Value) -> Value {
     match value {
         Value::String(text)
@@ -150,6 +151,7 @@ fn named_away(value: &Value) -> Value {
         {
             0.into()
         }
+        Value::String(text) => list_named(text).unwrap_or_else(|| value.clone()),
         Value::Array(values) => values.iter().map(named_away).collect(),
         Value::Object(fields) => {
             Value::Object(fields.iter().map(|(key, value)| (key.clone(), named_away(value))).collect())

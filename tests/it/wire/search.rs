@@ -108,10 +108,10 @@ fn a_model_searches_and_recalls_with_its_own_tool() {
     };
     let found = result(&editor.asked[2], "q1");
     assert!(
-        found.contains("[ref s/") && found.contains("line 29") && found.contains("[these are all]"),
+        found.contains("[ref s/") && found.contains("line 29") && found.contains("[no more results]"),
         "{found}"
     );
-    assert!(result(&editor.asked[3], "q2").contains("nothing that was said holds all of these words"));
+    assert!(result(&editor.asked[3], "q2").contains("no message contains all of these words"));
 }
 
 /// rows: C30

@@ -82,7 +82,7 @@ impl Desk<'_> {
     }
 
     /// Whether a summary of this slice could be as long as the least that says anything.
-    pub fn has_room(&self, slice: Slice) -> bool {
+    pub(crate) fn has_room(&self, slice: Slice) -> bool {
         self.room_of(slice, &Ingredients::default(), None).is_some_and(|room| room.space >= LEAST_SUMMARY)
     }
 
@@ -93,7 +93,7 @@ impl Desk<'_> {
     }
 
     /// A record without any content: nothing covered beyond what was, nothing changed.
-    pub fn blank(&self, mode: Mode) -> Compaction {
+    pub(crate) fn blank(&self, mode: Mode) -> Compaction {
         let transcript = self.source.transcript;
         let through = transcript.messages().last().map_or(Ordinal(0), |message| message.ord);
         let previous = transcript.in_force();
@@ -138,7 +138,7 @@ impl Desk<'_> {
     }
 
     /// The record with its size, if it brings the prompt to `most` tokens or less, which it tells as its target.
-    pub fn sized(&self, mut record: Compaction, most: u32) -> Option<Compaction> {
+    pub(crate) fn sized(&self, mut record: Compaction, most: u32) -> Option<Compaction> {
         record.target = Some(most);
         record.tokens_after = prompt::draft(self.source, Some(&record)).tokens;
         (record.tokens_after <= most).then_some(record)
@@ -146,7 +146,7 @@ impl Desk<'_> {
 
     /// A record that only shortens the newest results, if that brings the prompt to its target; with a list of the
     /// names that this hides, where it has a place.
-    pub fn only_newest(&self, slice: Option<Slice>, with: &Ingredients) -> Option<Compaction> {
+    pub(crate) fn only_newest(&self, slice: Option<Slice>, with: &Ingredients) -> Option<Compaction> {
         let Some(slice) = slice else {
             let mut record = self.blank(Mode::Dropped);
             record.actions.extend(&with.newest);
@@ -170,7 +170,7 @@ impl Desk<'_> {
 
     /// The same where the narrative was made earlier: it stands for what was said up to `told`, and the rest of the slice
     /// stays as it is.
-    pub fn with_block_until(
+    pub(crate) fn with_block_until(
         &self,
         mode: Mode,
         slice: Slice,
@@ -187,7 +187,7 @@ impl Desk<'_> {
     }
 
     /// The same for exactly what a record covers, and what stays as it stays there.
-    pub fn with_same_span(
+    pub(crate) fn with_same_span(
         &self,
         record: &Compaction,
         covers: Span,

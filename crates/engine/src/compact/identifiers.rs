@@ -99,7 +99,7 @@ const SATURATION: f64 = 3.0;
 /// Messages after which an identifier that nobody used is worth a quarter.
 const FADING: f64 = 80.0;
 /// Messages that the ranking looks back. At this age an identifier is worth less than a six-hundredth.
-pub const REACH: u32 = 2000;
+pub(crate) const REACH: u32 = 2000;
 /// A flag is needed exactly or not at all.
 const FLAG: f64 = 2.0;
 /// Two words with a slash between them, a tag, an address: seldom a path.
@@ -117,7 +117,7 @@ struct Use<'a> {
 /// The identifiers of the messages up to `through`, the worthiest for its length first. Who used it matters little
 /// beside how long ago; what nobody used for [`REACH`] messages is not looked at, so the cost does not grow with the
 /// session.
-pub fn rank(transcript: &Transcript, through: Ordinal) -> Vec<Ranked<'_>> {
+pub(crate) fn rank(transcript: &Transcript, through: Ordinal) -> Vec<Ranked<'_>> {
     let from = Ordinal(through.0.saturating_sub(REACH));
     let places = places(transcript, from, through);
     let mut uses: BTreeMap<&str, Use<'_>> = BTreeMap::new();
@@ -228,7 +228,7 @@ pub struct Seen(BTreeSet<String>);
 
 impl Seen {
     /// The identifiers that a prompt and the rest of its block show.
-    pub fn in_prompt(prompt: &Prompt, block: &str) -> Self {
+    pub(crate) fn in_prompt(prompt: &Prompt, block: &str) -> Self {
         let mut seen = Self::default();
         seen.add(block);
         for item in &prompt.items {
@@ -273,6 +273,6 @@ pub fn index<'a>(
 }
 
 /// Those of a ranking that are not seen, in its order.
-pub fn unseen<'a>(ranked: &'a [Ranked<'a>], seen: &Seen) -> Vec<&'a Ranked<'a>> {
+pub(crate) fn unseen<'a>(ranked: &'a [Ranked<'a>], seen: &Seen) -> Vec<&'a Ranked<'a>> {
     ranked.iter().filter(|entry| !seen.shows(entry.id)).collect()
 }

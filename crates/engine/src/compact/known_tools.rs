@@ -110,7 +110,7 @@ const RUN_CELLS: &[&str] = &["copilot_runnotebookcell", "run_notebook_cell", "ru
 
 /// A policy's word on tools by their names: `*` stands for any characters. The longest that fits
 /// counts.
-pub type ToolKinds = Cow<'static, [(String, ToolKind)]>;
+pub(crate) type ToolKinds = Cow<'static, [(String, ToolKind)]>;
 
 /// How a tool's kind is found.
 #[derive(Debug, Clone, Copy)]
@@ -137,7 +137,7 @@ impl Kinds<'_> {
     }
 
     /// What a call of it did: an editor in one tool only looks with some of its commands.
-    pub fn of_call(self, name: &str, about: &About) -> ToolKind {
+    pub(crate) fn of_call(self, name: &str, about: &About) -> ToolKind {
         let kind = self.of(name);
         let plain = plain(name);
         let looking = LOOKING.iter().find(|(tool, _)| *tool == plain);
@@ -149,14 +149,14 @@ impl Kinds<'_> {
 }
 
 /// Whether a call of this tool that changed something left the file as its arguments have it.
-pub fn writes_whole(name: &str, about: &About) -> bool {
+pub(crate) fn writes_whole(name: &str, about: &About) -> bool {
     let plain = plain(name);
     let is_whole_command = || about.command.as_deref().is_some_and(|word| WHOLE_COMMANDS.contains(&word));
     WHOLE.contains(&plain.as_str()) || (LOOKING.iter().any(|(tool, _)| *tool == plain) && is_whole_command())
 }
 
 /// Whether the tool runs the cell of a notebook.
-pub fn runs_cells(name: &str) -> bool {
+pub(crate) fn runs_cells(name: &str) -> bool {
     RUN_CELLS.contains(&plain(name).as_str())
 }
 

@@ -149,7 +149,7 @@ static PATH: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?-u)(?:[\w.@-]*/)+[\w.@-]+\.[A-Za-z]\w{0,4}\b").expect("pattern"));
 
 /// The files that a command names.
-pub fn paths_in(command: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn paths_in(command: &str) -> impl Iterator<Item = &str> {
     PATH.find_iter(command).map(|found| found.as_str()).filter(|path| !path.starts_with("//"))
 }
 
@@ -218,7 +218,7 @@ impl<'t> Reading<'t> {
     }
 
     /// Reads on to the message at `to`, with the results of the calls in it.
-    pub fn read_to(&mut self, to: Ordinal) {
+    pub(crate) fn read_to(&mut self, to: Ordinal) {
         let transcript = self.transcript;
         let from = self.next;
         self.next = Ordinal(to.0.saturating_add(1)).max(from);

@@ -54,7 +54,7 @@ pub struct SummaryEntry {
 /// What we need beside 003's fields to render the same bytes again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct OwnPart {
+pub(crate) struct OwnPart {
     /// The session.
     pub session_id: SessionId,
     /// The turn that ran when it was made.
@@ -156,7 +156,7 @@ pub fn unlisted(list: &str) -> Vec<SummaryEntry> {
 }
 
 /// Our own part of metadata that the editor handed back, the record with its block; why not, where it is damaged.
-pub fn own_part(own: &str, text: &str) -> Result<OwnPart, serde_json::Error> {
+pub(crate) fn own_part(own: &str, text: &str) -> Result<OwnPart, serde_json::Error> {
     let own: OwnPart = serde_json::from_str(own)?;
     let block = if text.is_empty() { own.record.block.clone() } else { text.into() };
     Ok(OwnPart { record: Compaction { block, ..own.record }, ..own })

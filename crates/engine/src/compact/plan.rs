@@ -28,7 +28,7 @@ pub fn anchor(transcript: &Transcript, through: Ordinal) -> Anchor {
 }
 
 /// When the newest message was said, in the words of who recorded it.
-pub fn last_active(transcript: &Transcript) -> Option<String> {
+pub(crate) fn last_active(transcript: &Transcript) -> Option<String> {
     transcript.messages().iter().rev().find_map(|message| message.created_at.clone())
 }
 
@@ -76,7 +76,7 @@ pub fn user_words(transcript: &Transcript, through: Ordinal, budget: u32, keep: 
 }
 
 /// Tokens of the requests of the running turn up to `through`.
-pub fn running_requests(transcript: &Transcript, through: Ordinal) -> u32 {
+pub(crate) fn running_requests(transcript: &Transcript, through: Ordinal) -> u32 {
     let running = transcript.turns().last();
     running.map_or(0, |turn| requests(transcript, turn, through).map(|message| message.tokens).sum())
 }
@@ -260,7 +260,7 @@ pub fn tail(
 
 /// The parts of a record that follow from where it ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cutting {
+pub(crate) struct Cutting {
     /// The inclusive range from the session's start that is out of sight.
     pub span: Option<Span>,
     /// User messages of it that stand before the block.
@@ -270,9 +270,7 @@ pub struct Cutting {
     /// User messages of it that stand after the block, because their turn goes on there.
     pub open_requests: Vec<Ordinal>,
 }
-
-/// Cuts before `start`.
-pub fn cut_before(transcript: &Transcript, start: Ordinal, words: &UserWords) -> Cutting {
+pub(crate) fn cut_before(transcript: &Transcript, start: Ordinal, words: &UserWords) -> Cutting {
     let Some(last) = start.0.checked_sub(1).map(Ordinal) else {
         return Cutting { span: None, kept_users: vec![], reported_users: vec![], open_requests: vec![] };
     };

@@ -147,83 +147,88 @@ pub enum Action {
     },
 }
 
-/// Where a block stands in a prompt.
+/// Where the block of a compaction stands in the prompt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Placement {
-    /// A user message between the kept user messages and the raw history (source: 000, 003).
+    /// A user message before the history that it does not stand for.
     #[default]
     UserAtBoundary,
-    /// A system message of its own there (source: 002).
+    /// A system message there.
     SystemMessage,
-    /// The end of the system block (source: 004).
+    /// The end of the system message.
     SystemPromptTail,
 }
 
 /// What started a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "CompactionTrigger"))]
 pub enum Trigger {
-    /// A prompt was over its limit (source: 003).
+    /// A prompt was over its limit.
     BudgetExceeded,
     /// A provider said that a prompt was too large.
     ProviderOverflow,
-    /// A prompt was near its limit when a turn began (source: 000).
+    /// A prompt was near its limit when a turn began.
     PreTurnTokens,
     /// It was prepared beside a running turn, and then needed.
     Background,
     /// The next model's window was smaller.
     ModelChanged,
-    /// So many user turns were shown (source: 000).
+    /// So many user turns were shown.
     UserTurns,
-    /// So many messages were shown (source: 002).
+    /// So many messages were shown.
     Messages,
-    /// Nothing was said for so long (source: 004).
+    /// Nothing was said for so long.
     Idle,
     /// Somebody asked for it.
     Manual,
-    /// Found in an editor's history in a form of document 003 that says no more than a round and a text.
+    /// A client's history brought a summary that says no more than a round and a text.
     Restored,
     /// The source of an import had compacted here.
     Recorded,
 }
 
-/// Which kind of summary is asked for (source: 003).
+/// Which kind of summary is asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SummaryMode"))]
 pub enum ModeRequested {
     /// Full, then simple.
     #[default]
     Auto,
-    /// Full, never simple.
+    /// The model reads the conversation as it was sent.
     Full,
-    /// Simple at once.
+    /// The model reads a text made of it.
     Simple,
 }
 
-/// The rung of the ladder that made a record.
+/// How a compaction was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "CompactionMode"))]
 pub enum Mode {
-    /// Rung 0: deterministic shortening of what is there (source: 001).
+    /// Old tool results were shortened. No model is asked for that.
     LimitHistory,
-    /// Rung 1: a model summed up the conversation as it was sent.
+    /// A model summed up the conversation as it was sent.
     Full,
-    /// Rung 2: a model summed up a text transcript.
+    /// A model summed up a text made of the conversation.
     Simple,
-    /// Rung 3: ledger and identifiers, no model.
+    /// What was done and which names were used, without a model.
     Ledger,
-    /// Rung 4: whole old rounds dropped, then the newest results shortened.
+    /// Whole old rounds were dropped, without a model.
     Dropped,
-    /// The user left messages out; no text stands for them.
+    /// The user left messages out.
     Excluded,
-    /// The user changed the narrative of an accepted one.
+    /// The user changed the summary of an accepted one.
     Edited,
 }
 
-/// How far the deterministic steps went (source: 001).
+/// How far the deterministic steps of a compaction went.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Strength {
     /// They did nothing.
     #[default]
@@ -248,17 +253,18 @@ pub struct Fallback {
     pub asked: Option<u32>,
 }
 
-/// Whether a record is obeyed.
+/// Whether a compaction is obeyed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "CompactionStatus"))]
 pub enum Status {
-    /// Rendering obeys it, unless a newer one is in force.
+    /// The prompt obeys it, unless a newer one is in force.
     InForce,
-    /// What it stands for is no longer in the session: an earlier request was sent again, or changed.
+    /// What it stands for is no longer in the session.
     Void,
     /// The user took it out of force.
     Undone,
-    /// It was found in an imported source; our own rendering starts from the originals.
+    /// It was found in an import; the prompt starts from the originals.
     Recorded,
 }
 

@@ -66,7 +66,7 @@ pub fn slice(source: Source<'_>, policy: &Policy) -> Result<Slice, NothingToSumm
 
 /// The slice rule of document 003. More than one round in the running turn: the newest one, which overflowed, is left
 /// out and the slice ends with the round before it. Else it ends with the turn before.
-pub fn widest(transcript: &Transcript, policy: &Policy) -> Result<Slice, NothingToSummarize> {
+pub(crate) fn widest(transcript: &Transcript, policy: &Policy) -> Result<Slice, NothingToSummarize> {
     let running = transcript.turns().len().checked_sub(1).ok_or(NothingToSummarize::LoneRequest)?;
     let leaves_tail = policy.raw_tail.max(policy.short_tail) > PerMille::new(0);
     if let [.., before, _newest] = transcript.rounds_of(running) {

@@ -10,13 +10,13 @@ use crate::text::{head, one_line, tail};
 use std::collections::BTreeMap;
 
 /// The tag of the block (source: 003).
-pub const BLOCK_TAG: &str = "conversation-summary";
+pub(crate) const BLOCK_TAG: &str = "conversation-summary";
 /// Opens the block.
 pub const BLOCK_OPEN: &str = "<conversation-summary>";
 /// Closes it.
 pub const BLOCK_CLOSE: &str = "</conversation-summary>";
 /// Stands above a block at the end of the system text (source: 004).
-pub const ARCHIVED: &str = "[Archived Context Summary]";
+pub(crate) const ARCHIVED: &str = "[Archived Context Summary]";
 /// Opens the line that says how old such a block is.
 const LAST_ACTIVE: &str = "Last active: ";
 /// Opens the text transcript of simple mode.
@@ -33,7 +33,8 @@ pub const PREVIOUS_OPEN: &str = "<previous-summary>";
 pub const PREVIOUS_CLOSE: &str = "</previous-summary>";
 
 /// The sections of a narrative. It need not carry identifiers: code does.
-pub const SECTIONS: &[&str] = &["## Goal", "## Decisions", "## State", "## Next steps", "## Open questions"];
+pub(crate) const SECTIONS: &[&str] =
+    &["## Goal", "## Decisions", "## State", "## Next steps", "## Open questions"];
 
 /// The one sentence around every summary: background, the newest messages decide (source: 000).
 const FRAME: &str = "Background: what happened earlier in this conversation, condensed. Facts in it may be out of \
@@ -133,7 +134,7 @@ fn placed(content: &str, placement: Placement, last_active: Option<&str>) -> Str
 }
 
 /// A block in the form of another place: what the old place put around it is taken off.
-pub fn moved(block: &str, to: Placement, last_active: Option<&str>) -> String {
+pub(crate) fn moved(block: &str, to: Placement, last_active: Option<&str>) -> String {
     let content = content_of(block);
     let (open, other) = match to {
         Placement::UserAtBoundary => (FRAME_OPEN, FRAME_OPEN_BELOW),
@@ -162,7 +163,7 @@ fn content_of(block: &str) -> &str {
 
 /// Whether a block, ours or another's, stands for what came before it: it has a narrative or a ledger, and says neither
 /// that it only lists names nor that rounds were left out.
-pub fn stands_for_something(block: &str) -> bool {
+pub(crate) fn stands_for_something(block: &str) -> bool {
     let content = content_of(block.trim());
     let (frame, rest) = content.split_once('\n').unwrap_or((content, ""));
     if frame.starts_with(FRAME_NAMES) || frame.starts_with(FRAME) && frame.contains(FRAME_DROPPED) {
@@ -181,7 +182,7 @@ pub fn stands_for_something(block: &str) -> bool {
 
 /// The same block with another narrative; all else in it stays byte for byte. One that somebody else wrote is nothing
 /// but its narrative, and is made anew.
-pub fn renarrated(block_text: &str, old: Option<&str>, new: &str) -> String {
+pub(crate) fn renarrated(block_text: &str, old: Option<&str>, new: &str) -> String {
     let part = |narrative: &str| format!("\n{}\n", escape(narrative.trim_end()));
     let fresh =
         || block(&BlockParts { narrative: Some(new.to_owned()), covers: true, ..BlockParts::default() });
@@ -199,7 +200,7 @@ pub fn renarrated(block_text: &str, old: Option<&str>, new: &str) -> String {
 }
 
 /// Takes the meaning out of tags that only this module may write.
-pub fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = text.to_owned();
     for tag in [BLOCK_TAG, "previous-summary"] {
         for open in ["<", "</"] {
@@ -224,7 +225,7 @@ names and commands are listed elsewhere; do not repeat lists of them. At most {m
 }
 
 /// One message as the text transcript of simple mode shows it; nothing for one that no model may see.
-pub fn transcript_entry(message: &Message) -> Option<String> {
+pub(crate) fn transcript_entry(message: &Message) -> Option<String> {
     const ARGUMENTS: usize = 200;
     const RESULT: usize = 1200;
     const SAID: usize = 4000;
@@ -262,7 +263,7 @@ fn shortened(text: &str, most: usize) -> String {
 }
 
 /// The request text of simple mode: the narrative so far, uncut, then a piece of the conversation.
-pub fn simple_request(
+pub(crate) fn simple_request(
     previous: Option<&str>,
     conversation: &str,
     most_tokens: u32,
@@ -277,7 +278,7 @@ pub fn simple_request(
 }
 
 /// The request to shorten a summary that is too long.
-pub fn shorten_request(long: &str, tokens: u32, most_tokens: u32) -> String {
+pub(crate) fn shorten_request(long: &str, tokens: u32, most_tokens: u32) -> String {
     format!(
         "{PREVIOUS_OPEN}\n{}\n{PREVIOUS_CLOSE}\n\nThis summary has {tokens} tokens, and at most {most_tokens} are \
 accepted. Write it again within that, keep its headings ({}), leave the least important out. Answer with one {SUMMARY_OPEN} \
@@ -288,7 +289,7 @@ element and nothing else; call no tool.\n{SUMMARY_OPEN}…{SUMMARY_CLOSE}",
 }
 
 /// The ledger as lines, with the names that came from each file behind its path. What is left out is counted.
-pub fn ledger_text(lists: &[List], names: &BTreeMap<Place, Vec<&str>>) -> String {
+pub(crate) fn ledger_text(lists: &[List], names: &BTreeMap<Place, Vec<&str>>) -> String {
     let with_names = |place: &Place, line: &str| {
         // A file's own name stands in front.
         let name = place.name();

@@ -49,7 +49,7 @@ pub fn next(source: Source<'_>, policy: &Policy, is_smaller: bool) -> Next {
 
 /// The trigger that a prompt of this many tokens sets off, though it fits. They are looked at when a turn begins, before
 /// its model is asked (source: 000).
-pub fn due(source: Source<'_>, policy: &Policy, tokens: u32) -> Option<Trigger> {
+pub(crate) fn due(source: Source<'_>, policy: &Policy, tokens: u32) -> Option<Trigger> {
     let may = may_try(policy) && begins(source.transcript) && missing(source, policy, tokens) == 0;
     if !may || slice::slice(source, policy).is_err() {
         return None;

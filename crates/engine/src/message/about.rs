@@ -90,7 +90,7 @@ impl About {
 }
 
 /// The files that a patch says it changes.
-pub fn patched(patch: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn patched(patch: &str) -> impl Iterator<Item = &str> {
     patch.lines().filter_map(|line| PATCHED.iter().find_map(|mark| line.strip_prefix(mark))).map(str::trim)
 }
 

@@ -1,7 +1,7 @@
 //! What was so when a request was made: open files, the date, a notice. Captured with the message that it first appears
 //! in, so that its bytes never change. Which message that is, is the session's to decide.
 
-use super::{Body, Content, Text};
+use super::{Content, Text};
 use crate::text::one_line;
 use serde::{Deserialize, Serialize};
 
@@ -59,25 +59,10 @@ pub fn apart(content: Vec<Content>) -> (Vec<Content>, Vec<Attachment>) {
     (said, attached)
 }
 
-impl Body {
-    /// What was attached to a user's message.
-    pub fn attachments(&self) -> impl Iterator<Item = &Attachment> {
-        let parts = match self {
-            Body::User(parts) => &parts[..],
-            Body::Assistant { .. } | Body::Tool(_) | Body::Event { .. } => &[],
-        };
-        parts.iter().filter_map(|part| match part {
-            Content::Attachment(attachment) => Some(attachment),
-            Content::Text(_) | Content::Image(_) | Content::Resource { .. } | Content::ContextFile { .. } => {
-                None
-            }
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::Body;
 
     #[test]
     fn an_attachment_cannot_end_its_own_frame() {

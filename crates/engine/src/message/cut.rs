@@ -24,15 +24,15 @@ pub struct Cut {
     pub after_turn: bool,
 }
 
-/// Which thinking of earlier answers a prompt shows (source: 001). It is decided once for each answer, when it is appended;
-/// what is stored of it is whole in any case.
+/// Which thinking of earlier answers prompts show. It is decided for each answer when that comes, and all of it is stored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ThinkingInPrompt {
     /// All of it.
     #[default]
     Keep,
-    /// That of the turn that runs.
+    /// That of the turn that runs; at a turn's end the prefix breaks.
     StripCompletedTurns,
     /// None.
     Strip,
@@ -44,7 +44,11 @@ fn is_false(flag: &bool) -> bool {
 
 /// How an answer is shown whose thinking does not stay in prompts; nothing where it has none, or nothing beside it. Its
 /// tokens so shown.
-pub fn without_thinking(body: &Body, thinking: ThinkingInPrompt, counter: &dyn TokenCount) -> Option<Cut> {
+pub(crate) fn without_thinking(
+    body: &Body,
+    thinking: ThinkingInPrompt,
+    counter: &dyn TokenCount,
+) -> Option<Cut> {
     let Body::Assistant { parts, calls, beside } = body else { return None };
     let is_thinking = |part: &&AssistantPart| matches!(part, AssistantPart::Reasoning { .. });
     let says_more = !calls.is_empty() || !parts.iter().all(|part| is_thinking(&part));
@@ -70,7 +74,7 @@ const SAMPLE_PER_TOKEN: usize = 32;
 
 /// Tokens of a result's message as a prompt shows it, and its cut where its text weighs more than `most` tokens.
 /// `reference` is the id under which the rest can be fetched.
-pub fn weigh(
+pub(crate) fn weigh(
     result: &ToolResult,
     most: u32,
     reference: &str,
@@ -122,7 +126,7 @@ pub fn weigh(
 
 /// At most `first` bytes of the head and `last` bytes of the tail of a text, with what is missing said between them, and
 /// the id under which that can be fetched, where it is told.
-pub fn head_and_tail(whole: &str, first: usize, last: usize, reference: Option<&str>) -> String {
+pub(crate) fn head_and_tail(whole: &str, first: usize, last: usize, reference: Option<&str>) -> String {
     let (first, last) = (head(whole, first), tail(whole, last));
     let left_out = whole.len().saturating_sub(first.len() + last.len());
     let fetch = reference.map_or_else(String::new, |reference| {

@@ -65,7 +65,7 @@ pub fn thinking(parts: &[AssistantPart], usage: Option<Usage>, counter: &dyn Tok
 }
 
 /// Raw tokens of a provider's own block: its JSON, and what is estimated of the texts that only the provider can read.
-pub fn raw_block(wire: &Value, counter: &dyn TokenCount) -> u32 {
+pub(crate) fn raw_block(wire: &Value, counter: &dyn TokenCount) -> u32 {
     let mut readable = wire.clone();
     let hidden = take_opaque(&mut readable);
     counter.count(&readable.to_string()).saturating_add(hidden)

@@ -6,6 +6,7 @@ use super::item::Shown;
 use crate::compact::record::Compaction;
 use crate::id::Ordinal;
 use crate::transcript::Transcript;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Numbers of messages by what became of them. They add up to `messages`.
@@ -27,14 +28,16 @@ pub struct Coverage {
     pub unaccounted: u32,
 }
 
-/// What became of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What became of a message in the prompt as it would be sent now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MessageStatus"))]
 pub enum Fate {
     /// It is shown whole.
     Raw,
-    /// It is shown by head and tail, or folded into a newer copy.
+    /// It is shown in part.
     Shortened,
-    /// The compaction block stands for it.
+    /// The block of the compaction in force stands for it.
     Covered,
     /// It is left out and reported.
     Dropped,

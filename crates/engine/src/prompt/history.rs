@@ -11,15 +11,15 @@ use crate::transcript::{Round, Transcript};
 use std::collections::BTreeSet;
 
 /// Answers a call whose result was never recorded: after an abort, a crash, an import.
-pub const NO_RESULT: &str = "[no result was recorded: the call was interrupted]";
+pub(crate) const NO_RESULT: &str = "[no result was recorded: the call was interrupted]";
 /// Opens a conversation whose first request the user left out: models take a user's message first.
 const LEFT_OUT: &str = "[the user left out what was said before this]";
 /// Tokens of [`LEFT_OUT`] as a message; a constant, so that rendering counts nothing.
 const LEFT_OUT_TOKENS: u32 = 20;
 /// Stands in the place of content that a newer message shows again.
-pub const REPEATED: &str = "[the same as in a newer message below]";
+pub(crate) const REPEATED: &str = "[the same as in a newer message below]";
 /// Tokens of [`NO_RESULT`] as a message; a constant, so that rendering counts nothing.
-pub const NO_RESULT_TOKENS: u32 = 20;
+pub(crate) const NO_RESULT_TOKENS: u32 = 20;
 
 /// The name under which a block stands in plans.
 pub(super) const COMPACTION: &str = "compaction";

@@ -10,31 +10,35 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// The five channels through which anything reaches a model (source: 000).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// The five channels through which anything reaches a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Channel {
     /// System text and tools.
     System,
-    /// Memories and pins.
+    /// Memories.
     Memory,
-    /// The compaction block.
+    /// The block of a compaction.
     Summary,
-    /// Messages of the past, kept user messages among them.
+    /// Messages of the past, and user messages kept of what was compacted.
     History,
-    /// The current user message and its rounds.
+    /// The current request and its rounds.
     Input,
 }
 
-/// The role of an item on the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The role of a message of a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PromptRole"))]
 pub enum Role {
-    /// The one system block.
+    /// The one system message.
     System,
-    /// The user, and the compaction block.
+    /// The user, memories, and the summary.
     User,
     /// The model.
     Assistant,
-    /// A tool's result.
+    /// A tool: exactly one `toolResult`.
     Tool,
 }
 
@@ -140,13 +144,14 @@ pub struct Tool {
     pub ends_turn: Option<EndsTurn>,
 }
 
-/// How a tool ends the turn.
+/// The state in which a tool ends a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum EndsTurn {
     /// The work is done.
     Completed,
-    /// The user is asked something.
+    /// The user has to say something.
     WaitingUserInput,
 }
 
@@ -161,9 +166,10 @@ impl EndsTurn {
     }
 }
 
-/// What a tool does to the world. The ledger is made from it.
+/// What a tool does to the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ToolKind {
     /// Shows a file.
     Read,

@@ -17,7 +17,7 @@ const LEAST_REPEAT: usize = 200;
 const NOTE: usize = 120;
 
 /// Folds results and context files whose content stands again in a newer message (source: 001).
-pub fn fold_repeats(
+pub(crate) fn fold_repeats(
     transcript: &Transcript,
     from: Ordinal,
     to: Ordinal,
@@ -67,7 +67,7 @@ fn files_tokens(parts: &[Content], counter: &dyn TokenCount) -> u32 {
 }
 
 /// Shortens every result of a round that is longer than its head and its tail together.
-pub fn shorten_round(
+pub(crate) fn shorten_round(
     transcript: &Transcript,
     segment: &Segment,
     keep: (u32, u32),
@@ -81,7 +81,7 @@ pub fn shorten_round(
 }
 
 /// Shortens one result to `head` and `tail` bytes; nothing where that would not make it smaller.
-pub fn shorten(
+pub(crate) fn shorten(
     transcript: &Transcript,
     ord: Ordinal,
     (head, tail): (u32, u32),

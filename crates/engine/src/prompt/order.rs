@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// A section that has its own place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Named {
     /// The system text of a source that has only one, such as an import.
     System,
@@ -109,7 +110,8 @@ impl Named {
 }
 
 /// Where each named section stands: each exactly once.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Order {
     /// In the system message, from its beginning.
     pub system: Cow<'static, [Named]>,
@@ -211,14 +213,15 @@ pub struct SystemText {
     pub key_reminder: Option<Text>,
 }
 
-/// When texts that are read from elsewhere go into a session's prompts. What a user sets is taken at once in any case.
+/// When texts that are read from elsewhere, such as memories and instruction files, go into a session's prompts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum SystemPrompt {
     /// Where the prompt's beginning changes anyway: at its start, at a compaction, at a reset.
     #[default]
     Frozen,
-    /// With each turn; where they changed, the prefix breaks (source: 000).
+    /// With each turn; where they changed, the prefix breaks.
     PerTurn,
 }
 

@@ -4,6 +4,7 @@
 use super::item::{Item, Tool};
 use crate::delta::Draft;
 use crate::message::{AssistantPart, Beside, ToolCall, Usage};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// One call of a model.
@@ -40,7 +41,9 @@ impl Request {
 }
 
 /// Whether a model may use the tools that it is told of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ToolChoice {
     /// As it likes.
     #[default]
@@ -151,19 +154,21 @@ impl From<&str> for Failure {
 }
 
 /// Why an answer ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum StopReason {
     /// It was finished.
     End,
-    /// It reached a length limit; what is there may be cut anywhere.
+    /// It reached a length limit.
     Length,
     /// It waits for the results of its tool calls.
     ToolUse,
     /// The provider or the model would not answer.
     Refused,
-    /// Somebody stopped it; what is there was shown.
+    /// Somebody stopped it; what is there was shown. Only the sidecar says this.
     Cancelled,
-    /// The call broke off; what is there was shown.
+    /// The call broke off; what is there was shown. Only the sidecar says this: a client answers with an error.
     Failed,
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// What stands or falls together at a cut: a round, or a user message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Segment {
+pub(crate) struct Segment {
     /// The first message.
     pub first: Ordinal,
     /// Its round, by index; nothing for a user message.
@@ -19,7 +19,7 @@ pub struct Segment {
 }
 
 /// The segments of the inclusive range, in order, without what the user left out.
-pub fn segments(transcript: &Transcript, from: Ordinal, to: Ordinal) -> Vec<Segment> {
+pub(crate) fn segments(transcript: &Transcript, from: Ordinal, to: Ordinal) -> Vec<Segment> {
     let mut segments = Vec::new();
     let mut round = transcript.first_round_from(from);
     for message in transcript.range(from, to) {

@@ -68,7 +68,7 @@ fn hash(bytes: &[u8]) -> String {
 
 /// The hash of a prompt's beginning, which grows item by item.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chain(String);
+pub(crate) struct Chain(String);
 
 impl Chain {
     /// Of the tools alone.

@@ -35,20 +35,22 @@ pub struct CallerSection {
 /// Where a caller's section stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "SectionChannel"))]
 pub enum Place {
-    /// A part of the system block.
+    /// In the system message.
     System,
-    /// A message after it.
+    /// A message of its own after it.
     Memory,
 }
 
-/// What happens to a caller's section that is over its own ceiling.
+/// What happens to a section above its ceiling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum OnOverflow {
     /// It stays whole.
     Keep,
-    /// Head and tail stay.
+    /// Its beginning and its end stay.
     Shrink,
     /// It is left out.
     Drop,
@@ -167,23 +169,23 @@ impl Fixed {
     }
 
     /// Tokens of memories and pins.
-    pub fn memory_tokens(&self) -> u32 {
+    pub(crate) fn memory_tokens(&self) -> u32 {
         let memories = self.sections.iter().filter(|section| section.place == Place::Memory);
         memories.map(|section| section.tokens + PER_MESSAGE).sum::<u32>() + self.pins.tokens()
     }
 
     /// The same where messages after this one are shown in their place, and need no pin.
-    pub fn tokens_through(&self, through: Ordinal) -> u32 {
+    pub(crate) fn tokens_through(&self, through: Ordinal) -> u32 {
         self.tokens() - self.pins.tokens_after(through)
     }
 
     /// Hash of the tool definitions as a model is told of them.
-    pub fn tools_hash(&self) -> &str {
+    pub(crate) fn tools_hash(&self) -> &str {
         &self.tools_hash
     }
 
     /// Hash of system text and sections.
-    pub fn sections_hash(&self) -> &str {
+    pub(crate) fn sections_hash(&self) -> &str {
         &self.sections_hash
     }
 

@@ -9,7 +9,7 @@ use engine::prompt::item::Tool;
 use serde_json::{Map, Value};
 
 /// What was said, with its calls by the names that the tools have and not by those that a provider takes.
-pub fn named_back(mut said: Said, tools: &[Tool]) -> Said {
+pub(crate) fn named_back(mut said: Said, tools: &[Tool]) -> Said {
     if let Said::Delta(Delta::SetToolCalls(calls)) = &mut said {
         for call in calls {
             let name = called(&call.name, tools);

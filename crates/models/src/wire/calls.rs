@@ -59,7 +59,13 @@ impl Calls {
     }
 
     /// Takes a call in that comes whole.
-    pub fn add_whole(&mut self, id: Option<&str>, name: &str, arguments: Option<&Value>, hear: Hear<'_>) {
+    pub(crate) fn add_whole(
+        &mut self,
+        id: Option<&str>,
+        name: &str,
+        arguments: Option<&Value>,
+        hear: Hear<'_>,
+    ) {
         self.begin(None, id, name, arguments.or(Some(&Value::from("{}"))), hear);
     }
 

@@ -11,9 +11,9 @@ use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
 /// Stands in the place of a picture that the model cannot be shown.
-pub const NO_PICTURE: &str = "[a picture stands here that this model cannot be shown]";
+pub(crate) const NO_PICTURE: &str = "[a picture stands here that this model cannot be shown]";
 /// Between texts of one message where a wire takes one text only.
-pub const BETWEEN: &str = "\n\n";
+pub(crate) const BETWEEN: &str = "\n\n";
 /// The longest id of a call that every provider takes, in bytes: OpenAI's limit.
 const MOST_ID: usize = 40;
 /// The longest name of a tool that every provider takes, in bytes.
@@ -137,7 +137,7 @@ pub fn arguments(text: &str) -> Map<String, Value> {
 }
 
 /// Arguments as text: what is an object goes back byte for byte, but for unpaired surrogates, which not every server reads.
-pub fn arguments_text(text: &str) -> String {
+pub(crate) fn arguments_text(text: &str) -> String {
     match json::read::<Map<String, Value>>(text) {
         Ok(_) => json::paired(text).0.into_owned(),
         Err(_) => Value::from(arguments(text)).to_string(),
@@ -165,12 +165,12 @@ pub fn call_id(id: &str) -> Cow<'_, str> {
 
 /// The name of a tool as every provider takes it: an editor names its tools as it likes, and a model may call none by its
 /// name. What a model then calls is named back by [`called`].
-pub fn tool_name(name: &str) -> Cow<'_, str> {
+pub(crate) fn tool_name(name: &str) -> Cow<'_, str> {
     if name.is_empty() { NO_NAME.into() } else { plain(name, MOST_NAME) }
 }
 
 /// The name by which the tool is known that a model calls so.
-pub fn called<'a>(name: &'a str, tools: &'a [Tool]) -> &'a str {
+pub(crate) fn called<'a>(name: &'a str, tools: &'a [Tool]) -> &'a str {
     let is_known = tools.iter().any(|tool| tool.name == name);
     let renamed = tools.iter().filter(|_| !is_known).find(|tool| tool_name(&tool.name) == name);
     renamed.map_or(name, |tool| &tool.name)
@@ -188,7 +188,7 @@ fn plain(text: &str, most: usize) -> Cow<'_, str> {
 }
 
 /// A name for a cache. One that is too long is another one, and still the same for the same prompt.
-pub fn cache_key(key: &str) -> Cow<'_, str> {
+pub(crate) fn cache_key(key: &str) -> Cow<'_, str> {
     if key.len() <= MOST_CACHE_KEY { key.into() } else { sha256_hex(key.as_bytes()).into() }
 }
 
@@ -198,7 +198,7 @@ const FOR_THINKING: u32 = 8192;
 
 /// The limit that is told for an answer, in tokens, where one is. A summary's or a title's goes on top of what the model
 /// may think before it, for how long those are is looked at anyway. No limit goes beyond what the window has left.
-pub fn most_output(request: &Request, terms: &Terms) -> Option<u32> {
+pub(crate) fn most_output(request: &Request, terms: &Terms) -> Option<u32> {
     let thinks = || known::manner(&terms.model).is_some_and(|manner| manner.thinks);
     let most = match request.max_output {
         Some(most) if request.temperature_zero && thinks() => {
@@ -212,17 +212,17 @@ pub fn most_output(request: &Request, terms: &Terms) -> Option<u32> {
 }
 
 /// Whether a model is told to think little: it can be, and the answer needs little thought.
-pub fn thinks_little(request: &Request, terms: &Terms) -> bool {
+pub(crate) fn thinks_little(request: &Request, terms: &Terms) -> bool {
     request.temperature_zero && known::manner(&terms.model).is_some_and(|manner| manner.low_effort)
 }
 
 /// Whether these two belong into one message: servers that are strict about roles take no two of one role in a row.
-pub fn are_one(last: Role, next: Role) -> bool {
+pub(crate) fn are_one(last: Role, next: Role) -> bool {
     last == next && matches!(next, Role::User | Role::Assistant)
 }
 
 /// An id for who takes those of nine letters and digits alone: one such as it came, any other as a hash of it.
-pub fn short_call_id(id: &str) -> Cow<'_, str> {
+pub(crate) fn short_call_id(id: &str) -> Cow<'_, str> {
     if id.len() == SHORT_ID && id.chars().all(|c| c.is_ascii_alphanumeric()) {
         return id.into();
     }

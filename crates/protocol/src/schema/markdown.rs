@@ -1,40 +1,60 @@
-//! The protocol's document: its prose with tables and a reference, written from the schema.
+//! The generated sections of the handbook (`docs/protocol`): tables and a reference, written from the schema. The prose
+//! around them is in the pages.
 
-use super::guide;
 use super::schema;
 use super::shape::{Field, Named, Shape, expression, named, signature};
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// The whole of `crates/protocol/README.md`. `acceptance` is the table of what a session takes in which state, which
-/// is the session's own.
-pub fn markdown(acceptance: &str) -> String {
-    let schema = schema();
-    let types = named(&schema);
-    let mut out = guide::START.to_owned();
-    out.push_str(&frame());
-    out.push_str(guide::LIFE);
-    out.push_str(guide::SESSIONS);
-    out.push_str(guide::SETTINGS);
-    out.push_str(guide::FILES);
-    out.push_str(guide::STATES);
-    words(&types, "State", &mut out);
-    out.push_str(guide::ACCEPTANCE);
-    out.push_str(acceptance);
-    out.push_str(guide::EVENTS);
-    events(&types, &mut out);
-    out.push_str(guide::ERRORS);
-    errors(&schema, &types, &mut out);
-    out.push_str(guide::METHODS);
-    methods(&schema, &mut out);
-    reference(&types, &mut out);
-    out
+/// A generated section, as it stands between `<!-- generated: NAME -->` and `<!-- end -->`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// Its name in the marker.
+    pub name: &'static str,
+    /// Its Markdown; ends with a line break.
+    pub text: String,
 }
 
-/// A frame with its right length.
-fn frame() -> String {
-    let body = r#"{"jsonrpc":"2.0","method":"initialized","params":{}}"#;
-    format!("```text\nContent-Length: {}\\r\\n\n\\r\\n\n{body}\n```\n", body.len())
+impl Section {
+    /// The line that opens it.
+    pub fn opening(&self) -> String {
+        format!("<!-- generated: {} -->\n", self.name)
+    }
+}
+
+/// The line that closes a section.
+pub const CLOSING: &str = "<!-- end -->\n";
+
+/// All generated sections. `acceptance` is the table of which command a session accepts in which state; the session
+/// owns it.
+pub fn sections(acceptance: &str) -> Vec<Section> {
+    let schema = schema();
+    let types = named(&schema);
+    let section = |name, write: &dyn Fn(&mut String)| {
+        let mut text = String::new();
+        write(&mut text);
+        Section { name, text }
+    };
+    vec![
+        section("acceptance", &|out| out.push_str(acceptance)),
+        section("states", &|out| words(&types, "State", out)),
+        section("events", &|out| events(&types, out)),
+        section("errors", &|out| errors(&schema, &types, out)),
+        section("settings", &|out| settings(&types, out)),
+        section("methods", &|out| methods(&schema, out)),
+        section("types", &|out| reference(&types, out)),
+    ]
+}
+
+/// All generated sections, each between its markers.
+pub fn markdown(acceptance: &str) -> String {
+    let mut out = String::new();
+    for section in sections(acceptance) {
+        out.push_str(&section.opening());
+        out.push_str(&section.text);
+        out.push_str(CLOSING);
+    }
+    out
 }
 
 fn words(types: &[Named<'_>], name: &str, out: &mut String) {
@@ -81,6 +101,25 @@ fn own(fields: &[Field<'_>]) -> String {
     names.join(", ")
 }
 
+/// The table of settings; those whose parts are set by themselves stand part by part.
+fn settings(types: &[Named<'_>], out: &mut String) {
+    let fields = |name: &str| match types.iter().find(|named| named.name == name).map(|named| &named.shape) {
+        Some(Shape::Object { fields, .. }) => fields.as_slice(),
+        _ => &[],
+    };
+    out.push_str("| setting | value | meaning |\n|---|---|---|\n");
+    let mut row = |name: &str, field: &Field<'_>| {
+        let value = field.expression.replace('|', "\\|");
+        let _ = writeln!(out, "| `{name}` | `{value}` | {} |", field.doc);
+    };
+    for field in fields("Settings") {
+        match fields(&field.expression) {
+            [] => row(field.name, field),
+            parts => parts.iter().for_each(|part| row(&format!("{}.{}", field.name, part.name), part)),
+        }
+    }
+}
+
 fn methods(schema: &Value, out: &mut String) {
     for (sender, kind, title) in [
         ("client", "request", "Requests to the sidecar"),
@@ -89,7 +128,8 @@ fn methods(schema: &Value, out: &mut String) {
         ("sidecar", "notification", "Notifications to the client"),
     ] {
         let answers = kind == "request";
-        let _ = write!(out, "\n### {title}\n\n| method | level | params |");
+        let gap = if out.is_empty() { "" } else { "\n" };
+        let _ = write!(out, "{gap}## {title}\n\n| method | level | params |");
         out.push_str(if answers {
             " result | does |\n|---|---|---|---|---|\n"
         } else {
@@ -114,18 +154,20 @@ fn methods(schema: &Value, out: &mut String) {
 /// What a method carries: its fields, with a link to what they mean.
 fn carried(schema: &Value, of: &Value) -> String {
     match expression(of).as_str() {
-        name if !name.contains(' ') => format!("[{}](#{})", signature(schema, of), name.to_lowercase()),
+        name if !name.contains(' ') => {
+            format!("[{}](types.md#{})", signature(schema, of), name.to_lowercase())
+        }
         several => {
             let name = several.split(' ').next().unwrap_or_default();
-            format!("[`{several}`](#{})", name.to_lowercase()).replace('|', "\\|")
+            format!("[`{several}`](types.md#{})", name.to_lowercase()).replace('|', "\\|")
         }
     }
 }
 
 fn reference(types: &[Named<'_>], out: &mut String) {
-    out.push_str("\n## Types\n\nIn the notation of TypeScript. A question mark: the field may be missing.\n");
     for named in types {
-        let _ = write!(out, "\n### {}\n\n{}\n", named.name, named.doc);
+        let gap = if out.is_empty() { "" } else { "\n" };
+        let _ = write!(out, "{gap}## {}\n\n{}\n", named.name, named.doc);
         match &named.shape {
             Shape::Object { fields, .. } if fields.is_empty() => {}
             Shape::Object { fields, is_open } => {

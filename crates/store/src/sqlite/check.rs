@@ -3,11 +3,11 @@
 //! A check changes nothing. A repair loses no word: it takes out what nobody refers to and makes anew what follows from
 //! the rest, after a copy was made. What cannot be read stays where it is; those who load it set it aside.
 
-use super::columns::{MESSAGE_COLUMNS, text};
+use super::columns::{MESSAGE_COLUMNS, next, place, text};
 use super::read::{self, message};
 use super::{Fault, is_free, waiting, write};
 use crate::error::{StoreError, from_io, from_sqlite};
-use crate::lease;
+use crate::lease::{self, Holders};
 use crate::place::Options;
 use crate::schema;
 use engine::id::SessionId;
@@ -116,7 +116,7 @@ pub fn repair(options: &Options) -> Result<(Checked, PathBuf), StoreError> {
     repairs.sort();
     repairs.dedup();
     let work = |tx: Transaction<'_>| -> Result<(), Fault> {
-        is_free(&tx, &options.folder)?;
+        is_free(&tx, &Holders::Folder(options.folder.clone()))?;
         // Nobody writes while it is made, and what others move out of the log meanwhile is in both parts.
         copy_bytes(&path, &copy)?;
         repairs.iter().try_for_each(|repair| repair.make(&tx))?;
@@ -216,7 +216,7 @@ fn references(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Faul
     )?;
     let mut rows = statement.query([])?;
     let (mut none, mut found) = (Vec::new(), Vec::new());
-    while let Some(row) = read::next(&mut rows, "references", &mut none)? {
+    while let Some(row) = next(&mut rows, "references", &mut none)? {
         found.push((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, u64>(2)?));
     }
     // Words of a session whose own row is lost are words all the same.
@@ -238,7 +238,7 @@ fn gaps(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault> {
     let mut statement = tx.prepare(GAPS)?;
     let mut rows = statement.query([])?;
     let mut lost = Vec::new();
-    while let Some(row) = read::next(&mut rows, "messages", &mut lost)? {
+    while let Some(row) = next(&mut rows, "messages", &mut lost)? {
         let session = text(row, 0).unwrap_or("of an unknown id");
         let what = format!("session {session}: {} of its messages are not there", row.get::<_, i64>(1)?);
         faults.push(Damage::new(what, None));
@@ -268,7 +268,7 @@ fn contents(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault>
     let mut statement = tx.prepare("SELECT hash, bytes FROM blobs")?;
     let mut rows = statement.query([])?;
     let mut lost = Vec::new();
-    while let Some(row) = read::next(&mut rows, "contents", &mut lost)? {
+    while let Some(row) = next(&mut rows, "contents", &mut lost)? {
         let hash = text(row, 0).unwrap_or_default();
         let is_whole = row.get_ref(1)?.as_bytes().is_ok_and(|bytes| sha256_hex(bytes) == hash);
         if !is_whole {
@@ -286,11 +286,11 @@ fn rows(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<u64, Fault> {
     let mut statement = tx.prepare(&sql)?;
     let mut rows = statement.query([])?;
     let (mut lost, mut many) = (Vec::new(), 0);
-    while let Some(row) = read::next(&mut rows, "messages", &mut lost)? {
+    while let Some(row) = next(&mut rows, "messages", &mut lost)? {
         many += 1;
         if let Err(reason) = message(tx, row) {
             let session = text(row, 14).unwrap_or("of an unknown id");
-            let what = format!("session {session}: message {}: {reason}", read::place(row));
+            let what = format!("session {session}: message {}: {reason}", place(row));
             faults.push(Damage::new(what, None));
         }
     }
@@ -303,7 +303,7 @@ fn sessions(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<u64, Fault
     let mut statement = tx.prepare("SELECT id FROM chat_sessions ORDER BY id")?;
     let mut rows = statement.query([])?;
     let (mut lost, mut many) = (Vec::new(), 0);
-    while let Some(row) = read::next(&mut rows, "sessions", &mut lost)? {
+    while let Some(row) = next(&mut rows, "sessions", &mut lost)? {
         many += 1;
         let session = SessionId::new(text(row, 0).unwrap_or_default());
         let mut unreadable = Vec::new();
@@ -326,7 +326,7 @@ fn figures(tx: &Transaction<'_>, faults: &mut Vec<Damage>) -> Result<(), Fault> 
     let mut statement = tx.prepare(FIGURES)?;
     let mut rows = statement.query([])?;
     let mut lost = Vec::new();
-    while let Some(row) = read::next(&mut rows, "figures", &mut lost)? {
+    while let Some(row) = next(&mut rows, "figures", &mut lost)? {
         let what = format!(
             "session {}: its count of messages or turns or its summary is not that of its rows",
             text(row, 0).unwrap_or("of an unknown id")

@@ -7,8 +7,8 @@ use engine::compact::record::{Compaction, Status};
 use engine::id::Time;
 use engine::message::Message;
 use engine::message::cut::Cut;
-use rusqlite::Row;
 use rusqlite::types::FromSqlError;
+use rusqlite::{ErrorCode, Row};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -99,7 +99,7 @@ impl<'a> MessageRow<'a> {
     }
 
     /// The sum over all its columns.
-    pub fn check_sum(&self) -> i64 {
+    pub(crate) fn check_sum(&self) -> i64 {
         let number = |number: u32| number.to_le_bytes();
         let optional =
             |text: Option<&str>| text.map_or_else(Vec::new, |text| [b"=", text.as_bytes()].concat());
@@ -183,4 +183,29 @@ pub(super) fn number<T: TryFrom<i64>>(row: &Row<'_>, column: usize) -> Result<T,
 
 fn reason(error: &FromSqlError, column: usize) -> String {
     format!("column {column}: {error}")
+}
+
+/// The value of a text.
+pub(super) fn json<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+/// What stands in the first column, for people.
+pub(super) fn place(row: &Row<'_>) -> String {
+    number::<i64>(row, 0).map_or_else(|_| "at an unknown place".to_owned(), |n| n.to_string())
+}
+
+/// The next row. Where the file is damaged the rows end, and the damage is set aside.
+pub(super) fn next<'r, 's>(
+    rows: &'r mut rusqlite::Rows<'s>,
+    what: &str,
+    unreadable: &mut Vec<String>,
+) -> rusqlite::Result<Option<&'r Row<'s>>> {
+    match rows.next() {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
+            unreadable.push(format!("{what} that lie in a damaged part of the file: {error}"));
+            Ok(None)
+        }
+        row => row,
+    }
 }

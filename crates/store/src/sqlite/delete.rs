@@ -1,9 +1,10 @@
 //! Deletions: a session with all that hangs on it, and the copies that rewinds of it left behind. What is overwritten in
 //! the file after that is the store's.
 
+use super::blobs::{drop_blob, drop_refs};
 use super::columns::word;
-use super::write::{COMPACTION, Done, count, drop_blob, drop_refs, truncate};
-use super::{search, shared, waiting};
+use super::write::{COMPACTION, count, truncate};
+use super::{Done, search, shared, waiting};
 use crate::Deleted;
 use engine::id::{Ordinal, SessionId};
 use rusqlite::{OptionalExtension, Transaction, params};

@@ -6,10 +6,9 @@ use super::columns::{millis, time};
 use crate::Fence;
 use crate::error::StoreError;
 use crate::follow::Holder;
-use crate::lease::{self, HolderFile};
+use crate::lease::Registered;
 use engine::id::{SessionId, Time};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
-use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::Arc;
 
@@ -31,30 +30,18 @@ pub(super) fn lease_of(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::R
     statement.query_row([session.as_str()], row).optional()
 }
 
-/// A holder, and the folder in which it sees whether the others live.
-pub(super) struct Me {
-    pub own: Arc<HolderFile>,
-    pub folder: PathBuf,
-}
+/// The store that asks, as a holder.
+pub(super) struct Me(pub Arc<Registered>);
 
 impl Me {
-    pub fn new(own: &Arc<HolderFile>, folder: &Path) -> Self {
-        Self { own: Arc::clone(own), folder: folder.to_owned() }
-    }
-
-    /// Whether a holder of this name is another one, and lives.
-    pub fn is_other(&self, holder: &str) -> bool {
-        holder != self.own.id() && lease::is_alive(&self.folder, holder)
-    }
-
     /// Another one that holds this lease, and lives.
     pub fn other(&self, lease: &Lease) -> Option<Holder> {
-        let is_other = lease.holder.as_deref().is_some_and(|holder| self.is_other(holder));
+        let is_other = lease.holder.as_deref().is_some_and(|holder| self.0.is_other(holder));
         is_other.then_some(Holder { pid: lease.pid, since: lease.since })
     }
 
     fn holds(&self, lease: &Lease) -> bool {
-        lease.holder.as_deref() == Some(self.own.id())
+        lease.holder.as_deref() == Some(self.0.id())
     }
 }
 
@@ -94,7 +81,7 @@ pub(super) fn take(
          ON CONFLICT (session) DO UPDATE SET
              fence = excluded.fence, holder = excluded.holder, pid = excluded.pid, since = excluded.since",
     )?;
-    statement.execute(params![session.as_str(), fence, me.own.id(), process::id(), millis(since)])?;
+    statement.execute(params![session.as_str(), fence, me.0.id(), process::id(), millis(since)])?;
     Ok(Fence(fence))
 }
 
@@ -103,7 +90,7 @@ pub(super) fn release(
     tx: &Transaction<'_>,
     session: &SessionId,
     fence: Fence,
-    own: &HolderFile,
+    own: &Registered,
 ) -> rusqlite::Result<()> {
     let mine = params![session.as_str(), fence.0, own.id()];
     tx.execute(

@@ -1,8 +1,9 @@
 //! Messages of which only so much stays: their rows, with all versions and what only these referred to, go in the
 //! transaction that puts something in their places. What stays is the session's to say.
 
-use super::Fault;
-use super::write::{MESSAGE, append, count_rewrite, drop_refs, follow_requests, refused};
+use super::blobs::drop_refs;
+use super::write::{MESSAGE, append, count_rewrite, follow_requests};
+use super::{Fault, refused};
 use engine::id::SessionId;
 use engine::message::Message;
 use rusqlite::{Transaction, params};

@@ -1,8 +1,7 @@
 //! Memories of a workspace as rows, and the index that says where a word may stand in them.
 
 use super::Fault;
-use super::columns::{CHANGED, number, text};
-use super::read::json;
+use super::columns::{CHANGED, json, number, text};
 use super::search::asked;
 use crate::blob::check_sum;
 use crate::error::StoreError;

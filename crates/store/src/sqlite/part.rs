@@ -1,7 +1,7 @@
 //! What a session's next prompt is made of, in as many rows however long the session is, and the rest of it. A part is
 //! given where it is exact: what it leaves out is what the newest compaction stands for, and every row is readable.
 
-use super::columns::MESSAGE_COLUMNS;
+use super::columns::{MESSAGE_COLUMNS, next};
 use super::{Fault, read, waiting};
 use crate::MessagePage;
 use engine::compact::record::{Compaction, Status};
@@ -79,7 +79,7 @@ fn in_force(
 ) -> rusqlite::Result<Option<Compaction>> {
     let mut statement = tx.prepare_cached(NEWEST_COMPACTION)?;
     let mut rows = statement.query([session.as_str()])?;
-    let row = read::next(&mut rows, "compactions", unreadable)?;
+    let row = next(&mut rows, "compactions", unreadable)?;
     let record = row.and_then(|row| read::compaction(tx, row).ok());
     Ok(record.filter(|record| record.status == Status::InForce))
 }

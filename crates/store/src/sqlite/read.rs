@@ -1,7 +1,9 @@
 //! Rows as sessions again. What cannot be read is set aside with its place and the reason; it never stops the rest.
 
+use super::blobs::content;
 use super::columns::{
-    CHANGED, MESSAGE_COLUMNS, MessageRow, compaction_sum, millis, number, text, text_or_null, time, variant,
+    CHANGED, MESSAGE_COLUMNS, MessageRow, compaction_sum, json, millis, next, number, place, text,
+    text_or_null, time, variant,
 };
 use super::leases::Lease;
 use super::{Fault, waiting};
@@ -10,9 +12,7 @@ use crate::list::{ListQuery, Page, PageMaker, SessionRow};
 use engine::compact::record::{Compaction, Status};
 use engine::id::{Generation, MessageId, Ordinal, SessionId, TurnId};
 use engine::message::Message;
-use engine::text::sha256_hex;
-use rusqlite::{ErrorCode, OptionalExtension, Row, Transaction, params};
-use serde::de::DeserializeOwned;
+use rusqlite::{OptionalExtension, Row, Transaction, params};
 use session::stored::{Head, Prefix, Stored, TurnRow};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -123,26 +123,6 @@ impl Parts<'_> {
     }
 }
 
-/// The value of a text.
-pub(super) fn json<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    serde_json::from_str(text).map_err(|error| error.to_string())
-}
-
-pub(super) const BLOB: &str = "SELECT bytes FROM blobs WHERE hash = ?1";
-
-/// The content under this hash.
-pub(super) fn content(tx: &Transaction<'_>, hash: &str) -> Result<String, String> {
-    let found = tx
-        .prepare_cached(BLOB)
-        .and_then(|mut statement| statement.query_row([hash], |row| row.get::<_, Vec<u8>>(0)).optional());
-    let bytes = found.map_err(|error| error.to_string())?;
-    let bytes = bytes.ok_or_else(|| format!("the content {hash} is gone"))?;
-    if sha256_hex(&bytes) != hash {
-        return Err(format!("the content {hash} changed since it was written"));
-    }
-    String::from_utf8(bytes).map_err(|error| error.to_string())
-}
-
 pub(super) const TURNS: &str =
     "SELECT idx, id, status, started, decided FROM chat_turns WHERE session = ?1 AND idx >= ?2 ORDER BY idx";
 
@@ -172,26 +152,6 @@ pub(super) fn turns(
         }
     }
     Ok(found)
-}
-
-/// What stands in the first column, for people.
-pub(super) fn place(row: &Row<'_>) -> String {
-    number::<i64>(row, 0).map_or_else(|_| "at an unknown place".to_owned(), |n| n.to_string())
-}
-
-/// The next row. Where the file is damaged the rows end, and the damage is set aside.
-pub(super) fn next<'r, 's>(
-    rows: &'r mut rusqlite::Rows<'s>,
-    what: &str,
-    unreadable: &mut Vec<String>,
-) -> rusqlite::Result<Option<&'r Row<'s>>> {
-    match rows.next() {
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
-            unreadable.push(format!("{what} that lie in a damaged part of the file: {error}"));
-            Ok(None)
-        }
-        row => row,
-    }
 }
 
 /// A message with its turn's place, or why it cannot be read.

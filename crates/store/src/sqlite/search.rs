@@ -6,10 +6,10 @@
 //! and a commit must cost the same in a long session as in a short one; most sessions are never searched at all.
 //!
 //! It is made of all runs of three characters, because identifiers are asked for by parts that no other cutting of words
-//! foresees: measured in `tests/it/store/search.rs` against a cutting at everything but letters, digits and what stands
+//! foresees: measured in `tests/search.rs` against a cutting at everything but letters, digits and what stands
 //! inside names, which did not find half of them.
 
-use super::read::{self, message};
+use super::read::message;
 use super::{Fault, columns};
 use columns::MESSAGE_COLUMNS;
 use engine::id::{Ordinal, SessionId};
@@ -156,7 +156,7 @@ fn each(
     ))?;
     let mut rows = statement.query(params![session.as_str(), range.start.0, range.end.0])?;
     let (mut last, mut lost) = (None, Vec::new());
-    while let Some(row) = read::next(&mut rows, "messages", &mut lost)? {
+    while let Some(row) = columns::next(&mut rows, "messages", &mut lost)? {
         let ord: i64 = row.get(0)?;
         if last.replace(ord) == Some(ord) {
             continue;

@@ -2,8 +2,7 @@
 //! and read here.
 
 use super::Fault;
-use super::columns::{CHANGED, number, text, text_or_null};
-use super::read::json;
+use super::columns::{CHANGED, json, number, text, text_or_null};
 use crate::blob::check_sum;
 use crate::error::StoreError;
 use crate::patch;

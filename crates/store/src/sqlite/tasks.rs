@@ -1,7 +1,6 @@
 //! Sessions that run for others: which wait, and how each stands. Written with every other session, in `write`.
 
-use super::columns::{number, text, text_or_null, time, variant};
-use super::read::json;
+use super::columns::{json, number, text, text_or_null, time, variant};
 use crate::task::{Task, TaskState, Waiting};
 use engine::id::SessionId;
 use rusqlite::{Row, Transaction};

@@ -1,5 +1,5 @@
 //! What only the inside of the backend can show: plans of its statements, migrations, a full disk, a file in which bits
-//! flipped. What every backend does is in `tests/it/store`.
+//! flipped. What every backend does is in `crate::tests`.
 
 use super::columns::MESSAGE_COLUMNS;
 use super::*;
@@ -89,10 +89,10 @@ fn hot_statements_search_by_an_index_and_sort_nothing() {
         leases::LEASE,
         read::HEAD,
         read::PULSE,
-        read::BLOB,
+        blobs::BLOB,
         read::FIND,
-        write::PUT_BLOB,
-        write::DROP_BLOB,
+        blobs::PUT_BLOB,
+        blobs::DROP_BLOB,
         &write::later_requests(),
         waiting::QUEUED_BY_ID,
         waiting::NEXT_QUEUED,

@@ -1,10 +1,9 @@
 //! What a session keeps beside what was said in it: commands that wait, keys of accepted ones, a draft. Written and
 //! read here. What a command does, and how many may wait, is the engine's.
 
-use super::Fault;
-use super::columns::{CHANGED, number, text};
-use super::read::{content, json, next, place};
-use super::write::{drop_refs, put_for, refused};
+use super::blobs::{content, drop_refs, put_for};
+use super::columns::{CHANGED, json, next, number, place, text};
+use super::{Fault, refused};
 use crate::Deleted;
 use crate::blob::{check_sum, join, split};
 use engine::id::{ItemId, SessionId};

@@ -1,19 +1,15 @@
 //! Writes as rows. Every function here runs inside the transaction of one step, and what it refuses undoes the step.
 
-use super::Fault;
+use super::blobs::{drop_blob, drop_refs, put, put_for};
 use super::columns::{CompactionRow, MESSAGE_COLUMNS, MessageRow, millis, word};
-use super::{let_go, read, search, shared, waiting};
+use super::{Done, let_go, read, refused, search, shared, waiting};
 use crate::blob::{Blob, split};
-use crate::error::StoreError;
 use crate::{Deleted, request_of};
 use engine::compact::record::{Compaction, Status};
 use engine::id::{CompactionId, Ordinal, SessionId};
 use engine::message::Message;
 use rusqlite::{OptionalExtension, Transaction, params};
 use session::stored::{Head, Origin, TurnRow, Write};
-use std::ops::RangeInclusive;
-
-pub(super) type Done<T = ()> = Result<T, Fault>;
 
 /// Owners of blobs, as `blob_refs` names them.
 pub(super) const MESSAGE: &str = "message";
@@ -64,48 +60,8 @@ pub(super) fn count_rewrite(tx: &Transaction<'_>, session: &SessionId) -> rusqli
         .map(drop)
 }
 
-/// What undoes the step.
-pub(super) fn refused(session: &SessionId, reason: String) -> Fault {
-    StoreError::Refused { session: session.clone(), reason }.into()
-}
-
 fn is_there(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<bool> {
     tx.prepare_cached("SELECT 1 FROM chat_sessions WHERE id = ?1")?.exists([session.as_str()])
-}
-
-pub(super) const PUT_BLOB: &str =
-    "INSERT INTO blobs (hash, size, bytes) VALUES (?1, ?2, ?3) ON CONFLICT (hash) DO NOTHING";
-
-/// Stores a content unless it is there.
-fn put(tx: &Transaction<'_>, blob: &Blob) -> rusqlite::Result<()> {
-    let bytes = blob.text.as_bytes();
-    tx.prepare_cached(PUT_BLOB)?.execute(params![blob.hash, bytes.len(), bytes]).map(drop)
-}
-
-/// Stores contents with those who refer to them.
-pub(super) fn put_for(
-    tx: &Transaction<'_>,
-    session: &SessionId,
-    (owner, n, rev): (&str, u32, u32),
-    blobs: &[Blob],
-) -> rusqlite::Result<()> {
-    for blob in blobs {
-        put(tx, blob)?;
-        tx.prepare_cached(
-            "INSERT INTO blob_refs (session, owner, n, rev, hash) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
-        )?
-        .execute(params![session.as_str(), owner, n, rev, blob.hash])?;
-    }
-    Ok(())
-}
-
-pub(super) const DROP_BLOB: &str = "DELETE FROM blobs WHERE hash = ?1
-     AND NOT EXISTS (SELECT 1 FROM blob_refs WHERE blob_refs.hash = ?1)
-     AND NOT EXISTS (SELECT 1 FROM chat_sessions WHERE prefix = ?1) RETURNING size";
-
-/// Removes a content if nobody refers to it. Gives its bytes then.
-pub(super) fn drop_blob(tx: &Transaction<'_>, hash: &str) -> rusqlite::Result<Option<u64>> {
-    tx.prepare_cached(DROP_BLOB)?.query_row([hash], |row| row.get(0)).optional()
 }
 
 fn write_head(tx: &Transaction<'_>, head: &Head) -> Done {
@@ -440,31 +396,6 @@ pub(super) fn truncate(
          WHERE id = ?1 AND first_request_ord >= ?2",
     )?
     .execute(params![id, from])?;
-    Ok(deleted)
-}
-
-/// Removes what these owners refer to and nobody else does.
-pub(super) fn drop_refs(
-    tx: &Transaction<'_>,
-    session: &SessionId,
-    owner: &str,
-    places: RangeInclusive<u32>,
-) -> Done<Deleted> {
-    let mut statement = tx.prepare_cached(
-        "DELETE FROM blob_refs WHERE session = ?1 AND owner = ?2 AND n BETWEEN ?3 AND ?4 RETURNING hash",
-    )?;
-    let of = params![session.as_str(), owner, places.start(), places.end()];
-    let rows = statement.query_map(of, |row| row.get(0))?;
-    let mut hashes: Vec<String> = rows.collect::<Result<_, _>>()?;
-    hashes.sort();
-    hashes.dedup();
-    let mut deleted = Deleted::default();
-    for hash in hashes {
-        if let Some(bytes) = drop_blob(tx, &hash)? {
-            deleted.blobs += 1;
-            deleted.blob_bytes += bytes;
-        }
-    }
     Ok(deleted)
 }
 

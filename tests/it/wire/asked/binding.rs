@@ -1,9 +1,9 @@
 //! The built program before a provider that binds thinking to its prompt and refuses any other with 400.
 
 use super::{settings, turn};
-use crate::models::binding::{bound, reply};
-use crate::models::server::Server;
+use crate::binding::{bound, reply};
 use crate::wire::script::{Editor, Folder};
+use models::testing::Server;
 use serde_json::json;
 
 /// The thinking in each request of three turns, the first message being reworded before the last; nothing where the

@@ -1,9 +1,9 @@
 //! Why a turn failed, for programs: the class, the status and the hint that a provider gave reach the client.
 
 use super::{settings, turn};
-use crate::models::server::{Act, Reply, Server, event};
 use crate::wire::client::{Start, Wire};
 use crate::wire::script::{Editor, Folder};
+use models::testing::{Act, Reply, Server, event};
 use serde_json::{Value, json};
 
 /// The data of the error in which a turn over this wire ends.

@@ -2,7 +2,7 @@
 //! code tells whether anything is.
 
 use super::{WIRES, answer};
-use crate::models::server::{Act, Reply, Server};
+use models::testing::{Act, Reply, Server};
 use std::process::Command;
 
 const KEY: &str = "sk-planted-doctor-9911";
@@ -27,7 +27,7 @@ fn a_doctor_finds_nothing_where_all_is_well() {
         let (code, said) = doctor(&format!("{wire}:m"), &server.url(), true);
         assert_eq!(code, Some(0), "{wire}: {said}");
         assert!(
-            said.contains("PLANTED_KEY is set") && said.contains("well     it answered"),
+            said.contains("PLANTED_KEY is set") && said.contains("ok       the model answered"),
             "{wire}: {said}"
         );
         assert_eq!(server.asked().len(), 1, "{wire}");
@@ -42,15 +42,15 @@ fn a_doctor_names_what_is_wrong_and_what_to_do() {
     let plain = |status| Reply::body(status, "{\"error\": {\"message\": \"no\"}}");
     let page = Reply::stream(vec![Act::Send(b"<html>Welcome</html>".to_vec())]);
     for (reply, has_key, class, advice) in [
-        (Reply::body(401, &repeats), true, "auth", "The key in PLANTED_KEY was not accepted"),
+        (Reply::body(401, &repeats), true, "auth", "The key in PLANTED_KEY was rejected"),
         (plain(401), false, "auth", "Set PLANTED_KEY"),
         (plain(404), true, "badRequest", "There is no such model"),
-        (plain(400), true, "badRequest", "Look whether the model's name is right"),
-        (plain(307).with("location", "http://127.0.0.1:1/"), true, "badRequest", "leads on to another one"),
-        (plain(429), true, "rateLimited", "Wait, and ask again"),
-        (plain(402), true, "quota", "nothing left"),
-        (plain(503), true, "overloaded", "Ask again in a while"),
-        (page, true, "corruptStream", "no answer of openai-chat"),
+        (plain(400), true, "badRequest", "Check the model's name"),
+        (plain(307).with("location", "http://127.0.0.1:1/"), true, "badRequest", "redirects to another one"),
+        (plain(429), true, "rateLimited", "Wait, then try again"),
+        (plain(402), true, "quota", "quota is used up"),
+        (plain(503), true, "overloaded", "Try again later"),
+        (page, true, "corruptStream", "not an answer of the wire openai-chat"),
     ] {
         let server = Server::replies(vec![reply]);
         let (code, said) = doctor("openai-chat:m", &server.url(), has_key);
@@ -67,14 +67,14 @@ fn a_doctor_names_what_is_wrong_and_what_to_do() {
     // A fixture that is none.
     let (code, said) = doctor("scripted:nowhere.json", "http://127.0.0.1:1", false);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("nowhere.json: ") && said.contains("Look whether the file is there"), "{said}");
+    assert!(said.contains("nowhere.json: ") && said.contains("Check that the file exists"), "{said}");
     // A port that was free a moment ago.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     drop(listener);
     let (code, said) = doctor("openai-chat:m", &url, true);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("failed   network: ") && said.contains("Nobody answers there"), "{said}");
+    assert!(said.contains("failed   network: ") && said.contains("Nothing listens there"), "{said}");
 }
 
 /// What a secret may stand in is refused and not repeated.
@@ -122,9 +122,9 @@ fn a_doctor_sends_the_usual_key_to_its_provider_alone_and_asks_this_machine_itse
 #[test]
 fn a_doctor_that_cannot_ask_says_how_it_is_asked() {
     for (model, why) in [
-        ("gpt-4o", "it must be WIRE:NAME"),
+        ("gpt-4o", "expected WIRE:NAME"),
         ("openai-chat:", "the model's name is missing: openai-chat:NAME"),
-        ("openai-chart:m", "near it: openai-chat"),
+        ("openai-chart:m", "did you mean openai-chat?"),
         ("telegraph:m", "wires are openai-chat, "),
     ] {
         let (code, said) = doctor(model, "http://127.0.0.1:1", true);

@@ -2,8 +2,8 @@
 //! does not pass ends the turn with its class, and the user's text is there in each case.
 
 use super::{answer, settings, turn};
-use crate::models::server::{Act, Reply, Server, chunk, done};
 use crate::wire::script::{Editor, Folder};
+use models::testing::{Act, Reply, Server, chunk, done};
 use serde_json::{Value, json};
 
 fn limited(after_ms: &str) -> Reply {

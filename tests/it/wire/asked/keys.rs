@@ -2,9 +2,9 @@
 //! nothing that stays behind holds them.
 
 use super::{answer, settings, turn};
-use crate::models::server::{Reply, Server};
 use crate::wire::client::{Start, Wire};
 use crate::wire::script::{Editor, Folder};
+use models::testing::{Reply, Server};
 use serde_json::json;
 use std::path::Path;
 

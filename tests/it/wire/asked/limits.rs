@@ -2,8 +2,8 @@
 //! built binary before a provider on loopback.
 
 use super::{accepted, answer, is_summary, settings, turn};
-use crate::models::server::{Asked, Reply, Server};
 use crate::wire::script::{Editor, Folder, prose};
+use models::testing::{Asked, Reply, Server};
 use serde_json::{Value, json};
 
 fn start(folder: &Folder, wire: &str, server: &Server, window: u32) -> Editor {

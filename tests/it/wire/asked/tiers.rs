@@ -1,9 +1,9 @@
 //! Who sums up: a model of its own at a second address, the main one where that fails. And overflows of which nobody speaks.
 
 use super::{WIRES, accepted, answer, in_turn, is_summary, settings, summary, turn, unused, used};
-use crate::models::server::{Reply, Server, event};
 use crate::wire::client::{Start, Wire};
 use crate::wire::script::{Editor, Folder, prose};
+use models::testing::{Reply, Server, event};
 use serde_json::{Value, json};
 
 /// A main model that runs over a window of 8,000 tokens, and sums up well.

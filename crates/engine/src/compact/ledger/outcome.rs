@@ -104,7 +104,7 @@ impl Outcome {
     }
 
     /// Whether it is known to have gone well.
-    pub fn is_good(self) -> bool {
+    pub(crate) fn is_good(self) -> bool {
         matches!(self, Outcome::Ok | Outcome::Exit(0))
     }
 
@@ -140,9 +140,7 @@ fn code_after(text: &str) -> Option<i32> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     text.get(..digits).filter(|_| (1..=3).contains(&digits))?.parse().ok()
 }
-
-/// Whether a command runs tests.
-pub fn runs_tests(command: &str) -> bool {
+pub(crate) fn runs_tests(command: &str) -> bool {
     TEST_RUNNERS.iter().any(|runner| command.contains(runner))
 }
 

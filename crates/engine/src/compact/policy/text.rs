@@ -1,12 +1,9 @@
-//! A policy as a TOML file: one table of keys, by which it is read, written and explained, and by which settings change a
-//! policy. What is not said is as in the policy that it builds on. A key that is not known and a value that is not possible
-//! are errors that name both. How values and other names are read stands in `values`.
+//! A policy as a TOML file, and how settings change one. Serde reads the values (`values` has their forms); here stand what
+//! each key means and may be, so that an error names both. What a file does not say is as in the policy that it builds on.
 
 use super::presets::known;
-use super::values::*;
-use super::{Consent, DEFAULT, Policy, Retention, Stage};
-use crate::compact::record::{ModeRequested, Placement};
-use std::collections::BTreeMap;
+use super::values::{own_name, usual};
+use super::{DEFAULT, Policy, Retention};
 use std::fmt::Write;
 use thiserror::Error;
 use toml::{Table, Value};
@@ -50,9 +47,10 @@ struct Key {
     about: &'static str,
     /// What it may be.
     possible: &'static str,
-    get: fn(&Policy) -> Value,
-    /// Nothing where the value is not possible.
-    set: fn(&mut Policy, &Value) -> Option<()>,
+}
+
+const fn key(path: &'static str, about: &'static str, possible: &'static str) -> Key {
+    Key { path, about, possible }
 }
 
 /// The key that names the policy which a file builds on.
@@ -68,239 +66,95 @@ const BYTES: &str = "a number from 0 on";
 const ORDER: &str = "names of sections, each of them once in one of the two lists: system, identity, role, \
 iterationBudget, toolRules, toolGuidelines, toolkitHints, instructionFiles, coreMemories, keyReminder, project, callers";
 
-const PLACEMENTS: &[(&str, Placement)] = &[
-    ("userAtBoundary", Placement::UserAtBoundary),
-    ("systemMessage", Placement::SystemMessage),
-    ("systemPromptTail", Placement::SystemPromptTail),
-];
-const CONSENTS: &[(&str, Consent)] = &[("auto", Consent::Auto), ("ask", Consent::Ask), ("off", Consent::Off)];
-const SUMMARIZE: &[(&str, bool)] = &[("auto", true), ("off", false)];
-const BREAKPOINTS: &[(&str, bool)] = &[("keep", true), ("strip", false)];
-const MODES: &[(&str, ModeRequested)] =
-    &[("auto", ModeRequested::Auto), ("full", ModeRequested::Full), ("simple", ModeRequested::Simple)];
-const STAGES: &[(&str, Stage)] = &[
-    ("off", Stage::Off),
-    ("foldRepeats", Stage::FoldRepeats),
-    ("shortenResults", Stage::ShortenResults),
-    ("limitHistory", Stage::LimitHistory),
-];
-
 /// All keys, those at the top first, then table by table.
 const KEYS: &[Key] = &[
-    Key {
-        path: "name",
-        about: "its name in reports",
-        possible: "a text that is not empty",
-        get: |policy| Value::from(&*policy.name),
-        set: |policy, value| {
-            let name = value.as_str().filter(|name| !name.trim().is_empty())?;
-            set(&mut policy.name, name.to_owned().into())
-        },
-    },
-    Key {
-        path: "summarize",
-        about: "whether anything is compacted at all: auto, or every message verbatim (off)",
-        possible: "\"auto\", \"off\", true or false",
-        get: |policy| word(SUMMARIZE, policy.enabled),
-        set: |policy, value| set(&mut policy.enabled, word_or_switch(SUMMARIZE, value)?),
-    },
-    Key {
-        path: "compaction",
-        about: "who decides about a compaction that nobody asked for: auto, the user (ask), or none is made (off)",
-        possible: "\"auto\", \"ask\" or \"off\"",
-        get: |policy| word(CONSENTS, policy.consent),
-        set: |policy, value| set(&mut policy.consent, word_of(CONSENTS, value)?),
-    },
-    Key {
-        path: "retention",
-        about: "what stays at the least: the newest round, so many user turns, so many messages, or a share of the limit",
-        possible: "\"rounds\", { userTurns = a number from 1 on }, { messages = a number from 1 on } or \
+    key("name", "its name in reports", "a text that is not empty"),
+    key(
+        "summarize",
+        "whether anything is compacted at all: auto, or every message verbatim (off)",
+        "\"auto\", \"off\", true or false",
+    ),
+    key(
+        "compaction",
+        "who decides about a compaction that nobody asked for: auto, the user (ask), or none is made (off)",
+        "\"auto\", \"ask\" or \"off\"",
+    ),
+    key(
+        "retention",
+        "what stays at the least: the newest round, so many user turns, so many messages, or a share of the limit",
+        "\"rounds\", { userTurns = a number from 1 on }, { messages = a number from 1 on } or \
 { tokenTail = a share above 0 and below 1 }",
-        get: |policy| retention_value(policy.retention),
-        set: |policy, value| set(&mut policy.retention, retention(value)?),
-    },
-    Key {
-        path: "placement",
-        about: "where the block stands: in a user message, in a system message, at the end of the system text",
-        possible: "\"userAtBoundary\", \"systemMessage\" or \"systemPromptTail\"",
-        get: |policy| word(PLACEMENTS, policy.placement),
-        set: |policy, value| set(&mut policy.placement, word_of(PLACEMENTS, value)?),
-    },
-    Key {
-        path: "summaryMode",
-        about: "which summary a model is asked for",
-        possible: "\"auto\", \"full\" or \"simple\"",
-        get: |policy| word(MODES, policy.summary_mode),
-        set: |policy, value| set(&mut policy.summary_mode, word_of(MODES, value)?),
-    },
-    Key {
-        path: "summaryBreakpoints",
-        about: "whether a request for a full summary carries the prompt's cache breakpoints (keep) or not (strip)",
-        possible: "\"keep\", \"strip\", true or false",
-        get: |policy| word(BREAKPOINTS, policy.summary_breakpoints),
-        set: |policy, value| set(&mut policy.summary_breakpoints, word_or_switch(BREAKPOINTS, value)?),
-    },
-    Key {
-        path: "limitHistory",
-        about: "how far results are shortened and rounds dropped before a model is asked",
-        possible: "\"off\", \"foldRepeats\", \"shortenResults\" or \"limitHistory\"",
-        get: |policy| word(STAGES, policy.limit_history),
-        set: |policy, value| set(&mut policy.limit_history, word_of(STAGES, value)?),
-    },
-    Key {
-        path: "minNewTokens",
-        about: "new tokens since the last one before a trigger other than an overflow starts another; auto: as between \
+    ),
+    key(
+        "placement",
+        "where the block stands: in a user message, in a system message, at the end of the system text",
+        "\"userAtBoundary\", \"systemMessage\" or \"systemPromptTail\"",
+    ),
+    key("summaryMode", "which summary a model is asked for", "\"auto\", \"full\" or \"simple\""),
+    key(
+        "summaryBreakpoints",
+        "whether a request for a full summary carries the prompt's cache breakpoints (keep) or not (strip)",
+        "\"keep\", \"strip\", true or false",
+    ),
+    key(
+        "limitHistory",
+        "how far results are shortened and rounds dropped before a model is asked",
+        "\"off\", \"foldRepeats\", \"shortenResults\" or \"limitHistory\"",
+    ),
+    key(
+        "minNewTokens",
+        "new tokens since the last one before a trigger other than an overflow starts another; auto: as between \
                 limit and target; 0: none, so that each trigger is obeyed at once",
-        possible: COUNT_OR_AUTO,
-        get: |policy| policy.min_new_tokens.map_or(Value::from("auto"), Value::from),
-        set: |policy, value| match value.as_str() {
-            Some("auto") => set(&mut policy.min_new_tokens, None),
-            _ => set(&mut policy.min_new_tokens, Some(count(value, 0)?)),
-        },
-    },
-    Key {
-        path: "mostFailures",
-        about: "failed summaries in a row after which no model is asked until something new is said",
-        possible: COUNT,
-        get: |policy| Value::from(policy.most_failures),
-        set: |policy, value| set(&mut policy.most_failures, count(value, 1)?),
-    },
-    Key {
-        path: "budgetExit",
-        about: "share of the limit at which a turn is asked to come to an end",
-        possible: SHARE_OR_OFF,
-        get: |policy| share_or_off_value(policy.budget_exit),
-        set: |policy, value| share_or_off(&mut policy.budget_exit, value, usual::BUDGET_EXIT),
-    },
-    Key {
-        path: "targetRatio",
-        about: "share of the room above what must stay that a prompt may fill after a compaction",
-        possible: SHARE_ABOVE_0,
-        get: |policy| share_value(policy.target_ratio),
-        set: |policy, value| set(&mut policy.target_ratio, share_above_0(value)?),
-    },
-    Key {
-        path: "userMessageBudget",
-        about: "share of the limit for user messages of the covered span, byte for byte",
-        possible: SHARE,
-        get: |policy| share_value(policy.user_messages),
-        set: |policy, value| set(&mut policy.user_messages, share(value)?),
-    },
-    Key {
-        path: "rawTailShare",
-        about: "share of the free space for the newest rounds as they are; with shortTailShare 0, too: none stays",
-        possible: SHARE,
-        get: |policy| share_value(policy.raw_tail),
-        set: |policy, value| set(&mut policy.raw_tail, share(value)?),
-    },
-    Key {
-        path: "shortTailShare",
-        about: "share of the free space for older rounds with shortened results",
-        possible: SHARE,
-        get: |policy| share_value(policy.short_tail),
-        set: |policy, value| set(&mut policy.short_tail, share(value)?),
-    },
-    Key {
-        path: "ledgerShare",
-        about: "share of the free space for the ledger, at most",
-        possible: SHARE,
-        get: |policy| share_value(policy.ledger),
-        set: |policy, value| set(&mut policy.ledger, share(value)?),
-    },
-    Key {
-        path: "identifierShare",
-        about: "share of the free space for the identifier index, at most",
-        possible: SHARE,
-        get: |policy| share_value(policy.identifiers),
-        set: |policy, value| set(&mut policy.identifiers, share(value)?),
-    },
-    Key {
-        path: "toolKinds",
-        about: "what tools do, by patterns of their names; the longest that fits counts",
-        possible: "a table such as { \"mcp__fs__*\" = \"read\" } of read, write, run, search, todo, ask and other",
-        get: |policy| {
-            let kinds: BTreeMap<_, _> = policy.tool_kinds.iter().cloned().collect();
-            Value::try_from(kinds).unwrap_or(Value::Table(Table::new()))
-        },
-        set: |policy, value| set(&mut policy.tool_kinds, tool_kinds(value)?),
-    },
-    Key {
-        path: "shortenTo.headBytes",
-        about: "bytes of a shortened result's beginning",
-        possible: BYTES,
-        get: |policy| Value::from(policy.shorten_to.0),
-        set: |policy, value| set(&mut policy.shorten_to.0, bytes(value)?),
-    },
-    Key {
-        path: "shortenTo.tailBytes",
-        about: "bytes of a shortened result's end",
-        possible: BYTES,
-        get: |policy| Value::from(policy.shorten_to.1),
-        set: |policy, value| set(&mut policy.shorten_to.1, bytes(value)?),
-    },
-    Key {
-        path: "order.system",
-        about: "sections of the system text, in their order",
-        possible: ORDER,
-        get: |policy| names(&policy.order.system),
-        set: |policy, value| set(&mut policy.order.system, sections(value)?.into()),
-    },
-    Key {
-        path: "order.memory",
-        about: "sections that are messages after it, in their order",
-        possible: ORDER,
-        get: |policy| names(&policy.order.memory),
-        set: |policy, value| set(&mut policy.order.memory, sections(value)?.into()),
-    },
-    Key {
-        path: "triggers.providerOverflow",
-        about: "the provider said that a prompt was too large",
-        possible: SWITCH,
-        get: |policy| Value::from(policy.triggers.provider_overflow),
-        set: |policy, value| set(&mut policy.triggers.provider_overflow, value.as_bool()?),
-    },
-    Key {
-        path: "triggers.preTurnTokens",
-        about: "share of the limit that a prompt has when a turn begins",
-        possible: SHARE_OR_OFF,
-        get: |policy| share_or_off_value(policy.triggers.pre_turn),
-        set: |policy, value| share_or_off(&mut policy.triggers.pre_turn, value, usual::PRE_TURN),
-    },
-    Key {
-        path: "triggers.background",
-        about: "share of the limit at which a summary is prepared beside the running turn",
-        possible: SHARE_OR_OFF,
-        get: |policy| share_or_off_value(policy.triggers.background),
-        set: |policy, value| share_or_off(&mut policy.triggers.background, value, usual::BACKGROUND),
-    },
-    Key {
-        path: "triggers.modelChanged",
-        about: "the next model's window is smaller, and the prompt does not fit it",
-        possible: SWITCH,
-        get: |policy| Value::from(policy.triggers.model_changed),
-        set: |policy, value| set(&mut policy.triggers.model_changed, value.as_bool()?),
-    },
-    Key {
-        path: "triggers.userTurns",
-        about: "more user turns than this are shown, and minNewTokens are new",
-        possible: COUNT_OR_OFF,
-        get: |policy| count_or_off_value(policy.triggers.user_turns),
-        set: |policy, value| count_or_off(&mut policy.triggers.user_turns, value, usual::USER_TURNS),
-    },
-    Key {
-        path: "triggers.messages",
-        about: "more messages than this are shown, and minNewTokens are new",
-        possible: COUNT_OR_OFF,
-        get: |policy| count_or_off_value(policy.triggers.messages),
-        set: |policy, value| count_or_off(&mut policy.triggers.messages, value, usual::MESSAGES),
-    },
-    Key {
-        path: "triggers.idleSeconds",
-        about: "seconds without a word",
-        possible: COUNT_OR_OFF,
-        get: |policy| count_or_off_value(policy.triggers.idle_secs),
-        set: |policy, value| count_or_off(&mut policy.triggers.idle_secs, value, usual::IDLE_SECONDS),
-    },
+        COUNT_OR_AUTO,
+    ),
+    key(
+        "mostFailures",
+        "failed summaries in a row after which no model is asked until something new is said",
+        COUNT,
+    ),
+    key("budgetExit", "share of the limit at which a turn is asked to come to an end", SHARE_OR_OFF),
+    key(
+        "targetRatio",
+        "share of the room above what must stay that a prompt may fill after a compaction",
+        SHARE_ABOVE_0,
+    ),
+    key(
+        "userMessageBudget",
+        "share of the limit for user messages of the covered span, byte for byte",
+        SHARE,
+    ),
+    key(
+        "rawTailShare",
+        "share of the free space for the newest rounds as they are; with shortTailShare 0, too: none stays",
+        SHARE,
+    ),
+    key("shortTailShare", "share of the free space for older rounds with shortened results", SHARE),
+    key("ledgerShare", "share of the free space for the ledger, at most", SHARE),
+    key("identifierShare", "share of the free space for the identifier index, at most", SHARE),
+    key(
+        "toolKinds",
+        "what tools do, by patterns of their names; the longest that fits counts",
+        "a table such as { \"mcp__fs__*\" = \"read\" } of read, write, run, search, todo, ask and other",
+    ),
+    key("shortenTo.headBytes", "bytes of a shortened result's beginning", BYTES),
+    key("shortenTo.tailBytes", "bytes of a shortened result's end", BYTES),
+    key("order.system", "sections of the system text, in their order", ORDER),
+    key("order.memory", "sections that are messages after it, in their order", ORDER),
+    key("triggers.providerOverflow", "the provider said that a prompt was too large", SWITCH),
+    key("triggers.preTurnTokens", "share of the limit that a prompt has when a turn begins", SHARE_OR_OFF),
+    key(
+        "triggers.background",
+        "share of the limit at which a summary is prepared beside the running turn",
+        SHARE_OR_OFF,
+    ),
+    key(
+        "triggers.modelChanged",
+        "the next model's window is smaller, and the prompt does not fit it",
+        SWITCH,
+    ),
+    key("triggers.userTurns", "more user turns than this are shown, and minNewTokens are new", COUNT_OR_OFF),
+    key("triggers.messages", "more messages than this are shown, and minNewTokens are new", COUNT_OR_OFF),
+    key("triggers.idleSeconds", "seconds without a word", COUNT_OR_OFF),
 ];
 
 /// Reads a policy. `base` names a built-in one that it builds on; the default where it names none. One without a name of
@@ -333,6 +187,7 @@ pub fn read(text: &str) -> Result<Policy, PolicyError> {
 
 /// The policy as a file that [`read`] takes, each key with a word on what it means.
 pub fn write(policy: &Policy) -> String {
+    let values = values(policy);
     let mut text = String::new();
     let mut table = "";
     for key in KEYS {
@@ -341,7 +196,8 @@ pub fn write(policy: &Policy) -> String {
             table = of;
             let _ = write!(text, "\n[{table}]\n");
         }
-        let _ = write!(text, "# {}\n{name} = {}\n", key.about, (key.get)(policy));
+        let value = value_at(&values, key.path).map(ToString::to_string).unwrap_or_default();
+        let _ = write!(text, "# {}\n{name} = {value}\n", key.about);
     }
     text
 }
@@ -365,7 +221,36 @@ pub fn put(policy: &mut Policy, name: &str, value: &Value) -> Result<(), PolicyE
         let known: Vec<&str> = known.chain(table.is_none().then_some(BASE)).collect();
         PolicyError::Key { key: name.to_owned(), known: known.join(", ") }
     })?;
-    (key.set)(policy, value).ok_or_else(|| unusable(name, value, key.possible.to_owned()))
+    let impossible = || unusable(name, value, key.possible.to_owned());
+    let mut all = values(policy);
+    let place = place_of(&mut all, path).ok_or_else(impossible)?;
+    *place = match usual(path).filter(|_| value.as_bool() == Some(true)) {
+        // Switched on: what the policy has stays.
+        Some(usual) if place.as_str() == Some("off") => usual,
+        Some(_) => return Ok(()),
+        None => value.clone(),
+    };
+    *policy = all.try_into().map_err(|_| impossible())?;
+    Ok(())
+}
+
+/// The policy as the table that its file is; empty where a value has no form in TOML, which none has.
+fn values(policy: &Policy) -> Table {
+    Table::try_from(policy).unwrap_or_default()
+}
+
+fn value_at<'a>(values: &'a Table, path: &str) -> Option<&'a Value> {
+    match path.split_once('.') {
+        Some((table, name)) => values.get(table)?.get(name),
+        None => values.get(path),
+    }
+}
+
+fn place_of<'a>(values: &'a mut Table, path: &str) -> Option<&'a mut Value> {
+    match path.split_once('.') {
+        Some((table, name)) => values.get_mut(table)?.get_mut(name),
+        None => values.get_mut(path),
+    }
 }
 
 /// The keys by their own names, with what each may be.
@@ -376,8 +261,8 @@ pub fn keys() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// What no key can know by itself.
 fn fits_together(policy: &Policy) -> Result<(), PolicyError> {
     let wrong = |path: &str, possible: String| {
-        let value = KEYS.iter().find(|key| key.path == path).map_or(Value::from(""), |key| (key.get)(policy));
-        Err(unusable(path, &value, possible))
+        let values = values(policy);
+        Err(unusable(path, value_at(&values, path).unwrap_or(&Value::from("")), possible))
     };
     if !policy.order.is_whole() {
         return wrong("order.system", ORDER.to_owned());
@@ -407,8 +292,9 @@ fn syntax(text: &str, error: &toml::de::Error) -> PolicyError {
 #[cfg(test)]
 mod tests {
     use super::super::presets::ALL;
-    use super::super::{Triggers, presets};
+    use super::super::{Consent, Stage, Triggers, presets};
     use super::*;
+    use crate::compact::record::{ModeRequested, Placement};
     use crate::prompt::item::ToolKind;
     use crate::prompt::order::Order;
     use crate::settings::PerMille;
@@ -423,7 +309,22 @@ mod tests {
         }
     }
 
-    /// A field that the table of keys does not know would come back as the default has it.
+    #[test]
+    fn keys_are_the_fields_of_a_policy() {
+        let values = values(&DEFAULT);
+        let mut fields = Vec::new();
+        for (name, value) in &values {
+            match value.as_table().filter(|_| is_table(name)) {
+                Some(parts) => fields.extend(parts.keys().map(|part| format!("{name}.{part}"))),
+                None => fields.push(name.clone()),
+            }
+        }
+        let mut paths: Vec<&str> = KEYS.iter().map(|key| key.path).collect();
+        paths.sort();
+        fields.sort();
+        assert_eq!(paths, fields);
+    }
+
     #[test]
     fn every_field_reads_back() {
         let other = Policy {

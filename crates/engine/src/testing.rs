@@ -1,0 +1,156 @@
+//! Helpers for tests, of this crate and of others (feature `testing`): a small session to compact, and the ladder run to
+//! its end. Each request on the way is checked with [`can_be_asked`]; no other assertions.
+#![allow(clippy::expect_used, clippy::panic, missing_docs, reason = "helpers of tests fail as tests do")]
+
+use crate::compact::compose::Desk;
+use crate::compact::ladder::{self, Ask, Outcome, Step};
+use crate::compact::plan::Aim;
+use crate::compact::policy::{DEFAULT, Policy};
+use crate::compact::record::Compaction;
+use crate::id::SessionId;
+use crate::message::{Body, NewMessage, ToolCall};
+use crate::prompt::item::Role;
+use crate::prompt::linearize::pair_faults;
+use crate::prompt::order::{Order, SystemText};
+use crate::prompt::request::{Completion, Request, StopReason, ToolChoice};
+use crate::prompt::system::Fixed;
+use crate::prompt::{self, BudgetExceeded, Prompt, Source};
+use crate::settings::{Budget, BudgetSettings};
+use crate::tokens::QuarterOfChars;
+use crate::transcript::Transcript;
+use serde_json::json;
+
+/// A session with what it is rendered under.
+pub struct Session {
+    pub transcript: Transcript,
+    pub fixed: Fixed,
+    pub budget: Budget,
+    pub policy: Policy,
+}
+
+/// A summary as a model should write it.
+pub const SUMMARY: &str = "<summary>\n## Goal\nparser with nom\n## Decisions\nno regex\n## State\nhalf done\n## Next steps\ntests\n## Open questions\nnone\n</summary>";
+
+pub fn answered(text: &str) -> Outcome {
+    Outcome::Answered(Completion { text: text.into(), calls: 0, stop: StopReason::End, output_tokens: None })
+}
+
+impl Session {
+    /// Nothing said yet, under this window.
+    pub fn new(window: u32) -> Self {
+        Self {
+            transcript: Transcript::new(SessionId::new("s")),
+            fixed: Fixed::new(
+                &SystemText::whole("You are an agent."),
+                &Order::DEFAULT,
+                &[],
+                Vec::new(),
+                &QuarterOfChars,
+            ),
+            budget: BudgetSettings::default().budget(window).expect("a window"),
+            policy: DEFAULT,
+        }
+    }
+
+    pub fn user(&mut self, text: &str) -> &mut Self {
+        self.transcript.append(NewMessage::user(text), &QuarterOfChars);
+        self
+    }
+
+    pub fn says(&mut self, text: &str) -> &mut Self {
+        self.transcript.append(NewMessage::new(Body::assistant(text, Vec::new())), &QuarterOfChars);
+        self
+    }
+
+    /// A round: a file is read, and the result is `bytes` long.
+    pub fn reads(&mut self, path: &str, bytes: usize) -> &mut Self {
+        self.calls("read", &json!({ "path": path }).to_string(), &filler(path, bytes))
+    }
+
+    /// A round of one call.
+    pub fn calls(&mut self, tool: &str, arguments: &str, result: &str) -> &mut Self {
+        let id = format!("call_{}", self.transcript.messages().len());
+        let call = ToolCall::new(&id, tool, arguments);
+        self.transcript.append(NewMessage::new(Body::assistant("", vec![call])), &QuarterOfChars);
+        self.transcript.append(NewMessage::new(Body::result(&id, result)), &QuarterOfChars);
+        self
+    }
+
+    pub fn source(&self) -> Source<'_> {
+        Source { transcript: &self.transcript, fixed: &self.fixed, budget: self.budget }
+    }
+
+    pub fn render(&self) -> Result<Prompt, BudgetExceeded> {
+        prompt::render(self.source())
+    }
+
+    pub fn desk(&self) -> Desk<'_> {
+        Desk {
+            source: self.source(),
+            policy: &self.policy,
+            counter: &QuarterOfChars,
+            tokens_before: prompt::draft(self.source(), self.transcript.in_force()).tokens,
+            focus: None,
+            aim: Aim::Room,
+        }
+    }
+
+    /// Goes down the ladder; `model` answers each request. Without one no model is asked.
+    pub fn descend(&self, model: Option<&mut dyn FnMut(&Ask) -> Outcome>) -> Step {
+        let mut step = ladder::start(self.desk(), model.is_some());
+        let Some(model) = model else { return step };
+        while let Step::Ask(ask) = step {
+            can_be_asked(&ask.request);
+            let outcome = model(&ask);
+            step = ask.waiting.answer(self.desk(), "test", outcome);
+        }
+        step
+    }
+
+    /// Compacts and writes the record.
+    pub fn compact(&mut self, outcome: Option<Outcome>) -> Compaction {
+        let step = match outcome {
+            None => self.descend(None),
+            Some(outcome) => self.descend(Some(&mut |_| outcome.clone())),
+        };
+        let Step::Accepted(record) = step else { panic!("not accepted: {step:?}") };
+        self.transcript.record((*record).clone());
+        *record
+    }
+}
+
+/// Asserts that a request for a summary suits every kind of model: each call stands directly before its results, and a
+/// model that knows no system role and cannot be told to use no tools is shown a user first and no tools.
+pub fn can_be_asked(request: &Request) {
+    assert_eq!(pair_faults(&request.items), [], "a call and its results stand together");
+    let without_tools = request.clone().without_forbidden_tools();
+    assert_eq!(without_tools.items, request.items);
+    assert!(without_tools.tools.is_empty(), "tools that may not be used are not named");
+    assert_eq!(without_tools.tool_choice, ToolChoice::Auto, "nothing forbids them");
+    let first = request.items.first().map(|item| item.role);
+    assert!(matches!(first, Some(Role::System | Role::User)), "{first:?} comes first");
+}
+
+/// Text that differs from place to place.
+pub fn filler(seed: &str, bytes: usize) -> String {
+    let mut text = String::new();
+    let mut line = 0;
+    while text.len() < bytes {
+        text.push_str(&format!("{seed} line {line} of some ordinary file content\n"));
+        line += 1;
+    }
+    text.truncate(bytes);
+    text
+}
+
+/// Three turns, several rounds, over the limit of an 8,000 window.
+pub fn overflowing() -> Session {
+    let mut session = Session::new(8000);
+    session.policy.limit_history = crate::compact::policy::Stage::Off;
+    session.user("Hello.").says("Hi.");
+    session.user("Fix the parser.").reads("src/parser.rs", 7000);
+    session.calls("edit", r#"{"path":"src/parser.rs"}"#, "done").says("The parser is fixed.");
+    session.user("Use nom, not regex.").reads("Cargo.toml", 6000).reads("src/lib.rs", 6000);
+    session.calls("bash", r#"{"command":"cargo test"}"#, &filler("test output", 7000));
+    session
+}

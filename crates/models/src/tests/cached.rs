@@ -1,0 +1,78 @@
+//! Places of a cache: none before the shortest prefix that the provider of a model keeps.
+
+use super::answers::{everything, posted, terms, user};
+use crate::wire::post;
+use engine::endpoint::{Endpoint, Wire};
+use engine::prompt::item::{Item, Role, Tool};
+use engine::prompt::request::Request;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// What stands right before a place of a cache, in order.
+fn marked(body: &Value) -> Vec<String> {
+    let tools = body["tools"].as_array().into_iter().flatten();
+    let of_tools = tools.filter(|tool| tool.get("cache_control").is_some()).map(|_| "tools".to_owned());
+    let system = body["system"].as_array().into_iter().flatten();
+    let contents = body["messages"].as_array().expect("messages").iter();
+    let contents = contents.filter_map(|message| message["content"].as_array()).flatten();
+    let texts = system.chain(contents).filter(|part| part.get("cache_control").is_some());
+    of_tools.chain(texts.map(|part| part["text"].as_str().expect("a text").to_owned())).collect()
+}
+
+fn request(tool_bytes: usize) -> Request {
+    let mut tools: Vec<Tool> = everything().tools.iter().take(1).cloned().collect();
+    tools[0].description = "d".repeat(tool_bytes);
+    Request {
+        items: vec![
+            Item::made(Role::System, "900", 900),
+            user("901"),
+            Item::made(Role::Assistant, "2,100", 1199),
+            Item::made(Role::User, "5,000", 2900),
+        ],
+        tools: Arc::from(tools),
+        cache_breakpoints: vec![0, 1, 2, 3],
+        ..Request::default()
+    }
+}
+
+/// rows: V6
+#[test]
+fn no_breakpoint_before_the_shortest_cached_prefix() {
+    let all = ["900", "901", "2,100", "5,000"];
+    let at = Endpoint {
+        base_url: Some("https://openrouter.ai/api/v1".to_owned()),
+        ..Endpoint::of(Wire::OpenaiChat)
+    };
+    for (model, tool_bytes, kept) in [
+        ("claude-sonnet-4-6", 0, &all[2..]),
+        ("claude-3-5-haiku", 0, &all[2..]),
+        ("claude-opus-4-5", 0, &all[3..]),
+        ("nobody-knows-it", 0, &all[..]),
+        // Tools stand before all else, so they count.
+        ("claude-sonnet-4-6", 600, &all[..]),
+        ("claude-opus-4-5", 12_900, &all[..]),
+    ] {
+        let name = format!("{model}, {tool_bytes}");
+        let request = request(tool_bytes);
+        let body = posted(Wire::Anthropic, &request, &terms(model)).body;
+        let found: Vec<String> = marked(&body).into_iter().filter(|text| text != "tools").collect();
+        assert_eq!(found, kept, "{name}");
+        let body = post(&at, &request, &terms(model)).expect("it is posted to").body;
+        assert_eq!(marked(&body), kept, "{name}, over a router");
+    }
+}
+
+/// The tools have a place of their own where they alone are long enough, and one is left.
+#[test]
+fn tools_have_a_place_where_they_are_long_enough() {
+    for (model, tool_bytes, has_one) in [
+        ("claude-sonnet-4-6", 3900, false),
+        ("claude-sonnet-4-6", 4100, true),
+        ("claude-opus-4-5", 4100, false),
+        ("nobody-knows-it", 0, true),
+    ] {
+        let request = Request { cache_breakpoints: vec![3], ..request(tool_bytes) };
+        let body = posted(Wire::Anthropic, &request, &terms(model)).body;
+        assert_eq!(marked(&body).contains(&"tools".to_owned()), has_one, "{model}, {tool_bytes}");
+    }
+}

@@ -1,0 +1,185 @@
+//! Responses over a WebSocket: a server on loopback plays recorded turns, and the same is heard as over a post.
+
+use super::answers::{everything, posted, terms, value};
+use super::{Heard, join, read, responses};
+use crate::remote::{Clients, Remote};
+use crate::wire::stamped;
+use crate::{Model, Said};
+use engine::endpoint::{Endpoint, Wire};
+use futures_util::{SinkExt, StreamExt};
+use secrecy::SecretString;
+use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio_tungstenite::accept_hdr_async;
+use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
+use tokio_tungstenite::tungstenite::protocol::Message;
+
+const MODEL: &str = "gpt-5.6-sol";
+const KEY: &str = "sk-planted";
+/// Longer than anything here takes.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// What a server was asked, and whether its client went by itself.
+struct Asked {
+    line: String,
+    authorization: String,
+    message: Value,
+    is_gone: bool,
+}
+
+/// Plays these messages to who comes first. `holds` is whether the server waits for the client to go.
+#[allow(clippy::result_large_err, reason = "the error of a handshake is the library's")]
+async fn play(listener: TcpListener, messages: Vec<Message>, holds: bool) -> Asked {
+    let (tcp, _) = listener.accept().await.unwrap();
+    let mut asked =
+        Asked { line: String::new(), authorization: String::new(), message: Value::Null, is_gone: false };
+    let look = |request: &Request, response: Response| -> Result<Response, ErrorResponse> {
+        asked.line = request.uri().to_string();
+        asked.authorization = request.headers()["authorization"].to_str().unwrap().to_owned();
+        Ok(response)
+    };
+    let mut socket = accept_hdr_async(tcp, look).await.unwrap();
+    let first = socket.next().await.unwrap().unwrap();
+    asked.message = serde_json::from_str(first.to_text().unwrap()).unwrap();
+    for message in messages {
+        // Who heard the end does not wait for more.
+        drop(socket.send(message).await);
+    }
+    if holds {
+        while let Some(Ok(_)) = socket.next().await {}
+        asked.is_gone = true;
+    }
+    asked
+}
+
+/// Asks a server that plays this.
+fn asks(messages: Vec<Message>, holds: bool) -> (Heard, Asked) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let talk = async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut model = socket(&format!("http://{}/v1", listener.local_addr().unwrap()));
+        let server = tokio::spawn(play(listener, messages, holds));
+        let mut deltas = Vec::new();
+        let request = everything();
+        let end = model.answer(&request, &mut |said| join(&mut deltas, said)).await;
+        (Heard { deltas, end }, server.await.unwrap())
+    };
+    runtime.block_on(async { tokio::time::timeout(DEADLINE, talk).await.unwrap() })
+}
+
+fn socket(url: &str) -> Remote {
+    let endpoint =
+        Endpoint { base_url: Some(url.to_owned()), socket: true, ..Endpoint::of(Wire::OpenaiResponses) };
+    let client = Clients::default().of(&endpoint).unwrap();
+    Remote::new(client, endpoint, Some(SecretString::from(KEY)), terms(MODEL), DEADLINE)
+}
+
+/// What a post of the same turn gives, as the session hears it.
+fn over_a_post(events: &[String]) -> Heard {
+    let plain = read(Wire::OpenaiResponses, [super::answers::stream(events).as_bytes()]);
+    let mut deltas = Vec::new();
+    for delta in plain.deltas {
+        join(&mut deltas, stamped(Said::Delta(delta), Wire::OpenaiResponses, MODEL));
+    }
+    Heard { deltas, end: plain.end }
+}
+
+fn texts(events: &[String]) -> Vec<Message> {
+    events.iter().map(|event| Message::text(event.clone())).collect()
+}
+
+/// rows: R22
+#[test]
+fn a_recorded_turn_gives_the_same_events_over_a_socket() {
+    let Some(turns) = responses::answers("openai-responses-encrypted-reasoning.events.jsonl") else { return };
+    for events in turns {
+        // Pings between, and JSON over more than one line, say nothing.
+        let pretty = events.iter().map(|event| Message::text(format!("{:#}", value(event))));
+        let messages = pretty.flat_map(|event| [Message::Ping("x".into()), event]).collect();
+        let (heard, asked) = asks(messages, true);
+        assert_eq!(heard, over_a_post(&events));
+        assert!(asked.is_gone, "the connection ends with the answer");
+        assert_eq!((&*asked.line, &*asked.authorization), ("/v1/responses", "Bearer sk-planted"));
+        let mut body = posted(Wire::OpenaiResponses, &everything(), &terms(MODEL)).body;
+        body.as_object_mut().unwrap().shift_remove("stream");
+        body["type"] = json!("response.create");
+        assert_eq!(asked.message, body);
+    }
+}
+
+/// rows: R22
+#[test]
+fn socket_errors_have_the_class_of_posted_ones() {
+    let class = |messages: Vec<Message>| {
+        let (heard, _) = asks(messages, false);
+        let error = heard.end.unwrap_err();
+        assert!(!error.to_string().contains(KEY), "{error}");
+        error.class()
+    };
+    let text = |event: Value| vec![Message::text(event.to_string())];
+    let begun = || text(json!({"type": "response.output_text.delta", "output_index": 0, "delta": "It"}));
+    let error =
+        json!({"type": "error", "status": 400, "error": {"code": "context_length_exceeded", "message": KEY}});
+    assert_eq!(class(text(error)), "contextOverflow");
+    let quota =
+        json!({"type": "error", "status": 429, "error": {"code": "insufficient_quota", "message": KEY}});
+    assert_eq!(class(text(quota)), "quota");
+    assert_eq!(class(begun()), "network", "it ended in the middle");
+    assert_eq!(
+        class([begun(), vec![Message::Close(None)]].concat()),
+        "network",
+        "it was closed in the middle"
+    );
+    assert_eq!(class([begun(), vec![Message::text("garbage")]].concat()), "corruptStream");
+    assert_eq!(class([begun(), vec![Message::binary(vec![0, 1])]].concat()), "corruptStream");
+}
+
+/// rows: R22
+#[test]
+fn a_call_that_is_given_up_closes_its_socket() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let talk = async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut model = socket(&format!("http://{}/v1", listener.local_addr().unwrap()));
+        let events =
+            vec![json!({"type": "response.output_text.delta", "output_index": 0, "delta": "It"}).to_string()];
+        let server = tokio::spawn(play(listener, texts(&events), true));
+        let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
+        let request = everything();
+        let mut hear = |said| drop(told.send(said));
+        tokio::select! {
+            _ = model.answer(&request, &mut hear) => panic!("nobody ended it"),
+            () = async { while !matches!(heard.recv().await, Some(Said::Delta(_))) {} } => {}
+        }
+        server.await.unwrap()
+    };
+    let asked = runtime.block_on(async { tokio::time::timeout(DEADLINE, talk).await.unwrap() });
+    assert!(asked.is_gone);
+}
+
+/// A server that opens no socket says why, as to a post.
+#[test]
+fn a_server_without_sockets_has_its_error_read() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let talk = async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut model = socket(&format!("http://{}/v1", listener.local_addr().unwrap()));
+        let server = tokio::spawn(async move {
+            let (mut tcp, _) = listener.accept().await.unwrap();
+            let mut seen = Vec::new();
+            while !seen.ends_with(b"\r\n\r\n") {
+                seen.push(tcp.read_u8().await.unwrap());
+            }
+            let body = "{\"error\":{\"message\":\"no such key\"}}";
+            let head = format!("HTTP/1.1 401 Unauthorized\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+            tcp.write_all(head.as_bytes()).await.unwrap();
+        });
+        let end = model.answer(&everything(), &mut |_| {}).await;
+        server.await.unwrap();
+        end
+    };
+    let end = runtime.block_on(async { tokio::time::timeout(DEADLINE, talk).await.unwrap() });
+    assert_eq!(end.unwrap_err().class(), "auth");
+}

@@ -1,0 +1,284 @@
+//! What a body says: a request or notification for the server, an answer to one of the server's own requests, or
+//! neither, and then the error to send back. No framing, no routing.
+
+use crate::frame::{Fault, HEAD};
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value, json};
+use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Request};
+
+/// The code of the error for a body over the limit, whose data are `{kind: "TooLarge", what, limit, actual}`.
+pub const TOO_LARGE: i64 = -33012;
+
+/// One message of the client.
+#[derive(Debug, PartialEq)]
+pub enum Message {
+    /// A request, or a notification if it has no id.
+    Call(Request),
+    /// An answer to a request of ours.
+    Answer(Answer),
+    /// No message. The error goes back under the id, which is null where none could be read.
+    Bad {
+        /// The id of the message that this should have been.
+        id: Id,
+        /// What is wrong with it; repeats nothing of the content.
+        error: Error,
+    },
+}
+
+/// The client's answer to a request of ours.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// The request's id, as we gave it.
+    pub id: Id,
+    /// What came of it. An answer that could not be read is an error here, so that nobody waits for it in vain.
+    pub outcome: Result<Value, Error>,
+}
+
+/// Reads a body.
+#[must_use]
+pub fn decode(body: &[u8]) -> Message {
+    let text = match std::str::from_utf8(body) {
+        Ok(text) => text,
+        Err(error) => {
+            let place = error.valid_up_to();
+            return bad(body, parse_error(format!("The body is not UTF-8 at byte {place}.")));
+        }
+    };
+    match serde_json::from_str(text) {
+        Ok(Value::Object(fields)) => message(fields),
+        Ok(Value::Array(_)) => {
+            refuse(Id::Null, "Batches are not supported: send each message in a frame of its own.")
+        }
+        Ok(_) => refuse(Id::Null, "A message is a JSON object."),
+        // The reader's own words may repeat the content: only the place is told.
+        Err(error) => {
+            let (line, column) = (error.line(), error.column());
+            bad(body, parse_error(format!("The body is not JSON at line {line}, column {column}.")))
+        }
+    }
+}
+
+/// The answer to what is no frame, of which `bytes` were read.
+#[must_use]
+pub fn of_fault(fault: Fault, bytes: &[u8]) -> Message {
+    match fault {
+        Fault::TooLarge { limit, actual } => bad(
+            bytes,
+            Error {
+                code: ErrorCode::ServerError(TOO_LARGE),
+                message: fault.to_string().into(),
+                data: Some(json!({ "kind": "TooLarge", "what": "body", "limit": limit, "actual": actual })),
+            },
+        ),
+        _ => Message::Bad { id: Id::Null, error: parse_error(fault.to_string()) },
+    }
+}
+
+fn parse_error(message: String) -> Error {
+    Error { code: ErrorCode::ParseError, message: message.into(), data: None }
+}
+
+fn refuse(id: Id, reason: &'static str) -> Message {
+    Message::Bad { id, error: Error { code: ErrorCode::InvalidRequest, message: reason.into(), data: None } }
+}
+
+/// Reads the fields of a message.
+fn message(mut fields: Map<String, Value>) -> Message {
+    let (id, is_id) = match fields.remove("id") {
+        None => (None, true),
+        Some(id) => {
+            let id = read_id(&id);
+            let is_id = id.is_some();
+            (id, is_id)
+        }
+    };
+    let named = id.clone().unwrap_or(Id::Null);
+    if fields.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return refuse(named, "A message has the field jsonrpc, and it is \"2.0\".");
+    }
+    match fields.remove("method") {
+        Some(_) if !is_id => refuse(Id::Null, "The id of a request is a string or an integer."),
+        Some(Value::String(method)) => Message::Call(call(method, id, fields.remove("params"))),
+        Some(_) => refuse(named, "A method is a string."),
+        None => match id {
+            Some(id) if fields.contains_key("result") || fields.contains_key("error") => {
+                Message::Answer(Answer { id, outcome: outcome(fields) })
+            }
+            _ => refuse(named, "A message has a method, or the id of a request and a result or an error."),
+        },
+    }
+}
+
+fn read_id(id: &Value) -> Option<Id> {
+    match id {
+        Value::String(id) => Some(Id::String(id.clone())),
+        Value::Number(id) => id.as_i64().map(Id::Number),
+        _ => None,
+    }
+}
+
+fn call(method: String, id: Option<Id>, params: Option<Value>) -> Request {
+    // Clients differ in how they write that there are no parameters; the router takes one way only.
+    let takes_none = matches!(method.as_str(), "shutdown" | "exit");
+    let mut request = Request::build(method);
+    if let Some(params) = params.filter(|params| !params.is_null() && !takes_none) {
+        request = request.params(params);
+    }
+    if let Some(id) = id {
+        request = request.id(id);
+    }
+    request.finish()
+}
+
+/// Clients differ in whether the field that does not hold is there and null, so an error that is null is none.
+fn outcome(mut fields: Map<String, Value>) -> Result<Value, Error> {
+    let Some(mut error) = fields.remove("error").filter(|error| !error.is_null()) else {
+        return Ok(fields.remove("result").unwrap_or_default());
+    };
+    let code = error.get("code").and_then(Value::as_i64).map_or(ErrorCode::InternalError, ErrorCode::from);
+    let message = error.get("message").and_then(Value::as_str).unwrap_or("no message").to_owned();
+    let data = error.get_mut("data").map(Value::take);
+    Err(Error { code, message: message.into(), data })
+}
+
+/// A message that cannot be read, of which the beginning can: whose it is. What should have been an answer is one, so
+/// that whoever waits for it hears of it.
+fn bad(bytes: &[u8], error: Error) -> Message {
+    let head = read_head(bytes);
+    match head.id {
+        Some(id) if head.is_answer => Message::Answer(Answer { id, outcome: Err(error) }),
+        id => Message::Bad { id: id.unwrap_or(Id::Null), error },
+    }
+}
+
+/// What the first bytes of a message tell.
+#[derive(Default)]
+struct Head {
+    id: Option<Id>,
+    is_answer: bool,
+}
+
+/// Reads the fields from the left, as far as they can be read.
+fn read_head(bytes: &[u8]) -> Head {
+    let mut head = Head::default();
+    let bytes = bytes.get(..bytes.len().min(HEAD)).unwrap_or_default();
+    let mut rest = match bytes.trim_ascii_start() {
+        [b'{', rest @ ..] => rest,
+        _ => return head,
+    };
+    while let Some((name, after)) = value::<String>(rest) {
+        let [b':', after @ ..] = after.trim_ascii_start() else { break };
+        match name.as_str() {
+            "id" => match value::<Value>(after) {
+                // A number at the very end may go on behind it.
+                Some((id, after)) if !after.is_empty() => head.id = read_id(&id),
+                _ => break,
+            },
+            "result" | "error" => head.is_answer = true,
+            "method" => head.is_answer = false,
+            _ => {}
+        }
+        let Some((_, after)) = value::<IgnoredAny>(after) else { break };
+        let [b',', after @ ..] = after.trim_ascii_start() else { break };
+        rest = after;
+    }
+    head
+}
+
+/// One value and what follows it.
+fn value<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Option<(T, &[u8])> {
+    let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<T>();
+    let value = values.next()?.ok()?;
+    let end = values.byte_offset();
+    Some((value, bytes.get(end..)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error_of(body: &[u8]) -> (Id, i64, String) {
+        match decode(body) {
+            Message::Bad { id, error } => (id, error.code.code(), error.message.into_owned()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_call_is_read_with_the_parameters_that_are_there() {
+        let Message::Call(request) =
+            decode(br#"{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":1},"more":0}"#)
+        else {
+            panic!("no call")
+        };
+        assert_eq!((request.id(), request.method()), (Some(&Id::Number(7)), "m"));
+        assert_eq!(request.params(), Some(&json!({ "a": 1 })));
+        for body in [
+            r#"{"jsonrpc":"2.0","id":"x","method":"m","params":null}"#,
+            r#"{"jsonrpc":"2.0","id":"x","method":"shutdown","params":{}}"#,
+        ] {
+            let Message::Call(request) = decode(body.as_bytes()) else { panic!("no call") };
+            assert_eq!((request.id(), request.params()), (Some(&Id::String("x".into())), None), "{body}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_an_error_only_if_it_says_one() {
+        let outcome = |body: &str| match decode(body.as_bytes()) {
+            Message::Answer(answer) => answer.outcome.map_err(|error| (error.code.code(), error.message)),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(outcome(r#"{"jsonrpc":"2.0","id":1,"result":{"a":1}}"#), Ok(json!({ "a": 1 })));
+        assert_eq!(outcome(r#"{"jsonrpc":"2.0","id":1,"result":null}"#), Ok(Value::Null));
+        assert_eq!(outcome(r#"{"jsonrpc":"2.0","id":1,"result":2,"error":null}"#), Ok(json!(2)));
+        assert_eq!(
+            outcome(r#"{"jsonrpc":"2.0","id":1,"result":null,"error":{"code":5,"message":"no"}}"#),
+            Err((5, "no".into()))
+        );
+        assert_eq!(outcome(r#"{"jsonrpc":"2.0","id":1,"error":"no"}"#), Err((-32603, "no message".into())));
+    }
+
+    #[test]
+    fn what_is_no_message_is_refused_under_its_id_where_there_is_one() {
+        for (body, id, code) in [
+            (&br#"{"jsonrpc":"2.0","id":3,"method":"m","params":{bad}}"#[..], Id::Number(3), -32700),
+            (br#"{"id":"a","method":"m"}"#, Id::String("a".into()), -32600),
+            (br#"{"jsonrpc":"2.0","id":4,"method":5}"#, Id::Number(4), -32600),
+            (br#"{"jsonrpc":"2.0","id":1.5,"method":"m"}"#, Id::Null, -32600),
+            (br#"{"jsonrpc":"2.0","id":null,"method":"m"}"#, Id::Null, -32600),
+            (br#"{"jsonrpc":"2.0","id":6}"#, Id::Number(6), -32600),
+            (br#"[{"jsonrpc":"2.0","id":1,"method":"m"}]"#, Id::Null, -32600),
+            (b"7", Id::Null, -32600),
+            (b"", Id::Null, -32700),
+            (b"{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"m\",\"params\":\"\xff\"}", Id::Number(8), -32700),
+            (
+                b"{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":[1,{\"id\":2}],\"id\":9,",
+                Id::Number(9),
+                -32700,
+            ),
+            (b"{\"jsonrpc\":\"2.0\",\"id\":1", Id::Null, -32700),
+        ] {
+            let (found, found_code, message) = error_of(body);
+            assert_eq!((found, found_code), (id, code), "{}: {message}", String::from_utf8_lossy(body));
+        }
+        let deep = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{}"#, "[".repeat(100_000));
+        assert_eq!(error_of(deep.as_bytes()).1, -32700);
+    }
+
+    #[test]
+    fn an_answer_that_cannot_be_read_reaches_whoever_waits_for_it() {
+        let limit = Fault::TooLarge { limit: 10, actual: 20 };
+        let Message::Answer(answer) = of_fault(limit, br#"{"jsonrpc":"2.0","id":5,"result":"aaa"#) else {
+            panic!("no answer")
+        };
+        assert_eq!(answer.id, Id::Number(5));
+        assert_eq!(answer.outcome.map_err(|error| error.code.code()), Err(TOO_LARGE));
+    }
+
+    #[test]
+    fn an_error_repeats_nothing_of_the_content() {
+        for body in ["{\"jsonrpc\":\"2.0\",\"params\": secret}", "secret", "{\"secret\":tru"] {
+            assert!(!error_of(body.as_bytes()).2.contains("secret"));
+        }
+    }
+}

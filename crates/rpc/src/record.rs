@@ -1,0 +1,188 @@
+//! A recording of the wire: one JSON line for each frame of both directions, in the file before anything is done about
+//! it. It holds everything that was said, secrets too, but for those of [`Masked`]; it is written only where it was asked
+//! for.
+//!
+//! A line is `{"from":"client"|"server","at":MILLISECONDS,"frame":{…}}`. What was no frame has `"note"` with, in the place
+//! of `"frame"`, `"body"` where only the body of a good header was bad, or else `"bytes"`, header and all: text as it
+//! came, a backslash doubled, and each byte that is not UTF-8 as `\xNN`. So a recording can be sent again; the end of a
+//! body that was too large is not in it, and an unpaired surrogate stands in it as U+FFFD, as it was taken.
+//! `fixtures/wire` holds recordings and says how they are replayed.
+
+use serde::Deserialize;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Instant;
+
+/// Stands where a key stood.
+const MASKED: &str = "[key]";
+
+/// A method whose parameters hold a secret: all of them are masked but one.
+#[derive(Debug, Clone, Copy)]
+pub struct Masked {
+    /// The method.
+    pub method: &'static str,
+    /// The parameter that is recorded as it is.
+    pub shown: &'static str,
+}
+
+/// Who sent a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// The editor.
+    Client,
+    /// This process.
+    Server,
+}
+
+impl Side {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        }
+    }
+}
+
+/// Writes a recording.
+#[derive(Debug)]
+pub struct Recorder {
+    file: Option<File>,
+    masked: Masked,
+    started: Instant,
+}
+
+impl Recorder {
+    /// Begins a recording; what is in the file already goes.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub fn create(path: &Path, masked: Masked) -> io::Result<Self> {
+        Ok(Self { file: Some(open_private(path)?), masked, started: Instant::now() })
+    }
+
+    /// Records a frame, whose body is JSON.
+    pub fn frame(&mut self, from: Side, body: &[u8]) {
+        // A line's end inside JSON is a blank: in a string it is escaped.
+        let text = match self.masked.without_secret(body) {
+            Some(masked) => masked,
+            None => String::from_utf8_lossy(body).replace(['\n', '\r'], " "),
+        };
+        self.line(from, &format!("\"frame\":{text}"));
+    }
+
+    /// Records what was no frame.
+    pub fn bytes(&mut self, from: Side, bytes: &[u8], note: &str) {
+        self.escaped(from, "bytes", bytes, note);
+    }
+
+    /// Records a body that was none, behind a header that was good.
+    pub fn body(&mut self, from: Side, body: &[u8], note: &str) {
+        self.escaped(from, "body", body, note);
+    }
+
+    fn escaped(&mut self, from: Side, name: &str, bytes: &[u8], note: &str) {
+        // What cannot be read cannot be masked either.
+        let method = self.masked.method.as_bytes();
+        let is_key = bytes.windows(method.len()).any(|part| part == method);
+        let text = serde_json::Value::from(if is_key { MASKED.to_owned() } else { escape(bytes) });
+        let note = serde_json::Value::from(note);
+        self.line(from, &format!("\"{name}\":{text},\"note\":{note}"));
+    }
+
+    fn line(&mut self, from: Side, rest: &str) {
+        let Some(file) = &mut self.file else { return };
+        let at = self.started.elapsed().as_millis();
+        let line = format!("{{\"from\":\"{}\",\"at\":{at},{rest}}}\n", from.name());
+        if let Err(error) = file.write_all(line.as_bytes()) {
+            tracing::error!(%error, "the recording ends here: the file cannot be written");
+            self.file = None;
+        }
+    }
+}
+
+/// The method of a frame, however it is spelled.
+#[derive(Deserialize)]
+struct Method<'a> {
+    #[serde(borrow, default)]
+    method: Option<Cow<'a, str>>,
+}
+
+impl Masked {
+    /// A frame of this method with a mask in the place of what is secret; nothing for any other frame.
+    fn without_secret(self, body: &[u8]) -> Option<String> {
+        let Method { method } = serde_json::from_slice(body).ok()?;
+        if method.as_deref() != Some(self.method) {
+            return None;
+        }
+        let mut frame: Value = serde_json::from_slice(body).ok()?;
+        match frame.get_mut("params") {
+            // Of a shape that is not ours nobody knows where the secret is.
+            Some(params) if !params.is_object() => *params = MASKED.into(),
+            Some(params) => {
+                for (name, value) in params.as_object_mut().into_iter().flatten() {
+                    if name != self.shown && !value.is_null() {
+                        *value = MASKED.into();
+                    }
+                }
+            }
+            None => {}
+        }
+        Some(frame.to_string())
+    }
+}
+
+/// Creates a file that its user alone can read, for what was said; what is in it already goes.
+///
+/// # Errors
+/// The file cannot be created.
+pub fn open_private(file: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file)
+}
+
+/// Text that says which bytes these were.
+fn escape(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(&chunk.valid().replace('\\', "\\\\"));
+        for byte in chunk.invalid() {
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: Masked = Masked { method: "model/key", shown: "name" };
+
+    #[test]
+    fn a_key_is_masked_however_its_method_is_spelled() {
+        for method in ["model/key", "model\\/key", "\\u006dodel/key"] {
+            let frame = format!(r#"{{"method":"{method}","params":{{"name":"A","value":"sk-1"}},"id":1}}"#);
+            let masked = KEY.without_secret(frame.as_bytes()).unwrap();
+            assert!(
+                masked.contains("[key]") && masked.contains("\"A\"") && !masked.contains("sk-1"),
+                "{masked}"
+            );
+        }
+        let odd = KEY.without_secret(br#"{"method":"model/key","params":["sk-1"]}"#).unwrap();
+        assert!(!odd.contains("sk-1"), "{odd}");
+        assert_eq!(KEY.without_secret(br#"{"method":"turn/start","params":{"value":"a"}}"#), None);
+        assert_eq!(KEY.without_secret(b"[]"), None);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_can_be_told_from_text() {
+        assert_eq!(escape(b"a\xffb\\xff\xc3\xa9\xc3"), "a\\xffb\\\\xff\u{e9}\\xc3");
+    }
+}

@@ -1,0 +1,407 @@
+//! Frames in, calls of the service, frames out: one task that always reads. tower-lsp keeps life cycle, routing and
+//! cancellation; its own transport is not used, for it ends at the first bad frame, stops reading at four handlers, and
+//! panics when an answer comes after its waiter is gone. No method is known here but those of the life cycle.
+//!
+//! A call is polled once where it stands in the stream, so a handler that forwards before its first await forwards in
+//! the order of the frames. Handlers that wait stand beside the reading; neither they nor a client that does not read
+//! ever stop it. Answers to our own requests go to [`Transport::answers`] and never to tower-lsp's `Client`, which may
+//! send notifications but must not send requests.
+
+use crate::ending::Ending;
+use crate::frame::{Frame, FrameReader, ReadError};
+use crate::message::{Answer, Message, decode, of_fault};
+use crate::outgoing::{Item, Queue, Writer};
+use crate::record::{Recorder, Side};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Request, Response};
+use tower_lsp::{ClientSocket, ExitedError};
+use tower_service::Service;
+
+/// The largest body that is taken. Bytes.
+pub const BODY_LIMIT: u64 = 64 << 20;
+/// How long the end waits for a client that does not read.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Says no to a request, given the number of calls that are not over yet.
+pub type Admit = Box<dyn FnMut(&Request, usize) -> Result<(), Error> + Send>;
+
+/// All that the transport needs.
+pub struct Transport<R, W, S> {
+    /// Where frames come from.
+    pub input: R,
+    /// Where frames go.
+    pub output: W,
+    /// Who is called.
+    pub service: S,
+    /// What tower-lsp's own client wants to say.
+    pub socket: ClientSocket,
+    /// What the owner loop wants to say: the queue of its `Outgoing`.
+    pub outgoing: Queue,
+    /// Takes the client's answers, in the order of the stream.
+    pub answers: Box<dyn FnMut(Answer) + Send>,
+    /// Asked before each request; notifications and answers are always taken.
+    pub admit: Admit,
+    /// Completes an error before it is written, such as by data that name its kind.
+    pub typed: fn(Error) -> Error,
+    /// Makes a body well-formed before it is read, recorded or masked; with how many places were replaced.
+    pub well_formed: fn(Vec<u8>) -> (Vec<u8>, usize),
+    /// The recording, if one was asked for.
+    pub record: Option<Recorder>,
+    /// The largest body that is taken. Bytes; [`BODY_LIMIT`] but in tests.
+    pub body_limit: u64,
+}
+
+/// Serves until the end, and says which it was. At the end nothing more is read; handlers go on while `saving` runs, so
+/// that what was asked is answered; then those that still wait are cancelled, and what is to be written is written, if
+/// the client reads it.
+pub async fn run<R, W, S>(
+    transport: Transport<R, W, S>,
+    ended: impl Future<Output = Ending>,
+    saving: impl AsyncFnOnce(&Ending),
+) -> Ending
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+    S: Service<Request, Response = Option<Response>, Error = ExitedError>,
+    S::Future: Unpin,
+{
+    let Transport {
+        input,
+        output,
+        service,
+        socket,
+        outgoing,
+        answers,
+        admit,
+        typed,
+        well_formed,
+        record,
+        body_limit,
+    } = transport;
+    let mut reader = FrameReader::new(input, body_limit);
+    let mut edge = Edge {
+        writer: Writer::new(output, &outgoing),
+        service,
+        socket,
+        outgoing,
+        answers,
+        admit,
+        typed,
+        well_formed,
+        record,
+        handlers: FuturesUnordered::new(),
+        is_shut_down: false,
+    };
+    let mut ended = pin!(ended);
+    let ending = loop {
+        tokio::select! {
+            ending = &mut ended => break ending,
+            frame = reader.next() => match frame {
+                Ok(Some(frame)) => if let Some(ending) = edge.take(frame).await {
+                    break ending;
+                },
+                Ok(None) => break Ending::EndOfInput,
+                Err(ReadError::Unframeable(error)) => break Ending::Unframeable(error),
+                Err(ReadError::Io(error)) => {
+                    tracing::info!(%error, "the input broke");
+                    break Ending::EndOfInput;
+                }
+            },
+            Some(done) = edge.handlers.next() => edge.respond(done),
+            Some(item) = edge.outgoing.items.recv() => edge.item(item).await,
+            Some(request) = edge.socket.next() => edge.forward(&request),
+            result = edge.writer.work(), if !edge.writer.is_idle() => if let Err(error) = result {
+                tracing::info!(%error, "the output broke");
+                break Ending::OutputClosed;
+            },
+        }
+    };
+    edge.end(ending, saving).await
+}
+
+struct Edge<W, S: Service<Request>> {
+    writer: Writer<W>,
+    service: S,
+    socket: ClientSocket,
+    outgoing: Queue,
+    answers: Box<dyn FnMut(Answer) + Send>,
+    admit: Admit,
+    typed: fn(Error) -> Error,
+    well_formed: fn(Vec<u8>) -> (Vec<u8>, usize),
+    record: Option<Recorder>,
+    handlers: FuturesUnordered<Handler<S::Future>>,
+    is_shut_down: bool,
+}
+
+impl<W, S> Edge<W, S>
+where
+    W: AsyncWrite + Unpin,
+    S: Service<Request, Response = Option<Response>, Error = ExitedError>,
+    S::Future: Unpin,
+{
+    /// Takes a piece of the stream.
+    async fn take(&mut self, frame: Frame) -> Option<Ending> {
+        match frame {
+            Frame::Body(body) => {
+                let (body, replaced) = (self.well_formed)(body);
+                let message = decode(&body);
+                if replaced > 0 {
+                    tracing::warn!(replaced, "unpaired surrogates in a body are read as U+FFFD");
+                }
+                if let Some(record) = &mut self.record {
+                    match &message {
+                        Message::Bad { error, .. } => record.body(Side::Client, &body, &error.message),
+                        Message::Answer(Answer { outcome: Err(error), .. })
+                            if serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_err() =>
+                        {
+                            record.body(Side::Client, &body, &error.message);
+                        }
+                        _ => record.frame(Side::Client, &body),
+                    }
+                }
+                drop(body);
+                self.message(message).await
+            }
+            Frame::Bad { fault, bytes } => {
+                if let Some(record) = &mut self.record {
+                    record.bytes(Side::Client, &bytes, &fault.to_string());
+                }
+                self.message(of_fault(fault, &bytes)).await
+            }
+            Frame::Skipped(bytes) => {
+                if let Some(record) = &mut self.record {
+                    record.bytes(Side::Client, &bytes, "Skipped on the way to the next header.");
+                }
+                None
+            }
+        }
+    }
+
+    async fn message(&mut self, message: Message) -> Option<Ending> {
+        match message {
+            Message::Call(request) if request.method() == "exit" => match request.id() {
+                None => return Some(Ending::Exit { after_shutdown: self.is_shut_down }),
+                Some(id) => {
+                    let error = Error {
+                        message: "exit is a notification: it has no id.".into(),
+                        ..Error::invalid_request()
+                    };
+                    self.refuse(id.clone(), error);
+                }
+            },
+            Message::Call(request) => self.call(request).await,
+            Message::Answer(answer) => {
+                tracing::trace!(id = %answer.id, "answer");
+                (self.answers)(answer);
+            }
+            Message::Bad { id, error } => {
+                tracing::warn!(%id, "bad frame: {}", error.message);
+                self.refuse(id, error);
+            }
+        }
+        None
+    }
+
+    /// Calls the service, and polls the call once where it stands.
+    async fn call(&mut self, request: Request) {
+        tracing::trace!(method = request.method(), id = ?request.id(), "call");
+        if let Some(id) = request.id()
+            && (self.admit)(&request, self.handlers.len()).is_err()
+        {
+            // Some of those that wait may only wait for their turn: many requests may come in one read.
+            tokio::task::yield_now().await;
+            while let Ok(item) = self.outgoing.items.try_recv() {
+                self.item(item).await;
+            }
+            self.finished().await;
+            if let Err(error) = (self.admit)(&request, self.handlers.len()) {
+                return self.refuse(id.clone(), error);
+            }
+        }
+        let (method, id) = (request.method().to_owned(), request.id().cloned());
+        // Reading the parameters is part of the call and may panic as well.
+        let future = catch_unwind(AssertUnwindSafe(|| self.service.call(request))).ok();
+        let mut handler = Handler { method, id, future };
+        match now(|context| Pin::new(&mut handler).poll(context)).await {
+            Poll::Ready(done) => self.respond(done),
+            Poll::Pending => self.handlers.push(handler),
+        }
+    }
+
+    /// Writes what came of a call.
+    fn respond(&mut self, done: Done) {
+        match done.outcome {
+            Outcome::Response(response) => {
+                if let Some(response) = response {
+                    self.is_shut_down |= done.method == "shutdown" && response.is_ok();
+                    let (id, result) = response.into_parts();
+                    self.write(&Response::from_parts(id, result.map_err(self.typed)));
+                }
+            }
+            Outcome::Panicked => {
+                // The panic's own line is the hook's.
+                tracing::error!(method = done.method, id = ?done.id, "a handler panicked");
+                let Some(id) = done.id else { return };
+                // tower-lsp forgets the id of a handler that comes back or is cancelled, and this one did neither.
+                let forget = serde_json::json!({ "id": id });
+                let request = Request::build("$/cancelRequest").params(forget).finish();
+                let (method, future) = (request.method().to_owned(), Some(self.service.call(request)));
+                self.handlers.push(Handler { method, id: None, future });
+                let message =
+                    "The request failed by a fault in threadhold, which goes on. The log has a line.";
+                self.refuse(id, Error { message: message.into(), ..Error::internal_error() });
+            }
+        }
+    }
+
+    fn refuse(&mut self, id: Id, error: Error) {
+        self.write(&Response::from_error(id, (self.typed)(error)));
+    }
+
+    fn write(&mut self, response: &Response) {
+        let body = serde_json::to_vec(response).unwrap_or_else(|error| {
+            tracing::error!(%error, "a response could not be written as JSON");
+            let error = Error::new(ErrorCode::InternalError);
+            serde_json::to_vec(&Response::from_error(response.id().clone(), error)).unwrap_or_default()
+        });
+        self.record_own(&body);
+        self.writer.push_own(&body);
+    }
+
+    /// Takes what tower-lsp's client wants to say.
+    fn forward(&mut self, request: &Request) {
+        if let Ok(body) = serde_json::to_vec(request) {
+            self.record_own(&body);
+            self.writer.push_own(&body);
+        }
+    }
+
+    /// Takes what stands in the queue, and what stands behind it: they leave with one write.
+    async fn item(&mut self, item: Item) {
+        let mut next = Some(item);
+        while let Some(item) = next {
+            match item {
+                Item::Frame(body) => {
+                    self.record_own(&body);
+                    self.writer.push(&body);
+                }
+                Item::Answer(give) => {
+                    give();
+                    self.finished().await;
+                }
+                Item::WhenDrained(tell) => self.writer.when_drained(tell),
+            }
+            next = self.outgoing.items.try_recv().ok();
+        }
+    }
+
+    /// Writes the responses of the handlers that are done.
+    async fn finished(&mut self) {
+        while let Poll::Ready(Some(done)) = now(|context| self.handlers.poll_next_unpin(context)).await {
+            self.respond(done);
+        }
+    }
+
+    fn record_own(&mut self, body: &[u8]) {
+        if let Some(record) = &mut self.record {
+            record.frame(Side::Server, body);
+        }
+    }
+
+    async fn end(mut self, ending: Ending, saving: impl AsyncFnOnce(&Ending)) -> Ending {
+        match &ending {
+            Ending::Unframeable(_) => tracing::error!("ending: {ending}"),
+            _ => tracing::info!("ending: {ending}"),
+        }
+        let mut can_write = ending != Ending::OutputClosed;
+        {
+            let mut saving = pin!(saving(&ending));
+            loop {
+                tokio::select! {
+                    () = &mut saving => break,
+                    Some(done) = self.handlers.next() => self.respond(done),
+                    Some(item) = self.outgoing.items.recv() => self.item(item).await,
+                    Some(request) = self.socket.next() => self.forward(&request),
+                    result = self.writer.work(), if can_write && !self.writer.is_idle() => {
+                        can_write = result.is_ok();
+                    }
+                }
+            }
+        }
+        if let Ok(item) = self.outgoing.items.try_recv() {
+            self.item(item).await;
+        }
+        self.finished().await;
+        // Every request gets its response: those that still wait are cancelled.
+        drop(self.service.call(Request::build("exit").finish()));
+        self.finished().await;
+        if can_write && tokio::time::timeout(PATIENCE, self.writer.work()).await.is_err() {
+            tracing::warn!("the client does not read: what was left for it is dropped");
+        }
+        match ending {
+            Ending::Exit { .. } => Ending::Exit { after_shutdown: self.is_shut_down },
+            other => other,
+        }
+    }
+}
+
+/// Polls once, with as many messages received inside as there are: what tokio does for fairness would make a reply that
+/// is there look as if it were not, and the order would be lost.
+async fn now<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> Poll<T> {
+    tokio::task::unconstrained(std::future::poll_fn(|context| Poll::Ready(poll(context)))).await
+}
+
+/// A call of the service.
+struct Handler<F> {
+    method: String,
+    id: Option<Id>,
+    /// Nothing if making it panicked.
+    future: Option<F>,
+}
+
+/// A call that is over.
+struct Done {
+    method: String,
+    id: Option<Id>,
+    outcome: Outcome,
+}
+
+enum Outcome {
+    /// Nothing for a notification.
+    Response(Option<Response>),
+    Panicked,
+}
+
+impl<F: Future<Output = Result<Option<Response>, ExitedError>> + Unpin> Future for Handler<F> {
+    type Output = Done;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Done> {
+        let polled = match &mut self.future {
+            None => Poll::Ready(None),
+            Some(future) => match catch_unwind(AssertUnwindSafe(|| Pin::new(future).poll(context))) {
+                Ok(Poll::Pending) => return Poll::Pending,
+                Ok(Poll::Ready(outcome)) => Poll::Ready(Some(outcome)),
+                Err(_) => Poll::Ready(None),
+            },
+        };
+        polled.map(|outcome| Done {
+            method: std::mem::take(&mut self.method),
+            id: self.id.take(),
+            outcome: match outcome {
+                Some(Ok(response)) => Outcome::Response(response),
+                // Called after its end, which only the end does: there is nothing to say.
+                Some(Err(_)) => Outcome::Response(None),
+                None => Outcome::Panicked,
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

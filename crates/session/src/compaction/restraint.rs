@@ -1,0 +1,40 @@
+//! What becomes of attempts to compact: a model that failed too often is not asked for a while, and what came to nothing
+//! or was refused is not begun again with each turn. Neither stops what needs no model where a prompt does not fit.
+
+use super::job::{End, Job};
+use crate::core::Core;
+use engine::compact::ladder::NOTHING_GAINED;
+use engine::compact::record::Mode;
+
+/// Remembers how the attempt to have a model sum up ended, where one was asked.
+pub(super) fn count_attempt(core: &mut Core<'_>, job: &Job, end: &End) {
+    let is_summary = matches!(end, End::Made(record) if matches!(record.mode, Mode::Full | Mode::Simple));
+    let is_asked = job.was_asked && !job.was_refused;
+    if is_asked || is_summary {
+        attempt_ended(core, !is_summary);
+    }
+}
+
+/// A model was asked in vain, or a summary came of it.
+pub(super) fn attempt_ended(core: &mut Core<'_>, is_failure: bool) {
+    if core.attempt_ended(is_failure) {
+        core.write_head_as_it_was_used();
+    }
+}
+
+/// An attempt that nobody asked for and that came to nothing is not made again with each turn, nor one that the user
+/// refused: it waits until as much is new as it would need. Where a model failed, that is counted as an attempt.
+pub(super) fn hold(core: &mut Core<'_>, job: &Job, end: &End) {
+    let has_failed = job.was_asked && !job.was_refused;
+    let held = match end {
+        End::Made(_) if !job.was_refused => None,
+        End::Made(_) => Some(core.next_ord()),
+        End::Nothing(_) if job.must_end() => return,
+        End::Nothing(why) if has_failed && why != NOTHING_GAINED => return,
+        End::Nothing(_) => Some(core.next_ord()),
+        End::CannotFit(_) => return,
+    };
+    if core.restraint_mut().hold(held, matches!(end, End::Made(_))) {
+        core.write_head_as_it_was_used();
+    }
+}

@@ -1,0 +1,152 @@
+//! A model that sums up: how it is asked, and who is asked where it fails. What follows from a summary is the ladder's.
+
+use super::job::Job;
+use super::terms::{on_ladder, summarizer};
+use crate::core::Core;
+use crate::model::quiet::{Heard, QuietCall};
+use crate::values::effect::{AskModel, Effect, Purpose};
+use crate::values::input::{ModelCallId, Timer};
+use crate::values::settings::ModelFacts;
+use engine::compact::ladder::{self, Ask, Outcome, Waiting};
+use engine::compact::record::Mode;
+use engine::delta::Delta;
+use engine::prompt::request::{self, Failure, Request};
+use engine::settings::SettingsError;
+
+/// Why an answer that was cut off is no summary.
+const ENDLESS: &str = "the model did not come to an end";
+
+/// What is waited for while a model sums up.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summarizing {
+    call: QuietCall,
+    /// The rung that asked.
+    mode: Mode,
+    /// The model that was asked.
+    model: ModelFacts,
+    /// The one that is asked the same where this one fails.
+    spare: Option<ModelFacts>,
+    /// What it was asked.
+    request: Request,
+    /// How the compaction goes on with its answer.
+    waiting: Waiting,
+    /// What it is about.
+    job: Job,
+}
+
+/// How a call for a summary ended.
+pub(crate) enum Ended {
+    Done(Result<request::Answer, Failure>),
+    /// The model said nothing for too long.
+    Expired,
+    /// It says more than anybody reads, or does not come to an end.
+    Endless,
+}
+
+/// What the answer of a model that sums up came to.
+pub(crate) enum Resumed {
+    /// Another model is asked the same.
+    AskedSpare(Box<Summarizing>),
+    /// The ladder goes on.
+    Goes { step: Result<ladder::Step, SettingsError>, job: Box<Job>, mode: Mode, before: usize },
+}
+
+impl Summarizing {
+    /// Asks a model to sum up.
+    pub(crate) fn ask(core: &mut Core<'_>, ask: Ask, job: Job) -> Self {
+        let Ask { request, mode, waiting } = ask;
+        let call = QuietCall::new(core);
+        let (model, spare) = summarizer(core, &job);
+        let (model, spare) = (model.clone(), spare.cloned());
+        let running = Self { call, mode, model, spare, request, waiting, job };
+        running.send(core);
+        running
+    }
+
+    fn send(&self, core: &mut Core<'_>) {
+        let (call, model, mut request) = (self.call.id(), self.model.clone(), self.request.clone());
+        if !model.tool_choice_none {
+            request = request.without_forbidden_tools();
+        }
+        let tools = if request.tools.is_empty() { 0 } else { core.fixed().tool_tokens() };
+        let tokens = tools + request.items.iter().map(|item| item.tokens).sum::<u32>();
+        let tokens = core.unanchored(&model).read(tokens);
+        request.room = Some(core.room(&model, tokens));
+        let (turn, deadline) = (core.turn_id(), core.settings().first_word_ms(&model));
+        let ask = AskModel { call, turn, purpose: Purpose::Summary, model, tokens, request };
+        core.push(Effect::AskModel(Box::new(ask)));
+        core.start(Timer::Model(call), deadline);
+    }
+
+    pub(crate) fn call(&self) -> ModelCallId {
+        self.call.id()
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    pub(crate) fn job(&self) -> &Job {
+        &self.job
+    }
+
+    pub(crate) fn into_job(self) -> Job {
+        self.job
+    }
+
+    /// How the compaction goes on with the answer.
+    pub(crate) fn waiting(&self) -> &Waiting {
+        &self.waiting
+    }
+
+    /// The same for another job, which needs what it is asked for now.
+    pub(crate) fn needed_for(self, job: Job) -> Self {
+        Self { waiting: self.waiting.needed(job.must_end()), job, ..self }
+    }
+
+    pub(crate) fn hear(&mut self, core: &Core<'_>, delta: Delta) -> Heard {
+        self.call.hear(core, delta)
+    }
+
+    pub(crate) fn after_sign(&self, core: &Core<'_>, more_ms: u64) -> Option<u64> {
+        self.call.after_sign(core, &self.model, more_ms)
+    }
+
+    pub(crate) fn begin_again(&mut self) {
+        self.call.begin_again();
+    }
+
+    /// The answer is not wanted any more.
+    pub(crate) fn cancel(&self, core: &mut Core<'_>) {
+        self.call.cancel(core);
+    }
+
+    /// Goes on with what the model did.
+    pub(crate) fn resume(mut self, core: &mut Core<'_>, ended: Ended) -> Resumed {
+        let failed = match &ended {
+            Ended::Done(Ok(_)) => None,
+            Ended::Done(Err(failure)) => Some(failure.why.clone()),
+            Ended::Expired => Some("it did not answer in time".to_owned()),
+            Ended::Endless => Some(ENDLESS.to_owned()),
+        };
+        if let Some((why, spare)) = failed.zip(self.spare.take()) {
+            core.trace(format!("the model for summaries failed, the main one is asked: {why}"));
+            self.call = QuietCall::new(core);
+            self.model = spare;
+            self.waiting.asked_again();
+            self.send(core);
+            return Resumed::AskedSpare(Box::new(self));
+        }
+        let Self { call, mode, model, waiting, job, .. } = self;
+        let outcome = match ended {
+            Ended::Done(Ok(answer)) => Outcome::Answered(answer.completion(&call.into_draft())),
+            Ended::Done(Err(failure)) => Outcome::Failed(failure.why),
+            Ended::Expired => Outcome::Deadline,
+            Ended::Endless => Outcome::Failed(ENDLESS.to_owned()),
+        };
+        let model = model.name.unwrap_or_else(|| "editor".to_owned());
+        let before = waiting.fallbacks().len();
+        let step = on_ladder(core, &job, |desk| Waiting::answer(waiting, desk, &model, outcome));
+        Resumed::Goes { step, job: Box::new(job), mode, before }
+    }
+}

@@ -1,0 +1,13 @@
+//! What stands in prompts beside the history, the user's hand on both, and what can be read of them.
+
+pub(crate) mod attach;
+pub(crate) mod figures;
+pub(crate) mod inspect;
+pub(crate) mod instructions;
+pub(crate) mod ledger;
+pub(crate) mod memories;
+pub(crate) mod pins;
+pub(crate) mod prefix;
+pub(crate) mod recall;
+pub(crate) mod records;
+pub(crate) mod undo;

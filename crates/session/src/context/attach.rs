@@ -1,0 +1,62 @@
+//! Volatile context: what is so now is captured with the request that it first appears in, and stays there
+//! byte for byte. What changes later waits for the next request, across restarts, and is told once.
+
+use crate::core::Core;
+use crate::values::input::Render;
+use engine::message::attachment::{self, Attachment};
+use engine::message::{Body, Content};
+
+/// Something is so from now on; the next request tells it.
+pub(crate) fn attach_later(core: &mut Core<'_>, given: Vec<Attachment>) {
+    if given.is_empty() {
+        return;
+    }
+    core.waiting_mut().put(given);
+    // A notice is no use of the session.
+    if core.is_stored() {
+        core.write_head_as_it_was_used();
+    }
+}
+
+/// The content of a request with what was so when it was said the first time, all that waits, and what was given
+/// with it. The later of one name is the newer.
+pub(crate) fn attached(core: &mut Core<'_>, content: Vec<Content>, given: Vec<Attachment>) -> Vec<Content> {
+    let (mut content, mut all) = attachment::apart(content);
+    let waited = core.waiting_mut().take();
+    if !waited.is_empty() {
+        core.write_head_as_it_was_used();
+    }
+    attachment::put(&mut all, waited);
+    attachment::put(&mut all, given);
+    content.extend(all.into_iter().map(Content::Attachment));
+    content
+}
+
+/// A render says what is so now. The request that it brings has it, and all that waits; whether it is new is not
+/// known yet.
+pub(crate) fn attach_to_render(core: &Core<'_>, render: &mut Render) {
+    let mut all = core.head().carried.attachments.all().to_vec();
+    attachment::put(&mut all, std::mem::take(&mut render.attachments));
+    let request = render.current.as_mut().and_then(|turn| turn.messages.first_mut());
+    if let Some(Body::User(parts)) = request.map(|request| &mut request.body) {
+        let (said, given) = attachment::apart(std::mem::take(parts));
+        attachment::put(&mut all, given);
+        *parts = said.into_iter().chain(all.iter().cloned().map(Content::Attachment)).collect();
+    }
+    render.attachments = all;
+}
+
+/// The render's request was taken in, or was here before and stays as it was: what it does not tell waits for the
+/// next one.
+pub(crate) fn attach_rest(core: &mut Core<'_>, given: Vec<Attachment>) {
+    let messages = core.transcript().messages();
+    let told = |attachment: &Attachment| {
+        let mut newest_first = messages.iter().rev().map(|message| &message.body);
+        newest_first.find_map(|body| body.attachments().find(|known| known.name == attachment.name))
+            == Some(attachment)
+    };
+    let rest: Vec<Attachment> = given.into_iter().filter(|attachment| !told(attachment)).collect();
+    if core.waiting_mut().replace(rest) {
+        core.write_head();
+    }
+}

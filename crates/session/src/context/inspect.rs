@@ -1,0 +1,83 @@
+//! The context as figures.
+
+use super::figures::read_prompt;
+use crate::core::Conversation;
+use crate::values::refusal::Refusal;
+use crate::values::snapshot::{Inspection, Nearness};
+use engine::compact::record::Trigger;
+use engine::compact::trigger;
+use engine::id::Time;
+use engine::message::Body;
+use engine::prompt::coverage::coverage;
+use engine::prompt::{self, Source};
+use engine::settings::PerMille;
+use engine::words::Measure;
+
+/// The context as figures, over its limit or not.
+pub(crate) fn inspect(conversation: &Conversation, counter: &str, now: Time) -> Result<Inspection, Refusal> {
+    let scale = conversation.scale_now();
+    let budget = conversation.budget()?;
+    let source = conversation.source(budget);
+    let in_force = conversation.transcript().in_force();
+    let drafted = prompt::draft(source, in_force);
+    let coverage = coverage(conversation.transcript(), in_force, &drafted);
+    let raw = drafted.tokens;
+    let until_compaction = conversation.tokens_until(source, raw);
+    let drafted = read_prompt(drafted, scale);
+    let sections = drafted.plan.sections.iter();
+    Ok(Inspection {
+        tokens: drafted.tokens,
+        limit: drafted.limit,
+        until_compaction: scale.read_part(until_compaction),
+        window: budget.window,
+        estimator: scale.named(counter, conversation.settings().model.key()),
+        estimate: conversation.estimate(),
+        sections: sections.map(|s| (s.channel, s.name.clone(), s.tokens)).collect(),
+        coverage,
+        compactions: conversation.records(),
+        triggers: nearness(conversation, source, raw, &drafted, now),
+        learned_limit: conversation
+            .learned_limit(&conversation.settings().model)
+            .map(|limit| scale.read(limit)),
+        cuts: drafted.cuts,
+        usage: conversation.transcript().messages().iter().rev().find_map(|message| match &message.body {
+            Body::Assistant { beside, .. } => beside.usage,
+            _ => None,
+        }),
+    })
+}
+
+/// How near each trigger is for this prompt.
+fn nearness(
+    conversation: &Conversation,
+    source: Source<'_>,
+    raw: u32,
+    prompt: &prompt::Prompt,
+    now: Time,
+) -> Vec<Nearness> {
+    let triggers = conversation.settings().policy.triggers;
+    let (turns, messages) =
+        (trigger::shown_turns(conversation.transcript()), trigger::shown_messages(conversation.transcript()));
+    let idle = now.0.saturating_sub(conversation.head().updated_at.0) / 1000;
+    let share = |of: Option<PerMille>| of.map(|share| u64::from(share.of(prompt.limit)));
+    let tokens = u64::from(prompt.tokens);
+    let policy = &conversation.settings().policy;
+    let scale = conversation.scale_now();
+    let held = conversation.held_back(source);
+    let since_last = trigger::missing(source, policy, raw).max(held);
+    let to_prepare = trigger::missing_to_prepare(source, policy, raw).max(held);
+    let near = |trigger, measure, now, at, missing| {
+        let held_back = scale.read_part(missing).max(u32::from(missing > 0));
+        Nearness { trigger, measure, now, at, held_back }
+    };
+    let (of_turns, of_messages) = (triggers.user_turns.map(u64::from), triggers.messages.map(u64::from));
+    let of_silence = triggers.idle_secs.map(u64::from);
+    vec![
+        near(Trigger::BudgetExceeded, Measure::Tokens, tokens, Some(u64::from(prompt.limit)), 0),
+        near(Trigger::PreTurnTokens, Measure::Tokens, tokens, share(triggers.pre_turn), since_last),
+        near(Trigger::Background, Measure::Tokens, tokens, share(triggers.background), to_prepare),
+        near(Trigger::UserTurns, Measure::Turns, turns.into(), of_turns, since_last),
+        near(Trigger::Messages, Measure::Messages, messages.into(), of_messages, since_last),
+        near(Trigger::Idle, Measure::Seconds, idle, of_silence, held),
+    ]
+}

@@ -1,0 +1,37 @@
+//! The ledger of all that the compaction in force keeps out of sight, whole and in pages: what its block has no room
+//! for has its name here. Made when it is asked for and stored nowhere. How it is read is `compact::ledger`'s.
+
+use crate::core::Conversation;
+use crate::ledger::{LedgerPage, LedgerQuery};
+use crate::values::ledger::Cursor;
+use crate::values::refusal::Refusal;
+use engine::compact::known_tools::Kinds;
+use engine::compact::ledger::Reading;
+use engine::id::Ordinal;
+
+/// A page of the ledger of what the compaction in force keeps out of sight.
+///
+/// # Errors
+/// [`Refusal::Unusable`] where the cursor is of a compaction that is in force no longer.
+pub(crate) fn ledger(conversation: &Conversation, query: LedgerQuery) -> Result<LedgerPage, Refusal> {
+    let in_force = conversation.transcript().in_force();
+    let skip = match query.from {
+        Some(from) if in_force.is_some_and(|record| record.id == *from.compaction()) => from.skip(),
+        Some(_) => {
+            let why = "the compaction that it is of is in force no longer; ask for the first page again";
+            return Err(Refusal::Unusable { field: "cursor", why });
+        }
+        None => 0,
+    };
+    let Some(record) = in_force else { return Ok(LedgerPage::default()) };
+    let kinds =
+        Kinds { named: &conversation.settings().policy.tool_kinds, declared: &conversation.fixed().tools };
+    let whole = Reading::new(conversation.transcript(), Ordinal(0), kinds).of(record);
+    let page = whole.page(skip, query.limit);
+    Ok(LedgerPage {
+        compaction: Some(record.id.clone()),
+        span: record.dropped.or(record.covers),
+        next: page.next.map(|skip| Cursor::new(record.id.clone(), skip)),
+        page,
+    })
+}

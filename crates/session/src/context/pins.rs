@@ -1,0 +1,128 @@
+//! What the user pins: taken where there is room, kept with what stands before the messages, gone with its message.
+//! How pins stand in a prompt is `prompt::pins`.
+
+use crate::context::figures::tell_next_context;
+use crate::core::{Conversation, Core};
+use crate::values::effect::Answer;
+use crate::values::input::ReplyTo;
+use crate::values::refusal::Refusal;
+use engine::id::PinId;
+use engine::message::Body;
+use engine::prompt::item::SectionSize;
+use engine::prompt::pins::{PINS, Pin, Pinned, Pins};
+use engine::tokens::TokenCount;
+use engine::words::BreakCause;
+
+/// Tokens that pins may have together: half of what tools, system and memories leave, so that there is always room
+/// for something to talk about.
+pub(crate) fn most_pinned(conversation: &Conversation) -> Result<u32, Refusal> {
+    let before = conversation.fixed().tokens() - conversation.fixed().pins.tokens();
+    Ok(conversation.budget()?.limit.saturating_sub(before) / 2)
+}
+
+/// The pins with these among them; what is pinned already stays as it is.
+pub(crate) fn with_pins(conversation: &Conversation, new: &[Pinned]) -> Vec<Pin> {
+    let mut pins = conversation.pins().to_vec();
+    for what in new {
+        if !pins.iter().any(|pin| pin.what == *what) {
+            let n = conversation.head().prefix.pinned as usize + pins.len() - conversation.pins().len() + 1;
+            pins.push(Pin { id: PinId::new(format!("{}/p{n}", conversation.head().id)), what: what.clone() });
+        }
+    }
+    pins
+}
+
+/// Whether these may be pinned, each by itself and together with what is.
+pub(crate) fn check_pins(
+    conversation: &Conversation,
+    new: &[Pinned],
+    counter: &dyn TokenCount,
+) -> Result<(), Refusal> {
+    new.iter().try_for_each(|what| check_pin(conversation, what))?;
+    let limit = most_pinned(conversation)?;
+    let needed = Pins::new(&with_pins(conversation, new), conversation.transcript(), counter).tokens();
+    let known = conversation.fixed().pins.tokens();
+    if needed <= limit || needed <= known {
+        return Ok(());
+    }
+    let size = |name: &str, tokens| SectionSize { name: name.to_owned(), tokens };
+    let sections = vec![size(PINS, known), size("new", needed - known)];
+    Err(Refusal::NoRoom { what: "what is pinned", limit, needed, sections })
+}
+
+fn check_pin(conversation: &Conversation, what: &Pinned) -> Result<(), Refusal> {
+    let unusable = |why| Refusal::Unusable { field: "messageId", why };
+    match what {
+        Pinned::Text(text) if text.trim().is_empty() => {
+            return Err(Refusal::Unusable { field: "text", why: "it says nothing" });
+        }
+        Pinned::Text(_) => {}
+        Pinned::Message(id) => {
+            let message = conversation.find(id)?;
+            if message.is_hidden() || matches!(message.body, Body::Event { .. }) {
+                return Err(unusable("no model sees this message, pinned or not"));
+            }
+            if conversation.transcript().is_excluded(message.ord) {
+                return Err(unusable("it was left out of the context; undo that first"));
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn pin(core: &mut Core<'_>, reply: ReplyTo, what: Pinned) {
+    let checked = check_pins(core, std::slice::from_ref(&what), core.counter());
+    let pins = with_pins(core, std::slice::from_ref(&what));
+    let id = pins.iter().find(|pin| pin.what == what).map(|pin| pin.id.clone());
+    let answer = checked.and_then(|()| id.ok_or(Refusal::Empty("there is nothing to pin")));
+    if answer.is_ok() && pins.len() > core.pins().len() {
+        core.announce(BreakCause::Pin);
+        set_pins(core, pins);
+        tell_next_context(core);
+    }
+    core.reply(reply, answer.map(Answer::Pinned));
+}
+
+pub(crate) fn unpin(core: &mut Core<'_>, reply: ReplyTo, id: &PinId) {
+    let mut pins = core.pins().to_vec();
+    pins.retain(|pin| pin.id != *id);
+    if pins.len() == core.pins().len() {
+        let refusal = Refusal::Unknown { what: "pinId", id: id.as_str().to_owned() };
+        return core.reply(reply, Err(refusal));
+    }
+    core.announce(BreakCause::Unpin);
+    set_pins(core, pins);
+    tell_next_context(core);
+    core.reply(reply, Ok(Answer::Pinned(id.clone())));
+}
+
+/// Other pins hold from now on; who shows them is told.
+pub(crate) fn set_pins(core: &mut Core<'_>, pins: Vec<Pin>) {
+    let prefix = core.prefix_mut();
+    let is_new = |pin: &&Pin| !prefix.pins.iter().any(|known| known.id == pin.id);
+    prefix.pinned += u32::try_from(pins.iter().filter(is_new).count()).unwrap_or(u32::MAX);
+    prefix.pins = pins;
+    core.count_pins();
+    core.write_head();
+    core.emit_thread();
+}
+
+/// Messages left or have other words: what is pinned follows.
+pub(crate) fn pins_follow(core: &mut Core<'_>) {
+    let is_there = |pin: &&Pin| match &pin.what {
+        Pinned::Message(id) => core.find(id).is_ok(),
+        Pinned::Text(_) => true,
+    };
+    let stay: Vec<Pin> = core.pins().iter().filter(is_there).cloned().collect();
+    if stay.len() < core.pins().len() {
+        set_pins(core, stay);
+    } else if !stay.is_empty() {
+        core.count_pins();
+    }
+}
+
+/// Nothing is pinned any more; the row is the caller's to write.
+pub(crate) fn clear_pins(core: &mut Core<'_>) {
+    core.prefix_mut().pins.clear();
+    core.count_pins();
+}

@@ -1,0 +1,47 @@
+//! What stands before the messages, counted and frozen.
+
+use super::conversation::Conversation;
+use crate::values::settings::Settings;
+use crate::values::stored::Prefix;
+use engine::message::Text;
+use engine::prompt::item::Tool;
+use engine::prompt::order::SystemText;
+use engine::prompt::pins::Pins;
+use engine::prompt::system::Fixed;
+use engine::tokens::TokenCount;
+
+/// What stands above the instruction files.
+const INSTRUCTIONS: &str = "# WORKSPACE INSTRUCTIONS\n\
+                       The files below belong to the workspace. They say how to work in it; the user's requests go before them.";
+
+/// Counts and freezes what stands before the messages: named sections, the caller's own, its tools, and those of ours
+/// that it has no tool of the same name for.
+pub(super) fn freeze(kept: &mut Conversation, counter: &dyn TokenCount) {
+    let Settings { own_tools, system, policy, .. } = &kept.settings;
+    let prefix = &kept.head.prefix;
+    let theirs = |own: &&Tool| !prefix.tools.iter().any(|tool| tool.name == own.name);
+    let own = own_tools.iter().filter(theirs);
+    let tools = prefix.tools.iter().chain(own).cloned().collect();
+    let remembered = prefix.remembered.as_ref();
+    let text = SystemText {
+        instruction_files: instructions(prefix),
+        core_memories: remembered.map(|remembered| remembered.core.clone()),
+        key_reminder: remembered.map(|remembered| remembered.reminder.clone()),
+        ..system.clone()
+    };
+    kept.fixed = Fixed::new(&text, &policy.order, &prefix.sections, tools, counter);
+    count_pins(kept, counter);
+}
+
+/// Counts the pins again.
+pub(super) fn count_pins(kept: &mut Conversation, counter: &dyn TokenCount) {
+    kept.fixed.pins = Pins::new(&kept.head.prefix.pins, &kept.transcript, counter);
+}
+
+/// What the instruction files say, as the system text shows it.
+fn instructions(prefix: &Prefix) -> Option<Text> {
+    let files = prefix.instructions.iter().filter(|file| !file.text.is_empty());
+    let said =
+        files.fold(String::new(), |all, file| format!("{all}\n\n## {}\n{}", file.name, file.text.trim_end()));
+    (!said.is_empty()).then(|| format!("{INSTRUCTIONS}{said}").into())
+}

@@ -1,0 +1,116 @@
+//! How a conversation begins, or goes on from what a store has of it.
+
+use super::conversation::Conversation;
+use super::frozen::freeze;
+use super::ring::Ring;
+use crate::carried::limits::Trial;
+use crate::values::settings::Settings;
+use crate::values::stored::{Head, Stored, TurnRow};
+use engine::compact::record::Status;
+use engine::memory::Memory;
+use engine::message::{Message, cut};
+use engine::prompt::system::Fixed;
+use engine::scope::Scope;
+use engine::tokens::TokenCount;
+use engine::transcript::Transcript;
+use std::sync::Arc;
+
+/// A conversation before its first step.
+pub(crate) struct Opening {
+    pub head: Head,
+    pub settings: Settings,
+    /// What the store has of it, without what waits.
+    pub stored: Option<Stored>,
+    /// Whether that is only its newest part.
+    pub is_part: bool,
+    pub stream: String,
+    pub scope: Scope,
+    pub memories: Vec<Memory>,
+}
+
+/// A new conversation, or one that goes on; with the rows of the store that could not be read.
+pub(crate) fn open(opening: Opening, counter: &dyn TokenCount) -> (Conversation, Vec<String>) {
+    let Opening { mut head, settings, stored, is_part, stream, scope, memories } = opening;
+    let is_stored = stored.is_some();
+    let mut transcript = Transcript::resumed(head.id.clone(), head.generation, head.cuts);
+    let (mut turns, mut unreadable, mut draft) = (Vec::new(), Vec::new(), None);
+    if let Some(stored) = stored {
+        unreadable = stored.unreadable;
+        if unreadable.is_empty() && !is_part {
+            unreadable.extend(gaps(&stored.messages));
+        }
+        head.carried.usage.forget_older_counts();
+        turns = put_back(&mut transcript, stored.messages, stored.turns, is_part, counter);
+        for mut record in stored.compactions {
+            if record.status == Status::InForce && !record.is_within(transcript.messages().len()) {
+                // Obeyed, it would hide what is said from now on.
+                record.status = Status::Void;
+                unreadable.push(format!("compaction {}: it speaks of messages that are not here", record.id));
+            }
+            transcript.record(record);
+        }
+        draft = stored.draft;
+    }
+    let mut conversation = Conversation {
+        head,
+        settings,
+        transcript,
+        fixed: Fixed::default(),
+        turns,
+        memories: memories.into(),
+        scope: Arc::new(scope),
+        draft,
+        trial: Trial::default(),
+        events: Ring::default(),
+        stream,
+        calls: 0,
+        notices: Vec::new(),
+        is_stored,
+    };
+    freeze(&mut conversation, counter);
+    (conversation, unreadable)
+}
+
+/// Places at which no message is, though a later one is there.
+fn gaps(messages: &[(u32, Arc<Message>)]) -> Vec<String> {
+    let places = messages.iter().map(|(_, message)| message.ord.0);
+    let expected = std::iter::once(0).chain(places.clone().map(|ord| ord.saturating_add(1)));
+    let missing = expected.zip(places).filter(|(expected, found)| expected < found);
+    missing
+        .map(|(from, until)| format!("messages from {from} to before {until}: they are not there"))
+        .collect()
+}
+
+/// Puts what a store gave into a transcript; its turns. Where it is a part, places are taken for what it left out.
+fn put_back(
+    transcript: &mut Transcript,
+    messages: Vec<(u32, Arc<Message>)>,
+    turns: Vec<TurnRow>,
+    is_part: bool,
+    counter: &dyn TokenCount,
+) -> Vec<TurnRow> {
+    for (turn, mut message) in messages {
+        if is_part {
+            transcript.leave_out(message.ord);
+        }
+        weigh_again(&mut message, counter);
+        transcript.put_back(turn as usize, message);
+    }
+    let missing = turns.first().filter(|_| is_part).map_or(0, |turn| turn.index);
+    TurnRow::left_out(missing).chain(turns).collect()
+}
+
+/// Signatures and ciphertexts were once counted as text. A message that was stored so is weighed once more whenever it is
+/// loaded: its row stays as it was written, check sum and all.
+fn weigh_again(message: &mut Arc<Message>, counter: &dyn TokenCount) {
+    if !message.body.was_weighed_whole() {
+        return;
+    }
+    let message = Arc::make_mut(message);
+    message.body.weigh_thinking(counter);
+    message.shown = message.shown.map(|shown| cut::weighed_again(shown, &message.body, counter));
+    message.tokens = match message.shown {
+        Some(shown) if !shown.after_turn => shown.tokens,
+        _ => message.body.tokens(counter),
+    };
+}

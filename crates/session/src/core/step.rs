@@ -1,0 +1,206 @@
+//! One step on a conversation: what it may use and does not have, and what it wants done so far.
+
+use super::conversation::Conversation;
+use crate::carried::attachments::WaitingAttachments;
+use crate::carried::limits::{Asked, LearnedAnswer, LimitOrigin, Limits, Terms, Trial};
+use crate::carried::restraint::Restraint;
+use crate::values::effect::{Answer, Effect};
+use crate::values::event::{EventBody, TurnEnd};
+use crate::values::input::{ModelCallId, ReplyTo, Timer};
+use crate::values::refusal::Refusal;
+use crate::values::settings::{ModelFacts, Settings};
+use crate::values::stored::Write;
+use engine::id::Time;
+use engine::memory::Memory;
+use engine::message::Text;
+use engine::prompt::request::Overflow;
+use engine::scope::Scope;
+use engine::tokens::TokenCount;
+use engine::transcript::Transcript;
+use engine::words::StateName;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// What a step may use and does not have.
+#[derive(Clone, Copy)]
+pub struct Around<'a> {
+    /// The time.
+    pub now: Time,
+    /// The same, ISO-8601, UTC.
+    pub stamp: &'a str,
+    /// Who counts.
+    pub counter: &'a dyn TokenCount,
+}
+
+/// A conversation during one step. It is read as such; what changes it or leaves the session goes through here.
+pub(crate) struct Core<'a> {
+    pub(super) kept: &'a mut Conversation,
+    around: Around<'a>,
+    effects: Vec<Effect>,
+}
+
+impl Deref for Core<'_> {
+    type Target = Conversation;
+
+    fn deref(&self) -> &Conversation {
+        self.kept
+    }
+}
+
+impl<'a> Core<'a> {
+    pub fn new(kept: &'a mut Conversation, around: Around<'a>) -> Self {
+        Self { kept, around, effects: Vec::new() }
+    }
+
+    /// What the step wants done.
+    pub fn finish(self) -> Vec<Effect> {
+        self.effects
+    }
+
+    pub fn now(&self) -> Time {
+        self.around.now
+    }
+
+    pub fn stamp(&self) -> &'a str {
+        self.around.stamp
+    }
+
+    pub fn counter(&self) -> &'a dyn TokenCount {
+        self.around.counter
+    }
+
+    pub fn push(&mut self, effect: Effect) {
+        self.effects.push(effect);
+    }
+
+    pub fn emit(&mut self, body: EventBody) {
+        let event = self.kept.events.push(body);
+        self.push(Effect::Emit(event));
+    }
+
+    /// Tells the state, and with it how the newest turn ended, where it did.
+    pub fn emit_state(&mut self, state: StateName, ended: Option<TurnEnd>) {
+        let turn = self.turn_id();
+        self.emit(EventBody::RuntimeUpdated { state, turn, ended });
+    }
+
+    /// Says what the session is, beside its messages and what runs.
+    pub fn emit_thread(&mut self) {
+        let thread = self.thread();
+        self.emit(EventBody::ThreadUpdated(Box::new(thread)));
+    }
+
+    pub fn write(&mut self, write: Write) {
+        self.push(Effect::Write(write));
+    }
+
+    pub fn reply(&mut self, to: ReplyTo, answer: Result<Answer, Refusal>) {
+        self.push(Effect::Reply(to, Box::new(answer)));
+    }
+
+    pub fn trace(&mut self, what: impl Into<String>) {
+        self.push(Effect::Trace(what.into()));
+    }
+
+    /// Milliseconds; a timer of the same name starts again.
+    pub fn start(&mut self, timer: Timer, ms: u64) {
+        self.push(Effect::Start(timer, ms));
+    }
+
+    pub fn stop(&mut self, timer: Timer) {
+        self.push(Effect::Stop(timer));
+    }
+
+    /// The next call of a model.
+    pub fn next_call(&mut self) -> ModelCallId {
+        self.kept.calls += 1;
+        ModelCallId(self.kept.calls)
+    }
+
+    pub fn transcript_mut(&mut self) -> &mut Transcript {
+        &mut self.kept.transcript
+    }
+
+    pub fn limits_mut(&mut self) -> (&mut Limits, &mut Trial) {
+        (&mut self.kept.head.carried.limits, &mut self.kept.trial)
+    }
+
+    /// Less is asked for the answer from now on: so many tokens; nothing where that is not less than was asked.
+    pub fn lower_answer(&mut self, learned: LearnedAnswer, asked: Asked) -> Option<u32> {
+        let (scale, heard) = (self.scale_now(), self.heard());
+        let Conversation { head, settings, trial, .. } = &mut *self.kept;
+        let terms = Terms { model: &settings.model, settings, scale, heard };
+        head.carried.limits.lower(trial, terms, learned, asked)
+    }
+
+    /// No later prompt for the model in force is as large as this one of so many raw tokens: what its limit is now, where
+    /// that is another one.
+    pub fn learn_limit(&mut self, overflow: Overflow, tokens: u32) -> Option<(u32, LimitOrigin)> {
+        let (scale, heard) = (self.scale_now(), self.heard());
+        let Conversation { head, settings, trial, .. } = &mut *self.kept;
+        let terms = Terms { model: &settings.model, settings, scale, heard };
+        head.carried.limits.learn(trial, terms, overflow, tokens)
+    }
+
+    /// A model was asked to sum up in vain, or a summary came of it. Whether that changes something.
+    pub fn attempt_ended(&mut self, is_failure: bool) -> bool {
+        let Conversation { head, transcript, settings, .. } = &mut *self.kept;
+        head.carried.restraint.attempt_ended(transcript, is_failure, &settings.policy)
+    }
+
+    pub fn restraint_mut(&mut self) -> &mut Restraint {
+        &mut self.kept.head.carried.restraint
+    }
+
+    pub fn waiting_mut(&mut self) -> &mut WaitingAttachments {
+        &mut self.kept.head.carried.attachments
+    }
+
+    /// Other settings; those before.
+    pub fn replace_settings(&mut self, settings: Settings) -> Settings {
+        std::mem::replace(&mut self.kept.settings, settings)
+    }
+
+    /// Another model answers from now on.
+    pub fn set_model(&mut self, model: ModelFacts) {
+        self.kept.settings.model = model;
+    }
+
+    pub fn set_memories(&mut self, memories: Arc<[Memory]>) {
+        self.kept.memories = memories;
+    }
+
+    /// What the session shares is this from now on.
+    pub fn set_scope(&mut self, scope: Arc<Scope>) {
+        if self.kept.scope != scope {
+            self.kept.scope = scope;
+            self.emit_thread();
+        }
+    }
+
+    /// What the user typed and did not send is this from now on.
+    pub fn set_draft(&mut self, draft: Option<Text>) {
+        let is_new = self.kept.draft != draft;
+        self.kept.draft = draft.clone();
+        if !self.is_stored() {
+            self.write_head();
+        }
+        // Also where it is the same: the store may have failed when it came first.
+        self.write(Write::Draft(draft));
+        if is_new {
+            self.emit_thread();
+        }
+    }
+
+    /// The user is to see this as soon as no answer is being given.
+    pub fn notify_later(&mut self, kind: &'static str, text: String) {
+        self.kept.notices.push((kind, text));
+    }
+
+    /// Shows what was to be shown.
+    pub fn show_notices(&mut self) {
+        for (kind, text) in std::mem::take(&mut self.kept.notices) {
+            self.notice(kind, text);
+        }
+    }
+}

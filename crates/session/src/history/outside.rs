@@ -1,0 +1,153 @@
+//! Conversations from elsewhere: one that an empty session takes in, and a copy of
+//! this one that somebody changed. What the change takes away stays in a fork. Where they lie is not known here.
+
+use super::take::bring_back;
+use super::{cut, rewind};
+use crate::context::figures::tell_next_context;
+use crate::core::Core;
+use crate::title::name_after_taken;
+use crate::values::input::{Restore, TakeIn, Taken};
+use crate::values::refusal::Refusal;
+use crate::values::stored::TitleFrom;
+use engine::id::{Ordinal, SessionId};
+use engine::message::{Body, Message};
+use engine::transcript::Transcript;
+use engine::words::{BreakCause, Driver, StateName, TurnStatus};
+
+/// What a changed copy has that we have not.
+#[derive(Debug, Default, PartialEq)]
+struct Difference {
+    /// Messages that say something else, with what they say.
+    other_words: Vec<(Ordinal, Body)>,
+    /// Ours from here on are not in it.
+    cut: Option<Ordinal>,
+    /// Its messages from here on are not ours.
+    from: usize,
+}
+
+/// An empty session takes a conversation in. What its calls asked for is not run.
+pub(crate) fn restore(core: &mut Core<'_>, restore: Restore) -> Result<(), Refusal> {
+    if !core.transcript().messages().is_empty() {
+        return Err(Refusal::NotEmpty);
+    }
+    if let Some(title) = restore.title {
+        core.set_title(Some(title), Some(TitleFrom::Client));
+    }
+    core.write_head();
+    append_all(core, restore.messages);
+    end_running(core);
+    let last = core.last_turn();
+    let summaries: Vec<_> = restore.summaries.into_iter().map(|summary| (last, summary)).collect();
+    bring_back(core, &summaries);
+    tell_taken(core);
+    core.emit_state(StateName::Completed, None);
+    Ok(())
+}
+
+/// What became of a changed copy.
+pub(crate) enum Copied {
+    /// It changed nothing.
+    Same,
+    /// It holds; what it took away is in the fork. Where the session stands is to be found anew.
+    Changed(Option<SessionId>),
+}
+
+/// Somebody changed a copy of this session, in which nothing runs. Words of a message that is in both are changed in their
+/// place; from where the two are no longer the same conversation, the copy holds.
+pub(crate) fn take_in(core: &mut Core<'_>, given: TakeIn) -> Copied {
+    let Difference { other_words, cut, from } = difference(core.transcript(), &given);
+    let title = given.title.filter(|title| core.head().title.as_ref() != Some(title));
+    let is_rewound = cut.is_some() || !other_words.is_empty();
+    let new: Vec<Taken> = given.messages.into_iter().skip(from).collect();
+    if !is_rewound && new.is_empty() && title.is_none() {
+        return Copied::Same;
+    }
+    // Before anything is changed: it keeps the session as it stood.
+    let fork = is_rewound.then(|| cut::fork(core));
+    if title.is_some() {
+        core.set_title(title, Some(TitleFrom::Client));
+    }
+    if is_rewound {
+        core.announce(BreakCause::Edit);
+    }
+    cut::revise_all(core, other_words.into_iter().map(|(ord, body)| (ord, Some(body))));
+    if let (Some(at), Some(fork)) = (cut, &fork) {
+        cut::cut(core, at, fork);
+    }
+    let turns = core.turns().len();
+    append_all(core, new);
+    tell_taken(core);
+    if core.turns().len() > turns {
+        end_running(core);
+        tell_next_context(core);
+    } else if is_rewound && core.head().driver == Driver::Sidecar {
+        rewind::rest(core);
+    }
+    Copied::Changed(fork)
+}
+
+fn append_all(core: &mut Core<'_>, messages: Vec<Taken>) {
+    for Taken { begins, message, .. } in messages {
+        match (begins, &message.body) {
+            (Some(true), _) => core.append_turn(message, None),
+            (Some(false), Body::User(_)) => core.inject(message, None),
+            _ => core.append_as_it_is(message),
+        };
+    }
+}
+
+/// Nothing of what was taken in runs.
+fn end_running(core: &mut Core<'_>) {
+    for at in 0..core.turns().len() {
+        if core.turns().get(at).is_some_and(|row| row.status == TurnStatus::Running) {
+            core.set_turn(at, TurnStatus::Completed);
+        }
+    }
+}
+
+fn tell_taken(core: &mut Core<'_>) {
+    name_after_taken(core);
+    core.write_head();
+    core.emit_thread();
+}
+
+fn difference(transcript: &Transcript, given: &TakeIn) -> Difference {
+    let ours: Vec<&Message> = transcript
+        .messages()
+        .iter()
+        .map(|message| &**message)
+        .filter(|message| !message.is_source_keys())
+        .collect();
+    let mut difference = Difference::default();
+    for (theirs, ours) in given.messages.iter().zip(&ours) {
+        let is_shown_alike = theirs.message.visible_to_model == ours.visible_to_model;
+        // What the session let go of keeps its old hash for those who speak of it: what stands there now has another.
+        if !is_shown_alike || theirs.message.body.hash() != ours.body.hash() {
+            let is_it = theirs.id.as_deref() == Some(ours.id.as_str());
+            if !(is_it && is_shown_alike && is_other_words(&ours.body, &theirs.message.body)) {
+                difference.cut = Some(ours.ord);
+                return difference;
+            }
+            difference.other_words.push((ours.ord, theirs.message.body.clone()));
+        }
+        difference.from += 1;
+    }
+    // What we have more was taken out of it, or came after it was written.
+    let is_missing = difference.from < usize::try_from(given.known).unwrap_or(usize::MAX);
+    if difference.from == given.messages.len() && is_missing {
+        difference.cut = ours.get(difference.from).map(|message| message.ord);
+    }
+    difference
+}
+
+/// Whether it is the same message with other words: calls and what they are answered by stay.
+fn is_other_words(ours: &Body, theirs: &Body) -> bool {
+    match (ours, theirs) {
+        (Body::User(_), Body::User(_)) => !theirs.is_empty(),
+        (Body::Assistant { calls, .. }, Body::Assistant { calls: same, .. }) => {
+            calls == same && !theirs.is_empty()
+        }
+        (Body::Tool(ours), Body::Tool(theirs)) => ours.call == theirs.call,
+        _ => false,
+    }
+}

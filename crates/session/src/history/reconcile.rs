@@ -1,0 +1,329 @@
+//! An editor's history against ours: what it has more is taken in, what it has no longer goes
+//! to a fork, what it never had stays. Decides and changes the transcript; what is written follows from the report.
+
+use crate::values::history_turn::HistoryTurn;
+use engine::id::{CompactionId, Ordinal};
+use engine::message::{Body, Content, Message, NewMessage};
+use engine::tokens::TokenCount;
+use engine::transcript::Transcript;
+
+/// Where the two part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Parting {
+    /// Our place of the first turn of theirs.
+    first: usize,
+    /// Ours from here on is not theirs.
+    cut: Option<Ordinal>,
+    /// Their turn from which on messages are taken in.
+    turn: usize,
+    /// Which messages of that turn; all of those after it.
+    missing: Vec<usize>,
+}
+
+impl Parting {
+    /// Whole turns of theirs, from this one on.
+    fn turns(first: usize, cut: Option<Ordinal>, theirs: &[HistoryTurn], turn: usize) -> Self {
+        let missing = theirs.get(turn).map_or(0, |turn| turn.messages.len());
+        Self { first, cut, turn, missing: (0..missing).collect() }
+    }
+}
+
+/// Whether the list ends with the newest turn, or may go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// It is all there is: ours after it is gone.
+    Whole,
+    /// It may be older than ours: what ours has after it stays.
+    Older,
+    /// It is the running turn alone: ours before it stays.
+    Running,
+}
+
+/// What to do with the transcript.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Merge {
+    /// Our place of their first turn.
+    pub first: usize,
+    /// Ours from here on leaves.
+    pub cut: Option<Ordinal>,
+    /// What is taken in; whether each message starts a turn.
+    pub append: Vec<(bool, NewMessage)>,
+    /// Requests of ours whose ids the editor tells only now.
+    pub learned: Vec<(Ordinal, String)>,
+}
+
+/// Compares. Nothing is changed. `ended` is given where the last of theirs is the running turn, as far as the editor has
+/// it: which of our turns are over.
+pub(crate) fn merge(
+    transcript: &Transcript,
+    theirs: &[HistoryTurn],
+    reach: Reach,
+    ended: Option<&[bool]>,
+) -> Merge {
+    let Parting { first, cut, turn, missing } = part(transcript, theirs, reach, ended);
+    let is_new = cut == Some(Ordinal(0));
+    let of_first = theirs.get(turn).into_iter().flat_map(|theirs| {
+        let said = if is_new { enriched(transcript, theirs) } else { theirs.messages.clone() };
+        let at_start = if is_new { (0..said.len()).collect() } else { missing.clone() };
+        at_start.into_iter().filter_map(move |at| Some((at == 0, said.get(at)?.clone())))
+    });
+    let of_later = theirs.iter().skip(turn + 1).flat_map(|theirs| {
+        let said = if is_new { enriched(transcript, theirs) } else { theirs.messages.clone() };
+        said.into_iter().enumerate().map(|(at, message)| (at == 0, message))
+    });
+    let append = of_first.chain(of_later).collect();
+    let learned = theirs.iter().take(turn + 1).enumerate().filter_map(|(n, theirs)| {
+        let ord = transcript.turns().get(first + n)?.first;
+        let ours = transcript.message(ord).filter(|ours| ours.external_id.is_none())?;
+        let request = theirs.messages.first()?;
+        let id = request.external_id.clone().filter(|_| cut.is_none_or(|cut| ord < cut))?;
+        same(ours, request, true).then_some((ord, id))
+    });
+    Merge { first, cut, append, learned: learned.collect() }
+}
+
+/// A turn of theirs with the rounds that ours has of it: an editor may keep no more than the request and the answer.
+fn enriched(transcript: &Transcript, theirs: &HistoryTurn) -> Vec<NewMessage> {
+    let known = theirs.external_id.as_deref().filter(|_| !theirs.detailed).and_then(|id| {
+        let is_it =
+            |ord: Ordinal| transcript.message(ord).is_some_and(|m| m.external_id.as_deref() == Some(id));
+        transcript.turns().iter().position(|turn| is_it(turn.first))
+    });
+    let Some((turn, last)) =
+        known.and_then(|at| Some((transcript.turns().get(at)?, transcript.last_of_turn(at)?)))
+    else {
+        return theirs.messages.clone();
+    };
+    transcript.range(turn.first, last).iter().map(|message| NewMessage::from(&**message)).collect()
+}
+
+fn part(transcript: &Transcript, theirs: &[HistoryTurn], reach: Reach, ended: Option<&[bool]>) -> Parting {
+    let ours = transcript.turns().len();
+    let begin = |at: usize| transcript.turns().get(at).map(|turn| turn.first);
+    let [start, more @ ..] = theirs else {
+        let cut = if reach == Reach::Whole { begin(0) } else { None };
+        return Parting::turns(0, cut, theirs, 0);
+    };
+    let starts_running = more.is_empty() && ended.is_some();
+    let Some(first) = aligned(transcript, start, reach, ended.filter(|_| starts_running)) else {
+        return match reach {
+            Reach::Running => Parting::turns(ours, None, theirs, 0),
+            Reach::Whole | Reach::Older => Parting::turns(0, begin(0), theirs, 0),
+        };
+    };
+    for (n, history) in theirs.iter().enumerate() {
+        let at = first + n;
+        let is_last = n + 1 == theirs.len();
+        let runs = is_last && ended.is_some();
+        if at >= ours {
+            return Parting::turns(first, None, theirs, n);
+        }
+        // Without an id the same words are another request once the turn is over: the editor dropped that one.
+        if runs && history.external_id.is_none() && is_over(ended, at) {
+            return Parting::turns(first, begin(at), theirs, n);
+        }
+        let end = match (is_last && reach != Reach::Older, runs) {
+            (_, true) => End::Runs,
+            (true, false) => End::Last,
+            (false, false) => End::Before,
+        };
+        match inside(transcript, at, history, end) {
+            Inside::Same => {}
+            // Where turns of ours follow, they follow something else than theirs do.
+            Inside::More(missing) => {
+                return Parting { first, cut: begin(at + 1), turn: n, missing };
+            }
+            Inside::Parts(ord, have) => {
+                let missing = (have..history.messages.len()).collect();
+                return Parting { first, cut: Some(ord), turn: n, missing };
+            }
+        }
+    }
+    let cut = if reach == Reach::Older { None } else { begin(first + theirs.len()) };
+    Parting { first, cut, turn: theirs.len(), missing: Vec::new() }
+}
+
+fn is_over(ended: Option<&[bool]>, at: usize) -> bool {
+    ended.and_then(|ended| ended.get(at)).copied().unwrap_or(false)
+}
+
+/// Our turn that is their first one. By the editor's id wherever it stands; without ids the words must be the same.
+fn aligned(
+    transcript: &Transcript,
+    start: &HistoryTurn,
+    reach: Reach,
+    ended: Option<&[bool]>,
+) -> Option<usize> {
+    let request = start.messages.first()?;
+    let is_it = |at: usize, runs: bool| {
+        let first = transcript.turns().get(at).map(|turn| turn.first);
+        first.and_then(|ord| transcript.message(ord)).is_some_and(|message| same(message, request, runs))
+    };
+    let mut turns = 0..transcript.turns().len();
+    match reach {
+        Reach::Whole | Reach::Older => {
+            let newest = turns.end.checked_sub(1).filter(|_| ended.is_some());
+            turns.find(|at| is_it(*at, newest == Some(*at)))
+        }
+        // Without an id, the same words may be said again: only the newest turn can be the running one.
+        Reach::Running if request.external_id.is_none() => {
+            turns.next_back().filter(|at| !is_over(ended, *at) && is_it(*at, true))
+        }
+        Reach::Running => turns.rfind(|at| is_it(*at, false)),
+    }
+}
+
+/// One of their turns against ours.
+enum Inside {
+    /// Ours has it all.
+    Same,
+    /// These of their messages are missing at the end of ours.
+    More(Vec<usize>),
+    /// Ours is another one from here on; this many of theirs are ours too.
+    Parts(Ordinal, usize),
+}
+
+/// What is known of the end of one of their turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// Ours may have more of it.
+    Before,
+    /// It is their last one, and all of it.
+    Last,
+    /// It runs: rounds that we have may be left out, and results may come without their round.
+    Runs,
+}
+
+fn inside(transcript: &Transcript, at: usize, history: &HistoryTurn, end: End) -> Inside {
+    let Some(turn) = transcript.turns().get(at) else { return Inside::Same };
+    let Some(last) = transcript.last_of_turn(at) else { return Inside::Same };
+    let said = transcript.range(turn.first, last).iter().map(|message| &**message);
+    let mut ours: Vec<&Message> = said.filter(|message| !message.is_hidden()).collect();
+    ours.reverse();
+    let is_result = |message: &&Message| matches!(message.body, Body::Tool(_));
+    let mut missing = Vec::new();
+    let mut begins = end == End::Runs;
+    for (n, theirs) in history.messages.iter().enumerate() {
+        if n > 0 && !history.detailed {
+            return Inside::Same;
+        }
+        if theirs.body.is_empty() {
+            continue;
+        }
+        if begins && !matches!(theirs.body, Body::User(_)) {
+            begins = false;
+            if matches!(theirs.body, Body::Tool(_)) {
+                return results_alone(&ours, history, n);
+            }
+            skip_to(&mut ours, theirs);
+        }
+        if let Body::Tool(result) = &theirs.body {
+            // Results come in any order: each is looked for among those that stand together. What was taken in once
+            // stays as it was.
+            let together = ours.iter().rev().take_while(|message| is_result(message)).count();
+            match ours.iter().skip(ours.len() - together).position(|message| answers(message, &result.call)) {
+                Some(at) => drop(ours.remove(ours.len() - together + at)),
+                None => missing.push(n),
+            }
+            continue;
+        }
+        while ours.last().is_some_and(is_result) {
+            ours.pop();
+        }
+        match ours.last() {
+            None => {
+                missing.extend(n..history.messages.len());
+                return Inside::More(missing);
+            }
+            Some(message) if same(message, theirs, end == End::Runs) => {
+                ours.pop();
+                // The model went on without them: they cannot be taken in any more.
+                missing.clear();
+            }
+            Some(message) => return Inside::Parts(message.ord, n),
+        }
+    }
+    match ours.iter().rfind(|message| !is_result(message)) {
+        Some(message) if end != End::Before && history.detailed => {
+            Inside::Parts(message.ord, history.messages.len())
+        }
+        Some(_) => Inside::Same,
+        None if missing.is_empty() => Inside::Same,
+        None => Inside::More(missing),
+    }
+}
+
+fn answers(message: &Message, call: &str) -> bool {
+    matches!(&message.body, Body::Tool(known) if known.call == call)
+}
+
+/// Results of a running turn that came without their rounds: those that are new.
+fn results_alone(ours: &[&Message], history: &HistoryTurn, from: usize) -> Inside {
+    let is_new = |n: &usize| match history.messages.get(*n).map(|message| &message.body) {
+        Some(Body::Tool(result)) => !ours.iter().any(|message| answers(message, &result.call)),
+        _ => true,
+    };
+    let missing: Vec<usize> = (from..history.messages.len()).filter(is_new).collect();
+    if missing.is_empty() { Inside::Same } else { Inside::More(missing) }
+}
+
+/// Leaves out rounds of ours that a running turn need not bring again: all before its first one, or all, where that is
+/// one that ours has not and that has an id of its own.
+fn skip_to(ours: &mut Vec<&Message>, theirs: &NewMessage) {
+    match ours.iter().rposition(|message| same(message, theirs, true)) {
+        Some(at) => ours.truncate(at + 1),
+        None if theirs.external_id.is_some() => ours.clear(),
+        None => {}
+    }
+}
+
+/// Whether they are the same message. With ids on both sides the ids decide first: an editor sends the same words
+/// again under a new one. What was put beside a request is captured when it is first rendered: it need not come again,
+/// and for the running turn, or under the same id, it may come in another state, which changes nothing. Pictures need not
+/// come again either: an editor may not have kept what weighs so much.
+fn same(ours: &Message, theirs: &NewMessage, runs: bool) -> bool {
+    if let (Some(a), Some(b)) = (&ours.external_id, &theirs.external_id)
+        && a != b
+    {
+        return false;
+    }
+    match (&ours.body, &theirs.body) {
+        (Body::User(all), Body::User(said)) => {
+            let is_image = |part: &Content| matches!(part, Content::Image(_));
+            let has_images = said.iter().any(is_image);
+            let beside = |part: &Content| {
+                matches!(part, Content::Resource { .. } | Content::ContextFile { .. })
+                    || (is_image(part) && !has_images)
+            };
+            let unattached = |parts: &'_ [Content]| -> Vec<Content> {
+                let is_attached = |part: &&Content| matches!(part, Content::Attachment(_));
+                parts.iter().filter(|part| !is_attached(part)).cloned().collect()
+            };
+            let (all, said) = (unattached(all), unattached(said));
+            let has_id = ours.external_id.is_some() && theirs.external_id.is_some();
+            let words = |parts: &'_ [Content]| -> Vec<Content> {
+                parts.iter().filter(|part| !beside(part)).cloned().collect()
+            };
+            let same_words = || !words(&all).is_empty() && words(&all) == words(&said);
+            all.starts_with(&said) && all.iter().skip(said.len()).all(beside)
+                || (has_id || runs) && same_words()
+        }
+        (_, body) => ours.hash == body.hash(),
+    }
+}
+
+/// Applies a comparison. The ids of compactions that went out of force, and the messages that were taken in.
+pub(crate) fn apply(
+    transcript: &mut Transcript,
+    merge: &Merge,
+    counter: &dyn TokenCount,
+) -> (Vec<CompactionId>, Vec<Ordinal>) {
+    let void = merge.cut.map_or_else(Vec::new, |from| transcript.truncate(from));
+    let appended = merge.append.iter().map(|(starts, message)| match (starts, &message.body) {
+        (true, _) => transcript.append_turn(message.clone(), counter),
+        (false, Body::User(_)) => transcript.inject(message.clone(), counter),
+        (false, _) => transcript.append(message.clone(), counter),
+    });
+    let appended = appended.collect();
+    (void, appended)
+}

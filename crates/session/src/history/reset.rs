@@ -1,0 +1,42 @@
+//! A new chat under the same id; all of the old one stays in a fork.
+
+use super::cut::{cut_off, fork};
+use crate::context::figures::tell_next_context;
+use crate::context::pins::clear_pins;
+use crate::context::prefix::renew;
+use crate::core::Core;
+use crate::values::effect::Effect;
+use crate::values::stored::TitleFrom;
+use engine::id::{Ordinal, SessionId};
+use engine::scope::ScopePatch;
+use engine::words::{BreakCause, StateName};
+
+/// Begins it: nothing runs. The fork, where something was said.
+pub(crate) fn reset(core: &mut Core<'_>) -> Option<SessionId> {
+    *core.restraint_mut() = Default::default();
+    *core.limits_mut().0 = Default::default();
+    let is_empty = core.transcript().messages().is_empty();
+    let fork = (!is_empty).then(|| fork(core));
+    core.announce(BreakCause::Reset);
+    let void = core.transcript_mut().reset();
+    clear_pins(core);
+    core.set_generation(core.transcript().generation());
+    if core.head().title_from != Some(TitleFrom::Client) {
+        core.set_title(None, None);
+    }
+    renew(core);
+    if let Some(fork) = &fork {
+        cut_off(core, Ordinal(0), fork, &void);
+    } else {
+        core.write_head();
+    }
+    if core.head().work_scope.is_none() {
+        // Its own alone: what was to do belonged to the chat that is gone.
+        let patch = ScopePatch { todos: Some(Vec::new()), plan: Some("".into()), ..ScopePatch::default() };
+        core.push(Effect::ChangeScope(patch));
+    }
+    core.emit_thread();
+    core.emit_state(StateName::Idle, None);
+    tell_next_context(core);
+    fork
+}

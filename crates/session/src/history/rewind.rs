@@ -1,0 +1,236 @@
+//! What changes a session's past: other words for a message, its removal, a cut, an answer once more, a new chat
+//!. Nothing that a user typed or saw is lost by it: the session as it stood stays as a fork.
+
+use super::cut;
+use crate::context::attach::attached;
+use crate::context::figures::tell_next_context;
+use crate::core::{Conversation, Core};
+use crate::tools::round::answer_cancelled;
+use crate::turn::end::close_running;
+use crate::values::queue::{Accepted, Work};
+use crate::values::refusal::Refusal;
+use engine::id::{MessageId, Ordinal};
+use engine::message::attachment::{Attachment, apart, put};
+use engine::message::{AssistantPart, Beside, Body, Content, NewMessage};
+use engine::transcript::Round;
+use engine::words::{BreakCause, StateName, TurnStatus};
+
+/// What a command has done.
+pub(crate) struct Done {
+    /// Its answer.
+    pub accepted: Accepted,
+    /// What follows it. Whoever sent the command is told first.
+    pub follows: Follows,
+}
+
+/// What follows a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Follows {
+    /// The model is to answer now.
+    Answer,
+    /// The session rests with nothing to say; that was told.
+    Rest,
+    /// Nothing.
+    Nothing,
+}
+
+/// Whether a rewind can be done, as far as can be said now.
+pub(crate) fn check_rewind(conversation: &Conversation, work: &Work) -> Result<(), Refusal> {
+    match work {
+        Work::Start { .. } => Ok(()),
+        Work::Retry { from, content } => {
+            let message = conversation.find(from)?;
+            let says_nothing = |parts: &Vec<Content>| Body::User(parts.clone()).is_empty();
+            if content.as_ref().is_some_and(says_nothing) {
+                return Err(Refusal::Empty("the new words of the request say nothing"));
+            }
+            if matches!(message.body, Body::Event { .. }) {
+                return Err(Refusal::Empty("a notice is no message that could be asked again"));
+            }
+            Ok(())
+        }
+        Work::Regenerate => match last_request(conversation) {
+            Some(_) => Ok(()),
+            None => Err(Refusal::Empty("there is no request that could be answered again")),
+        },
+        Work::Update { message, content, .. } => {
+            if Body::User(content.clone()).is_empty() {
+                return Err(Refusal::Empty("the new words say nothing; message/remove takes a message out"));
+            }
+            match conversation.find(message)?.body {
+                Body::Event { .. } => Err(Refusal::Empty("a notice cannot be changed")),
+                _ => Ok(()),
+            }
+        }
+        Work::Remove { message } => match conversation.find(message)?.body {
+            Body::Tool(_) => Err(Refusal::Empty(
+                "a result stays with the message that called the tool; remove that one, or change the result's words",
+            )),
+            _ => Ok(()),
+        },
+        Work::Truncate { from } => conversation.find(from).map(drop),
+    }
+}
+
+/// The newest request.
+fn last_request(conversation: &Conversation) -> Option<Ordinal> {
+    // The last turn may have lost its request.
+    conversation.transcript().turns().iter().rev().find_map(|turn| turn.requests.last().copied())
+}
+
+/// Where a cut before this message falls: calls and their results go together, with what was noted between them.
+fn cut_at(conversation: &Conversation, ord: Ordinal) -> Ordinal {
+    round_around(conversation, ord).map_or(ord, |round| round.assistant)
+}
+
+/// Where what follows this message begins: calls and their results stay together.
+fn after(conversation: &Conversation, ord: Ordinal) -> Ordinal {
+    round_around(conversation, ord).map_or(ord, |round| round.last).next()
+}
+
+/// The round that holds this message.
+fn round_around(conversation: &Conversation, ord: Ordinal) -> Option<&Round> {
+    let mut newest_first = conversation.transcript().rounds().iter().rev();
+    newest_first.find(|round| round.assistant <= ord && ord <= round.last)
+}
+
+/// Messages that leave with this one: a turn with its request, a call with its results.
+fn goes_with(conversation: &Conversation, ord: Ordinal) -> Vec<Ordinal> {
+    let Some(at) = conversation.transcript().turn_at(ord) else { return vec![ord] };
+    let turn = conversation.transcript().turns().get(at);
+    if turn.is_some_and(|turn| turn.requests.first() == Some(&ord)) {
+        let last = conversation.transcript().last_of_turn(at).unwrap_or(ord);
+        let all = conversation.transcript().range(ord, last).iter();
+        return all.filter(|message| !message.is_removed()).map(|message| message.ord).collect();
+    }
+    let round = conversation.transcript().rounds_of(at).iter().find(|round| round.assistant == ord);
+    let results = round.into_iter().flat_map(|round| round.results.iter().flatten());
+    std::iter::once(ord).chain(results.copied()).collect()
+}
+
+pub(crate) fn retry(
+    core: &mut Core<'_>,
+    from: &MessageId,
+    content: Option<Vec<Content>>,
+) -> Result<Done, Refusal> {
+    let message = core.find(from)?.clone();
+    let ord = cut_at(core, message.ord);
+    let fork = cut::fork(core);
+    core.announce(BreakCause::Retry);
+    cut::cut(core, ord, &fork);
+    let (external_id, content) = match (&message.body, content) {
+        (Body::User(same), None) => (message.external_id.clone(), Some(same.clone())),
+        (old, Some(new)) => {
+            let attached = old.attachments().cloned().map(Content::Attachment);
+            (None, Some(attached.chain(new).collect()))
+        }
+        (_, None) => (None, None),
+    };
+    let accepted = Accepted { session: Some(fork), ..Accepted::default() };
+    let Some(content) = content else { return Ok(runs_again(core, accepted)) };
+    let content = attached(core, content, Vec::new());
+    let new = NewMessage { external_id, ..core.stamped(Body::User(content)) };
+    close_running(core);
+    let ord = core.append_turn(new, None);
+    let message = core.transcript().message(ord).map(|message| message.id.clone());
+    Ok(runs_again(core, Accepted { message, ..accepted }))
+}
+
+pub(crate) fn regenerate(core: &mut Core<'_>) -> Result<Done, Refusal> {
+    let Some(request) = last_request(core) else {
+        return Err(Refusal::Empty("there is no request that could be answered again"));
+    };
+    let from = request.next();
+    if core.transcript().message(from).is_none() {
+        return Ok(runs_again(core, Accepted::default()));
+    }
+    let fork = cut::fork(core);
+    core.announce(BreakCause::Retry);
+    cut::cut(core, from, &fork);
+    Ok(runs_again(core, Accepted { session: Some(fork), ..Accepted::default() }))
+}
+
+pub(crate) fn truncate(core: &mut Core<'_>, from: &MessageId) -> Result<Done, Refusal> {
+    let ord = core.find(from)?.ord;
+    let ord = cut_at(core, ord);
+    let fork = cut::fork(core);
+    core.announce(BreakCause::Truncate);
+    cut::cut(core, ord, &fork);
+    Ok(rests(core, Accepted { session: Some(fork), ..Accepted::default() }))
+}
+
+pub(crate) fn update(
+    core: &mut Core<'_>,
+    id: &MessageId,
+    content: Vec<Content>,
+    regenerate: bool,
+) -> Result<Done, Refusal> {
+    let message = core.find(id)?.clone();
+    let body = match &message.body {
+        Body::User(_) => {
+            // What was so then stays so, whatever is said now.
+            let (said, given) = apart(content);
+            let mut all: Vec<Attachment> = message.body.attachments().cloned().collect();
+            put(&mut all, given);
+            Body::User(said.into_iter().chain(all.into_iter().map(Content::Attachment)).collect())
+        }
+        Body::Assistant { calls, beside, .. } => {
+            // Thinking and citations belong to the words that they led to; signed, a provider would refuse thinking
+            // beside others.
+            let said = content.iter().filter_map(Content::text).map(|text| AssistantPart::Text(text.clone()));
+            let beside = Beside { citations: Vec::new(), thought: None, ..beside.clone() };
+            Body::Assistant { parts: said.collect(), calls: calls.clone(), beside }
+        }
+        Body::Tool(result) => {
+            let mut result = result.clone();
+            result.content = content;
+            Body::Tool(result)
+        }
+        Body::Event { .. } => return Err(Refusal::Empty("a notice cannot be changed")),
+    };
+    let fork = cut::fork(core);
+    core.announce(BreakCause::Edit);
+    let id = Some(id.clone());
+    cut::revise_all(core, [(message.ord, Some(body))]);
+    if !regenerate {
+        return Ok(rests(core, Accepted { message: id, session: Some(fork), ..Accepted::default() }));
+    }
+    let from = after(core, message.ord);
+    if core.transcript().message(from).is_some() {
+        cut::cut(core, from, &fork);
+    }
+    Ok(runs_again(core, Accepted { message: id, session: Some(fork), ..Accepted::default() }))
+}
+
+pub(crate) fn remove(core: &mut Core<'_>, id: &MessageId) -> Result<Done, Refusal> {
+    let ord = core.find(id)?.ord;
+    let fork = cut::fork(core);
+    core.announce(BreakCause::Remove);
+    // Results first: no call ever stands there without them.
+    let leave = goes_with(core, ord);
+    cut::revise_all(core, leave.into_iter().rev().map(|ord| (ord, None)));
+    Ok(rests(core, Accepted { message: Some(id.clone()), session: Some(fork), ..Accepted::default() }))
+}
+
+/// The newest turn runs again.
+fn runs_again(core: &mut Core<'_>, accepted: Accepted) -> Done {
+    core.set_turn(core.last_turn(), TurnStatus::Running);
+    // Calls of a conversation that was taken in may have no result; a turn that runs waits for none of them.
+    let calls = core.unanswered();
+    answer_cancelled(core, calls);
+    Done { accepted: Accepted { turn: core.turn_id(), ..accepted }, follows: Follows::Answer }
+}
+
+fn rests(core: &mut Core<'_>, accepted: Accepted) -> Done {
+    rest(core);
+    Done { accepted, follows: Follows::Rest }
+}
+
+/// What was asked or what failed may be gone: the session rests with nothing to say.
+pub(super) fn rest(core: &mut Core<'_>) {
+    if core.turns().last().is_some_and(|row| row.status != TurnStatus::Completed) {
+        core.set_turn(core.last_turn(), TurnStatus::Cancelled);
+    }
+    core.emit_state(StateName::Idle, None);
+    tell_next_context(core);
+}

@@ -1,0 +1,181 @@
+//! What an editor says of its conversation: a history, a round that its loop ran, summaries that it kept. Ours and the
+//! store are brought to the same.
+
+use super::cut::{cut_off, fork};
+use super::reconcile::{self, Reach};
+use crate::core::Core;
+use crate::values::effect::Answer;
+use crate::values::event::EventBody;
+use crate::values::history_turn::HistoryTurn;
+use crate::values::refusal::Refusal;
+use crate::values::report::Report;
+use crate::values::stored::{TurnStatus, Write};
+use engine::compact::metadata::SummaryEntry;
+use engine::compact::restore::{Restored, Restoring, Verdict, restore};
+use engine::id::{CallId, Ordinal};
+use engine::message::{Body, NewMessage};
+use engine::words::BreakCause;
+
+/// The editor's loop ran a round. The same round again only adds the results that are new.
+pub(crate) fn append_round(core: &mut Core<'_>, round: Vec<NewMessage>) -> Result<Answer, Refusal> {
+    if core.transcript().turns().is_empty() {
+        let why = "there is no turn that a round could belong to; begin one with turn/start";
+        return Err(Refusal::Empty(why));
+    }
+    let id = round.first().and_then(|message| message.external_id.as_deref());
+    // An editor may count its rounds anew in each turn.
+    let turn = core.transcript().turns().len() - 1;
+    let newest = core.transcript().rounds().last().filter(|round| round.turn == turn);
+    let is_known = newest.is_some_and(|known| id == Some(known.id.as_str()));
+    let calls: Vec<String> = match round.first().map(|message| &message.body) {
+        _ if is_known => core.unanswered().iter().map(|call| source_of(core, call)).collect(),
+        Some(Body::Assistant { calls, .. }) => calls.iter().map(|call| call.id.as_str().to_owned()).collect(),
+        _ => Vec::new(),
+    };
+    let mut answered = round.iter().filter_map(|message| match &message.body {
+        Body::Tool(result) => Some(&result.call),
+        Body::User(_) | Body::Assistant { .. } | Body::Event { .. } => None,
+    });
+    if let Some(stray) = answered.find(|call| !calls.contains(call)) {
+        let id = stray.clone();
+        return Err(match is_known && core.transcript().has_call(&CallId::new(&id)) {
+            true => Refusal::Settled { what: "tool call", id },
+            false => Refusal::Unknown { what: "tool call", id },
+        });
+    }
+    let mut messages = Vec::new();
+    for new in round.into_iter().skip(usize::from(is_known)) {
+        let stamp = new.created_at.unwrap_or_else(|| core.stamp().to_owned());
+        let ord = core.append(NewMessage { created_at: Some(stamp), ..new });
+        messages.extend(core.transcript().message(ord).map(|message| message.id.clone()));
+    }
+    core.write_head();
+    let round = core.transcript().rounds().last().map(|round| round.id.clone());
+    Ok(Answer::RoundAppended { round, messages })
+}
+
+fn source_of(core: &Core<'_>, call: &CallId) -> String {
+    core.transcript().source_id(call).unwrap_or_else(|| call.as_str().to_owned())
+}
+
+/// Takes in the history that an editor opens a session with. It may be older than ours.
+pub(crate) fn take_history(core: &mut Core<'_>, history: Vec<HistoryTurn>, is_idle: bool) -> Report {
+    take(core, history, Reach::Older, false, is_idle)
+}
+
+/// Compares a history with ours, and brings both and the store to the same. `names_current`: the last of it is the
+/// running turn; where it is not named, ours stays. The session `is_idle` where nothing ran or what ran was stopped.
+pub(super) fn take(
+    core: &mut Core<'_>,
+    theirs: Vec<HistoryTurn>,
+    reach: Reach,
+    names_current: bool,
+    is_idle: bool,
+) -> Report {
+    let ended: Vec<bool> = core.turns().iter().map(|row| row.status != TurnStatus::Running).collect();
+    let ended = names_current.then_some(&*ended);
+    let mut merge = reconcile::merge(core.transcript(), &theirs, reach, ended);
+    let last = core.transcript().turns().last().map(|turn| turn.first);
+    let runs = core.is_turn_running();
+    if !names_current && runs && merge.cut.is_some() && merge.cut == last && merge.append.is_empty() {
+        merge.cut = None;
+    }
+    let mut report = Report::default();
+    let before = core.transcript().messages().len();
+    if let Some(from) = merge.cut {
+        report.truncated = u32::try_from(before.saturating_sub(from.index())).unwrap_or(u32::MAX);
+        report.fork = Some(fork(core));
+    }
+    let first = merge.cut.map_or(before, |from| from.index().min(before));
+    for (at, (_, new)) in (first..).zip(&mut merge.append) {
+        let ord = Ordinal(u32::try_from(at).unwrap_or(u32::MAX));
+        core.bind_thinking(ord, new);
+    }
+    let counter = core.counter();
+    let (void, appended) = reconcile::apply(core.transcript_mut(), &merge, counter);
+    if let (Some(from), Some(fork)) = (merge.cut, report.fork.clone()) {
+        core.announce(BreakCause::History);
+        cut_off(core, from, &fork, &void);
+    }
+    report.given = u32::try_from(theirs.len()).unwrap_or(u32::MAX);
+    for (ord, id) in merge.learned {
+        learn(core, ord, &id);
+    }
+    report.appended = u32::try_from(appended.len()).unwrap_or(u32::MAX);
+    report.void = void;
+    for ord in appended {
+        core.took_in(ord);
+        if core.transcript().is_stray(ord)
+            && let Some(Body::Tool(result)) = core.transcript().message(ord).map(|m| &m.body)
+        {
+            report.strays.push(result.call.clone());
+        }
+    }
+    end_all_but(core, names_current, is_idle);
+    take_summaries(core, merge.first, theirs, &mut report);
+    if report != Report::default() {
+        core.write_head();
+    }
+    report
+}
+
+/// The editor's id of a request became known.
+fn learn(core: &mut Core<'_>, ord: Ordinal, id: &str) {
+    core.transcript_mut().learn(ord, id);
+    if let Some(message) = core.write_message(ord) {
+        core.emit(EventBody::MessageUpdated(message));
+    }
+}
+
+/// Turns of a history are over; the last one runs, where it was named as the running one.
+fn end_all_but(core: &mut Core<'_>, last_runs: bool, is_idle: bool) {
+    let turns = core.turns().len();
+    for at in 0..turns {
+        let is_running = core.turns().get(at).is_some_and(|row| row.status == TurnStatus::Running);
+        if is_running && !(last_runs && at + 1 == turns) && at + 1 < turns {
+            core.set_turn(at, TurnStatus::Completed);
+        }
+    }
+    if !last_runs && turns > 0 && is_idle {
+        let last = turns - 1;
+        // How it ended was told, where it was.
+        let is_open = core.turns().get(last).is_some_and(|row| row.status == TurnStatus::Running);
+        let answered = is_open && core.transcript().rounds_of(last).last().is_some();
+        if answered && core.unanswered().is_empty() {
+            core.set_turn(last, TurnStatus::Completed);
+        }
+    }
+}
+
+/// Brings summaries back that the editor kept.
+fn take_summaries(core: &mut Core<'_>, first: usize, theirs: Vec<HistoryTurn>, report: &mut Report) {
+    let entries: Vec<_> = theirs
+        .into_iter()
+        .enumerate()
+        .flat_map(|(n, turn)| turn.metadata.into_iter().map(move |entry| (first + n, entry)))
+        .collect();
+    report.summaries = bring_back(core, &entries);
+}
+
+/// Makes records of summaries that were kept elsewhere, each with the place of its turn, and stores them.
+pub(crate) fn bring_back(core: &mut Core<'_>, entries: &[(usize, SummaryEntry)]) -> Vec<Restored> {
+    if entries.is_empty() {
+        return Vec::new();
+    }
+    let limit = core.budget().map_or(0, |budget| budget.limit);
+    let user_budget = core.settings().policy.user_messages.of(limit);
+    let with = Restoring { counter: core.counter(), user_budget };
+    let summaries = restore(core.transcript_mut(), entries, with);
+    let mut came_back = false;
+    for restored in &summaries {
+        let Verdict::Restored(id) = &restored.verdict else { continue };
+        came_back = true;
+        if let Some(record) = core.record(id).cloned() {
+            core.write(Write::Compaction(Box::new(record)));
+        }
+    }
+    if came_back {
+        core.announce(BreakCause::Restore);
+    }
+    summaries
+}

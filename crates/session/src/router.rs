@@ -1,0 +1,312 @@
+//! Who gets what happens to a session, and what follows from what came of it: the one place that knows all components.
+//! They never call each other; each returns what it came to, and the next one is called here.
+
+mod commands;
+mod flow;
+
+use crate::commands::queue::Queue;
+use crate::commands::renders::Renders;
+use crate::compaction::background::Background;
+use crate::compaction::idle::{self, IdleWatch};
+use crate::compaction::summarizing::Ended;
+use crate::context::attach::attach_later;
+use crate::context::instructions::take_instructions;
+use crate::core::{Around, Conversation, Core};
+use crate::state::State;
+use crate::title::titler::Titler;
+use crate::tools::approvals::Approvals;
+use crate::tools::round;
+use crate::turn::answer::Broken;
+use crate::values::decision::Decision;
+use crate::values::effect::Effect;
+use crate::values::event::EventBody;
+use crate::values::input::{Input, ModelCallId, Retry, Timer, ToolOutcome};
+use crate::values::refusal::Refusal;
+use crate::view::Standing;
+use engine::delta::Delta;
+use engine::id::CallId;
+use engine::prompt::request::{Answer, Failure};
+
+/// For the log, which repeats no id that a model made up.
+const UNKNOWN_CALL: &str = "arguments came for a call that was never set, and were dropped";
+
+/// What a session does, beside what is kept of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Components {
+    /// What runs.
+    state: State,
+    queue: Queue,
+    renders: Renders,
+    background: Background,
+    titler: Titler,
+    idle: IdleWatch,
+    approvals: Approvals,
+    /// Whether somebody asked something of it in this process.
+    is_begun: bool,
+    /// Rows of the store that could not be read, and nobody was told of.
+    unreadable: Vec<String>,
+}
+
+impl Components {
+    pub fn new(state: State, queue: Queue, approvals: Approvals, unreadable: Vec<String>) -> Self {
+        Self {
+            state,
+            queue,
+            renders: Renders::default(),
+            background: Background::default(),
+            titler: Titler::default(),
+            idle: IdleWatch::default(),
+            approvals,
+            is_begun: false,
+            unreadable,
+        }
+    }
+
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    pub fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    pub fn renders(&self) -> &Renders {
+        &self.renders
+    }
+
+    /// What a snapshot shows of it.
+    pub fn standing(&self) -> Standing<'_> {
+        Standing { state: &self.state, queue: &self.queue, approvals: &self.approvals }
+    }
+
+    #[cfg(test)]
+    pub fn background(&self) -> &Background {
+        &self.background
+    }
+
+    /// What could not be read when the rest of a session came.
+    pub fn missed(&mut self, unreadable: impl IntoIterator<Item = String>) {
+        self.unreadable.extend(unreadable);
+    }
+
+    /// Whether nothing runs and nothing waits.
+    pub fn is_free(&self) -> bool {
+        self.state.is_resting() && self.queue.is_empty()
+    }
+
+    /// Takes one input.
+    pub fn step(&mut self, kept: &mut Conversation, input: Input, around: Around<'_>) -> Vec<Effect> {
+        let mut step = Step { core: Core::new(kept, around), own: self };
+        step.core.limit_what_is_shown();
+        step.input(input);
+        step.settle();
+        step.core.finish()
+    }
+}
+
+/// One step: the conversation that it is about, and who takes part.
+struct Step<'a> {
+    core: Core<'a>,
+    own: &'a mut Components,
+}
+
+/// Who waits for a call of a model.
+enum Owner {
+    Turn,
+    Compaction,
+    Background,
+    Title,
+}
+
+impl Step<'_> {
+    fn input(&mut self, input: Input) {
+        match input {
+            Input::Command(reply, command) => self.command(reply, command),
+            Input::Abandoned(reply) => self.abandoned(reply),
+            Input::ModelDelta(call, delta) => self.model_delta(call, delta),
+            Input::ModelAlive(call) => self.model_is_alive(call, 0),
+            Input::ModelRetries(call, retry) => self.model_retries(call, retry),
+            Input::ModelDone(call, outcome) => self.model_done(call, outcome),
+            Input::ToolDone(call, outcome) => self.tool_done(&call, outcome),
+            Input::Permitted(decisions) => self.permitted(&decisions),
+            Input::Expired(Timer::Model(call)) => self.model_expired(call),
+            Input::Expired(Timer::Tool(call)) => self.tool_expired(call),
+            Input::Expired(Timer::Deltas(call)) => self.moment_over(call),
+            Input::Expired(Timer::Review) => self.review_expired(),
+            Input::Expired(Timer::Idle) => self.idle_expired(),
+            Input::Reviewed(review) => self.reviewed(review),
+            Input::Settings(settings) => self.take_settings(*settings),
+            Input::Scope(scope) => self.core.set_scope(scope),
+            Input::Instructions(files) => take_instructions(&mut self.core, files),
+            Input::Attach(attachments) => attach_later(&mut self.core, attachments),
+            Input::Approvals(approvals) => self.own.approvals.set(approvals),
+            Input::Memories(memories) => self.core.set_memories(memories),
+            Input::Ending => self.ending(),
+            Input::NotWritten(failed) => self.not_written(failed),
+        }
+    }
+
+    /// Does what the new state has time for.
+    fn settle(&mut self) {
+        if !matches!(self.own.state, State::Streaming(_)) {
+            self.core.show_notices();
+        }
+        self.next_in_queue();
+        self.own.queue.watch_task(&mut self.core);
+        let is_free = self.own.is_free();
+        self.own.idle.watch(&mut self.core, is_free);
+    }
+
+    fn owner(&self, call: ModelCallId) -> Option<Owner> {
+        match &self.own.state {
+            State::Streaming(running) if running.call() == call => Some(Owner::Turn),
+            State::Compacting(running) if running.call() == call => Some(Owner::Compaction),
+            _ if self.own.background.is_call(call) => Some(Owner::Background),
+            _ => self.own.titler.is_call(call).then_some(Owner::Title),
+        }
+    }
+
+    fn model_delta(&mut self, from: ModelCallId, delta: Delta) {
+        let heard = match (self.owner(from), &mut self.own.state) {
+            (Some(Owner::Turn), State::Streaming(running)) => {
+                if !running.hear(&mut self.core, delta) {
+                    self.core.trace(UNKNOWN_CALL);
+                }
+                return;
+            }
+            (Some(Owner::Compaction), State::Compacting(running)) => Some(running.hear(&self.core, delta)),
+            (Some(Owner::Background), _) => self.own.background.hear(&self.core, delta),
+            (Some(Owner::Title), _) => self.own.titler.hear(&self.core, delta),
+            _ => None,
+        };
+        match heard {
+            None => self.core.trace(format!("a delta of call {} came late and was dropped", from.0)),
+            Some(heard) if !heard.is_known && !self.own.titler.is_call(from) => self.core.trace(UNKNOWN_CALL),
+            Some(heard) => match heard.next {
+                Some(ms) => self.core.start(Timer::Model(from), ms),
+                None => self.model_endless(from),
+            },
+        }
+    }
+
+    /// An answer that nobody reads while it is given does not come to an end.
+    fn model_endless(&mut self, from: ModelCallId) {
+        self.core.push(Effect::CancelModel(from));
+        self.core.stop(Timer::Model(from));
+        match self.owner(from) {
+            Some(Owner::Compaction) => self.summary_ended(Ended::Endless),
+            Some(Owner::Background) => self.own.background.resume(&mut self.core, Ended::Endless),
+            Some(Owner::Turn | Owner::Title) | None => self.own.titler.forget(),
+        }
+    }
+
+    /// A model that works is waited for, for as long again and this much longer, but not for ever: signs of life are no
+    /// answer.
+    fn model_is_alive(&mut self, from: ModelCallId, more_ms: u64) {
+        let ms = match (self.owner(from), &self.own.state) {
+            (Some(Owner::Turn), State::Streaming(running)) => running.after_sign(&self.core, more_ms),
+            (Some(Owner::Compaction), State::Compacting(running)) => running.after_sign(&self.core, more_ms),
+            (Some(Owner::Background), _) => self.own.background.after_sign(&self.core, more_ms),
+            (Some(Owner::Title), _) => self.own.titler.after_sign(&self.core, more_ms),
+            _ => return,
+        };
+        match ms {
+            Some(ms) => self.core.start(Timer::Model(from), ms),
+            None => {
+                self.core.stop(Timer::Model(from));
+                self.model_expired(from);
+            }
+        }
+    }
+
+    /// A model is asked again after a while: whoever waits for an answer is told. What came of a summary or a title so far
+    /// is no part of the answer that comes now. Of a turn nothing came: what was shown is not asked for again.
+    fn model_retries(&mut self, from: ModelCallId, retry: Retry) {
+        self.model_is_alive(from, retry.delay_ms);
+        match (self.owner(from), &mut self.own.state) {
+            (Some(Owner::Compaction), State::Compacting(running)) => running.begin_again(),
+            (Some(Owner::Background), _) => return self.own.background.begin_again(),
+            (Some(Owner::Title), _) => return self.own.titler.begin_again(),
+            (Some(Owner::Turn), _) => {}
+            _ => return,
+        }
+        let (state, turn) = (self.own.state.name(), self.core.turn_id());
+        self.core.emit(EventBody::Retrying { state, turn, retry });
+    }
+
+    fn model_done(&mut self, from: ModelCallId, outcome: Result<Answer, Failure>) {
+        let Some(owner) = self.owner(from) else {
+            return self.core.trace(format!("the answer of call {} came late and was dropped", from.0));
+        };
+        if !matches!(owner, Owner::Turn) {
+            self.core.stop(Timer::Model(from));
+        }
+        match owner {
+            Owner::Turn => self.answered(outcome.map_err(Broken::from)),
+            Owner::Compaction => self.summary_ended(Ended::Done(outcome)),
+            Owner::Background => self.own.background.resume(&mut self.core, Ended::Done(outcome)),
+            Owner::Title => self.own.titler.done(&mut self.core, outcome),
+        }
+    }
+
+    /// The model said nothing for too long.
+    fn model_expired(&mut self, from: ModelCallId) {
+        let Some(owner) = self.owner(from) else { return };
+        self.core.push(Effect::CancelModel(from));
+        match (owner, &self.own.state) {
+            (Owner::Turn, State::Streaming(running)) => {
+                let broken = Broken::expired(running.silence(&self.core));
+                self.answered(Err(broken));
+            }
+            (Owner::Turn, _) => {}
+            (Owner::Compaction, _) => self.summary_ended(Ended::Expired),
+            (Owner::Background, _) => self.own.background.resume(&mut self.core, Ended::Expired),
+            (Owner::Title, _) => self.own.titler.forget(),
+        }
+    }
+
+    /// What was gathered of an answer is told.
+    fn moment_over(&mut self, call: ModelCallId) {
+        if let State::Streaming(running) = &mut self.own.state
+            && running.call() == call
+        {
+            running.moment_over(&mut self.core);
+        }
+    }
+
+    fn tool_done(&mut self, call: &CallId, outcome: ToolOutcome) {
+        let result = match outcome {
+            ToolOutcome::Answered(result) => result,
+            ToolOutcome::Failed(why) => round::error(call, format!("[the tool could not be run: {why}]")),
+            // It comes by tool/result; the deadline stays.
+            ToolOutcome::Pending => return,
+        };
+        if let Err(refusal) = self.take_result(call, result) {
+            let why =
+                if matches!(refusal, Refusal::Settled { .. }) { "it has one" } else { "nobody waits for it" };
+            self.core.trace(format!("the result of a call came late and was dropped: {why}"));
+        }
+    }
+
+    fn tool_expired(&mut self, call: CallId) {
+        let ms = self.core.settings().tool_deadline_ms;
+        let result = round::error(&call, format!("[no result came within {ms} ms]"));
+        if self.take_result(&call, result).is_ok() {
+            self.core.push(Effect::CancelTool(call));
+        }
+    }
+
+    fn permitted(&mut self, decisions: &[Decision]) {
+        if self.take_decisions(decisions).is_err() {
+            self.core.trace("a permission came late and was dropped");
+        }
+    }
+
+    fn idle_expired(&mut self) {
+        if self.own.is_free()
+            && let Some(begin) = idle::expired(&self.core)
+        {
+            self.compact(begin);
+        }
+    }
+}

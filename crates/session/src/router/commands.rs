@@ -1,0 +1,457 @@
+//! What each command of a client sets off.
+
+use super::Step;
+use crate::commands::queue::NewWork;
+use crate::compaction::again::Again;
+use crate::compaction::job::{Begin, Job, Then};
+use crate::compaction::preview::preview;
+use crate::context::prefix::take_prefix;
+use crate::context::{inspect, ledger, pins, recall, undo};
+use crate::history::branch::branch;
+use crate::history::outside::{Copied, restore, take_in};
+use crate::history::reset::reset;
+use crate::history::take::{append_round, take_history};
+use crate::state::State;
+use crate::title::name_by;
+use crate::tools::found::found;
+use crate::tools::round::run_own_again;
+use crate::turn::end::let_go;
+use crate::turn::size;
+use crate::values::acceptance::{self, Takes};
+use crate::values::effect::{Answer, Effect};
+use crate::values::event::{EventBody, TurnEnd};
+use crate::values::input::{At, Command, Compact, Configure, NotWritten, Open, ReplyTo, StartTurn, TakeIn};
+use crate::values::queue::{Accepted, Work};
+use crate::values::refusal::Refusal;
+use crate::values::report::Report;
+use crate::values::rest::Rest;
+use crate::values::settings::Settings;
+use crate::values::stored::{Driver, TitleFrom, TurnStatus};
+use crate::view::shown;
+use engine::compact::record::Trigger;
+use engine::id::{MessageId, SessionId, TurnId};
+
+impl Step<'_> {
+    pub(super) fn command(&mut self, reply: ReplyTo, command: Command) {
+        if let Some(row) = command.name().and_then(acceptance::row) {
+            let driver = self.core.head().driver;
+            if row.driver.is_some_and(|of| of != driver) {
+                return self.core.reply(reply, Err(Refusal::OtherDriver(driver)));
+            }
+            if row.takes(self.own.state.name()) == Takes::Refused {
+                let refusal = self.invalid();
+                return self.core.reply(reply, Err(refusal));
+            }
+        }
+        if !std::mem::replace(&mut self.own.is_begun, true) {
+            self.begin();
+        }
+        match command {
+            Command::Open(open) => self.open(reply, *open),
+            Command::StartTurn(start) => {
+                let (key, priority) = (start.key.clone(), start.priority);
+                self.take_work(reply, key, priority, NewWork::Start(start));
+            }
+            Command::Retry { from, content, key } => {
+                self.rewind(reply, key, &from, |from| Work::Retry { from, content });
+            }
+            Command::Regenerate { key } => {
+                self.take_work(reply, key, false, NewWork::Other(Work::Regenerate));
+            }
+            Command::Update { message, content, regenerate, key } => {
+                let work = |message| Work::Update { message, content, regenerate };
+                self.rewind(reply, key, &message, work);
+            }
+            Command::Remove { message, key } => {
+                self.rewind(reply, key, &message, |message| Work::Remove { message });
+            }
+            Command::Truncate { from, key } => {
+                self.rewind(reply, key, &from, |from| Work::Truncate { from });
+            }
+            Command::CancelTurn { turn, queued } => self.cancel_turn(reply, turn, queued),
+            Command::CancelQueued(id) => {
+                let gone = self.own.queue.remove(&mut self.core, |item| item.id == id);
+                let unknown = || Refusal::Unknown { what: "itemId", id: id.as_str().to_owned() };
+                let answer = if gone.is_empty() { Err(unknown()) } else { Ok(Answer::Dequeued(gone)) };
+                self.core.reply(reply, answer);
+            }
+            Command::Branch { to, up_to, title, key } => self.branch(reply, to, up_to, title, key),
+            Command::Reset { keep_queue, key } => self.reset(reply, keep_queue, key),
+            Command::Restore(given) => {
+                let restored = restore(&mut self.core, *given);
+                if restored.is_ok() {
+                    self.own.state = State::Resting(Rest::Completed);
+                }
+                self.core.reply(reply, restored.map(|()| Answer::Accepted(Accepted::default())));
+            }
+            Command::TakeIn(given) => self.take_in(reply, *given),
+            Command::SetDraft(draft) => {
+                self.core.set_draft(draft.filter(|draft| !draft.is_empty()));
+                self.done(reply);
+            }
+            Command::Notice { kind, text } => {
+                self.core.notify_later(kind, text);
+                self.done(reply);
+            }
+            Command::StoreTask(start) => self.store_task(reply, start),
+            Command::RunTask => {
+                // Where another process was faster nothing is left to begin.
+                if self.core.head().waits {
+                    self.own.queue.release();
+                }
+                self.done(reply);
+            }
+            Command::EndTurn(status) => self.end_editors_turn(reply, status),
+            Command::AppendRound(round) => {
+                let appended = append_round(&mut self.core, round);
+                self.core.reply(reply, appended);
+            }
+            Command::Render(render) => self.render(reply, *render),
+            Command::Compact(compact) => self.compact_for(reply, compact),
+            Command::Undo(id) => undo::undo(&mut self.core, reply, id.as_ref()),
+            Command::Edit { compaction, narrative } => {
+                undo::edit(&mut self.core, reply, &compaction, &narrative);
+            }
+            Command::Exclude(messages) => undo::exclude(&mut self.core, reply, &messages),
+            Command::Pin(what) => pins::pin(&mut self.core, reply, what),
+            Command::Unpin(id) => pins::unpin(&mut self.core, reply, &id),
+            Command::Decide(decisions) => {
+                let decided = self.take_decisions(&decisions);
+                let state = self.own.state.name();
+                self.core.reply(reply, decided.map(|()| Answer::Done(state)));
+            }
+            Command::ToolResult(result) => {
+                let call = engine::id::CallId::new(&result.call);
+                let taken = self.take_result(&call, result);
+                // As after a decision; one that is refused changes nothing.
+                if taken.is_ok() {
+                    self.own.queue.release();
+                }
+                let state = self.own.state.name();
+                self.core.reply(reply, taken.map(|()| Answer::Done(state)));
+            }
+            Command::Configure(configure) => self.configure(reply, *configure),
+            Command::Inspect => {
+                let inspected = inspect::inspect(&self.core, self.core.counter().name(), self.core.now());
+                self.core.reply(reply, inspected.map(|found| Answer::Inspected(Box::new(found))));
+            }
+            Command::Recall(query) => {
+                let recalled = recall::recall(&self.core, query).map(Answer::Recalled);
+                self.core.reply(reply, recalled);
+            }
+            Command::Ledger(query) => {
+                let page = ledger::ledger(&self.core, query).map(|page| Answer::Ledger(Box::new(page)));
+                self.core.reply(reply, page);
+            }
+            // The index is the store's, and all that was said is stored before this is done.
+            Command::Search(query) => self.core.push(Effect::Search(reply, query)),
+            Command::Subscribe { since, newest } => self.subscribe(reply, since, newest),
+        }
+    }
+
+    /// The state's refusal of a command.
+    pub(super) fn invalid(&self) -> Refusal {
+        let state = self.own.state.name();
+        Refusal::InvalidState { state, accepts: acceptance::accepts(state, self.core.head().driver) }
+    }
+
+    fn done(&mut self, reply: ReplyTo) {
+        let state = self.own.state.name();
+        self.core.reply(reply, Ok(Answer::Done(state)));
+    }
+
+    /// The first command in this process: a turn that ran when its process was ended, and that waits for nobody, does not
+    /// run any more.
+    fn begin(&mut self) {
+        let core = &mut self.core;
+        let is_ours = core.head().driver == Driver::Sidecar && self.own.state.is_resting();
+        if is_ours && core.is_turn_running() {
+            // No event: whoever opens a session gets all of it.
+            core.set_turn(core.last_turn(), TurnStatus::Failed);
+            let_go(core, TurnStatus::Failed);
+            let why = "this turn was cut off: its process ended, or the session was taken over; what was said is kept";
+            self.own.state = State::Resting(Rest::Failed(why.to_owned()));
+        }
+        if let State::Calling(calling) = &self.own.state {
+            run_own_again(&mut self.core, calling);
+        }
+    }
+
+    /// Takes in what changes the past, once it is known what it is about.
+    fn rewind(&mut self, reply: ReplyTo, key: Option<String>, at: &At, work: impl FnOnce(MessageId) -> Work) {
+        // The first answer stands, also where the message is gone by now.
+        if self.own.queue.answered_before(&mut self.core, reply, key.as_deref()) {
+            return;
+        }
+        match self.core.resolve(at) {
+            Ok(id) => self.take_work(reply, key, false, NewWork::Other(work(id))),
+            Err(refusal) => self.core.reply(reply, Err(refusal)),
+        }
+    }
+
+    fn open(&mut self, reply: ReplyTo, open: Open) {
+        let core = &mut self.core;
+        if open.title.is_some() {
+            core.set_title(open.title, Some(TitleFrom::Client));
+        }
+        // Who only looks at a session says nothing in it.
+        if !core.head().waits {
+            // What waits for another process is carried out as it was asked for.
+            take_prefix(core, open.prefix);
+        }
+        core.write_head_as_it_was_used();
+        let given = open.history.is_some();
+        let mut report = match open.history {
+            Some(history) if self.own.state.is_resting() => {
+                let is_idle = self.is_idle();
+                take_history(&mut self.core, history, is_idle)
+            }
+            // What runs now is newer than what an editor that comes back has.
+            Some(_) | None => Report::default(),
+        };
+        report.unreadable = std::mem::take(&mut self.own.unreadable);
+        if given || !report.unreadable.is_empty() {
+            self.core.emit(EventBody::RestoreReported(Box::new(report.clone())));
+        }
+        self.tell_deltas();
+        let snapshot = shown(&self.core, self.own.standing(), open.newest);
+        self.core.reply(reply, Ok(Answer::Opened(Box::new((snapshot, report)))));
+    }
+
+    /// Tells what was gathered of an answer: a snapshot holds all that was said, so all of that must be told before its
+    /// number.
+    fn tell_deltas(&mut self) {
+        if let State::Streaming(running) = &mut self.own.state {
+            running.tell(&mut self.core);
+        }
+    }
+
+    fn subscribe(&mut self, reply: ReplyTo, since: Option<(String, u64)>, newest: Option<u32>) {
+        if let Some(events) = since.and_then(|(stream, seq)| self.core.events_since(&stream, seq)) {
+            return self.core.reply(reply, Ok(Answer::Events(events)));
+        }
+        self.tell_deltas();
+        let snapshot = shown(&self.core, self.own.standing(), newest);
+        self.core.reply(reply, Ok(Answer::Snapshot(Box::new(snapshot))));
+    }
+
+    /// Somebody stops a turn. What the user saw is kept, open calls are answered. One that waits is taken out of the queue.
+    fn cancel_turn(&mut self, reply: ReplyTo, turn: Option<TurnId>, queued: bool) {
+        let newest = self.core.turn_id();
+        let is_newest = turn.is_none() || turn == newest;
+        let mut gone = match &turn {
+            Some(turn) if !is_newest => self.own.queue.remove(&mut self.core, |item| item.is_turn(turn)),
+            _ => Vec::new(),
+        };
+        if let Some(turn) = turn.filter(|_| !is_newest && gone.is_empty()) {
+            let id = turn.as_str().to_owned();
+            return self.core.reply(reply, Err(Refusal::Unknown { what: "turnId", id }));
+        }
+        if queued {
+            gone.extend(self.own.queue.remove(&mut self.core, |_| true));
+        }
+        if !is_newest || self.own.state.is_resting() {
+            return self.core.reply(reply, Ok(Answer::TurnCancelled(None, gone)));
+        }
+        self.stop_turn();
+        self.core.reply(reply, Ok(Answer::TurnCancelled(newest, gone)));
+    }
+
+    /// Stops what runs, and with it the turn that it is for.
+    fn stop_turn(&mut self) {
+        let ran = self.runs_turn();
+        self.stop_running();
+        if ran {
+            self.end_turn(TurnStatus::Cancelled, Rest::Idle);
+        }
+    }
+
+    /// The process is about to end: what a model said so far is kept, for the user saw it. Waits stay as they are.
+    pub(super) fn ending(&mut self) {
+        self.own.renders.refuse(&mut self.core);
+        self.own.queue.hold();
+        self.own.titler.forget();
+        self.own.background.cancel(&mut self.core);
+        match &self.own.state {
+            State::Resting(_) | State::Paused(_) | State::Calling(_) => {}
+            State::Streaming(_) | State::Compacting(_) | State::Reviewing(_) => self.stop_turn(),
+        }
+    }
+
+    /// Nobody waits for this answer any more: what is done for it alone is stopped.
+    pub(super) fn abandoned(&mut self, reply: ReplyTo) {
+        self.own.renders.forget(reply);
+        if self.own.state.job().and_then(|job| job.then.reply()) == Some(reply) {
+            self.stop_running();
+        }
+    }
+
+    fn branch(
+        &mut self,
+        reply: ReplyTo,
+        to: SessionId,
+        up_to: Option<At>,
+        title: Option<String>,
+        key: Option<String>,
+    ) {
+        if self.own.queue.answered_before(&mut self.core, reply, key.as_deref()) {
+            return;
+        }
+        match branch(&mut self.core, &to, up_to, title) {
+            Ok(()) => {
+                let accepted = Accepted { session: Some(to), ..Accepted::default() };
+                self.own.queue.accept(&mut self.core, reply, key, accepted);
+            }
+            Err(refusal) => self.core.reply(reply, Err(refusal)),
+        }
+    }
+
+    /// A new chat under the same id. What runs is stopped first, and all of it stays in the fork.
+    fn reset(&mut self, reply: ReplyTo, keep_queue: bool, key: Option<String>) {
+        if self.own.queue.answered_before(&mut self.core, reply, key.as_deref()) {
+            return;
+        }
+        let runs = self.runs_turn();
+        // Renders that wait were for the chat that ends; one that began now would go on in the new one.
+        self.own.renders.refuse(&mut self.core);
+        self.stop_running();
+        if runs {
+            self.end_turn(TurnStatus::Cancelled, Rest::Idle);
+        }
+        let core = &mut self.core;
+        let gone = if keep_queue { Vec::new() } else { self.own.queue.remove(core, |_| true) };
+        // It would name the chat that is gone.
+        self.own.titler.cancel(core);
+        self.own.background.cancel(core);
+        let fork = reset(core);
+        self.own.state = State::Resting(Rest::Idle);
+        let accepted = Accepted { session: fork, ..Accepted::default() };
+        self.own.queue.remember_key(core, key, &accepted);
+        core.reply(reply, Ok(Answer::Reset(accepted, gone)));
+    }
+
+    fn take_in(&mut self, reply: ReplyTo, given: TakeIn) {
+        if !self.own.is_free() {
+            let refusal = self.invalid();
+            return self.core.reply(reply, Err(refusal));
+        }
+        let session = match take_in(&mut self.core, given) {
+            Copied::Same => None,
+            Copied::Changed(fork) => {
+                self.own.state = found(&self.core, &self.own.approvals).into();
+                self.core.emit_state(self.own.state.name(), None);
+                fork
+            }
+        };
+        self.core.reply(reply, Ok(Answer::Accepted(Accepted { session, ..Accepted::default() })));
+    }
+
+    /// Accepts a request, the first of a session, and does nothing about it: another process carries it out. Who that is,
+    /// and when, is not decided here.
+    fn store_task(&mut self, reply: ReplyTo, start: Box<StartTurn>) {
+        if !self.core.transcript().messages().is_empty() || !self.own.queue.is_empty() {
+            return self.core.reply(reply, Err(Refusal::NotEmpty));
+        }
+        let (key, content) = (start.key.clone(), start.content.clone());
+        let work = NewWork::Start(start);
+        if let Err(refusal) = self.check(&work) {
+            return self.core.reply(reply, Err(refusal));
+        }
+        // Whoever sees that it waits sees what for.
+        name_by(&mut self.core, &content);
+        self.core.set_waits(true);
+        self.own.queue.hold();
+        self.own.queue.enqueue(&mut self.core, reply, key, false, work);
+    }
+
+    fn end_editors_turn(&mut self, reply: ReplyTo, status: TurnStatus) {
+        let Some(turn) = self.core.turn_id() else {
+            return self.core.reply(reply, Err(Refusal::Empty("there is no turn that could end")));
+        };
+        match status {
+            TurnStatus::Completed => self.end_turn(status, Rest::Completed),
+            TurnStatus::Running | TurnStatus::Cancelled => self.end_turn(status, Rest::Idle),
+            TurnStatus::Failed => self.fail("the editor says that the turn failed".to_owned()),
+        }
+        let summaries = self.core.summaries_of(self.core.last_turn());
+        self.core.reply(reply, Ok(Answer::TurnEnded { turn, summaries }));
+    }
+
+    /// Somebody asks for a compaction, or what it would do.
+    fn compact_for(&mut self, reply: ReplyTo, compact: Compact) {
+        let Compact { focus, redo, keep, preview: is_preview } = compact;
+        let counter = self.core.counter();
+        let budget = self.core.budget().map_err(Refusal::from);
+        let again = match budget.and_then(|_| Again::of(&self.core, redo, keep, counter)) {
+            Ok(again) => again,
+            Err(refusal) => return self.core.reply(reply, Err(refusal)),
+        };
+        let begin = Begin { focus, again, ..Begin::new(Trigger::Manual, Then::Report(reply)) };
+        if !is_preview {
+            return self.compact(begin);
+        }
+        let job = Job::new(&self.core, begin, self.rest());
+        let answer = preview(&self.core, &job);
+        self.core.reply(reply, answer);
+    }
+
+    fn configure(&mut self, reply: ReplyTo, configure: Configure) {
+        if let Err(error) = configure.settings.budget() {
+            return self.core.reply(reply, Err(error.into()));
+        }
+        self.core.set_own_settings(configure.own);
+        if configure.title.is_some() {
+            self.core.set_title(configure.title, Some(TitleFrom::Client));
+        }
+        self.core.write_head();
+        self.take_settings(configure.settings);
+        self.core.reply(reply, Ok(Answer::Configured));
+    }
+
+    /// Other settings hold from now on; who shows them is told.
+    pub(super) fn take_settings(&mut self, settings: Settings) {
+        let core = &mut self.core;
+        let old = core.replace_settings(settings);
+        if old.model != core.settings().model {
+            self.own.background.cancel(core);
+            size::forget_others(core);
+        }
+        if old.policy != core.settings().policy && core.restraint_mut().release() {
+            core.write_head_as_it_was_used();
+        }
+        let new = core.settings();
+        let text = |of: &Settings| (of.system.clone(), of.policy.order.clone());
+        if old.own_tools != new.own_tools || text(&old) != text(new) {
+            core.freeze();
+        }
+        if old.memory.core != core.settings().memory.core && core.is_stored() && core.read_memories() {
+            core.write_head_as_it_was_used();
+        }
+        core.emit_thread();
+    }
+
+    /// What was written could not be stored: nothing goes on that nobody could find again. It is still here, and is
+    /// stored with what comes next.
+    pub(super) fn not_written(&mut self, failed: NotWritten) {
+        let why = Refusal::NotStored { cause: failed.cause, why: failed.why };
+        let ran = self.runs_turn();
+        self.own.queue.hold();
+        // Who was to be asked beside the turn may never have been.
+        self.own.background.cancel(&mut self.core);
+        // A render that is stopped makes room for the next one.
+        while !self.own.state.is_resting() {
+            self.stop_running();
+        }
+        if ran {
+            return self.fail(why);
+        }
+        self.own.state = State::Resting(Rest::Failed(why.to_string()));
+        if failed.ended_turn {
+            // Its end was told, and is taken back: what it said is kept.
+            self.core.set_turn(self.core.last_turn(), TurnStatus::Failed);
+        }
+        let error =
+            TurnEnd { status: TurnStatus::Failed, error: Some(why), ended_by: None, summaries: Vec::new() };
+        self.core.emit_state(self.own.state.name(), failed.ended_turn.then_some(error));
+    }
+}

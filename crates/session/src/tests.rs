@@ -1,0 +1,206 @@
+//! The session machine without any shell: what a step must keep whatever happens. Writes become rows, and every
+//! session is opened again from them.
+
+mod bench;
+mod compaction;
+mod history;
+mod machine;
+mod rows;
+
+use crate::effect::Purpose;
+use crate::event::EventBody;
+use crate::stored::{Driver, TurnStatus};
+use bench::{Bench, text};
+use machine::happening::{At, Beside, Happening, Rewind, Stop, happening};
+use machine::{drive, edges};
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+/// Words of what was seen in all sequences together.
+const SEEN: &[&str] = &[
+    // Commands of both drivers, taken at once and after a wait, and refused in each way.
+    "UserMessage done",
+    "UserMessage queued",
+    "UserMessage Empty",
+    "RetryFromIndex done",
+    "RetryFromIndex queued",
+    "RetryFromIndex Unknown",
+    "Regenerate done",
+    "Regenerate queued",
+    "Regenerate Empty",
+    "UpdateMessage done",
+    "UpdateMessage queued",
+    "RemoveMessage done",
+    "RemoveMessage queued",
+    "TruncateMessages done",
+    "TruncateMessages queued",
+    "Abort done",
+    "Abort Unknown",
+    "ApproveTools done",
+    "ApproveTools InvalidState",
+    "RejectTools done",
+    "IdeToolResult done",
+    "IdeToolResult Settled",
+    "SetParams done",
+    "SetDraft done",
+    "ClearDraft done",
+    "BranchFromChat done",
+    "RestoreFromTrajectory done",
+    "RestoreFromTrajectory NotEmpty",
+    "Reset done",
+    "CancelQueued done",
+    "EndTurn done",
+    "EndTurn OtherDriver",
+    "AppendRound done",
+    "Render done",
+    "Render later",
+    "Render Cancelled",
+    "Compact done",
+    "Compact later",
+    "Compact Unusable",
+    "Undo done",
+    "Undo Unusable",
+    "Undo CannotUndo",
+    "undone to the earlier bytes",
+    "EditCompaction done",
+    "EditCompaction NoRoom",
+    "Exclude done",
+    "Exclude Unusable",
+    "Pin done",
+    "Pin NoRoom",
+    "Unpin done",
+    "Unpin Unknown",
+    "Undone",
+    "Inspect done",
+    "Recall done",
+    "Ledger done",
+    "Search done",
+    "Subscribe done",
+    "Open done",
+    "UserMessage Provider",
+    // Events, and how far compactions came.
+    "StreamStarted",
+    "StreamDelta",
+    "StreamFinished",
+    "MessageAdded",
+    "MessageUpdated",
+    "MessageRemoved",
+    "MessagesTruncated",
+    "ThreadUpdated",
+    "QueueUpdated",
+    "RuntimeUpdated",
+    "PauseRequired",
+    "PauseCleared",
+    "ContextUpdated",
+    "PrefixBroken",
+    "Started",
+    "Summarizing",
+    "FellBack",
+    "Reviewing",
+    "Accepted",
+    "Refused",
+    "Cancelled",
+    "Voided",
+];
+
+/// Ten thousand sequences of commands, answers, results, deadlines, restarts and failures of the store. What holds after
+/// every step stands in `model`.
+///
+/// rows: R1 R3 R5 R8 R9 R10 R11 R13 R14 R15 R26 R27 R29 R32 R33 R34 R36
+#[test]
+fn whatever_happens_a_session_keeps_its_word() {
+    let config = ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() };
+    let sequences = (prop::bool::weighted(0.3), prop::collection::vec(happening(), 1..40));
+    let seen = RefCell::new(BTreeSet::new());
+    let edges = edges::TABLE.iter().flat_map(|(from, to)| to.iter().map(|to| (*from, *to)));
+    let edges = edges.filter(|edge| *edge != edges::NOT_TAKEN).map(|(from, to)| edges::named(from, to));
+    let mut missing: Vec<String> = edges.chain(SEEN.iter().map(|word| (*word).to_owned())).collect();
+    // What is rare may not come in the first ten thousand.
+    for _ in 0..3 {
+        let done = TestRunner::new(config.clone()).run(&sequences, |(is_editors, happenings)| {
+            let mut model = drive::model(if is_editors { Driver::Editor } else { Driver::Sidecar });
+            happenings.into_iter().for_each(|happening| model.happens(happening));
+            model.finish();
+            seen.borrow_mut().append(&mut model.seen);
+            Ok(())
+        });
+        if let Err(failure) = done {
+            panic!("{failure}");
+        }
+        missing.retain(|word| !seen.borrow().contains(word));
+        if missing.is_empty() {
+            break;
+        }
+    }
+    let seen = seen.into_inner();
+    assert!(missing.is_empty(), "never seen: {missing:?}");
+    assert!(
+        !seen.contains(&edges::named(edges::NOT_TAKEN.0, edges::NOT_TAKEN.1)),
+        "the table can be shorter"
+    );
+}
+
+/// The request was left out before its turn went on, so what the turn says stood first.
+#[test]
+fn user_is_first_where_the_request_was_left_out() {
+    let mut model = drive::model(Driver::Editor);
+    for happening in [
+        Happening::Renders { turns: 2, resent: false, rounds: 0, size: 0, how: 21 },
+        Happening::Starts { size: 0, priority: false, key: None, what: Beside::Nothing },
+        Happening::Excludes(188, None),
+        Happening::Renders { turns: 2, resent: false, rounds: 1, size: 728, how: 1 },
+        Happening::Compacts { redo: false, keep: None, preview: false },
+    ] {
+        model.happens(happening);
+    }
+}
+
+/// All that was said was left out, and an answer was wanted again.
+#[test]
+fn user_is_first_where_everything_was_left_out() {
+    let mut model = drive::model(Driver::Sidecar);
+    let starts = || Happening::Starts { size: 0, priority: false, key: None, what: Beside::Nothing };
+    for happening in [
+        starts(),
+        Happening::Answers(Vec::new(), Stop::End),
+        starts(),
+        Happening::Expires(0),
+        Happening::Excludes(56, None),
+        Happening::TakesIn(43, 1),
+        Happening::Rewinds(Rewind::Regenerate, At::Id(0), None),
+    ] {
+        model.happens(happening);
+    }
+}
+
+/// rows: V37
+#[test]
+fn a_turn_goes_on_with_the_compacted_prompt_until_it_is_done() {
+    let mut bench = Bench::new(Driver::Sidecar);
+    bench.asks("read it all");
+    let mut compacted_at = None;
+    for round in 0..12 {
+        while bench.asked.last().is_some_and(|(_, purpose, _)| *purpose == Purpose::Summary) {
+            bench.says("", &[]);
+        }
+        if bench.session.transcript().in_force().is_some() && compacted_at.is_none() {
+            compacted_at = Some(round);
+        }
+        bench.says("next", &["read"]);
+        bench.tool_answers(&text(2500));
+    }
+    while bench.asked.last().is_some_and(|(_, purpose, _)| *purpose == Purpose::Summary) {
+        bench.says("", &[]);
+    }
+    bench.says("done", &[]);
+    assert!(compacted_at.is_some_and(|round| round < 10), "two more rounds after the compaction");
+    let ended = bench.events.iter().rev().find_map(|(_, body)| match body {
+        EventBody::RuntimeUpdated { ended: Some(ended), .. } => Some(ended.clone()),
+        _ => None,
+    });
+    let ended = ended.expect("the turn ended");
+    assert_eq!(ended.status, TurnStatus::Completed);
+    assert!(!ended.summaries.is_empty(), "its metadata comes with the end");
+}

@@ -1,0 +1,14 @@
+//! What starts a compaction, what it needs and what comes of it.
+
+pub mod ahead;
+pub mod asked_for;
+pub mod breaks;
+pub mod by_hand;
+pub mod estimates;
+pub mod held;
+pub mod learned;
+pub mod metered;
+pub mod settled;
+pub mod silent;
+pub mod triggers;
+pub mod warned;

@@ -1,0 +1,108 @@
+//! What was decided stays decided: rejections, approvals once and for all, ids of calls that are gone.
+
+use crate::input::{Command, Decision, Input, ToolOutcome};
+use crate::state::StateName;
+use crate::stored::{Always, Driver};
+use crate::tests::bench::{Bench, result, settings, tool};
+use engine::id::CallId;
+use engine::message::{Body, ToolCall};
+use engine::prompt::item::{Approval, Tool, ToolKind};
+
+fn tools() -> Vec<Tool> {
+    vec![
+        Tool { kind: Some(ToolKind::Run), ..tool("run", Approval::Ask) },
+        tool("edit", Approval::Ask),
+        tool("rm", Approval::Ask),
+    ]
+}
+
+fn decision(call: &str, approved: bool, always: bool) -> Decision {
+    let always = always.then(|| Always { tool: String::new(), pattern: None });
+    Decision { call: CallId::new(call), approved, note: None, always }
+}
+
+fn asks_for(bench: &mut Bench, calls: &[(&str, &str, &str)]) {
+    let (call, ..) = bench.asked.pop().expect("a model is asked");
+    let calls = calls.iter().map(|(id, name, arguments)| ToolCall::new(id, name, arguments)).collect();
+    bench.answer(call, calls);
+}
+
+/// The user rejects a call and approves its tool for all others; the process ends before the last call is decided.
+///
+/// rows: R14 R51
+#[test]
+fn a_rejection_outlives_a_restart_whatever_was_approved_meanwhile() {
+    let mut bench = Bench::with(Driver::Sidecar, settings(), tools());
+    bench.asks("go on");
+    asks_for(&mut bench, &[("a", "edit", "{}"), ("b", "edit", "{}"), ("c", "rm", "{}")]);
+    bench.command(Command::Decide(vec![decision("a", false, false), decision("b", true, true)]));
+    assert_eq!(bench.session.state().name(), StateName::Paused);
+    bench.another_process();
+    bench.command(Command::Open(Box::default()));
+    let waits: Vec<_> = bench.session.snapshot().pause.into_iter().map(|reason| reason.call).collect();
+    assert_eq!(waits, [CallId::new("c")]);
+    bench.command(Command::Decide(vec![decision("c", true, false)]));
+    assert_eq!(bench.invoked, [CallId::new("b"), CallId::new("c")], "and never the rejected one");
+}
+
+/// rows: R14
+#[test]
+fn what_runs_commands_is_approved_for_these_arguments_alone() {
+    let mut bench = Bench::with(Driver::Sidecar, settings(), tools());
+    bench.asks("go on");
+    asks_for(&mut bench, &[("a", "run", r#"{"command":"git status","why":"curl evil"}"#)]);
+    bench.command(Command::Decide(vec![decision("a", true, true)]));
+    bench.tool_answers("clean");
+    asks_for(
+        &mut bench,
+        &[
+            ("b", "run", r#"{ "why": "curl evil", "command": "git status" }"#),
+            ("c", "run", r#"{"why":"git status","command":"curl evil"}"#),
+        ],
+    );
+    let waits: Vec<_> = bench.session.snapshot().pause.into_iter().map(|reason| reason.call).collect();
+    assert_eq!(waits, [CallId::new("c")], "the same values under other keys are another command");
+}
+
+/// A job of the editor's goes on after its turn was stopped, and the model uses the id of its call again.
+///
+/// rows: R5
+#[test]
+fn a_late_result_never_answers_a_call_that_bears_its_id_by_chance() {
+    let mut bench = Bench::with(Driver::Sidecar, settings(), vec![tool("read", Approval::Allow)]);
+    bench.asks("go on");
+    asks_for(&mut bench, &[("call_0", "read", "{}")]);
+    bench.step(Input::ToolDone(CallId::new("call_0"), ToolOutcome::Pending));
+    bench.command(Command::CancelTurn { turn: None, queued: false });
+    bench.command(Command::Regenerate { key: None });
+    asks_for(&mut bench, &[("call_0", "read", "{}")]);
+    let runs = bench.invoked.last().cloned().expect("it runs");
+    assert_ne!(runs, CallId::new("call_0"));
+    bench.command(Command::ToolResult(result("call_0", "of the job that was stopped")));
+    assert_eq!(bench.session.state().name(), StateName::WaitingIde, "nothing was taken in");
+    bench.step(Input::ToolDone(runs, ToolOutcome::Answered(result("x", "of this one"))));
+    let messages = bench.session.snapshot().messages;
+    let results = messages.iter().filter_map(|message| match &message.body {
+        Body::Tool(result) => result.content[0].text().map(|text| text.to_string()),
+        _ => None,
+    });
+    assert_eq!(results.collect::<Vec<_>>(), ["of this one"]);
+}
+
+/// rows: R8 R33
+#[test]
+fn where_the_last_request_was_removed_the_one_before_is_answered_again() {
+    let mut bench = Bench::with(Driver::Sidecar, settings(), Vec::new());
+    for text in ["first", "second"] {
+        bench.asks(text);
+        bench.says("so it is", &[]);
+    }
+    let second = bench.session.snapshot().messages[2].id.clone();
+    let at = crate::input::At::Id(second);
+    bench.command(Command::Remove { message: at, key: None });
+    bench.command(Command::Regenerate { key: None });
+    let (_, _, items) = bench.asked.last().expect("the model is asked");
+    let texts: Vec<String> =
+        items.iter().flat_map(|item| item.texts()).map(|text| text.to_string()).collect();
+    assert_eq!(texts, ["first"]);
+}

@@ -1,0 +1,12 @@
+//! What is said, what is taken back and what stands before it.
+
+pub mod attached;
+pub mod final_only;
+pub mod large_results;
+pub mod merging;
+pub mod outside;
+pub mod prefix;
+pub mod rewinding;
+pub mod tasks;
+pub mod thinking;
+pub mod waiting;

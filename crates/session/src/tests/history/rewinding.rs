@@ -1,0 +1,142 @@
+//! What changes the past of a session that was compacted. A record that speaks of what is changed is obeyed no more, and
+//! the fork keeps both. The rest is drawn at random.
+
+use crate::effect::{Answer, Effect};
+use crate::event::{EventBody, Phase};
+use crate::input::{At, Command, Input, ToolOutcome};
+use crate::settings::Settings;
+use crate::state::State;
+use crate::stored::{Driver, Write};
+use crate::tests::bench::{Bench, result, text};
+use crate::tests::compaction::by_hand::talked;
+use crate::tests::machine::drive;
+use crate::tests::machine::model::Model;
+use engine::compact::record::Status;
+use engine::id::Ordinal;
+use engine::message::{Body, Content};
+
+/// A session at rest with a compaction in force that covers something.
+fn compacted() -> Model {
+    let mut model = drive::model(Driver::Sidecar);
+    let settings = Settings { round_limit: 64, ..model.bench.session.settings().clone() };
+    model.input(Input::Settings(Box::new(settings)));
+    model.asks("read it all");
+    for _ in 0..40 {
+        if model.bench.session.transcript().in_force().is_some_and(|record| record.covers.is_some()) {
+            model.comes_to_rest();
+            return model;
+        }
+        match model.bench.session.state() {
+            State::Compacting(_) => model.answers(&[]),
+            _ => model.answers(&["read"]),
+        }
+        for call in model.open_calls() {
+            model.bench.invoked.clear();
+            let outcome = ToolOutcome::Answered(result(call.as_str(), &text(2000)));
+            model.input(Input::ToolDone(call, outcome));
+        }
+    }
+    panic!("nothing was compacted");
+}
+
+/// Sends a command that must put the compaction out of force; whether the fork has it in force.
+fn voids(name: &str, command: impl FnOnce(At) -> Command) {
+    let mut model = compacted();
+    let newest = model.bench.session.transcript().in_force().cloned().expect("a record in force");
+    let covered = newest.covers.expect("a covered span").to;
+    // An older one, whose source stands, may be obeyed again.
+    let is_obeyed = |model: &Model| {
+        let mut records = model.bench.session.transcript().compactions().iter();
+        records.any(|record| record.id == newest.id && record.status == Status::InForce)
+    };
+    let snapshot = model.bench.session.snapshot();
+    let said = |body: &Body| matches!(body, Body::Assistant { .. });
+    let about = snapshot.messages.iter().rfind(|message| message.ord <= covered && said(&message.body));
+    let about = about.expect("a covered message").id.clone();
+    let answer = model.command(command(At::Id(about)));
+    assert!(matches!(answer, Some(Ok(Answer::Accepted(_) | Answer::Reset(..)))), "{name}: {answer:?}");
+    assert!(!is_obeyed(&model), "{name}");
+    let is_told = model.bench.events.iter().any(
+        |(_, body)| matches!(body, EventBody::CompactionUpdated(update) if update.phase == Phase::Voided),
+    );
+    assert!(is_told, "{name} tells that the summary is obeyed no more");
+    let forks = model.bench.effects.iter().find_map(|effect| match effect {
+        Effect::Write(Write::Fork { to }) => Some(to.clone()),
+        _ => None,
+    });
+    let fork = model.bench.rows.load(&forks.expect("a fork")).expect("a fork");
+    assert_eq!(fork.messages.len(), snapshot.messages.len(), "{name}");
+    assert!(fork.compactions.contains(&newest), "{name}");
+    model.another_process(false);
+    assert!(!is_obeyed(&model), "{name}: also in another process");
+}
+
+/// rows: R33
+#[test]
+fn a_summary_of_what_is_changed_or_cut_off_is_obeyed_no_more_and_the_fork_keeps_it() {
+    let key = None::<String>;
+    let content = vec![Content::Text("other words".into())];
+    voids("an edit", |message| Command::Update {
+        message,
+        content: content.clone(),
+        regenerate: false,
+        key: key.clone(),
+    });
+    voids("an edit that asks again", |message| Command::Update {
+        message,
+        content: content.clone(),
+        regenerate: true,
+        key: key.clone(),
+    });
+    voids("a removal", |message| Command::Remove { message, key: key.clone() });
+    voids("a cut", |from| Command::Truncate { from, key: key.clone() });
+    voids("a retry", |from| Command::Retry { from, content: None, key: key.clone() });
+    voids("a new chat", |_| Command::Reset { keep_queue: false, key: key.clone() });
+}
+
+/// What is not covered may change, and the summary goes on.
+#[test]
+fn a_change_behind_the_summary_leaves_it_in_force() {
+    let mut model = compacted();
+    let last = model.bench.session.snapshot().messages.len() - 1;
+    let at = At::Index(u32::try_from(last).expect("a place"));
+    let content = vec![Content::Text("other words".into())];
+    let command = Command::Update { message: at, content, regenerate: false, key: None };
+    assert!(matches!(model.command(command), Some(Ok(_))));
+    assert!(model.bench.session.transcript().in_force().is_some());
+}
+
+/// What an editor keeps of a compaction names a hash of what was said behind it: other words there are told with it.
+///
+/// rows: V23 R33
+#[test]
+fn what_clients_keep_of_a_compaction_that_holds_is_told_when_it_changes() {
+    let mut bench = talked(8000, 1200);
+    let id_of = |bench: &Bench, ord: Option<Ordinal>| {
+        let message = ord.and_then(|ord| bench.session.transcript().message(ord));
+        message.expect("a message").id.clone()
+    };
+    let late = bench.session.transcript().rounds()[4].results[0];
+    let excluded = id_of(&bench, late);
+    bench.command(Command::Exclude(vec![excluded]));
+    let kept = |bench: &Bench| bench.session.snapshot().compactions.pop().expect("a record");
+    let before = kept(&bench);
+    let (from, first) = (bench.events.len(), id_of(&bench, Some(Ordinal(0))));
+    let content = vec![Content::Text("Other words.".into())];
+    bench.command(Command::Update { message: At::Id(first), content, regenerate: false, key: None });
+    let after = kept(&bench);
+    assert_eq!((&before.0, after.0.status), (&after.0, Status::InForce));
+    assert!(before.1 != after.1);
+    let told = bench.events.iter().skip(from).filter_map(|(_, body)| match body {
+        EventBody::CompactionUpdated(update) => Some((update.phase, update.record.clone())),
+        _ => None,
+    });
+    assert_eq!(told.collect::<Vec<_>>(), [(Phase::Accepted, Some(after))]);
+    // What stands behind all that it speaks of changes nothing of it.
+    let (from, newest) = (bench.events.len(), bench.session.transcript().messages().last().map(|m| m.ord));
+    let newest = id_of(&bench, newest);
+    let content = vec![Content::Text("So it is done.".into())];
+    bench.command(Command::Update { message: At::Id(newest), content, regenerate: false, key: None });
+    let is_told = |(_, body): &(u64, EventBody)| matches!(body, EventBody::CompactionUpdated(_));
+    assert!(!bench.events.iter().skip(from).any(is_told));
+}

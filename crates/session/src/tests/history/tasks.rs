@@ -1,0 +1,50 @@
+//! A request that waits for another process: nothing of it happens before it is begun, and it is begun once.
+
+use crate::effect::Refusal;
+use crate::input::{Command, StartTurn};
+use crate::state::StateName;
+use crate::stored::Driver;
+use crate::tests::bench::Bench;
+use engine::message::Content;
+
+fn task(words: &str) -> Command {
+    let content = vec![Content::Text(words.into())];
+    Command::StoreTask(Box::new(StartTurn { content, ..StartTurn::default() }))
+}
+
+/// rows: C39
+#[test]
+fn a_task_waits_through_any_number_of_processes_and_is_begun_once() {
+    let mut bench = Bench::new(Driver::Sidecar);
+    bench.command(task("Count."));
+    for _ in 0..2 {
+        assert!(bench.asked.is_empty() && bench.session.head().waits);
+        assert_eq!(bench.session.snapshot().queue.len(), 1);
+        assert_eq!(bench.session.head().title.as_deref(), Some("Count."));
+        bench.another_process();
+        bench.command(Command::Open(Box::default()));
+    }
+    bench.command(Command::RunTask);
+    assert_eq!(bench.asked.len(), 1);
+    assert!(!bench.session.head().waits && bench.session.snapshot().queue.is_empty());
+    // The process ends in the middle: what was begun is not begun again by itself.
+    bench.another_process();
+    bench.command(Command::RunTask);
+    assert!(bench.asked.is_empty());
+    assert_eq!(bench.session.state().name(), StateName::Error);
+    assert_eq!(bench.session.transcript().messages().len(), 1);
+}
+
+#[test]
+fn a_task_that_is_taken_back_waits_no_longer_and_a_session_that_is_no_new_one_takes_none() {
+    let mut bench = Bench::new(Driver::Sidecar);
+    let empty = bench.command(task(""));
+    assert!(matches!(bench.replies.last(), Some((_, Err(Refusal::Empty(_))))), "{empty:?}");
+    bench.command(task("Count."));
+    bench.command(task("Count again."));
+    assert!(matches!(bench.replies.last(), Some((_, Err(Refusal::NotEmpty)))));
+    bench.command(Command::CancelTurn { turn: None, queued: true });
+    assert!(!bench.session.head().waits && bench.session.snapshot().queue.is_empty());
+    bench.command(Command::RunTask);
+    assert!(bench.asked.is_empty());
+}

@@ -1,0 +1,180 @@
+//! What waits: a full queue, what goes before it, what is injected and when, and keys that come again. Cases with a
+//! name, beside the random ones.
+
+use crate::effect::{Answer, Refusal};
+use crate::input::{Command, Input, StartTurn};
+use crate::queue::MOST_QUEUED;
+use crate::state::StateName;
+use crate::stored::Driver;
+use crate::tests::machine::drive;
+use crate::tests::machine::model::Model;
+use crate::tests::machine::table::{standing, start};
+use engine::delta::Delta;
+use engine::message::{Body, QUESTION, ToolCall};
+use engine::prompt::request::{Answer as Said, StopReason};
+
+fn urgent(said: &str) -> Command {
+    Command::StartTurn(Box::new(StartTurn { priority: true, ..start(said) }))
+}
+
+fn keyed(said: &str, key: &str) -> Command {
+    Command::StartTurn(Box::new(StartTurn { key: Some(key.into()), ..start(said) }))
+}
+
+/// What was said, a word for each message.
+fn said(model: &Model) -> Vec<String> {
+    let messages = model.bench.session.snapshot().messages;
+    let said = messages.iter().map(|message| match &message.body {
+        Body::Assistant { calls, .. } if !calls.is_empty() => "calls".to_owned(),
+        body => body.texts().first().map(|text| text.to_string()).unwrap_or_default(),
+    });
+    said.collect()
+}
+
+/// rows: R31 R50
+#[test]
+fn a_full_queue_refuses_what_would_wait_and_lets_pass_what_ends_the_wait() {
+    for state in [StateName::Generating, StateName::ExecutingTools, StateName::Paused, StateName::WaitingIde]
+    {
+        let mut model = standing(Driver::Sidecar, state).expect("a session in this state");
+        for n in 0..MOST_QUEUED {
+            assert_eq!(model.asks("waits").position, Some(n as u32 + 1));
+        }
+        let full = Some(Err(Refusal::QueueFull { limit: MOST_QUEUED as u32 }));
+        assert_eq!(model.command(Command::StartTurn(Box::new(start("one too many")))), full);
+        assert_eq!(model.command(Command::Regenerate { key: None }), full);
+        assert_eq!(model.command(keyed("one too many", "k")), full, "and its key is not taken");
+        if state != StateName::Generating {
+            assert_eq!(model.command(urgent("one too many")), full);
+        }
+        match state {
+            StateName::Paused => {
+                let decision = model.decide(true);
+                assert!(matches!(model.command(decision), Some(Ok(_))));
+            }
+            StateName::WaitingIde => model.tools_answer(),
+            _ => {}
+        }
+        let Some(Ok(Answer::TurnCancelled(_, gone))) =
+            model.command(Command::CancelTurn { turn: None, queued: true })
+        else {
+            panic!("a cancel passes");
+        };
+        assert_eq!(gone.len(), MOST_QUEUED);
+        assert!(matches!(model.command(keyed("there is room now", "k")), Some(Ok(_))));
+    }
+}
+
+/// rows: R5 R6
+#[test]
+fn an_urgent_word_breaks_an_answer_off_and_joins_its_turn() {
+    let mut model = drive::model(Driver::Sidecar);
+    model.asks("first");
+    let (call, ..) = model.bench.asked[0].clone();
+    model.input(Input::ModelDelta(call, Delta::AppendContent("half an".into())));
+    model.asks("waits");
+    assert!(matches!(model.command(urgent("now")), Some(Ok(_))));
+    assert_eq!(said(&model), ["first", "half an", "now"], "what was said of the answer stays");
+    assert_eq!(model.bench.session.snapshot().turns.len(), 1, "it belongs to the turn that runs");
+    model.late(Input::ModelDelta(call, Delta::AppendContent(" answer".into())));
+    model.answers(&[]);
+    assert_eq!(said(&model), ["first", "half an", "now", "an answer", "waits"]);
+    assert_eq!(model.bench.session.snapshot().turns.len(), 2, "what waited is a turn of its own");
+}
+
+/// rows: R6 R50 R51
+#[test]
+fn an_urgent_word_goes_in_between_two_rounds_and_never_into_one() {
+    for state in [StateName::ExecutingTools, StateName::Paused, StateName::WaitingIde] {
+        let mut model = standing(Driver::Sidecar, state).expect("a session in this state");
+        let before = said(&model);
+        model.asks("waits");
+        model.command(urgent("now"));
+        model.command(urgent("and this"));
+        assert_eq!(said(&model), before, "nothing is put between a call and its result");
+        if state == StateName::Paused {
+            let decision = model.decide(true);
+            model.command(decision);
+            assert_eq!(said(&model), before);
+        }
+        model.tools_answer();
+        assert_eq!(said(&model)[before.len()..], ["its result", "now", "and this"]);
+        assert_eq!(model.stands(), StateName::Generating);
+        assert_eq!(
+            model.bench.session.snapshot().queue.len(),
+            1,
+            "what is not urgent waits for the turn's end"
+        );
+    }
+}
+
+/// rows: R50
+#[test]
+fn what_is_urgent_goes_before_what_is_not_and_each_in_its_order() {
+    let mut model = standing(Driver::Sidecar, StateName::Paused).expect("a pause");
+    for (said, is_urgent) in [("a", false), ("B", true), ("c", false), ("D", true)] {
+        model.command(Command::StartTurn(Box::new(StartTurn { priority: is_urgent, ..start(said) })));
+    }
+    model.another_process(false);
+    let decision = model.decide(false);
+    model.command(decision);
+    model.comes_to_rest();
+    // In a new process what is not urgent waits for a command that begins something.
+    model.asks("more");
+    model.comes_to_rest();
+    let order: Vec<String> = said(&model).into_iter().filter(|said| said.len() == 1).collect();
+    assert_eq!(order, ["B", "D", "a", "c"], "also after the process died");
+}
+
+#[test]
+fn a_key_is_answered_as_the_first_time_whatever_happened_since() {
+    let mut model = standing(Driver::Sidecar, StateName::Generating).expect("an answer that is given");
+    let first = model.command(keyed("waits", "k"));
+    model.another_process(false);
+    assert_eq!(model.command(keyed("waits", "k")), first, "it still waits");
+    assert_eq!(model.command(keyed("waits", "k")), first);
+    model.asks("more");
+    model.comes_to_rest();
+    assert_eq!(model.command(keyed("waits", "k")), first, "it is long done");
+    assert_eq!(model.command(Command::Reset { keep_queue: false, key: Some("k".into()) }), first);
+    let asked = said(&model).iter().filter(|said| *said == "waits").count();
+    assert_eq!(asked, 1);
+}
+
+/// rows: R12
+#[test]
+fn a_tool_that_asks_the_user_ends_the_turn_with_its_question_and_the_next_request_answers_it() {
+    let mut model = standing(Driver::Sidecar, StateName::Generating).expect("an answer that is given");
+    let (call, ..) = model.bench.asked[0];
+    let asks = ToolCall::new("which", "ask", r#"{"question": "Which file?"}"#);
+    let answer = Said { parts: None, calls: Some(vec![asks]), stop: StopReason::End, usage: None };
+    model.done(call, Ok(answer));
+    model.tools_answer();
+    assert_eq!(model.stands(), StateName::WaitingUserInput);
+    assert!(model.bench.asked.is_empty(), "the model is not asked again");
+    let snapshot = model.bench.session.snapshot();
+    let last = snapshot.messages.last().map(|message| message.body.clone());
+    assert_eq!(last, Some(Body::Event { kind: QUESTION.into(), text: "Which file?".into() }));
+    model.another_process(false);
+    assert_eq!(model.stands(), StateName::WaitingUserInput, "also in another process");
+    model.asks("the first");
+    let (_, _, items) = &model.bench.asked[0];
+    let last = items.last().and_then(|item| item.texts().next().map(|text| text.to_string()));
+    assert_eq!(last.as_deref(), Some("the first"));
+}
+
+/// rows: R26 R29
+#[test]
+fn a_follower_that_missed_more_than_is_kept_gets_all_of_it_anew() {
+    let mut model = standing(Driver::Sidecar, StateName::Generating).expect("an answer that is given");
+    model.misses = 1100;
+    for n in 0..1100 {
+        model.command(Command::SetDraft(Some(format!("draft {n}").into())));
+    }
+    model.finish();
+    let last = model.bench.session.snapshot().seq;
+    let answer = model.command(Command::Subscribe { since: Some(("1".into(), last - 1000)), newest: None });
+    assert!(matches!(answer, Some(Ok(Answer::Events(events))) if events.len() == 1000));
+    let answer = model.command(Command::Subscribe { since: Some(("1".into(), last - 1050)), newest: None });
+    assert!(matches!(answer, Some(Ok(Answer::Snapshot(_)))));
+}

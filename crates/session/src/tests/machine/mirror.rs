@@ -1,0 +1,226 @@
+//! A follower of a session: it begins with a snapshot and folds event after event, as a client does (source: 001). What
+//! it has is then compared with the session itself; so what an event leaves out is found here.
+
+use crate::Session;
+use crate::effect::Reason;
+use crate::event::{EventBody, Phase, Thread};
+use crate::queue::QueueItem;
+use crate::settings::Settings;
+use crate::snapshot::Snapshot;
+use crate::state::{State, StateName};
+use crate::stored::TurnStatus;
+use engine::compact::metadata::Persisted;
+use engine::compact::record::{Compaction, Mode, Status};
+use engine::delta::{Delta, Draft};
+use engine::id::{CallId, CompactionId, MessageId, TurnId};
+use engine::message::{Body, Message};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What a client knows of a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct View {
+    pub stream: String,
+    pub seq: u64,
+    pub state: StateName,
+    pub messages: Vec<Arc<Message>>,
+    pub queue: Vec<QueueItem>,
+    pub thread: Thread,
+    pub settings: Settings,
+    pub pause: Vec<Reason>,
+    /// Calls that wait for a result.
+    pub pending: BTreeSet<CallId>,
+    pub streaming: Option<(MessageId, Draft)>,
+    pub compactions: Vec<Compaction>,
+    /// What it keeps of those in force.
+    pub kept: BTreeMap<CompactionId, Persisted>,
+    pub compacting: Option<Mode>,
+}
+
+impl View {
+    /// A snapshot as a client takes it.
+    pub fn of(snapshot: &Snapshot) -> Self {
+        Self {
+            stream: snapshot.stream.clone(),
+            seq: snapshot.seq,
+            state: snapshot.state,
+            messages: snapshot.messages.clone(),
+            queue: snapshot.queue.clone(),
+            thread: snapshot.thread.clone(),
+            settings: snapshot.settings.clone(),
+            pause: snapshot.pause.clone(),
+            pending: snapshot.pending.iter().map(|reason| reason.call.clone()).collect(),
+            streaming: snapshot.streaming.clone(),
+            compactions: snapshot.compactions.iter().map(|(record, _)| record.clone()).collect(),
+            kept: {
+                let in_force =
+                    snapshot.compactions.iter().filter(|(record, _)| record.status == Status::InForce);
+                in_force.map(|(record, metadata)| (record.id.clone(), metadata.clone())).collect()
+            },
+            compacting: snapshot.compacting.as_ref().map(|(mode, _)| *mode),
+        }
+    }
+}
+
+/// A client that follows a session.
+#[derive(Debug, Clone)]
+pub struct Mirror {
+    pub view: View,
+    /// How turns ended, where an event said so last.
+    ended: BTreeMap<TurnId, TurnStatus>,
+    /// An answer that is whole and is to be a message.
+    finished: Option<(MessageId, Draft)>,
+}
+
+/// What became of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// It was the next one.
+    Next,
+    /// It was known.
+    Known,
+    /// Others before it were missed.
+    Gap,
+}
+
+impl Mirror {
+    pub fn new(snapshot: &Snapshot) -> Self {
+        Self { view: View::of(snapshot), ended: BTreeMap::new(), finished: None }
+    }
+
+    /// Takes an event as the rule of document 001 says. Settings come beside the event that tells of them.
+    pub fn hear(&mut self, seq: u64, body: &EventBody, settings: &Settings) -> Heard {
+        if seq <= self.view.seq {
+            return Heard::Known;
+        }
+        if seq > self.view.seq + 1 {
+            return Heard::Gap;
+        }
+        self.view.seq = seq;
+        self.fold(body, settings);
+        self.view.pending = pending(&self.view);
+        Heard::Next
+    }
+
+    fn fold(&mut self, body: &EventBody, settings: &Settings) {
+        let view = &mut self.view;
+        match body {
+            EventBody::StreamStarted { message, .. } => {
+                view.streaming = Some((message.clone(), Draft::default()));
+            }
+            EventBody::StreamDelta { message, deltas } => {
+                let (streaming, draft) = view.streaming.as_mut().expect("a stream was started");
+                assert_eq!(message, streaming);
+                fold(draft, deltas);
+            }
+            EventBody::StreamFinished { message, .. } => {
+                self.finished = view.streaming.take();
+                assert_eq!(self.finished.as_ref().map(|(streaming, _)| streaming), Some(message));
+            }
+            EventBody::MessageAdded(message) => {
+                let last = view.messages.last();
+                assert!(last.is_none_or(|last| last.ord < message.ord), "a message is added at the end");
+                if let Some((_, draft)) = self.finished.take_if(|(finished, _)| *finished == message.id)
+                    && let Body::Assistant { parts, .. } = &message.body
+                {
+                    assert_eq!(*parts, draft.said(), "what was streamed is the message");
+                }
+                view.messages.push(message.clone());
+            }
+            EventBody::MessageUpdated(message) => {
+                let known = view.messages.iter_mut().find(|known| known.id == message.id);
+                *known.expect("a message that is known") = message.clone();
+            }
+            EventBody::MessageRemoved { message } => {
+                let at = view.messages.iter().position(|known| known.id == *message);
+                view.messages.remove(at.expect("a message that is known"));
+            }
+            EventBody::MessagesTruncated { from, .. } => {
+                view.messages.retain(|message| message.ord < *from);
+            }
+            EventBody::QueueUpdated { items, .. } => view.queue.clone_from(items),
+            EventBody::ThreadUpdated(thread) => {
+                view.thread = (**thread).clone();
+                view.settings = settings.clone();
+            }
+            EventBody::RuntimeUpdated { state, turn, ended } => {
+                view.state = *state;
+                if let Some(turn) = turn {
+                    self.ended.remove(turn);
+                    self.ended.extend(ended.as_ref().map(|ended| (turn.clone(), ended.status)));
+                }
+            }
+            EventBody::Retrying { state, .. } => view.state = *state,
+            EventBody::PauseRequired(reasons) => view.pause.clone_from(reasons),
+            EventBody::PauseCleared => view.pause.clear(),
+            EventBody::CompactionUpdated(update) => {
+                match update.phase {
+                    Phase::Summarizing | Phase::Reviewing => view.compacting = update.mode,
+                    Phase::Accepted | Phase::Refused | Phase::Cancelled | Phase::CannotFit => {
+                        view.compacting = None;
+                    }
+                    Phase::Started | Phase::FellBack | Phase::Voided | Phase::Undone => {}
+                }
+                if let Some((record, metadata)) = &update.record {
+                    view.kept.remove(&record.id);
+                    if record.status == Status::InForce {
+                        view.kept.insert(record.id.clone(), metadata.clone());
+                    }
+                    match view.compactions.iter_mut().find(|known| known.id == record.id) {
+                        Some(known) => *known = record.clone(),
+                        None => view.compactions.push(record.clone()),
+                    }
+                }
+            }
+            EventBody::ContextUpdated { .. }
+            | EventBody::PrefixBroken { .. }
+            | EventBody::RestoreReported(_) => {}
+        }
+    }
+
+    /// Compares with the session. What was said and is to be told in a moment is added first.
+    pub fn agrees(&self, session: &Session, snapshot: &Snapshot) -> Result<(), String> {
+        let mut ours = self.view.clone();
+        if let (Some((_, draft)), State::Streaming(running)) = (&mut ours.streaming, session.state()) {
+            fold(draft, running.untold());
+        }
+        let theirs = View::of(snapshot);
+        if ours != theirs {
+            return Err(parting(&format!("{ours:#?}"), &format!("{theirs:#?}")));
+        }
+        for turn in &snapshot.turns {
+            let told = self.ended.get(&TurnId::new(&turn.id));
+            if told.is_some_and(|told| *told != turn.status) {
+                return Err(format!("turn {} was told to be {told:?} and is {:?}", turn.id, turn.status));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where two texts part, with a few lines around it.
+fn parting(ours: &str, theirs: &str) -> String {
+    let at = ours.lines().zip(theirs.lines()).take_while(|(ours, theirs)| ours == theirs).count();
+    let around = |text: &str| text.lines().skip(at.saturating_sub(3)).take(8).collect::<Vec<_>>().join("\n");
+    format!("by events:\n{}\nas it is:\n{}", around(ours), around(theirs))
+}
+
+fn fold(draft: &mut Draft, deltas: &[Delta]) {
+    deltas.iter().for_each(|delta| draft.fold(delta.clone()).expect("a delta that was folded before"));
+}
+
+/// Calls of the newest answer that have no result, while calls run.
+fn pending(view: &View) -> BTreeSet<CallId> {
+    let mut open = BTreeSet::new();
+    if !matches!(view.state, StateName::ExecutingTools | StateName::WaitingIde) {
+        return open;
+    }
+    for message in &view.messages {
+        match &message.body {
+            Body::Assistant { calls, .. } => open = calls.iter().map(|call| call.id.clone()).collect(),
+            Body::Tool(result) => drop(open.remove(&CallId::new(&result.call))),
+            Body::User(_) | Body::Event { .. } => {}
+        }
+    }
+    open
+}

@@ -1,0 +1,97 @@
+//! What a store must have after every step: another process would find the same, nothing that was said is lost, and a
+//! branch says what its parent says.
+
+use super::Model;
+use crate::effect::Effect;
+use crate::snapshot::Snapshot;
+use crate::state::StateName;
+use crate::stored::{Origin, Write};
+use crate::tests::bench::id;
+use engine::compact::record::Status;
+use engine::id::SessionId;
+use engine::message::Message;
+use std::collections::BTreeSet;
+
+impl Model {
+    /// Another process would find the same.
+    pub(super) fn is_stored(&mut self, before: &Snapshot, after: &Snapshot) {
+        let again = self.bench.reopened().snapshot();
+        assert_eq!(after.messages, again.messages);
+        assert_eq!(after.turns, again.turns);
+        assert_eq!(after.compactions, again.compactions);
+        assert_eq!(after.head, again.head);
+        assert_eq!(after.queue, again.queue);
+        assert!(!after.head.waits || !after.queue.is_empty(), "who waits for a process waits with something");
+        assert_eq!(after.thread.draft, again.thread.draft);
+        // A wait survives, and nothing is asked again by itself; about a call that asks, the user is asked again.
+        let waits = |snapshot: &Snapshot| -> BTreeSet<_> {
+            snapshot.pending.iter().chain(&snapshot.pause).map(|reason| reason.call.clone()).collect()
+        };
+        // What was approved or taken back since, in another session, changes what is asked about.
+        if !self.bench.was_approved {
+            assert_eq!(waits(after), waits(&again));
+            assert_eq!(
+                after.state == StateName::Paused,
+                again.state == StateName::Paused,
+                "a pause survives"
+            );
+        }
+        let effects = std::mem::take(&mut self.bench.effects);
+        let writes = effects.iter().filter_map(|effect| match effect {
+            Effect::Write(write) => Some(write),
+            _ => None,
+        });
+        let (mut forks, mut branches) = (Vec::new(), Vec::new());
+        for write in writes {
+            match write {
+                Write::Fork { to } => forks.push(to.clone()),
+                Write::Branch { to, .. } => branches.push(to.clone()),
+                _ => {}
+            }
+        }
+        self.nothing_is_lost(before, after, &forks);
+        if self.bench.is_stored {
+            branches.iter().for_each(|branch| self.is_branch(after, branch));
+        }
+        self.bench.effects = effects;
+    }
+
+    /// What is not here any more as it was is in a fork as it was.
+    fn nothing_is_lost(&mut self, before: &Snapshot, after: &Snapshot, forks: &[SessionId]) {
+        let is_here = |message: &Message| {
+            after.messages.iter().any(|now| now.id == message.id && now.body == message.body)
+        };
+        let gone: Vec<_> = before.messages.iter().filter(|message| !is_here(message)).collect();
+        let mut kept = Vec::new();
+        for fork in forks {
+            let stored = self.bench.rows.load(fork).expect("a fork that is stored");
+            assert_eq!((stored.head.parent, stored.head.origin), (Some(id()), Origin::Rewind));
+            assert!(
+                !stored.head.waits
+                    && stored.queue.is_empty()
+                    && stored.keys.is_empty()
+                    && stored.draft.is_none()
+            );
+            kept.extend(stored.messages);
+        }
+        for message in gone {
+            let is_kept = kept.iter().any(|(_, kept)| kept.id == message.id && kept.body == message.body);
+            assert!(is_kept, "{message:?} is gone and no fork has it");
+        }
+    }
+
+    /// A branch says what its parent says, under ids of its own, with the summaries of what it has.
+    fn is_branch(&mut self, after: &Snapshot, branch: &SessionId) {
+        let stored = self.bench.rows.load(branch).expect("a branch that is stored");
+        assert_eq!((&stored.head.parent, stored.head.origin), (&Some(id()), Origin::Branch));
+        let said = stored.messages.iter().filter(|(_, message)| !message.is_removed());
+        for ((_, message), ours) in said.zip(&after.messages) {
+            assert_eq!(message.body, ours.body);
+            assert!(message.id.as_str().starts_with(&format!("{branch}/")), "{}", message.id);
+        }
+        let last = stored.messages.last().map(|(_, message)| message.ord);
+        for record in stored.compactions.iter().filter(|record| record.status == Status::InForce) {
+            assert!(record.covers.is_none_or(|span| Some(span.to) <= last));
+        }
+    }
+}

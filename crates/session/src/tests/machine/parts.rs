@@ -1,0 +1,135 @@
+//! A session that is opened with its newest part does what the whole one does, or says that it cannot: replies, events,
+//! writes and prompts are the same, and so is all that it is when the rest has come.
+
+use crate::effect::Effect;
+use crate::history_turn::HistoryTurn;
+use crate::input::{Command, Compact, Input, Open, Render, ReplyTo};
+use crate::part::{Claims, newest_for};
+use crate::stored::{Driver, TurnStatus};
+use crate::tests::bench::{Bench, id, text};
+use crate::tests::machine::drive;
+use crate::{Around, Session};
+use engine::id::Time;
+use engine::message::{Body, NewMessage};
+use engine::tokens::QuarterOfChars;
+use std::collections::BTreeSet;
+
+fn around() -> Around<'static> {
+    Around { now: Time(1_000_000), stamp: "2026-01-01T00:00:00.000Z", counter: &QuarterOfChars }
+}
+
+/// Opens the session as it is stored in both ways, looks at its end, and does this with it. What was served from the part.
+pub fn compare(bench: &mut Bench, command: &Command) -> Vec<String> {
+    let mut served = Vec::new();
+    // What is not stored yet is nowhere else.
+    if !bench.unwritten.is_empty() {
+        return served;
+    }
+    let look = |newest| Command::Open(Box::new(Open { newest: Some(newest), ..Open::default() }));
+    let render = || Command::Render(Box::<Render>::default());
+    let see = |newest| Command::Subscribe { since: None, newest: Some(newest) };
+    let all = [
+        vec![command.clone()],
+        vec![look(0), render()],
+        vec![render()],
+        vec![look(3), command.clone()],
+        vec![see(3), command.clone()],
+        // More than a part has is not made up.
+        vec![look(3), look(10_000)],
+        vec![look(3), see(10_000)],
+    ];
+    for commands in all {
+        served.extend(both(bench, &commands));
+    }
+    served
+}
+
+fn both(bench: &mut Bench, commands: &[Command]) -> Option<String> {
+    let newest = newest_for(commands.first()?)?;
+    let part = bench.rows.load_part(&id(), newest)?;
+    let claims =
+        commands.iter().map(Claims::of_command).find(|claims| !claims.is_empty()).unwrap_or_default();
+    if bench.rows.is_known(&id(), &claims, part.from) {
+        return None;
+    }
+    let rest = bench.rows.load_rest(&id(), part.from);
+    let stored = bench.rows.load(&id()).expect("a session");
+    let mut here =
+        Session::in_part(bench.opening(part.stored.clone(), "p".into()), part.from, &QuarterOfChars);
+    let mut whole = Session::new(bench.opening(stored, "p".into()), &QuarterOfChars);
+    let mut later = Session::new(bench.opening(part.with(rest, &[]), "p".into()), &QuarterOfChars);
+    assert_eq!(later.snapshot(), whole.snapshot(), "the rest makes it whole");
+    let mut served = String::from("part");
+    for command in commands {
+        let input = Input::Command(ReplyTo(1), command.clone());
+        let (next, effects) = here.try_step(input.clone(), around())?;
+        assert_eq!(effects, whole.step(input.clone(), around()), "{command:?}");
+        later.step(input, around());
+        here = next;
+        let asks = effects.iter().any(|effect| matches!(effect, Effect::AskModel(_)));
+        served += &format!(" {}{}", word(command), if asks { " asks" } else { "" });
+    }
+    assert!(later.stands_as(&here));
+    assert_eq!(later.snapshot(), whole.snapshot());
+    assert_eq!(later.transcript().rounds(), whole.transcript().rounds());
+    Some(served)
+}
+
+fn word(command: &Command) -> &'static str {
+    match command {
+        Command::Open(_) => "look",
+        Command::Subscribe { .. } => "see",
+        Command::StartTurn(_) => "turn",
+        Command::Render(render) if render.current.is_some() => "request",
+        Command::Render(_) => "render",
+        _ => "else",
+    }
+}
+
+/// Where a summary stands for what lies before, the newest part is enough for what an editor asks first.
+#[test]
+fn p11_a_part_is_enough_for_the_first_prompt() {
+    let mut served = BTreeSet::new();
+    for driver in [Driver::Sidecar, Driver::Editor] {
+        let mut model = drive::model(driver);
+        let is_summed_up = |model: &crate::tests::machine::model::Model| {
+            let in_force = model.bench.session.transcript().in_force();
+            in_force.is_some_and(|record| record.narrative.is_some())
+        };
+        for n in 0..20 {
+            if is_summed_up(&model) {
+                break;
+            }
+            // What the editor is shown tells each request that did not fit, so it has none.
+            let request = if driver == Driver::Editor { String::new() } else { text(1500) };
+            model.asks(&format!("{n} {request}"));
+            if driver == Driver::Editor {
+                let said = NewMessage::new(Body::assistant(&text(1500), Vec::new()));
+                model.command(Command::AppendRound(vec![said]));
+                model.command(Command::EndTurn(TurnStatus::Completed));
+                model.command(Command::Compact(Compact::default()));
+            }
+            model.comes_to_rest();
+        }
+        assert!(is_summed_up(&model));
+        model.seen.clear();
+        let request = HistoryTurn { messages: vec![NewMessage::user("go on")], ..HistoryTurn::default() };
+        model.command(Command::Render(Box::new(Render { current: Some(request), ..Render::default() })));
+        model.asks("go on");
+        served.extend(model.seen.into_iter().filter(|word| word.starts_with("part")));
+    }
+    let expected = [
+        "part look render",
+        "part look request",
+        "part look turn",
+        "part look turn asks",
+        "part render",
+        "part request",
+        "part see request",
+        "part see turn",
+        "part see turn asks",
+        "part turn",
+        "part turn asks",
+    ];
+    assert_eq!(served, expected.map(str::to_owned).into());
+}

@@ -1,0 +1,59 @@
+//! What the sessions of the random test run under, and the settings that may change in them.
+
+use crate::settings::{Client, ModelFacts, Settings, Titles};
+use crate::tests::bench::{settings, tool};
+use crate::tests::machine::happening::Set;
+use engine::compact::policy::{Consent, Policy};
+use engine::prompt::item::{Approval, EndsTurn, Tool, ToolKind};
+use engine::settings::PerMille;
+
+pub fn editors_tools(all: bool) -> Vec<Tool> {
+    let run = Tool { kind: Some(ToolKind::Run), ..tool("run", Approval::Ask) };
+    let finish = Tool { ends_turn: Some(EndsTurn::Completed), ..tool("finish", Approval::Allow) };
+    let mut tools =
+        vec![tool("read", Approval::Allow), tool("rm", Approval::Ask), tool("no", Approval::Deny), run];
+    tools.extend(all.then_some(finish));
+    tools
+}
+
+pub fn base() -> Settings {
+    let ends = |name, ends_turn| Tool { ends_turn: Some(ends_turn), ..tool(name, Approval::Allow) };
+    Settings {
+        model: ModelFacts { window: 3000, ..settings().model },
+        round_limit: 2,
+        own_tools: vec![
+            tool("note", Approval::Allow),
+            ends("done", EndsTurn::Completed),
+            ends("ask", EndsTurn::WaitingUserInput),
+        ],
+        ..settings()
+    }
+}
+
+fn with_policy(change: impl FnOnce(&mut Policy)) -> Settings {
+    let mut settings = base();
+    change(&mut settings.policy);
+    settings
+}
+
+pub fn set(what: Set) -> Settings {
+    let client = settings().client;
+    let of_client = |client: Client| Settings { client, ..base() };
+    let window = |window: u32| ModelFacts { window, ..base().model };
+    match what {
+        Set::Same => base(),
+        Set::Rounds(most) => Settings { round_limit: u32::from(most) * 3 + 1, ..base() },
+        Set::Interval => Settings { delta_interval_ms: 0, ..base() },
+        Set::Titles => Settings { titles: Titles::Model, ..base() },
+        Set::NoModel => of_client(Client { completes: false, ..client }),
+        Set::NoTools => of_client(Client { invokes: false, ..client }),
+        Set::Permits => of_client(Client { permits: true, ..client }),
+        Set::Window(small) => Settings { model: window(if small { 1500 } else { 60_000 }), ..base() },
+        Set::Off => with_policy(|policy| policy.enabled = false),
+        Set::Ask => with_policy(|policy| policy.consent = Consent::Ask),
+        Set::NoConsent => with_policy(|policy| policy.consent = Consent::Off),
+        Set::Idle => with_policy(|policy| policy.triggers.idle_secs = Some(0)),
+        Set::Exit => with_policy(|policy| policy.budget_exit = Some(PerMille::new(10))),
+        Set::OwnTools(none) => Settings { own_tools: if none { vec![] } else { base().own_tools }, ..base() },
+    }
+}

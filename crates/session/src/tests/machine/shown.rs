@@ -1,0 +1,86 @@
+//! What the prompt of a session shows of the conversation, step after step: nothing is lost without a word, pairs stay
+//! together, and an undo gives back what was shown before.
+
+use crate::event::Phase;
+use engine::id::CompactionId;
+use engine::prompt::coverage::coverage;
+use engine::prompt::item::{Item, Role};
+use engine::prompt::linearize::pair_faults;
+use engine::prompt::system::Fixed;
+use engine::prompt::{self, Source};
+use engine::settings::BudgetSettings;
+use engine::transcript::Transcript;
+use std::collections::BTreeMap;
+
+/// What was shown after the last step, and before each compaction that may be undone.
+#[derive(Default)]
+pub struct Shown {
+    last: Prompt,
+    before: BTreeMap<CompactionId, Prompt>,
+    /// How often the past changed.
+    cuts: u32,
+}
+
+/// What was shown when the session held so many messages.
+#[derive(Default, Clone)]
+struct Prompt {
+    items: Vec<Item>,
+    messages: usize,
+}
+
+impl Prompt {
+    /// Whether all of it stands at the beginning of these. In the place of a stand-in may be the result that came since:
+    /// nobody was asked with the stand-in.
+    fn begins(&self, now: &[Item]) -> bool {
+        let came_since = |before: &Item, now: &Item| {
+            let is_stand_in = before.role == Role::Tool && before.sources.is_empty();
+            let is_newer = !now.sources.is_empty()
+                && now.sources.iter().all(|source| source.ord.index() >= self.messages);
+            is_stand_in && is_newer && now.call_id == before.call_id
+        };
+        let mut pairs = self.items.iter().zip(now);
+        self.items.len() <= now.len() && pairs.all(|(before, now)| before == now || came_since(before, now))
+    }
+}
+
+impl Shown {
+    /// Looks at a step that told this of compactions; whether one was undone and compared.
+    pub fn look(&mut self, transcript: &Transcript, updates: &[(Phase, CompactionId)]) -> bool {
+        let budget = BudgetSettings::default().budget(400_000).expect("a budget");
+        let source = Source { transcript, fixed: &Fixed::default(), budget };
+        let prompt = prompt::draft(source, transcript.in_force());
+        let lost = coverage(transcript, transcript.in_force(), &prompt).unaccounted;
+        assert_eq!(lost, 0, "a message is neither shown nor reported");
+        assert_eq!(pair_faults(&prompt.items), []);
+        // What changed the past changed what an undo gives back.
+        let is_cut = std::mem::replace(&mut self.cuts, transcript.cuts()) != transcript.cuts();
+        if is_cut {
+            self.before.clear();
+        }
+        let mut is_compared = false;
+        for (phase, id) in updates {
+            match phase {
+                // What was shown between a cut and a compaction of one step is not known here.
+                Phase::Accepted if is_cut => {}
+                Phase::Accepted => drop(self.before.entry(id.clone()).or_insert_with(|| self.last.clone())),
+                Phase::Undone => {
+                    // One that another takes the place of may come back, and what stood before it with it.
+                    if updates.len() != 1 {
+                        continue;
+                    }
+                    let Some(before) = self.before.remove(id) else { continue };
+                    assert!(
+                        before.begins(&prompt.items),
+                        "P6: {id}: {:#?} became {:#?}",
+                        before.items,
+                        prompt.items
+                    );
+                    is_compared = true;
+                }
+                _ => {}
+            }
+        }
+        self.last = Prompt { items: prompt.items, messages: transcript.messages().len() };
+        is_compared
+    }
+}

@@ -1,0 +1,223 @@
+//! Rows of sessions in maps, as a store keeps them: what a step writes, and what another process finds. Writes that
+//! contradict what is there are refused.
+
+use crate::part::Claims;
+use crate::queue::{Accepted, QueueItem};
+use crate::stored::{Carried, Head, KEPT_KEYS, Origin, Part, Rest, Stored, TurnRow, Write};
+use engine::compact::record::Compaction;
+use engine::id::{Ordinal, SessionId};
+use engine::message::{Message, Text};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Sessions by their ids.
+#[derive(Default)]
+pub struct Rows(BTreeMap<SessionId, Kept>);
+
+/// The rows of one session.
+#[derive(Clone)]
+struct Kept {
+    head: Head,
+    turns: BTreeMap<u32, TurnRow>,
+    /// By position and version; each with its turn's place.
+    messages: BTreeMap<(Ordinal, u32), (u32, Arc<Message>)>,
+    compactions: Vec<Compaction>,
+    /// In the order of acceptance.
+    queue: Vec<QueueItem>,
+    /// Oldest first.
+    keys: Vec<(String, Accepted)>,
+    draft: Option<Text>,
+}
+
+impl Rows {
+    /// Makes all of these changes, or none.
+    pub fn commit(&mut self, session: &SessionId, writes: &[Write]) -> Result<(), String> {
+        let mut changed = self.0.clone();
+        writes.iter().try_for_each(|write| apply(&mut changed, session, write))?;
+        self.0 = changed;
+        Ok(())
+    }
+
+    /// A session whole, the newest version of each message.
+    pub fn load(&self, session: &SessionId) -> Option<Stored> {
+        self.0.get(session).map(Kept::stored)
+    }
+
+    /// What a session's next prompt is made of.
+    pub fn load_part(&self, session: &SessionId, newest: u32) -> Option<Part> {
+        Part::of(&self.load(session)?, newest)
+    }
+
+    /// What a part from there on left out.
+    pub fn load_rest(&self, session: &SessionId, from: Ordinal) -> Rest {
+        self.load(session).map_or_else(Rest::default, |stored| Rest {
+            messages: stored.messages.into_iter().filter(|(_, message)| message.ord < from).collect(),
+            turns: stored.turns,
+            compactions: stored.compactions,
+            keys: stored.keys,
+            unreadable: stored.unreadable,
+        })
+    }
+
+    /// Whether one of these was heard before; of requests only those before `from` count.
+    pub fn is_known(&self, session: &SessionId, claims: &Claims, from: Ordinal) -> bool {
+        let Some(stored) = self.load(session) else { return false };
+        let id = claims.external_id.as_deref();
+        let mut before = stored.messages.iter().filter(|(_, message)| message.ord < from);
+        let is_said = before.any(|(_, message)| id.is_some() && message.external_id.as_deref() == id);
+        is_said || stored.keys.iter().any(|(key, _)| Some(key) == claims.key.as_ref())
+    }
+}
+
+impl Kept {
+    fn new(head: Head) -> Self {
+        Self {
+            head,
+            turns: BTreeMap::new(),
+            messages: BTreeMap::new(),
+            compactions: Vec::new(),
+            queue: Vec::new(),
+            keys: Vec::new(),
+            draft: None,
+        }
+    }
+
+    fn append(&mut self, turn: u32, message: &Arc<Message>) -> Result<(), String> {
+        let place = (message.ord, message.rev);
+        if let Some((there_in, there)) = self.messages.get(&place) {
+            if *there_in == turn && is_same(there, message) {
+                return Ok(());
+            }
+            // The editor's id of a message may become known later.
+            if there.external_id.is_some() || there.hash != message.hash {
+                return Err(format!("another message stands at {} (rev {})", message.ord, message.rev));
+            }
+        }
+        self.messages.insert(place, (turn, Arc::clone(message)));
+        Ok(())
+    }
+
+    /// Puts this message in the place of all versions of the one that stands there.
+    fn let_go(&mut self, turn: u32, message: &Arc<Message>) -> Result<(), String> {
+        let before = self.messages.len();
+        self.messages.retain(|(ord, _), _| *ord != message.ord);
+        if self.messages.len() == before {
+            return Err(format!("no message stands at {}", message.ord));
+        }
+        self.messages.insert((message.ord, message.rev), (turn, Arc::clone(message)));
+        Ok(())
+    }
+
+    fn record(&mut self, record: &Compaction) -> Result<(), String> {
+        let Some(there) = self.compactions.iter().find(|there| there.id == record.id) else {
+            self.compactions.push(record.clone());
+            return Ok(());
+        };
+        let same = *there == Compaction { status: there.status, ..record.clone() };
+        if same { Ok(()) } else { Err(format!("another compaction is called {}", record.id)) }
+    }
+
+    fn enqueue(&mut self, item: &QueueItem) -> Result<(), String> {
+        let Some(there) = self.queue.iter().find(|there| there.id == item.id) else {
+            self.queue.push(item.clone());
+            return Ok(());
+        };
+        if there == item { Ok(()) } else { Err(format!("another command waits as {}", item.id)) }
+    }
+
+    fn remember(&mut self, key: &str, accepted: &Accepted) {
+        if self.keys.iter().any(|(there, answer)| there == key && answer == accepted) {
+            return;
+        }
+        self.keys.retain(|(there, _)| there != key);
+        self.keys.push((key.to_owned(), accepted.clone()));
+        self.keys.drain(..self.keys.len().saturating_sub(KEPT_KEYS));
+    }
+
+    fn apply(&mut self, write: &Write) -> Result<(), String> {
+        match write {
+            Write::Message { turn, message } => return self.append(*turn, message),
+            Write::Compaction(record) => return self.record(record),
+            Write::Turn(turn) => drop(self.turns.insert(turn.index, turn.clone())),
+            Write::CompactionStatus { id, status } => {
+                let record = self.compactions.iter_mut().find(|record| record.id == *id);
+                record.ok_or_else(|| format!("there is no compaction {id}"))?.status = *status;
+            }
+            Write::LetGo { turn, messages } => {
+                return messages.iter().try_for_each(|message| self.let_go(*turn, message));
+            }
+            Write::Truncate { from, turns } => {
+                self.messages.retain(|(ord, _), _| ord < from);
+                self.turns.retain(|index, _| index < turns);
+            }
+            Write::Enqueue(item) => return self.enqueue(item),
+            Write::Dequeue(item) => self.queue.retain(|there| there.id != *item),
+            Write::Key { key, accepted } => self.remember(key, accepted),
+            Write::Draft(draft) => self.draft.clone_from(draft),
+            Write::Head(head) => self.head = (**head).clone(),
+            Write::Fork { .. } | Write::Branch { .. } => {
+                return Err("it changes more than one session".to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    fn stored(&self) -> Stored {
+        let mut queue = self.queue.clone();
+        queue.sort_by_key(|item| !item.priority);
+        let newest: BTreeMap<Ordinal, _> =
+            self.messages.iter().map(|((ord, _), message)| (*ord, message.clone())).collect();
+        Stored {
+            head: self.head.clone(),
+            turns: self.turns.values().cloned().collect(),
+            messages: newest.into_values().collect(),
+            compactions: self.compactions.clone(),
+            queue,
+            keys: self.keys.clone(),
+            draft: self.draft.clone(),
+            unreadable: Vec::new(),
+        }
+    }
+}
+
+fn apply(sessions: &mut BTreeMap<SessionId, Kept>, session: &SessionId, write: &Write) -> Result<(), String> {
+    let missing = || format!("there is no session {session}");
+    let free = |sessions: &BTreeMap<SessionId, Kept>, to: &SessionId| match sessions.contains_key(to) {
+        true => Err(format!("there is a session {to} already")),
+        false => Ok(()),
+    };
+    match write {
+        Write::Head(head) if head.id != *session => Err(format!("it is the head of {}", head.id)),
+        Write::Head(head) if !sessions.contains_key(session) => {
+            sessions.insert(session.clone(), Kept::new((**head).clone()));
+            Ok(())
+        }
+        Write::Fork { to } => {
+            let mut fork = sessions.get(session).ok_or_else(missing)?.clone();
+            free(sessions, to)?;
+            fork.head.id = to.clone();
+            fork.head.parent = Some(session.clone());
+            fork.head.origin = Origin::Rewind;
+            fork.head.carried = Carried::default();
+            fork.head.waits = false;
+            (fork.queue, fork.keys, fork.draft) = (Vec::new(), Vec::new(), None);
+            sessions.insert(to.clone(), fork);
+            Ok(())
+        }
+        Write::Branch { to, writes } => {
+            sessions.get(session).ok_or_else(missing)?;
+            free(sessions, to)?;
+            if !matches!(writes.first(), Some(Write::Head(_))) {
+                return Err(format!("the branch {to} does not begin with its head"));
+            }
+            writes.iter().try_for_each(|write| apply(sessions, to, write))
+        }
+        write => sessions.get_mut(session).ok_or_else(missing)?.apply(write),
+    }
+}
+
+/// Whether both say the same, whatever was found in them since.
+fn is_same(one: &Message, other: &Message) -> bool {
+    let forget = |message: &Message| Message { found: Default::default(), ..message.clone() };
+    forget(one) == forget(other)
+}

@@ -1,0 +1,105 @@
+//! Which calls may run: by the tool's own rules, and by what the user approved once and for all in the workspace.
+
+use crate::core::{Conversation, Core};
+use crate::values::decision::{Always, Decision};
+use crate::values::effect::Effect;
+use crate::values::refusal::Reason;
+use engine::approval::{self, Approval};
+use engine::id::CallId;
+use engine::prompt::item::ToolKind;
+use engine::text::json;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What was approved once and for all.
+#[derive(Debug, Clone)]
+pub(crate) struct Approvals(Arc<[Always]>);
+
+impl From<Vec<Always>> for Approvals {
+    fn from(always: Vec<Always>) -> Self {
+        Self(always.into())
+    }
+}
+
+impl Approvals {
+    pub fn set(&mut self, always: Arc<[Always]>) {
+        self.0 = always;
+    }
+
+    /// Whether a call may run, and the rule that says so, where one does.
+    pub fn decide<'c>(
+        &self,
+        conversation: &'c Conversation,
+        tool: &str,
+        arguments: &str,
+    ) -> (Approval, Option<&'c str>) {
+        if conversation.is_own(tool) && !is_json(arguments) {
+            // It touches nothing outside, and answers what it cannot read with what it expects.
+            return (Approval::Allow, None);
+        }
+        let known = conversation.tool(tool);
+        let (policy, rules) = known.map_or((Approval::Allow, &[][..]), |tool| (tool.approval, &*tool.rules));
+        let is_approved = |values: &Value| {
+            self.0.iter().any(|always| {
+                let fits = always.pattern.as_ref().is_none_or(|p| approval::is_allowed_by(p, values));
+                always.tool == tool && fits
+            })
+        };
+        approval::decide(policy, rules, arguments, is_approved)
+    }
+
+    /// Why a call waits for the user, in words.
+    fn why_asked(&self, conversation: &Conversation, name: &str, arguments: &str) -> String {
+        match self.decide(conversation, name, arguments) {
+            (_, Some(rule)) => format!("a rule of the tool asks about {rule}"),
+            (_, None) if is_json(arguments) => "the tool asks first".to_owned(),
+            (_, None) => "its arguments are no JSON".to_owned(),
+        }
+    }
+
+    /// Calls that wait for the user, each with its reason.
+    pub fn asked(&self, conversation: &Conversation, open: &BTreeSet<CallId>) -> Vec<Reason> {
+        let mut asked = conversation.reasons(open.iter(), "");
+        for call in &mut asked {
+            call.reason = self.why_asked(conversation, &call.name, &call.arguments);
+        }
+        asked
+    }
+
+    /// Those of these calls about which the user is asked first.
+    pub fn to_ask(&self, conversation: &Conversation, calls: &BTreeSet<CallId>) -> BTreeSet<CallId> {
+        let asks = conversation.reasons(calls.iter(), "").into_iter();
+        let asks =
+            asks.filter(|call| self.decide(conversation, &call.name, &call.arguments).0 == Approval::Ask);
+        asks.map(|call| call.call).collect()
+    }
+
+    /// Calls like these are not asked about again, where the user said so.
+    pub fn remember(&mut self, core: &mut Core<'_>, decisions: &[Decision]) {
+        let always: Vec<Always> = decisions.iter().filter_map(|decision| always(core, decision)).collect();
+        for always in always {
+            if !self.0.contains(&always) {
+                let known = self.0.iter().cloned();
+                self.0 = known.chain([always.clone()]).collect();
+                core.push(Effect::Remember(always));
+            }
+        }
+    }
+}
+
+/// What a user approves with these words, once and for all: what the client says, or calls like this one. A tool
+/// that runs commands is approved for this command alone.
+fn always(conversation: &Conversation, decision: &Decision) -> Option<Always> {
+    let asked = decision.always.as_ref().filter(|_| decision.approved)?;
+    let call = conversation.reasons(std::iter::once(&decision.call), "").pop()?;
+    let kind = conversation.tool(&call.name).map(|tool| tool.kind);
+    let runs = matches!(kind, Some(Some(ToolKind::Run)));
+    let read = json::read(&call.arguments).unwrap_or_default();
+    let exact = || runs.then(|| approval::exactly(&read));
+    Some(Always { tool: call.name.to_string(), pattern: asked.pattern.clone().or_else(exact) })
+}
+
+fn is_json(arguments: &str) -> bool {
+    arguments.trim().is_empty() || json::read::<Value>(arguments).is_ok()
+}

@@ -1,0 +1,186 @@
+//! The calls of a round: which run, and what becomes of their results. Every call gets exactly one result.
+
+use super::approvals::Approvals;
+use super::calling::Calling;
+use super::pause::Pause;
+use crate::core::Core;
+use crate::values::effect::{Effect, InvokeTool};
+use crate::values::event::EventBody;
+use crate::values::input::Timer;
+use crate::values::rest::Rest;
+use engine::approval::Approval;
+use engine::id::CallId;
+use engine::message::{Body, Content, QUESTION, ROUND_LIMIT, ToolResult, Verdict, argument_values};
+use engine::prompt::item::EndsTurn;
+use engine::text::json;
+use engine::words::StateName;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// The result of a call that was stopped.
+const CANCELLED: &str = "[cancelled by the user before a result came]";
+/// The result of a call that a user rejected.
+const REJECTED: &str = "[rejected by the user]";
+
+/// What becomes of the calls of a round.
+pub(crate) enum Begun {
+    /// The user is asked about some first.
+    Paused(Pause),
+    /// They run.
+    Calling(Calling),
+    /// None runs: all have their result.
+    Answered,
+}
+
+/// Begins the calls of the newest round. Nothing of it runs before all that must be decided is.
+pub(crate) fn begin(core: &mut Core<'_>, approvals: &Approvals) -> Begun {
+    let calls = core.unanswered();
+    let asks = approvals.to_ask(core, &calls);
+    if asks.is_empty() {
+        return run(core, approvals, calls);
+    }
+    let reasons = approvals.asked(core, &asks);
+    core.emit_state(StateName::Paused, None);
+    core.emit(EventBody::PauseRequired(reasons.clone()));
+    if core.settings().client.permits {
+        core.push(Effect::AskPermission(reasons));
+    }
+    Begun::Paused(Pause::new(asks))
+}
+
+/// Runs these calls, all at once. What cannot run is answered here.
+fn run(core: &mut Core<'_>, approvals: &Approvals, calls: BTreeSet<CallId>) -> Begun {
+    let Some(turn) = core.turn_id() else { return Begun::Answered };
+    let mut calling = Calling::default();
+    let mut begin = Vec::new();
+    for call in core.reasons(calls.iter(), "") {
+        let is_known = core.tool(&call.name).is_some();
+        let is_own = core.is_own(&call.name);
+        let refused = if approvals.decide(core, &call.name, &call.arguments).0 == Approval::Deny {
+            "[denied: this tool may not be used here]".to_owned()
+        } else if !is_known {
+            format!("[no tool is named {}]", call.name)
+        } else if !is_own && !core.settings().client.invokes {
+            "[the editor runs no tools]".to_owned()
+        } else {
+            calling.begin(call.call.clone(), is_own);
+            begin.push((is_own, InvokeTool::of(call, turn.clone())));
+            continue;
+        };
+        answer(core, &call.call, error(&call.call, refused));
+    }
+    if calling.is_over() {
+        return Begun::Answered;
+    }
+    core.emit_state(calling.state_name(), None);
+    note_started(core);
+    for (is_own, call) in begin {
+        start(core, call, is_own);
+    }
+    Begun::Calling(calling)
+}
+
+fn start(core: &mut Core<'_>, call: InvokeTool, is_own: bool) {
+    core.start(Timer::Tool(call.call.clone()), core.settings().tool_deadline_ms);
+    core.push(if is_own { Effect::RunTool(call) } else { Effect::InvokeTool(call) });
+}
+
+/// Runs those of our own calls again that were under way when the process ended: they change nothing outside.
+pub(crate) fn run_own_again(core: &mut Core<'_>, calling: &Calling) {
+    let Some(turn) = core.turn_id() else { return };
+    for call in core.reasons(calling.own().iter(), "") {
+        start(core, InvokeTool::of(call, turn.clone()), true);
+    }
+}
+
+/// Remembers that the calls of the newest round were started.
+fn note_started(core: &mut Core<'_>) {
+    let newest = core.transcript().rounds().last().map(|round| round.assistant);
+    let calls = core.unanswered();
+    core.change_last_turn(|row| {
+        row.started = newest;
+        // What was approved is said again with its result.
+        row.decided.retain(|decision| calls.contains(&decision.call));
+    });
+}
+
+/// All calls of a pause are decided: what was rejected is answered, and the others run.
+pub(crate) fn resume(core: &mut Core<'_>, approvals: &Approvals, pause: &Pause) -> Begun {
+    core.emit(EventBody::PauseCleared);
+    for (call, note) in pause.rejected() {
+        let words = note.map_or_else(|| REJECTED.to_owned(), |note| format!("{REJECTED} {note}"));
+        answer(core, &call, error(&call, words));
+    }
+    let calls = core.unanswered();
+    run(core, approvals, calls)
+}
+
+/// Appends a result. A round's results stand together, whatever else came meanwhile.
+pub(crate) fn answer(core: &mut Core<'_>, call: &CallId, mut result: ToolResult) {
+    // Our own id: the model may have given two calls of a round the same one.
+    result.call = call.as_str().to_owned();
+    result.verdict = verdict(core, call);
+    let new = core.stamped(Body::Tool(result));
+    core.append(new);
+}
+
+/// What the user decided about a call of the running turn, where the user was asked.
+fn verdict(core: &Core<'_>, call: &CallId) -> Option<Verdict> {
+    let decided = &core.turns().last()?.decided;
+    let decision = decided.iter().rfind(|decision| decision.call == *call)?;
+    Some(Verdict { approved: decision.approved, note: decision.note.clone() })
+}
+
+pub(crate) fn answer_cancelled(core: &mut Core<'_>, calls: BTreeSet<CallId>) {
+    for call in calls {
+        core.push(Effect::CancelTool(call.clone()));
+        core.stop(Timer::Tool(call.clone()));
+        answer(core, &call, error(&call, CANCELLED.into()));
+    }
+}
+
+pub(crate) fn error(call: &CallId, text: String) -> ToolResult {
+    ToolResult {
+        call: call.as_str().to_owned(),
+        content: vec![Content::Text(text.into())],
+        is_error: true,
+        ..ToolResult::default()
+    }
+}
+
+/// All calls have their result: how the turn ends by one of them, where it does. What it asks is shown to the user.
+pub(crate) fn ends_turn(core: &mut Core<'_>) -> Option<Rest> {
+    let (ends, call) = core.ending_call()?;
+    if let Some(question) = question(&call.arguments).filter(|_| ends == EndsTurn::WaitingUserInput) {
+        core.notice(QUESTION, question);
+    }
+    Some(rest_after(ends))
+}
+
+/// How a session rests whose turn ended so.
+pub(super) fn rest_after(ends: EndsTurn) -> Rest {
+    match ends {
+        EndsTurn::Completed => Rest::Completed,
+        EndsTurn::WaitingUserInput => Rest::WaitingUserInput,
+    }
+}
+
+/// What a call that asks the user asks: its `question` or `questions`, where it has some.
+fn question(arguments: &str) -> Option<String> {
+    let read: Value = json::read(arguments).ok()?;
+    let asked = read.get("questions").or_else(|| read.get("question"))?;
+    Some(argument_values(&asked.to_string())).filter(|text| !text.is_empty())
+}
+
+/// Whether the model went on as often as it may in a turn; the user is told so.
+pub(crate) fn is_at_limit(core: &mut Core<'_>) -> bool {
+    let turn = core.transcript().turns().len().saturating_sub(1);
+    let rounds = core.transcript().rounds_of(turn).len();
+    if rounds < core.settings().round_limit as usize {
+        return false;
+    }
+    let text =
+        format!("The turn ran {rounds} rounds, which is its limit. Say how to go on, or that it is enough.");
+    core.notice(ROUND_LIMIT, text);
+    true
+}

@@ -1,0 +1,150 @@
+//! What an answer came to, whatever ended it. What was streamed is kept: the user saw it.
+
+use super::size::{self, Nothing, silent};
+use super::streaming::{Given, Streaming};
+use crate::carried::limits::{Asked, Verdict};
+use crate::core::Core;
+use crate::values::effect::Effect;
+use crate::values::event::EventBody;
+use crate::values::refusal::Refusal;
+use engine::id::MessageId;
+use engine::message::{AssistantPart, Beside, Body, ToolCall};
+use engine::prompt::request::{self, Failure, Overflow, StopReason};
+
+/// Why a turn has no whole answer.
+pub(crate) struct Broken {
+    why: Refusal,
+    overflow: Option<Overflow>,
+    refuses_thinking: bool,
+}
+
+/// What follows an answer.
+pub(crate) enum CameTo {
+    /// The same is asked again, in another way.
+    Again,
+    /// Its provider speaks of a size.
+    TooLarge { overflow: Overflow, asked: Asked, why: Refusal },
+    /// The turn cannot go on.
+    Failed(Refusal),
+    /// It asks for tools.
+    Calls,
+    /// The turn is done.
+    Completed,
+}
+
+impl From<Failure> for Broken {
+    fn from(failure: Failure) -> Self {
+        let Failure { overflow, refuses_thinking, .. } = failure;
+        Self { overflow, refuses_thinking, why: failure.into() }
+    }
+}
+
+impl Broken {
+    /// The model said nothing for so many milliseconds.
+    pub fn expired(ms: u64) -> Self {
+        let why = format!("the model said nothing for {ms} ms; modelDeadlineMs says how long it may");
+        Self { why: Refusal::of_model("timeout", why), overflow: None, refuses_thinking: false }
+    }
+}
+
+/// What was said: the parts, the calls that it asks for, and what came beside them.
+type Said = (Vec<AssistantPart>, Vec<ToolCall>, Beside);
+
+/// Keeps what was said, and says what follows.
+pub(crate) fn take(
+    core: &mut Core<'_>,
+    running: Streaming,
+    outcome: Result<request::Answer, Broken>,
+) -> CameTo {
+    let Given { asked, message, draft } = running.end(core);
+    let (stop, error, said, overflow) = match outcome {
+        Ok(answer) => {
+            let stop = answer.stop;
+            let said = answer.said(&draft);
+            let overflow = judge(core, stop, &said, asked);
+            let why =
+                || format!("the model said nothing to {} tokens, which are too many for it", asked.tokens);
+            let why = || Refusal::of_model("contextOverflow", why());
+            (stop, None, said, overflow.map(|overflow| (overflow, why())))
+        }
+        Err(Broken { why, overflow, refuses_thinking }) => {
+            let said = (draft.said(), Vec::new(), draft.beside);
+            let overflow = overflow.map(|overflow| (overflow, why.clone()));
+            (StopReason::Failed, Some((why, refuses_thinking)), said, overflow)
+        }
+    };
+    let (parts, calls, beside) = said;
+    let calls = keep(core, message, parts, calls, beside, stop);
+    if error.as_ref().is_some_and(|(_, refuses_thinking)| *refuses_thinking) && core.leave_thinking_out() {
+        return CameTo::Again;
+    }
+    if let Some((overflow, why)) = overflow {
+        return CameTo::TooLarge { overflow, asked, why };
+    }
+    match (error, stop) {
+        (Some((why, _)), _) => CameTo::Failed(why),
+        (None, StopReason::Refused) => {
+            CameTo::Failed(Refusal::of_model("refused", "the model refused to answer"))
+        }
+        (None, StopReason::Length) => {
+            let why = "the answer reached its length limit; what was said is kept";
+            CameTo::Failed(Refusal::of_model("length", why))
+        }
+        (None, StopReason::Cancelled | StopReason::Failed) => CameTo::Failed(
+            "the client says that the answer broke off; what was said is kept".to_owned().into(),
+        ),
+        (None, _) if calls => CameTo::Calls,
+        (None, _) => CameTo::Completed,
+    }
+}
+
+/// The overflow in a whole answer that says nothing, where it is one and is believed. What the answer proves of its
+/// provider is learned.
+fn judge(core: &mut Core<'_>, stop: StopReason, said: &Said, asked: Asked) -> Option<Overflow> {
+    let (parts, calls, beside) = said;
+    let (usage, tokens) = (beside.usage, asked.tokens);
+    let window = core.settings().model.window;
+    let is_empty = parts.is_empty() && calls.is_empty();
+    let again = core.was_too_large();
+    let limit = core.budget().map_or(window, |budget| budget.limit);
+    let nothing = Nothing { stop, usage, tokens, limit, window, again };
+    let overflow = is_empty.then(|| silent(nothing)).flatten();
+    let is_believed = |overflow: &Overflow| again || matches!(core.judge(*overflow, asked), Verdict::Prompt);
+    let overflow = overflow.filter(is_believed);
+    let is_whole = size::note_usage(core, usage.filter(|_| overflow.is_none()), tokens);
+    let is_said = !is_empty && matches!(stop, StopReason::End | StopReason::ToolUse | StopReason::Length);
+    if is_said && is_whole {
+        size::went_through(core, tokens);
+    }
+    overflow
+}
+
+/// Breaks an answer off; what was said of it stays.
+pub(crate) fn break_off(core: &mut Core<'_>, running: Streaming) {
+    core.push(Effect::CancelModel(running.call()));
+    let Given { message, draft, .. } = running.end(core);
+    keep(core, message, draft.said(), Vec::new(), draft.beside, StopReason::Cancelled);
+}
+
+/// Stores an answer; whether it asks for tools. A call that may be cut is never run, so it is not kept either.
+fn keep(
+    core: &mut Core<'_>,
+    message: MessageId,
+    parts: Vec<AssistantPart>,
+    calls: Vec<ToolCall>,
+    beside: Beside,
+    stop: StopReason,
+) -> bool {
+    // Calls that were streamed are not seen by who reads the answer: without a word of its own it says `end`.
+    let stop = if stop == StopReason::End && !calls.is_empty() { StopReason::ToolUse } else { stop };
+    core.emit(EventBody::StreamFinished { message, stop });
+    let whole = matches!(stop, StopReason::End | StopReason::ToolUse);
+    let calls = if whole { calls } else { Vec::new() };
+    let has_calls = !calls.is_empty();
+    let body = Body::Assistant { parts, calls, beside };
+    if !body.is_empty() {
+        let new = core.stamped(body);
+        core.append(new);
+    }
+    has_calls
+}

@@ -1,0 +1,68 @@
+//! How a turn ends, and what then stays of it.
+
+use crate::context::pins::pins_follow;
+use crate::core::Core;
+use crate::values::event::{EventBody, TurnEnd};
+use crate::values::refusal::Refusal;
+use crate::values::settings::TranscriptKept;
+use crate::values::stored::{Driver, TurnStatus, Write};
+use engine::transcript::CameTo;
+use engine::words::{BreakCause, StateName};
+
+/// Ends the newest turn and says so, with the summaries that were made in it. Whether it is the first one that was done.
+pub(crate) fn end(core: &mut Core<'_>, status: TurnStatus, state: StateName, error: Option<Refusal>) -> bool {
+    let last = core.last_turn();
+    core.set_turn(last, status);
+    let ended_by = ended_by(core).filter(|_| status == TurnStatus::Completed);
+    let ended = TurnEnd { status, error, ended_by, summaries: core.summaries_of(last) };
+    let turn = core.turn_id();
+    let_go(core, status);
+    core.emit(EventBody::RuntimeUpdated { state, turn, ended: Some(ended) });
+    let asked = core.transcript().turns().iter().filter(|turn| !turn.requests.is_empty());
+    status == TurnStatus::Completed && asked.take(2).count() == 1
+}
+
+/// The tool by which the newest round ended its turn, where one did.
+fn ended_by(core: &Core<'_>) -> Option<String> {
+    let (_, call) = core.ending_call()?;
+    Some(call.name.to_string())
+}
+
+/// A turn that was running when another one begins ran no further.
+pub(crate) fn close_running(core: &mut Core<'_>) {
+    if core.is_turn_running() {
+        core.set_turn(core.last_turn(), TurnStatus::Cancelled);
+        let_go(core, TurnStatus::Cancelled);
+    }
+}
+
+/// The newest turn is over: what the settings do not keep of it goes in the same step. An editor that runs the loop has
+/// the words itself and brings them again, so nothing goes there.
+pub(crate) fn let_go(core: &mut Core<'_>, status: TurnStatus) {
+    let is_kept = core.settings().transcript == TranscriptKept::Full;
+    if is_kept || core.head().driver == Driver::Editor {
+        return;
+    }
+    let Some(last) = core.transcript().turns().len().checked_sub(1) else { return };
+    let ended_by = core.ending_call().map(|(_, call)| call.id);
+    let came_to = match &ended_by {
+        _ if status != TurnStatus::Completed => CameTo::Nothing,
+        Some(call) => CameTo::Call(call),
+        None => CameTo::Answer,
+    };
+    let counter = core.counter();
+    let messages = core.transcript_mut().let_go(last, came_to, counter);
+    if messages.is_empty() {
+        return;
+    }
+    core.announce(BreakCause::StripCompletedTurns);
+    core.write_head();
+    for message in &messages {
+        core.emit(match message.is_removed() {
+            true => EventBody::MessageRemoved { message: message.id.clone() },
+            false => EventBody::MessageUpdated(message.clone()),
+        });
+    }
+    core.write(Write::LetGo { turn: u32::try_from(last).unwrap_or(u32::MAX), messages });
+    pins_follow(core);
+}

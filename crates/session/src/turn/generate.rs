@@ -1,0 +1,132 @@
+//! The next request to the model that answers: sent, or held back until a compaction made room.
+
+use super::size::goes_beyond;
+use super::streaming::Streaming;
+use crate::carried::limits::Asked;
+use crate::compaction::job::{Begin, Then};
+use crate::context::figures::{read_next, read_prompt, tell_context};
+use crate::context::prefix::settle_placement;
+use crate::core::Core;
+use crate::values::effect::{AskModel, Effect, Purpose};
+use crate::values::event::EventBody;
+use crate::values::input::Timer;
+use crate::values::refusal::Refusal;
+use engine::compact::record::{Compaction, Fallback, Mode};
+use engine::compact::trigger::Next;
+use engine::estimate::Scale;
+use engine::prompt::Prompt;
+use engine::prompt::request::{Request, ToolChoice};
+use engine::words::StateName;
+
+/// What came before a model is asked to go on.
+#[derive(Clone, Copy)]
+pub(crate) enum Before {
+    /// Nothing that matters.
+    Nothing,
+    /// A compaction; whether its summary failed.
+    Made { failed: bool },
+    /// The attempt at one, which need not have been; whether a model was asked in vain.
+    Tried { failed: bool },
+}
+
+/// What becomes of the next request.
+pub(crate) enum Generated {
+    /// It was sent; its prompt has so many raw tokens.
+    Sent(Box<Streaming>, u32),
+    /// A compaction comes first.
+    Compact(Box<Begin>),
+    /// It cannot be made.
+    Fail(Refusal),
+    /// There is no turn that it could be of.
+    Nothing,
+}
+
+impl Before {
+    /// This compaction.
+    pub fn made(record: &Compaction) -> Self {
+        Self::Made { failed: summary_failed(Some(record)) }
+    }
+
+    fn failed(self) -> bool {
+        match self {
+            Before::Nothing => false,
+            Before::Made { failed } | Before::Tried { failed } => failed,
+        }
+    }
+}
+
+/// Asks the model to go on, unless a compaction is due before.
+pub(crate) fn ask(core: &mut Core<'_>, before: Before) -> Generated {
+    loop {
+        let model = core.settings().model.clone();
+        let scale = core.scale(&model);
+        let budget = match core.budget() {
+            Ok(budget) => budget,
+            Err(error) => return Generated::Fail(error.into()),
+        };
+        if !core.settings().may_ask(&model) {
+            let why = "no model can be asked: the setting model.wire names none, and the client did not say that it answers \
+                       model/complete";
+            return Generated::Fail(why.to_owned().into());
+        }
+        if settle_placement(core, budget).is_some() {
+            // What was known of the last prompt is not known of this one.
+            continue;
+        }
+        let next = core.next(core.source(budget), &model);
+        let compact = |begin| Generated::Compact(Box::new(begin));
+        return match (read_next(next, scale), before) {
+            (Next::Send(prompt), before) => send(core, *prompt, scale, !before.failed()),
+            (Next::Try(trigger, _), Before::Nothing) => compact(Begin::new(trigger, Then::Generate)),
+            (Next::Try(_, prompt), before) => send(core, *prompt, scale, !before.failed()),
+            (Next::Must(..), Before::Made { .. }) | (Next::Refuse(_), _) if goes_beyond(core) => continue,
+            (Next::Must(_, exceeded), Before::Made { .. }) | (Next::Refuse(exceeded), _) => {
+                Generated::Fail(exceeded.into())
+            }
+            (Next::Must(trigger, exceeded), Before::Nothing | Before::Tried { .. }) => {
+                compact(Begin { exceeded: Some(exceeded), ..Begin::new(trigger, Then::Generate) })
+            }
+        };
+    }
+}
+
+/// Sends a prompt whose figures are raw.
+fn send(core: &mut Core<'_>, prompt: Prompt, scale: Scale, breakpoints: bool) -> Generated {
+    let (raw, model) = (prompt.tokens, core.settings().model.clone());
+    core.goes_out(&prompt, model.name.as_deref());
+    let prompt = read_prompt(prompt, scale);
+    let call = core.next_call();
+    let Some(turn) = core.turn_id() else { return Generated::Nothing };
+    let message = core.transcript().next_message_id();
+    let room = core.room(&model, prompt.tokens);
+    // A provider that was told nothing and asked too much of itself is told from then on.
+    let learned = core.most_answer(&model, prompt.tokens);
+    let most = model.max_output.into_iter().chain(learned).min().map(|most| most.min(room));
+    let request = Request {
+        items: prompt.items.clone(),
+        tools: prompt.tools.clone(),
+        tool_choice: ToolChoice::Auto,
+        temperature_zero: false,
+        max_output: most,
+        room: Some(room),
+        cache_breakpoints: if breakpoints { prompt.plan.breakpoints().collect() } else { Vec::new() },
+    };
+    let tokens = prompt.tokens;
+    let deadline = core.settings().first_word_ms(&model);
+    let streaming = Streaming::new(core, call, Asked { tokens: raw, most }, message.clone());
+    core.emit_state(StateName::Generating, None);
+    tell_context(core, &prompt, raw);
+    core.emit(EventBody::StreamStarted { message, turn: turn.clone() });
+    core.remember_model(&model);
+    let ask = AskModel { call, turn: Some(turn), purpose: Purpose::Turn, model, tokens, request };
+    core.push(Effect::AskModel(Box::new(ask)));
+    core.start(Timer::Model(call), deadline);
+    Generated::Sent(Box::new(streaming), raw)
+}
+
+/// Whether a model was asked for a summary in vain: then the answer is asked for without breakpoints.
+pub(crate) fn summary_failed(made: Option<&Compaction>) -> bool {
+    let is_summary = |mode: Mode| matches!(mode, Mode::Full | Mode::Simple);
+    let in_vain = |fallback: &Fallback| fallback.asked.is_some_and(|asked| asked > 0);
+    made.is_some_and(|record| !is_summary(record.mode) && record.fallbacks.iter().any(in_vain))
+}

@@ -1,0 +1,139 @@
+//! An answer that is being given: deltas are folded and told, gathered for a moment so that a fast model costs no storm
+//! of events.
+
+use crate::carried::limits::Asked;
+use crate::core::Core;
+use crate::model::deadline::Deadline;
+use crate::model::quiet::silence;
+use crate::values::event::EventBody;
+use crate::values::input::{ModelCallId, Timer};
+use engine::delta::{Delta, Draft};
+use engine::id::MessageId;
+
+/// What is waited for while a model answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Streaming {
+    call: ModelCallId,
+    asked: Asked,
+    /// The message that it will be.
+    message: MessageId,
+    /// What was said so far.
+    draft: Draft,
+    /// What of it was not told yet; it is, when the time is up.
+    untold: Vec<Delta>,
+    /// Whether something was told a moment ago: what comes now waits a little.
+    is_told: bool,
+    deadline: Deadline,
+}
+
+/// An answer that is over, whatever ended it.
+pub(crate) struct Given {
+    pub asked: Asked,
+    pub message: MessageId,
+    pub draft: Draft,
+}
+
+impl Streaming {
+    /// The timer at whose end what was gathered is told, where something was.
+    pub fn gathered(&self) -> Option<Timer> {
+        (!self.untold.is_empty()).then_some(Timer::Deltas(self.call))
+    }
+
+    pub(crate) fn new(core: &Core<'_>, call: ModelCallId, asked: Asked, message: MessageId) -> Self {
+        let deadline = Deadline::with_signs(core.now(), core.settings().model_deadline_ms);
+        Self { call, asked, message, draft: Draft::default(), untold: Vec::new(), is_told: false, deadline }
+    }
+
+    pub(crate) fn call(&self) -> ModelCallId {
+        self.call
+    }
+
+    #[cfg(test)]
+    pub(crate) fn untold(&self) -> &[Delta] {
+        &self.untold
+    }
+
+    pub(crate) fn message(&self) -> &MessageId {
+        &self.message
+    }
+
+    pub(crate) fn draft(&self) -> &Draft {
+        &self.draft
+    }
+
+    /// Takes a piece of the answer in; whether it is a piece of anything.
+    pub(crate) fn hear(&mut self, core: &mut Core<'_>, delta: Delta) -> bool {
+        if self.draft.fold(delta.clone()).is_err() {
+            return false;
+        }
+        let ms = core.settings().model_deadline_ms;
+        self.deadline = Deadline::with_signs(core.now(), ms);
+        join(&mut self.untold, delta);
+        if !self.is_told {
+            self.tell(core);
+            self.gather(core);
+        }
+        core.start(Timer::Model(self.call), ms);
+        true
+    }
+
+    /// A sign of life came: how long the next one may take, in milliseconds; nothing where it was enough.
+    pub(crate) fn after_sign(&self, core: &Core<'_>, more_ms: u64) -> Option<u64> {
+        self.deadline.after_sign(core.now(), self.silence(core).saturating_add(more_ms))
+    }
+
+    /// How long the model may say nothing now, in milliseconds.
+    pub(crate) fn silence(&self, core: &Core<'_>) -> u64 {
+        silence(core, &core.settings().model, &self.draft)
+    }
+
+    /// Tells what was gathered.
+    pub(crate) fn tell(&mut self, core: &mut Core<'_>) {
+        let deltas = std::mem::take(&mut self.untold);
+        if !deltas.is_empty() {
+            let message = self.message.clone();
+            core.emit(EventBody::StreamDelta { message, deltas });
+        }
+    }
+
+    /// What comes within the next moment is told together.
+    fn gather(&mut self, core: &mut Core<'_>) {
+        let interval = core.settings().delta_interval_ms;
+        if interval > 0 {
+            self.is_told = true;
+            core.start(Timer::Deltas(self.call), interval);
+        }
+    }
+
+    /// The moment is over.
+    pub(crate) fn moment_over(&mut self, core: &mut Core<'_>) {
+        self.is_told = false;
+        if !self.untold.is_empty() {
+            self.tell(core);
+            self.gather(core);
+        }
+    }
+
+    /// Nothing more is said: what was gathered is told, and no timer runs.
+    pub(crate) fn end(mut self, core: &mut Core<'_>) -> Given {
+        core.stop(Timer::Model(self.call));
+        if self.is_told {
+            core.stop(Timer::Deltas(self.call));
+        }
+        self.tell(core);
+        Given { asked: self.asked, message: self.message, draft: self.draft }
+    }
+}
+
+/// Adds a delta to those that are told together. Text that goes on is one delta.
+fn join(deltas: &mut Vec<Delta>, delta: Delta) {
+    match (deltas.last_mut(), delta) {
+        (Some(Delta::AppendContent(text)), Delta::AppendContent(more))
+        | (Some(Delta::AppendReasoning(text)), Delta::AppendReasoning(more)) => text.push_str(&more),
+        (
+            Some(Delta::AppendToolArguments { call, text }),
+            Delta::AppendToolArguments { call: same, text: more },
+        ) if *call == same => text.push_str(&more),
+        (_, delta) => deltas.push(delta),
+    }
+}

@@ -1,0 +1,36 @@
+//! The turn that comes near its window's end: it is asked to wrap up, and ended some rounds later.
+
+use crate::core::Core;
+use engine::message::{BUDGET_EXIT, Body, WRAP_UP};
+
+/// Rounds that a turn has left once it was asked to wrap up.
+const GRACE_ROUNDS: usize = 2;
+/// What it is told then.
+const NOTICE: &str = "[The context window is nearly full. Bring this work to a good stopping point: finish \
+what you are doing, begin nothing new, and say within two more rounds what is done and what is left.]";
+
+/// Between two rounds: asks the model to wrap up where its window is nearly full, by what was used last and not by a sum.
+/// Whether the turn ends here, because it was asked long enough ago; the user is told so.
+pub(crate) fn is_over(core: &mut Core<'_>) -> bool {
+    let turn = core.transcript().turns().len().saturating_sub(1);
+    let first = core.transcript().turns().get(turn).map(|turn| turn.first).unwrap_or_default();
+    let said = core.transcript().messages().iter().skip(first.index());
+    let asked = said.filter(|message| matches!(&message.body, Body::Event { kind, .. } if kind == WRAP_UP));
+    if let Some(asked) = asked.map(|message| message.ord).next_back() {
+        let rounds = core.transcript().rounds_of(turn).iter();
+        if rounds.filter(|round| round.assistant > asked).count() < GRACE_ROUNDS {
+            return false;
+        }
+        let text = "The context window is nearly full, so the turn ends here. Say how to go on, or that it is enough.";
+        core.notice(BUDGET_EXIT, text.to_owned());
+        return true;
+    }
+    let limit = core.budget().map_or(0, |budget| core.scale_now().read(budget.limit));
+    let share = core.settings().policy.budget_exit.map(|share| share.of(limit));
+    if share.zip(core.trial().reported()).is_some_and(|(share, read)| read >= share) {
+        let body = Body::Event { kind: WRAP_UP.to_owned(), text: NOTICE.into() };
+        let new = core.stamped(body);
+        core.append(new);
+    }
+    false
+}

@@ -1,0 +1,19 @@
+//! What goes into a session and comes out of it.
+
+pub mod acceptance;
+pub mod claims;
+pub mod decision;
+pub mod effect;
+pub mod event;
+pub mod history_turn;
+pub mod input;
+pub mod ledger;
+pub mod queue;
+pub mod recall;
+pub mod refusal;
+pub mod report;
+pub mod rest;
+pub mod settings;
+pub mod snapshot;
+pub mod stored;
+pub mod undo;

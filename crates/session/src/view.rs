@@ -1,0 +1,111 @@
+//! A session as a whole, for a follower that begins or has missed something: how a snapshot is taken.
+
+use crate::commands::queue::Queue;
+use crate::core::Conversation;
+use crate::state::State;
+use crate::tools::approvals::Approvals;
+use crate::values::rest::Rest;
+use crate::values::snapshot::{Snapshot, TurnSnapshot};
+use engine::compact::metadata::round_summary;
+use engine::words::TurnStatus;
+
+/// What a snapshot shows beside what is kept.
+#[derive(Clone, Copy)]
+pub(crate) struct Standing<'a> {
+    pub state: &'a State,
+    pub queue: &'a Queue,
+    pub approvals: &'a Approvals,
+}
+
+/// The session as it is, with this many of its newest messages at most, where that is said.
+pub(crate) fn shown(conversation: &Conversation, standing: Standing<'_>, newest: Option<u32>) -> Snapshot {
+    newest.map_or_else(|| snapshot(conversation, standing), |newest| end(conversation, standing, newest))
+}
+
+/// The session as it is.
+fn snapshot(conversation: &Conversation, standing: Standing<'_>) -> Snapshot {
+    let messages = conversation.transcript().messages().iter();
+    // All that was said in a turn may be removed.
+    let is_there = |at: &usize| {
+        let first = conversation.transcript().turns().get(*at).map(|turn| turn.first);
+        let last = conversation.transcript().last_of_turn(*at);
+        let said = first.zip(last).map(|(first, last)| conversation.transcript().range(first, last));
+        said.is_some_and(|said| said.iter().any(|message| !message.is_removed()))
+    };
+    let turns = (0..conversation.transcript().turns().len()).filter(is_there);
+    Snapshot {
+        messages: messages.filter(|message| !message.is_removed()).cloned().collect(),
+        turns: turns.filter_map(|at| turn(conversation, at)).collect(),
+        compactions: conversation.records(),
+        ..without_messages(conversation, standing)
+    }
+}
+
+fn end(conversation: &Conversation, standing: Standing<'_>, newest: u32) -> Snapshot {
+    let newest = usize::try_from(newest).unwrap_or(usize::MAX);
+    let earlier = conversation.transcript().messages().len().saturating_sub(newest);
+    let messages = conversation.transcript().messages().iter().skip(earlier);
+    let in_force = conversation.transcript().in_force().into_iter();
+    Snapshot {
+        messages: messages.filter(|message| !message.is_removed()).cloned().collect(),
+        earlier: Some(u32::try_from(earlier).unwrap_or(u32::MAX)),
+        compactions: in_force.map(|record| (record.clone(), conversation.persisted(record))).collect(),
+        ..without_messages(conversation, standing)
+    }
+}
+
+fn turn(conversation: &Conversation, at: usize) -> Option<TurnSnapshot> {
+    let turn = conversation.transcript().turns().get(at)?;
+    let rounds = conversation.transcript().rounds_of(at).iter().map(|round| {
+        let summary = round_summary(conversation.transcript(), round).map(str::to_owned);
+        (round.clone(), summary)
+    });
+    Some(TurnSnapshot {
+        id: turn.id.as_str().to_owned(),
+        external_id: conversation
+            .transcript()
+            .message(turn.first)
+            .and_then(|message| message.external_id.clone()),
+        status: conversation.turns().get(at).map_or(TurnStatus::Completed, |row| row.status),
+        rounds: rounds.collect(),
+        summaries: conversation.summaries_of(at),
+    })
+}
+
+/// Everything but what was said.
+fn without_messages(conversation: &Conversation, standing: Standing<'_>) -> Snapshot {
+    let Standing { state, queue, approvals } = standing;
+    let (compacting, streaming) = match state {
+        State::Compacting(running) => (Some((running.mode(), running.job().reason())), None),
+        State::Reviewing(reviewing) => (Some((reviewing.mode(), reviewing.job().reason())), None),
+        State::Streaming(running) => (None, Some((running.message().clone(), running.draft().clone()))),
+        State::Resting(_) | State::Paused(_) | State::Calling(_) => (None, None),
+    };
+    Snapshot {
+        stream: conversation.stream().to_owned(),
+        seq: conversation.last_event(),
+        state: state.name(),
+        error: match state {
+            State::Resting(Rest::Failed(why)) => Some(why.clone()),
+            _ => None,
+        },
+        head: conversation.head().clone(),
+        messages: Vec::new(),
+        earlier: None,
+        turns: Vec::new(),
+        compactions: Vec::new(),
+        compacting,
+        streaming,
+        pause: match state {
+            State::Paused(pause) => approvals.asked(conversation, pause.open()),
+            _ => Vec::new(),
+        },
+        pending: match state {
+            State::Calling(calling) => conversation.reasons(calling.all().iter(), "no result has come"),
+            _ => Vec::new(),
+        },
+        queue: queue.items().cloned().collect(),
+        thread: conversation.thread(),
+        settings: conversation.settings().clone(),
+    }
+}

@@ -1,0 +1,491 @@
+//! A store as plain maps: the model that tests compare the backends with. Stores that are made from one [`World`] stand for
+//! processes on one file.
+
+mod step;
+
+use super::error::StoreError;
+use super::follow::{Change, Holder, Mark, News};
+use super::list::{ListQuery, Page, PageMaker, SessionRow};
+use super::task::{Task, TaskState, Waiting};
+use super::{Deleted, Fence, MessagePage, Store, StoreDiagnostics};
+use engine::id::{Ordinal, SessionId, Time};
+use engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
+use engine::message::Body;
+use engine::scope::{Scope, ScopePatch};
+use engine::search::{self, Found, Query};
+use session::part::Claims;
+use session::stored::{Always, Head, Origin, Part, Rest, Stored, Write};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::process;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use step::{Kept, Step};
+
+/// What stores share. Gone with the last of them.
+#[derive(Debug, Clone, Default)]
+pub struct World(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    sessions: BTreeMap<SessionId, Kept>,
+    leases: BTreeMap<SessionId, Lease>,
+    /// By workspace and name.
+    scopes: BTreeMap<(String, String), Scope>,
+    /// By workspace.
+    approvals: BTreeMap<String, BTreeSet<Always>>,
+    /// By workspace and id.
+    memories: BTreeMap<String, BTreeMap<String, Memory>>,
+    /// Holders that live.
+    holders: BTreeSet<u64>,
+    next_holder: u64,
+    /// Changes so far.
+    changes: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Lease {
+    fence: u64,
+    holder: Option<u64>,
+    since: Time,
+}
+
+/// A store of the model.
+#[derive(Debug)]
+pub struct ModelStore {
+    world: World,
+    holder: u64,
+    is_closed: bool,
+    /// Changes of the world that are its own.
+    own_changes: u64,
+}
+
+impl World {
+    /// A store on it, as a process of its own.
+    pub fn open(&self) -> ModelStore {
+        let mut state = self.lock();
+        let holder = state.next_holder;
+        state.next_holder += 1;
+        state.holders.insert(holder);
+        ModelStore { world: self.clone(), holder, is_closed: false, own_changes: 0 }
+    }
+
+    /// A step changes a copy, so a breakdown in its middle leaves nothing half done.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for ModelStore {
+    fn default() -> Self {
+        World::default().open()
+    }
+}
+
+impl Drop for ModelStore {
+    fn drop(&mut self) {
+        self.world.lock().holders.remove(&self.holder);
+    }
+}
+
+impl ModelStore {
+    fn state(&self) -> Result<MutexGuard<'_, State>, StoreError> {
+        if self.is_closed { Err(StoreError::Closed) } else { Ok(self.world.lock()) }
+    }
+
+    /// Holds a session from now on, where it may.
+    fn take(
+        &mut self,
+        session: &SessionId,
+        since: Time,
+        may: impl FnOnce(&State, u64) -> Result<(), StoreError>,
+    ) -> Result<Fence, StoreError> {
+        let mut state = self.state()?;
+        may(&state, self.holder)?;
+        let lease = state.leases.get(session);
+        if let Some(lease) = lease.filter(|lease| lease.holder == Some(self.holder)) {
+            return Ok(Fence(lease.fence));
+        }
+        let fence = lease.map_or(0, |lease| lease.fence) + 1;
+        state.leases.insert(session.clone(), Lease { fence, holder: Some(self.holder), since });
+        state.changes += 1;
+        drop(state);
+        self.own_changes += 1;
+        Ok(Fence(fence))
+    }
+}
+
+impl State {
+    /// Another holder of a session, which lives.
+    fn other(&self, session: &SessionId, own: u64) -> Option<Holder> {
+        let lease = self.leases.get(session)?;
+        let is_other = lease.holder.is_some_and(|id| id != own && self.holders.contains(&id));
+        is_other.then_some(Holder { pid: process::id(), since: lease.since })
+    }
+
+    /// Refuses while another holder lives.
+    fn free_for(&self, session: &SessionId, own: u64) -> Result<(), StoreError> {
+        match self.other(session, own) {
+            Some(Holder { pid, since }) => Err(StoreError::Held { session: session.clone(), pid, since }),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses where the session is not held so.
+    fn held(&self, session: &SessionId, fence: Fence, own: u64) -> Result<(), StoreError> {
+        let lease = self.leases.get(session);
+        if lease.is_some_and(|lease| lease.fence == fence.0 && lease.holder == Some(own)) {
+            return Ok(());
+        }
+        Err(StoreError::FenceLost { session: session.clone(), holder: self.other(session, own) })
+    }
+
+    /// Frees what this holder holds.
+    fn let_go(&mut self, holder: u64, is_meant: impl Fn(&SessionId, &Lease) -> bool) {
+        let sessions = &self.sessions;
+        let is_it =
+            |session: &SessionId, lease: &Lease| lease.holder == Some(holder) && is_meant(session, lease);
+        self.leases.retain(|session, lease| sessions.contains_key(session) || !is_it(session, lease));
+        for (session, lease) in &mut self.leases {
+            if is_it(session, lease) {
+                lease.holder = None;
+            }
+        }
+    }
+
+    /// Sessions that are made of another one get a copy of its own scope.
+    fn copy_scopes(&mut self, session: &SessionId, writes: &[Write]) {
+        let Some(workspace) = self.sessions.get(session).map(|kept| kept.head.workspace.clone()) else {
+            return;
+        };
+        let Some(own) = self.scopes.get(&(workspace.clone(), session.as_str().to_owned())).cloned() else {
+            return;
+        };
+        for write in writes {
+            if let Write::Fork { to } | Write::Branch { to, .. } = write {
+                let copy = Scope { revision: 1, ..own.clone() };
+                self.scopes.insert((workspace.clone(), to.as_str().to_owned()), copy);
+            }
+        }
+    }
+
+    /// Whether a session stays that one of these was made of, or that was made of one of these.
+    fn has_related(&self, gone: &[SessionId]) -> bool {
+        let is_of = |id: &SessionId, parent: &SessionId| {
+            self.sessions.get(id).is_some_and(|kept| kept.head.parent.as_ref() == Some(parent))
+        };
+        let mut stay = self.sessions.keys().filter(|id| !gone.contains(id));
+        stay.any(|id| gone.iter().any(|one| is_of(id, one) || is_of(one, id)))
+    }
+
+    /// The copies that rewinds of a session left behind, and those of rewinds of these.
+    fn copies(&self, session: &SessionId) -> BTreeSet<SessionId> {
+        let (mut copies, mut left) = (BTreeSet::new(), vec![session]);
+        while let Some(id) = left.pop() {
+            let heads = self.sessions.values().map(|kept| &kept.head);
+            let its = heads.filter(|head| {
+                head.parent.as_ref() == Some(id) && head.is_left_behind() && head.id != *session
+            });
+            left.extend(its.map(|head| &head.id).filter(|copy| copies.insert((*copy).clone())));
+        }
+        copies
+    }
+
+    /// Scopes that only a session used go with it.
+    fn drop_scopes(&mut self, gone: &Head) {
+        for name in [Some(gone.id.as_str()), gone.work_scope.as_deref()].into_iter().flatten() {
+            let uses = |head: &Head| {
+                head.workspace == gone.workspace
+                    && (head.id.as_str() == name || head.work_scope.as_deref() == Some(name))
+            };
+            if !self.sessions.values().any(|kept| uses(&kept.head)) {
+                self.scopes.remove(&(gone.workspace.clone(), name.to_owned()));
+            }
+        }
+    }
+}
+
+impl Store for ModelStore {
+    fn commit(&mut self, session: &SessionId, fence: Fence, writes: &[Write]) -> Result<(), StoreError> {
+        let mut state = self.state()?;
+        state.held(session, fence, self.holder)?;
+        let mut changed = Step::make(&state.sessions, session, writes)?;
+        if let Some(kept) = changed.get_mut(session) {
+            kept.commits += 1;
+        }
+        state.copy_scopes(session, writes);
+        state.sessions.extend(changed);
+        state.changes += 1;
+        drop(state);
+        self.own_changes += 1;
+        Ok(())
+    }
+
+    fn load(&mut self, session: &SessionId) -> Result<Option<Stored>, StoreError> {
+        let state = self.state()?;
+        Ok(state.sessions.get(session).map(|kept| kept.stored(Ordinal(0))))
+    }
+
+    fn load_part(&mut self, session: &SessionId, newest: u32) -> Result<Option<Part>, StoreError> {
+        Ok(self.load(session)?.and_then(|stored| Part::of(&stored, newest)))
+    }
+
+    fn load_rest(&mut self, session: &SessionId, from: Ordinal) -> Result<Rest, StoreError> {
+        let stored = self.load(session)?;
+        Ok(stored.map_or_else(Rest::default, |stored| Rest {
+            messages: stored.messages.into_iter().filter(|(_, message)| message.ord < from).collect(),
+            turns: stored.turns,
+            compactions: stored.compactions,
+            keys: stored.keys,
+            unreadable: stored.unreadable,
+        }))
+    }
+
+    fn messages(
+        &mut self,
+        session: &SessionId,
+        before: Option<Ordinal>,
+        limit: u32,
+    ) -> Result<Option<MessagePage>, StoreError> {
+        let Some(stored) = self.load(session)? else { return Ok(None) };
+        let all = stored.messages.into_iter().map(|(_, message)| message);
+        let end = all.len().min(before.map_or(usize::MAX, Ordinal::index));
+        let from = end.saturating_sub(usize::try_from(limit).unwrap_or(usize::MAX));
+        let messages = all.filter(|message| (from..end).contains(&message.ord.index())).collect();
+        Ok(Some(MessagePage { messages, unreadable: Vec::new() }))
+    }
+
+    fn tidy(&mut self, is_late: bool) -> Result<(), StoreError> {
+        let _ = is_late;
+        Ok(())
+    }
+
+    fn is_known(&mut self, session: &SessionId, claims: &Claims, from: Ordinal) -> Result<bool, StoreError> {
+        let Some(stored) = self.load(session)? else { return Ok(false) };
+        let id = claims.external_id.as_deref();
+        let mut before = stored.messages.iter().filter(|(_, message)| message.ord < from);
+        let is_said = before.any(|(_, message)| id.is_some() && message.external_id.as_deref() == id);
+        Ok(is_said || stored.keys.iter().any(|(key, _)| Some(key) == claims.key.as_ref()))
+    }
+
+    fn find(&mut self, external_ids: &[String], workspace: &str) -> Result<Option<SessionId>, StoreError> {
+        let state = self.state()?;
+        let mut best = None;
+        for (id, kept) in state.sessions.iter().filter(|(_, kept)| kept.head.workspace == workspace) {
+            let users = kept.messages.values().filter(|(_, m)| matches!(m.body, Body::User(_)));
+            let held: BTreeSet<&str> = users.filter_map(|(_, m)| m.external_id.as_deref()).collect();
+            let ids = external_ids.iter().filter(|id| held.contains(id.as_str())).count();
+            if ids > 0 {
+                let is_first = kept.head.parent.is_none();
+                best = best.max(Some((ids, kept.head.updated_at, is_first, Reverse(id.clone()))));
+            }
+        }
+        Ok(best.map(|(.., Reverse(id))| id))
+    }
+
+    fn list(&mut self, query: &ListQuery) -> Result<Page, StoreError> {
+        let state = self.state()?;
+        let is_wanted = |kept: &&Kept| query.workspace.as_ref().is_none_or(|w| *w == kept.head.workspace);
+        let mut rows: Vec<SessionRow> = state.sessions.values().filter(is_wanted).map(Kept::row).collect();
+        let order = |time: Time, id: &SessionId| (Reverse(time), id.clone());
+        rows.sort_by_key(|row| order(row.updated_at, &row.id));
+        let mut page = PageMaker::new(query);
+        for row in rows {
+            let is_before = |after: &super::list::Cursor| {
+                order(row.updated_at, &row.id) <= order(after.updated_at, &after.id)
+            };
+            if !query.after.as_ref().is_some_and(is_before) && !page.take(row) {
+                break;
+            }
+        }
+        Ok(page.finish())
+    }
+
+    fn search(&mut self, session: &SessionId, query: &Query) -> Result<Found, StoreError> {
+        let state = self.state()?;
+        let Some(kept) = state.sessions.get(session) else { return Ok(Found::default()) };
+        Ok(search::find(kept.newest().into_values().rev().map(|(_, message)| &**message), query))
+    }
+
+    fn acquire(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError> {
+        self.take(session, since, |state, holder| state.free_for(session, holder))
+    }
+
+    fn take_over(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError> {
+        self.take(session, since, |_, _| Ok(()))
+    }
+
+    fn holds(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError> {
+        self.state()?.held(session, fence, self.holder)
+    }
+
+    fn release(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError> {
+        let holder = self.holder;
+        let mut state = self.state()?;
+        state.let_go(holder, |id, lease| id == session && lease.fence == fence.0);
+        state.changes += 1;
+        drop(state);
+        self.own_changes += 1;
+        Ok(())
+    }
+
+    fn waiting(&mut self, workspace: &str) -> Result<Vec<Waiting>, StoreError> {
+        let state = self.state()?;
+        let waits = |kept: &&Kept| kept.head.waits && kept.head.workspace == workspace;
+        let free = |kept: &&Kept| state.free_for(&kept.head.id, self.holder).is_ok();
+        let mut found: Vec<&Head> =
+            state.sessions.values().filter(waits).filter(free).map(|kept| &kept.head).collect();
+        found.sort_by_key(|head| (head.created_at, &head.id));
+        let of = |head: &Head| Waiting { session: head.id.clone(), settings: head.settings.clone() };
+        Ok(found.into_iter().map(of).collect())
+    }
+
+    fn tasks(&mut self, parent: &SessionId) -> Result<Vec<Task>, StoreError> {
+        let state = self.state()?;
+        let is_its = |kept: &&Kept| {
+            kept.head.parent.as_ref() == Some(parent) && kept.head.origin == Origin::Background
+        };
+        let lives = |id: &SessionId| {
+            let holder = state.leases.get(id).and_then(|lease| lease.holder);
+            holder.is_some_and(|holder| state.holders.contains(&holder))
+        };
+        let task = |kept: &Kept| {
+            let head = &kept.head;
+            let last = kept.turns.values().last().map(|turn| turn.status);
+            let state = TaskState::of(head.waits, last, || lives(&head.id))?;
+            let (session, title) = (head.id.clone(), head.title.clone());
+            Some(Task { session, title, state, created_at: head.created_at })
+        };
+        let mut tasks: Vec<Task> = state.sessions.values().filter(is_its).filter_map(task).collect();
+        tasks.sort_by_key(|task| (task.created_at, task.session.clone()));
+        Ok(tasks)
+    }
+
+    fn pulse(&mut self) -> Result<u64, StoreError> {
+        Ok(self.state()?.changes - self.own_changes)
+    }
+
+    fn follow(&mut self, session: &SessionId, known: Option<&Mark>) -> Result<Option<News>, StoreError> {
+        let state = self.state()?;
+        let Some(kept) = state.sessions.get(session) else { return Ok(None) };
+        let holder = state.other(session, self.holder);
+        let Some(from) = Mark::reads_from(known, kept.commits, kept.rewrites) else {
+            return Ok(known.map(|mark| News { mark: *mark, holder, change: None }));
+        };
+        let stored = kept.stored(from);
+        let mark = Mark::of(kept.commits, kept.rewrites, &stored, from);
+        Ok(Some(News { mark, holder, change: Some(Change { from, stored }) }))
+    }
+
+    fn delete(&mut self, session: &SessionId) -> Result<Option<Deleted>, StoreError> {
+        let mut state = self.state()?;
+        let mut gone = vec![session.clone()];
+        gone.extend(state.copies(session));
+        gone.iter().try_for_each(|id| state.free_for(id, self.holder))?;
+        let Some(head) = state.sessions.get(session).map(|kept| kept.head.clone()) else { return Ok(None) };
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let scrubbed = !state.has_related(&gone);
+        let mut deleted = Deleted { workspace: head.workspace, scrubbed, ..Deleted::default() };
+        for id in &gone {
+            let Some(kept) = state.sessions.remove(id) else { continue };
+            state.leases.remove(id);
+            state.drop_scopes(&kept.head);
+            deleted.messages += count(kept.messages.len());
+            deleted.turns += count(kept.turns.len());
+            deleted.compactions += count(kept.compactions.len());
+        }
+        deleted.copies = gone.split_off(1);
+        state.changes += 1;
+        drop(state);
+        self.own_changes += 1;
+        Ok(Some(deleted))
+    }
+
+    fn scope(&mut self, workspace: &str, name: &str) -> Result<Scope, StoreError> {
+        let key = (workspace.to_owned(), name.to_owned());
+        Ok(self.state()?.scopes.get(&key).cloned().unwrap_or_default())
+    }
+
+    fn put_scope(
+        &mut self,
+        workspace: &str,
+        name: &str,
+        patch: &ScopePatch,
+        if_revision: Option<u64>,
+    ) -> Result<Scope, StoreError> {
+        let key = (workspace.to_owned(), name.to_owned());
+        let mut state = self.state()?;
+        let mut scope = state.scopes.get(&key).cloned().unwrap_or_default();
+        super::patch(name, &mut scope, patch, if_revision)?;
+        if scope.revision > 0 {
+            state.scopes.insert(key, scope.clone());
+        }
+        Ok(scope)
+    }
+
+    fn approvals(&mut self, workspace: &str) -> Result<Vec<Always>, StoreError> {
+        Ok(self.state()?.approvals.get(workspace).into_iter().flatten().cloned().collect())
+    }
+
+    fn approve(&mut self, workspace: &str, always: &Always) -> Result<(), StoreError> {
+        self.state()?.approvals.entry(workspace.to_owned()).or_default().insert(always.clone());
+        Ok(())
+    }
+
+    fn revoke(&mut self, workspace: &str, always: &Always) -> Result<(), StoreError> {
+        if let Some(approvals) = self.state()?.approvals.get_mut(workspace) {
+            approvals.remove(always);
+        }
+        Ok(())
+    }
+
+    fn memories(&mut self, workspace: &str, query: &MemoryQuery) -> Result<MemoryPage, StoreError> {
+        let state = self.state()?;
+        Ok(query.page(state.memories.get(workspace).into_iter().flat_map(BTreeMap::values).cloned()))
+    }
+
+    fn put_memory(
+        &mut self,
+        workspace: &str,
+        id: &str,
+        patch: MemoryPatch,
+        now: Time,
+    ) -> Result<Option<Memory>, StoreError> {
+        let mut state = self.state()?;
+        let memories = state.memories.entry(workspace.to_owned()).or_default();
+        if let Some(memory) = memories.get_mut(id) {
+            memory.apply(patch, now);
+            return Ok(Some(memory.clone()));
+        }
+        let new = Memory::new(id, patch, now);
+        memories.extend(new.iter().map(|memory| (id.to_owned(), memory.clone())));
+        Ok(new)
+    }
+
+    fn delete_memory(&mut self, workspace: &str, id: &str) -> Result<bool, StoreError> {
+        let mut state = self.state()?;
+        Ok(state.memories.get_mut(workspace).is_some_and(|memories| memories.remove(id).is_some()))
+    }
+
+    fn diagnostics(&mut self) -> Result<StoreDiagnostics, StoreError> {
+        let state = self.state()?;
+        Ok(StoreDiagnostics {
+            backend: "model",
+            path: None,
+            schema_version: 0,
+            sessions: state.sessions.len() as u64,
+            messages: state.sessions.values().map(|kept| kept.newest().len() as u64).sum(),
+            bytes: 0,
+            journal: "none".to_owned(),
+        })
+    }
+
+    fn close(&mut self) -> Result<(), StoreError> {
+        let holder = self.holder;
+        let mut state = self.world.lock();
+        state.let_go(holder, |_, _| true);
+        state.changes += 1;
+        drop(state);
+        self.is_closed = true;
+        Ok(())
+    }
+}

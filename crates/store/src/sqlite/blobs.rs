@@ -1,0 +1,84 @@
+//! Contents stored by their hash, and who refers to them.
+
+use super::Done;
+use crate::Deleted;
+use crate::blob::Blob;
+use engine::id::SessionId;
+use engine::text::sha256_hex;
+use rusqlite::{OptionalExtension, Transaction, params};
+use std::ops::RangeInclusive;
+
+pub(super) const BLOB: &str = "SELECT bytes FROM blobs WHERE hash = ?1";
+
+/// The content under this hash.
+pub(super) fn content(tx: &Transaction<'_>, hash: &str) -> Result<String, String> {
+    let found = tx
+        .prepare_cached(BLOB)
+        .and_then(|mut statement| statement.query_row([hash], |row| row.get::<_, Vec<u8>>(0)).optional());
+    let bytes = found.map_err(|error| error.to_string())?;
+    let bytes = bytes.ok_or_else(|| format!("the content {hash} is gone"))?;
+    if sha256_hex(&bytes) != hash {
+        return Err(format!("the content {hash} changed since it was written"));
+    }
+    String::from_utf8(bytes).map_err(|error| error.to_string())
+}
+
+pub(super) const PUT_BLOB: &str =
+    "INSERT INTO blobs (hash, size, bytes) VALUES (?1, ?2, ?3) ON CONFLICT (hash) DO NOTHING";
+
+/// Stores a content unless it is there.
+pub(super) fn put(tx: &Transaction<'_>, blob: &Blob) -> rusqlite::Result<()> {
+    let bytes = blob.text.as_bytes();
+    tx.prepare_cached(PUT_BLOB)?.execute(params![blob.hash, bytes.len(), bytes]).map(drop)
+}
+
+/// Stores contents with those who refer to them.
+pub(super) fn put_for(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    (owner, n, rev): (&str, u32, u32),
+    blobs: &[Blob],
+) -> rusqlite::Result<()> {
+    for blob in blobs {
+        put(tx, blob)?;
+        tx.prepare_cached(
+            "INSERT INTO blob_refs (session, owner, n, rev, hash) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![session.as_str(), owner, n, rev, blob.hash])?;
+    }
+    Ok(())
+}
+
+pub(super) const DROP_BLOB: &str = "DELETE FROM blobs WHERE hash = ?1
+     AND NOT EXISTS (SELECT 1 FROM blob_refs WHERE blob_refs.hash = ?1)
+     AND NOT EXISTS (SELECT 1 FROM chat_sessions WHERE prefix = ?1) RETURNING size";
+
+/// Removes a content if nobody refers to it. Gives its bytes then.
+pub(super) fn drop_blob(tx: &Transaction<'_>, hash: &str) -> rusqlite::Result<Option<u64>> {
+    tx.prepare_cached(DROP_BLOB)?.query_row([hash], |row| row.get(0)).optional()
+}
+
+/// Removes what these owners refer to and nobody else does.
+pub(super) fn drop_refs(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    owner: &str,
+    places: RangeInclusive<u32>,
+) -> Done<Deleted> {
+    let mut statement = tx.prepare_cached(
+        "DELETE FROM blob_refs WHERE session = ?1 AND owner = ?2 AND n BETWEEN ?3 AND ?4 RETURNING hash",
+    )?;
+    let of = params![session.as_str(), owner, places.start(), places.end()];
+    let rows = statement.query_map(of, |row| row.get(0))?;
+    let mut hashes: Vec<String> = rows.collect::<Result<_, _>>()?;
+    hashes.sort();
+    hashes.dedup();
+    let mut deleted = Deleted::default();
+    for hash in hashes {
+        if let Some(bytes) = drop_blob(tx, &hash)? {
+            deleted.blobs += 1;
+            deleted.blob_bytes += bytes;
+        }
+    }
+    Ok(deleted)
+}

@@ -1,0 +1,434 @@
+//! Helpers for tests, of this crate and of others (feature `testing`): a bench with a store on it, and sessions to put
+//! there. No assertions about stores.
+#![allow(
+    clippy::expect_used,
+    clippy::new_without_default,
+    clippy::panic,
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "helpers of tests fail as tests do"
+)]
+
+use crate::error::StoreError;
+use crate::list::{ListQuery, Page, SessionRow};
+use crate::model::World;
+use crate::place::{InMemory, Options};
+use crate::sqlite::SqliteStore;
+use crate::{Deleted, Store};
+use engine::compact::record::{
+    Anchor, Compaction, Fallback, Mode, ModeRequested, Placement, Span, Status, Strength, Trigger,
+};
+use engine::id::{CompactionId, Generation, ItemId, MessageId, Ordinal, RoundId, SessionId, Time, TurnId};
+use engine::message::cut::Cut;
+use engine::message::{
+    AssistantPart, Beside, Body, Content, Effect, Image, Message, NewMessage, Thought, ToolCall, ToolResult,
+    Usage, Verdict,
+};
+use engine::tokens::QuarterOfChars;
+use engine::transcript::Transcript;
+use serde_json::{Map, json};
+use session::input::StartTurn;
+use session::queue::{Accepted, QueueItem, Work};
+use session::stored::{Driver, Head, Prefix, Stored, TurnRow, TurnStatus, Write};
+use std::env;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// A backend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backend {
+    Sqlite,
+    Memory,
+    Model,
+}
+
+/// A folder below the system's one for such things; goes with the value.
+#[derive(Debug)]
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new() -> Self {
+        Self(env::temp_dir().join(format!("threadhold-{}", Uuid::now_v7())))
+    }
+
+    pub fn options(&self) -> Options {
+        Options::in_folder(&self.0)
+    }
+
+    pub fn open(&self) -> SqliteStore {
+        SqliteStore::open(self.options()).expect("a store")
+    }
+
+    pub fn file(&self) -> PathBuf {
+        self.0.join("threadhold.db")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A store and where it lies.
+#[derive(Debug)]
+pub struct Bench {
+    kind: Backend,
+    folder: Folder,
+    memory: InMemory,
+    world: World,
+    store: Option<Box<dyn Store>>,
+}
+
+/// Runs a test on each backend, each with an empty store.
+pub fn on_each(test: impl Fn(&mut Bench)) {
+    for kind in [Backend::Sqlite, Backend::Memory, Backend::Model] {
+        test(&mut Bench::new(kind));
+    }
+}
+
+impl Bench {
+    pub fn new(kind: Backend) -> Self {
+        let (memory, world) = (InMemory::default(), World::default());
+        let mut bench = Self { kind, folder: Folder::new(), memory, world, store: None };
+        bench.store = Some(bench.another());
+        bench
+    }
+
+    pub fn kind(&self) -> Backend {
+        self.kind
+    }
+
+    pub fn file(&self) -> Option<PathBuf> {
+        (self.kind == Backend::Sqlite).then(|| self.folder.file())
+    }
+
+    pub fn store(&mut self) -> &mut dyn Store {
+        &mut **self.store.as_mut().expect("an open store")
+    }
+
+    /// A second store on the same ground, as another process has it.
+    pub fn another(&self) -> Box<dyn Store> {
+        match self.kind {
+            Backend::Sqlite => Box::new(self.folder.open()),
+            Backend::Memory => Box::new(SqliteStore::in_memory(&self.memory).expect("a store")),
+            Backend::Model => Box::new(self.world.open()),
+        }
+    }
+
+    /// The store goes without a word, as in a crash, and is opened anew.
+    pub fn reopen(&mut self) {
+        self.store = None;
+        self.store = Some(self.another());
+    }
+
+    pub fn try_write(&mut self, id: &str, writes: &[Write]) -> Result<(), StoreError> {
+        let fence = self.store().acquire(&session(id), Time(1))?;
+        self.store().commit(&session(id), fence, writes)
+    }
+
+    pub fn write(&mut self, id: &str, writes: &[Write]) {
+        self.try_write(id, writes).expect("a write");
+    }
+
+    pub fn load(&mut self, id: &str) -> Option<Stored> {
+        self.store().load(&session(id)).expect("a load")
+    }
+
+    pub fn list(&mut self, query: &ListQuery) -> Page {
+        self.store().list(query).expect("a list")
+    }
+
+    pub fn row(&mut self, id: &str) -> SessionRow {
+        let all = self.list(&ListQuery { limit: 1000, ..ListQuery::default() });
+        all.sessions.into_iter().find(|row| row.id == session(id)).expect("a row")
+    }
+
+    pub fn delete(&mut self, id: &str) -> Option<Deleted> {
+        self.store().delete(&session(id)).expect("a deletion")
+    }
+}
+
+pub fn session(id: &str) -> SessionId {
+    SessionId::new(id)
+}
+
+pub fn user(text: &str) -> Body {
+    Body::User(vec![Content::Text(text.into())])
+}
+
+pub fn head(id: &str) -> Head {
+    Head {
+        id: session(id),
+        workspace: "w".into(),
+        title: None,
+        driver: Driver::Sidecar,
+        kind: None,
+        parent: None,
+        work_scope: None,
+        generation: Generation(0),
+        cuts: 0,
+        title_from: None,
+        origin: Default::default(),
+        accepted: 0,
+        prefix: Prefix::default(),
+        waits: false,
+        carried: Default::default(),
+        settings: serde_json::json!({}),
+        created_at: Time(10),
+        updated_at: Time(20),
+    }
+}
+
+/// A message of session `s` at this position.
+pub fn message(ord: u32, body: Body) -> Message {
+    let mut transcript = Transcript::new(session("s"));
+    transcript.append(NewMessage::new(body), &QuarterOfChars);
+    let mut message = (*transcript.messages()[0]).clone();
+    message.id = MessageId::new(format!("s/m{ord}"));
+    message.ord = Ordinal(ord);
+    message
+}
+
+/// A head, and so many messages from a position on: requests and answers in turn, two to a turn, each known to the
+/// editor by the session's name and its position.
+pub fn step(id: &str, from: u32, messages: u32) -> Vec<Write> {
+    let mut writes = vec![Write::Head(Box::new(head(id)))];
+    for ord in from..from + messages {
+        let text = format!("{id} says {ord}: é漢🙂");
+        let body = if ord % 2 == 0 { user(&text) } else { Body::assistant(&text, Vec::new()) };
+        let mut message = message(ord, body);
+        message.external_id = Some(format!("{id}-{ord}"));
+        message.shown =
+            (ord % 5 == 3).then_some(Cut { head: 1, tail: ord, tokens: message.tokens, after_turn: false });
+        let turn = ord / 2;
+        message.turn = TurnId::new(format!("{id}/t{turn}"));
+        let row = TurnRow {
+            index: turn,
+            id: message.turn.clone(),
+            status: TurnStatus::Completed,
+            started: None,
+            decided: Vec::new(),
+        };
+        writes.push(Write::Turn(row));
+        writes.push(Write::Message { turn, message: Arc::new(message) });
+    }
+    writes
+}
+
+/// What a new session of these writes holds; of writes that only add.
+pub fn expected(writes: &[Write]) -> Stored {
+    let mut stored = Stored {
+        head: head("s"),
+        turns: Vec::new(),
+        messages: Vec::new(),
+        compactions: Vec::new(),
+        queue: Vec::new(),
+        keys: Vec::new(),
+        draft: None,
+        unreadable: Vec::new(),
+    };
+    for write in writes {
+        match write {
+            Write::Head(head) => stored.head = (**head).clone(),
+            Write::Message { turn, message } => stored.messages.push((*turn, Arc::clone(message))),
+            Write::Turn(turn) => {
+                stored.turns.retain(|there| there.index != turn.index);
+                stored.turns.push(turn.clone());
+            }
+            Write::Compaction(record) => stored.compactions.push((**record).clone()),
+            Write::Enqueue(item) => stored.queue.push((**item).clone()),
+            Write::Key { key, accepted } => stored.keys.push((key.clone(), accepted.clone())),
+            Write::Draft(draft) => stored.draft.clone_from(draft),
+            other => panic!("not only added: {other:?}"),
+        }
+    }
+    stored
+}
+
+/// A request that waits under this id.
+pub fn queued(id: &str, priority: bool, text: &str) -> QueueItem {
+    let turn = TurnId::new(format!("{id}/turn"));
+    let message = MessageId::new(format!("{id}/message"));
+    let start = StartTurn {
+        content: vec![Content::Text(text.into())],
+        external_id: Some(format!("{id} of the editor")),
+        ..StartTurn::default()
+    };
+    QueueItem { id: ItemId::new(id), priority, work: Work::Start { turn, message, start: Box::new(start) } }
+}
+
+/// What a command that made this turn is answered with.
+pub fn accepted(turn: &str) -> Accepted {
+    Accepted { turn: Some(TurnId::new(turn)), position: Some(1), ..Accepted::default() }
+}
+
+/// Has a command wait.
+pub fn enqueue(id: &str, priority: bool, text: &str) -> Write {
+    Write::Enqueue(Box::new(queued(id, priority, text)))
+}
+
+/// Remembers a key.
+pub fn key(key: &str, turn: &str) -> Write {
+    Write::Key { key: key.into(), accepted: accepted(turn) }
+}
+
+/// A record that covers the messages up to this one.
+pub fn compaction(id: &str, to: u32) -> Compaction {
+    Compaction {
+        id: CompactionId::new(id),
+        generation: Generation(1),
+        anchor: Anchor { round_id: RoundId::new("s/r0"), ord: Ordinal(to), hash: "h".into() },
+        covers: Some(Span { from: Ordinal(0), to: Ordinal(to) }),
+        dropped: None,
+        source_hash: "h".into(),
+        placement: Placement::UserAtBoundary,
+        focus: None,
+        unreviewed: false,
+        block: format!("<conversation-summary>\nblock of {id} 漢\n</conversation-summary>").into(),
+        block_tokens: 7,
+        narrative: None,
+        actions: [(Ordinal(9), engine::compact::record::Action::Repeat { newer: Ordinal(11), tokens: 3 })]
+            .into(),
+        kept_users: vec![Ordinal(0)],
+        reported_users: Vec::new(),
+        open_requests: vec![Ordinal(2)],
+        excluded: [Ordinal(12)].into(),
+        tokens_before: 100,
+        tokens_after: 50,
+        target: Some(60),
+        estimator: "chars/4".into(),
+        trigger: Trigger::BudgetExceeded,
+        mode_requested: ModeRequested::Auto,
+        mode: Mode::Full,
+        strength: Strength::Low,
+        fallbacks: vec![Fallback { mode: Mode::Full, reason: "empty".into(), asked: Some(1) }],
+        model: Some("m".into()),
+        asked_again: 0,
+        input_truncated: false,
+        num_rounds: 2,
+        previous: None,
+        replaces: None,
+        turn: Some(TurnId::new("s/t0")),
+        created_at: Some(Time(30)),
+        duration_ms: Some(5),
+        status: Status::InForce,
+    }
+}
+
+/// Texts as bad as they get.
+pub fn texts() -> Vec<String> {
+    let controls: String =
+        (0..32).map(char::from).chain(['\u{7f}', '\u{85}', '\u{2028}', '\u{feff}']).collect();
+    vec![
+        String::new(),
+        "plain".into(),
+        "é漢🙂👩‍👩‍👧‍👦e\u{301}".into(),
+        "\u{0}".into(),
+        "a\u{0}b\u{0}".into(),
+        controls,
+        "\u{fffd}\u{10ffff}".into(),
+        r#"{"$blob":"0000000000000000000000000000000000000000000000000000000000000000"}"#.into(),
+        "$blob\"".into(),
+        "x".repeat(16 * 1024),
+        "x".repeat(16 * 1024 + 1),
+        "漢\u{0}\"\\".repeat(1024 * 1024 / 6),
+    ]
+}
+
+/// Every kind of body with each of these texts.
+pub fn bodies() -> Vec<Body> {
+    let mut bodies = Vec::new();
+    for text in texts() {
+        let content = vec![
+            Content::Text(text.as_str().into()),
+            Content::Image(Image { media_type: "image/png".into(), data: text.as_str().into() }),
+            Content::Resource { uri: text.clone(), text: text.as_str().into() },
+            Content::ContextFile { path: text.clone(), text: "t".into() },
+        ];
+        bodies.push(Body::User(content.clone()));
+        let mut call = ToolCall::new("c", "tool", &text);
+        call.source_id = Some(text.clone());
+        bodies.push(Body::Assistant {
+            parts: vec![
+                AssistantPart::Text(text.as_str().into()),
+                AssistantPart::Reasoning {
+                    text: text.as_str().into(),
+                    signature: Some(text.as_str().into()),
+                    block: Some(Arc::new(Map::from_iter([("id".to_owned(), json!(text))]))),
+                },
+                AssistantPart::Raw(Arc::new(json!({ "type": "made", "content": [{ "$blob": text }, 0.1] }))),
+            ],
+            calls: vec![call],
+            beside: Beside {
+                citations: vec![json!(text), json!(null)],
+                usage: Some(Usage { input_tokens: Some(u32::MAX), ..Usage::default() }),
+                extra: Map::from_iter([(text.clone(), json!({ "a": [text] }))]),
+                thought: Some(Thought { tokens: 7, follows: Some(text.clone()) }),
+            },
+        });
+        bodies.push(Body::Tool(ToolResult {
+            call: text.clone(),
+            content,
+            is_error: true,
+            exit_code: Some(-1),
+            effects: vec![Effect { path: text.clone(), sha256: text.clone() }],
+            verdict: Some(Verdict { approved: true, note: Some(text.clone()) }),
+        }));
+        bodies.push(Body::Event { kind: "notice".into(), text: text.as_str().into() });
+    }
+    for body in &mut bodies {
+        body.weigh_thinking(&QuarterOfChars);
+    }
+    bodies
+}
+
+/// Rounds of a turn.
+const ROUNDS: u32 = 10;
+
+/// A session of so many rounds under this head, ten to a turn, whose compaction stands for all but its newest turn and two
+/// rounds before.
+pub fn long_with(rounds: u32, head: session::stored::Head) -> Vec<Write> {
+    let mut transcript = Transcript::new(head.id.clone());
+    let text = |what: &str, n: u32| format!("{what} {n}: {}", "it goes on like this. ".repeat(12));
+    for round in 0..rounds {
+        if round % ROUNDS == 0 {
+            let mut request = NewMessage::new(Body::User(vec![Content::Text(text("request", round).into())]));
+            request.external_id = Some(format!("request-{}", round / ROUNDS));
+            transcript.append_turn(request, &QuarterOfChars);
+        }
+        let call = ToolCall::new(&format!("c{round}"), "read", "{\"path\": \"src/a.rs\"}");
+        transcript
+            .append(NewMessage::new(Body::assistant(&text("answer", round), vec![call])), &QuarterOfChars);
+        transcript.append(
+            NewMessage::new(Body::result(&format!("c{round}"), &text("result", round))),
+            &QuarterOfChars,
+        );
+    }
+    let mut writes = vec![Write::Head(Box::new(head))];
+    for (index, turn) in (0..).zip(transcript.turns()) {
+        let (started, decided, status) = (None, Vec::new(), TurnStatus::Completed);
+        writes.push(Write::Turn(TurnRow { index, id: turn.id.clone(), status, started, decided }));
+    }
+    for message in transcript.messages() {
+        let turn = transcript.turn_at(message.ord).unwrap() as u32;
+        writes.push(Write::Message { turn, message: Arc::clone(message) });
+    }
+    let shown = transcript.rounds().len().saturating_sub(ROUNDS as usize + 2);
+    if let Some(last) = shown.checked_sub(1).and_then(|at| transcript.rounds().get(at)) {
+        let users: Vec<Ordinal> = transcript.turns().iter().flat_map(|turn| turn.requests.clone()).collect();
+        let open = users.iter().copied().rfind(|ord| *ord <= last.last);
+        let kept = users.iter().copied().filter(|ord| *ord < last.last && Some(*ord) != open);
+        writes.push(Write::Compaction(Box::new(Compaction {
+            covers: Some(Span { from: Ordinal(0), to: last.last }),
+            actions: Default::default(),
+            excluded: Default::default(),
+            kept_users: kept.rev().take(3).collect::<Vec<_>>().into_iter().rev().collect(),
+            open_requests: open.into_iter().collect(),
+            ..compaction("s/c0", 0)
+        })));
+    }
+    writes
+}

@@ -1,0 +1,145 @@
+//! A store that follows a session which another one writes: it reads what is new, all of it where something was changed,
+//! nothing where nothing was, and knows who writes.
+
+use crate::Store;
+use crate::follow::{Change, Mark, News};
+use crate::testing::{compaction, message, on_each, session, step, user};
+use engine::compact::record::Status;
+use engine::id::{Ordinal, Time};
+use session::stored::{TurnStatus, Write};
+use std::sync::Arc;
+
+fn follow(store: &mut dyn Store, known: Option<&Mark>) -> News {
+    store.follow(&session("s"), known).unwrap().expect("it is there")
+}
+
+/// The change since a mark, which moves on.
+fn changed(store: &mut dyn Store, mark: &mut Mark) -> Option<Change> {
+    let news = follow(store, Some(mark));
+    *mark = news.mark;
+    news.change
+}
+
+#[test]
+fn a_follower_reads_what_is_new() {
+    on_each(|bench| {
+        let mut other = bench.another();
+        assert_eq!(other.follow(&session("s"), None).unwrap(), None);
+        bench.write("s", &step("s", 0, 4));
+        let mut whole = bench.load("s").unwrap();
+        let first = follow(&mut *other, None);
+        assert_eq!(
+            first.holder.map(|holder| (holder.pid, holder.since)),
+            Some((std::process::id(), Time(1)))
+        );
+        assert_eq!(first.change, Some(Change { from: Ordinal(0), stored: whole.clone() }));
+        let mut mark = first.mark;
+        assert_eq!(changed(&mut *other, &mut mark), None);
+
+        // Rows at the end are read alone, beside what is small.
+        bench.write("s", &step("s", 4, 2));
+        let change = changed(&mut *other, &mut mark).expect("two messages");
+        assert_eq!((change.from, change.stored.messages.len()), (Ordinal(4), 2));
+        whole.messages.extend(change.stored.messages.clone());
+        assert_eq!(bench.load("s").unwrap().messages, whole.messages);
+        assert_eq!(change.stored.turns, bench.load("s").unwrap().turns);
+        assert_eq!(changed(&mut *other, &mut mark), None);
+
+        // What is no message is seen too.
+        let mut turn = change.stored.turns.last().unwrap().clone();
+        turn.status = TurnStatus::Failed;
+        bench.write("s", &[Write::Turn(turn.clone())]);
+        let change = changed(&mut *other, &mut mark).expect("a turn");
+        assert_eq!((change.from, change.stored.messages.len()), (Ordinal(6), 0));
+        assert_eq!(change.stored.turns.last(), Some(&turn));
+        bench.write("s", &[Write::Compaction(Box::new(compaction("s/c0", 1)))]);
+        assert_eq!(changed(&mut *other, &mut mark).unwrap().stored.compactions.len(), 1);
+        let void = Write::CompactionStatus { id: compaction("s/c0", 1).id, status: Status::Void };
+        bench.write("s", &[void]);
+        assert_eq!(changed(&mut *other, &mut mark).unwrap().stored.compactions[0].status, Status::Void);
+    });
+}
+
+#[test]
+fn a_follower_reads_all_where_a_message_changed_or_went() {
+    on_each(|bench| {
+        let mut other = bench.another();
+        let mut writes = step("s", 0, 6);
+        if let Some(Write::Message { message, .. }) = writes.last_mut() {
+            Arc::make_mut(message).external_id = None;
+        }
+        bench.write("s", &writes);
+        let mut mark = follow(&mut *other, None).mark;
+        let mut edited = message(2, user("said in other words"));
+        edited.rev = 1;
+        let Some(Write::Message { turn, message: learned }) = writes.last().cloned() else { panic!() };
+        let mut learned = (*learned).clone();
+        learned.external_id = Some("known by now".into());
+        let rewrites = [
+            vec![Write::Message { turn: 1, message: Arc::new(edited) }],
+            vec![Write::Message { turn, message: Arc::new(learned) }],
+            vec![Write::Truncate { from: Ordinal(3), turns: 2 }],
+            // As much as was there before, and other than that.
+            [vec![Write::Truncate { from: Ordinal(2), turns: 1 }], step("s", 2, 1)].concat(),
+        ];
+        for writes in rewrites {
+            bench.write("s", &writes);
+            let change = changed(&mut *other, &mut mark).expect("a change");
+            assert_eq!(change, Change { from: Ordinal(0), stored: bench.load("s").unwrap() }, "{writes:?}");
+            assert_eq!(changed(&mut *other, &mut mark), None);
+        }
+    });
+}
+
+#[test]
+fn a_follower_knows_who_writes_and_when_it_is_gone() {
+    on_each(|bench| {
+        let mut other = bench.another();
+        bench.write("s", &step("s", 0, 2));
+        let mut mark = follow(&mut *other, None).mark;
+        let held = |store: &mut dyn Store, mark: &Mark| follow(store, Some(mark)).holder.is_some();
+        assert!(held(&mut *other, &mark));
+        let fence = bench.store().acquire(&session("s"), Time(5)).unwrap();
+        bench.store().release(&session("s"), fence).unwrap();
+        assert!(!held(&mut *other, &mark));
+        bench.store().acquire(&session("s"), Time(5)).unwrap();
+        assert!(held(&mut *other, &mark));
+        // Its process ends without a word.
+        bench.reopen();
+        assert!(!held(&mut *other, &mark));
+        // Who writes itself follows nobody.
+        other.acquire(&session("s"), Time(6)).unwrap();
+        assert!(!held(&mut *other, &mark));
+        assert!(bench.store().follow(&session("s"), None).unwrap().unwrap().holder.is_some());
+        mark = follow(&mut *other, None).mark;
+        other.delete(&session("s")).unwrap();
+        assert_eq!(other.follow(&session("s"), Some(&mark)).unwrap(), None);
+    });
+}
+
+#[test]
+fn the_pulse_tells_that_another_store_committed() {
+    on_each(|bench| {
+        bench.write("s", &step("s", 0, 2));
+        let mut other = bench.another();
+        let mut before = other.pulse().unwrap();
+        assert_eq!(other.pulse().unwrap(), before);
+        assert!(other.follow(&session("s"), None).unwrap().is_some());
+        assert_eq!(other.pulse().unwrap(), before, "reading is no commit");
+        let writes: [&dyn Fn(&mut crate::testing::Bench); 3] = [
+            &|bench| bench.write("s", &step("s", 2, 1)),
+            &|bench| bench.write("t", &step("t", 0, 1)),
+            &|bench| assert!(bench.delete("t").is_some()),
+        ];
+        for write in writes {
+            write(bench);
+            let now = other.pulse().unwrap();
+            assert_ne!(now, before, "{:?}", bench.kind());
+            before = now;
+        }
+        let fence = other.acquire(&session("own"), Time(1)).unwrap();
+        let pulse = other.pulse().unwrap();
+        other.commit(&session("own"), fence, &step("own", 0, 1)).unwrap();
+        assert_eq!(other.pulse().unwrap(), pulse, "its own commits are no news to it");
+    });
+}

@@ -1,0 +1,257 @@
+//! Any steps, in any order, leave the same on every backend, after a crash too; and what is refused, is refused by all.
+
+use crate::list::{ListQuery, SessionRow};
+use crate::task::{Task, Waiting};
+use crate::testing::{Backend, Bench, compaction, enqueue, head, key, message, session, user};
+use engine::compact::record::Status;
+use engine::id::{Generation, ItemId, Ordinal, SessionId, Time, TurnId};
+use engine::message::Body;
+use engine::scope::{Scope, ScopePatch};
+use engine::search::{Found, Query, Words};
+use proptest::prelude::*;
+use proptest::sample::select;
+use session::stored::{Always, Origin, Stored, TitleFrom, TurnRow, TurnStatus, Write};
+use std::mem::discriminant;
+use std::sync::Arc;
+
+/// Few, so that steps meet.
+const SESSIONS: [&str; 3] = ["a", "b", "c"];
+const WORKSPACES: [&str; 2] = ["w", "v"];
+/// Of scopes; one is a session's.
+const NAMES: [&str; 2] = ["a", "scope"];
+
+/// What is done to a bench.
+#[derive(Debug, Clone)]
+enum Act {
+    Step(&'static str, Vec<Write>),
+    Delete(&'static str),
+    Crash,
+    /// Workspace and name, a change, the revision that it is made for.
+    Share((&'static str, &'static str), ScopePatch, Option<u64>),
+    /// A workspace, a pattern, whether it is approved or taken back.
+    Approve(&'static str, Option<String>, bool),
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => "[a-c\u{0}漢\"$ ]{0,6}",
+        1 => select(vec!["large 漢\u{0} ".repeat(2000), "other ".repeat(4000)]),
+    ]
+}
+
+fn write(own: &'static str) -> impl Strategy<Value = Write> {
+    let head = (select(&WORKSPACES[..]), 0..4_u64, 0..3_u32, proptest::option::of(text())).prop_map(
+        move |(workspace, time, cuts, title)| {
+            let mut head = head(own);
+            head.workspace = workspace.into();
+            head.updated_at = Time(time);
+            head.generation = Generation(cuts);
+            head.cuts = cuts;
+            head.accepted = cuts;
+            head.origin = [Origin::New, Origin::Background, Origin::Branch][cuts as usize];
+            head.parent = (cuts > 0).then(|| session(SESSIONS[time as usize % 3]));
+            head.waits = time > 1;
+            head.title_from = title.as_ref().map(|_| TitleFrom::Request);
+            head.work_scope = (time > 1).then(|| NAMES[time as usize - 2].to_owned());
+            head.settings = serde_json::json!({ "title": title.clone(), "half": 0.1 + time as f64 });
+            head.prefix.tools = Vec::new();
+            head.title = title;
+            Write::Head(Box::new(head))
+        },
+    );
+    let said =
+        (0..6_u32, 0..3_u32, 0..5_u8, text(), any::<bool>()).prop_map(|(ord, rev, who, text, visible)| {
+            let body = match who {
+                0 | 1 => user(&text),
+                2 => Body::assistant(&text, Vec::new()),
+                3 => Body::Event { kind: "removed".into(), text: text.into() },
+                _ => Body::result("c", &text),
+            };
+            let mut message = message(ord, body);
+            message.rev = rev;
+            message.visible_to_model = visible;
+            message.external_id = (who > 0).then(|| format!("e{ord}"));
+            Write::Message { turn: ord / 2, message: Arc::new(message) }
+        });
+    let turn = (0..4_u32, any::<bool>()).prop_map(|(index, runs)| {
+        let status = if runs { TurnStatus::Running } else { TurnStatus::Completed };
+        Write::Turn(TurnRow {
+            index,
+            id: TurnId::new(format!("t{index}")),
+            status,
+            started: (index % 2 == 1).then_some(Ordinal(index)),
+            decided: Vec::new(),
+        })
+    });
+    let record = (0..3_u32, 0..6_u32, proptest::option::of(text())).prop_map(|(id, to, narrative)| {
+        let mut record = compaction(&format!("c{id}"), to);
+        record.narrative = narrative.map(Into::into);
+        if to == 5 {
+            record.covers = None;
+            record.block = "".into();
+        }
+        Write::Compaction(Box::new(record))
+    });
+    let status = (0..3_u32, select(vec![Status::InForce, Status::Void, Status::Recorded]))
+        .prop_map(|(id, status)| Write::CompactionStatus { id: compaction(&format!("c{id}"), 0).id, status });
+    let fork = select(&SESSIONS[..]).prop_map(|to| Write::Fork { to: session(to) });
+    let cut = (0..6_u32, 0..4_u32).prop_map(|(from, turns)| Write::Truncate { from: Ordinal(from), turns });
+    let gone = (0..6_u32, 0..3_u32, text()).prop_map(|(ord, rev, text)| {
+        let mut message = message(ord, Body::Event { kind: "notKept".into(), text: text.into() });
+        message.rev = rev;
+        Write::LetGo { turn: ord / 2, messages: vec![Arc::new(message)] }
+    });
+    let waits = (0..4_u8, any::<bool>(), text())
+        .prop_map(|(id, priority, text)| enqueue(&id.to_string(), priority, &text));
+    let goes = (0..4_u8).prop_map(|id| Write::Dequeue(ItemId::new(id.to_string())));
+    let known = (0..3_u8, 0..2_u8).prop_map(|(name, turn)| key(&name.to_string(), &turn.to_string()));
+    let draft = proptest::option::of(text()).prop_map(|draft| Write::Draft(draft.map(Into::into)));
+    prop_oneof![
+        3 => head, 8 => said, 3 => turn, 2 => record, 2 => status, 1 => fork, 1 => cut, 1 => gone,
+        3 => waits, 2 => goes, 2 => known, 1 => draft,
+    ]
+}
+
+/// Writes, some of them into a branch.
+fn writes(own: &'static str) -> impl Strategy<Value = Vec<Write>> {
+    let branch = select(&SESSIONS[..]).prop_flat_map(|to| {
+        let begin = Write::Head(Box::new(head(to)));
+        (any::<u8>(), prop::collection::vec(write(to), 0..4)).prop_map(move |(begins, writes)| {
+            let begin = (begins > 25).then(|| begin.clone());
+            Write::Branch { to: session(to), writes: begin.into_iter().chain(writes).collect() }
+        })
+    });
+    prop::collection::vec(prop_oneof![15 => write(own).boxed(), 1 => branch.boxed()], 1..4)
+}
+
+fn share() -> impl Strategy<Value = Act> {
+    let place = (select(&WORKSPACES[..]), select(&NAMES[..]));
+    let scope = (place, proptest::option::of(0..3_u64), text()).prop_map(|(place, revision, plan)| {
+        Act::Share(place, ScopePatch { plan: Some(plan.into()), ..ScopePatch::default() }, revision)
+    });
+    let approval = (select(&WORKSPACES[..]), proptest::option::of(text()), any::<bool>())
+        .prop_map(|(workspace, pattern, holds)| Act::Approve(workspace, pattern, holds));
+    prop_oneof![scope, approval]
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let step =
+        select(&SESSIONS[..]).prop_flat_map(|id| writes(id).prop_map(move |writes| Act::Step(id, writes)));
+    // Most sessions are made early, or nothing else would find one.
+    let make = select(&SESSIONS[..]).prop_map(|id| Act::Step(id, vec![Write::Head(Box::new(head(id)))]));
+    prop_oneof![
+        12 => step,
+        3 => make,
+        1 => select(&SESSIONS[..]).prop_map(Act::Delete),
+        1 => Just(Act::Crash),
+        2 => share(),
+    ]
+}
+
+/// What waits in each workspace, and what runs for each session.
+type Tasks = ([Vec<Waiting>; 2], Vec<Vec<Task>>);
+
+/// What each workspace shares.
+type Shared = [([Scope; 2], Vec<Always>); 2];
+
+/// What is there: sessions, rows of lists, which session is found, what is found in them, what is shared.
+type Everything = (Vec<Option<Stored>>, Vec<SessionRow>, Vec<Option<String>>, Vec<Found>, Shared, Tasks);
+
+/// Everything that a bench gives back.
+fn everything(bench: &mut Bench) -> Everything {
+    let stored = SESSIONS.map(|id| bench.load(id)).to_vec();
+    stored.iter().flatten().for_each(|stored| super::part::is_of(bench.store(), stored));
+    let mut rows = bench.list(&ListQuery { limit: 9, ..ListQuery::default() }).sessions;
+    for text in ["a", "漢", "LARGE"] {
+        let workspace = Some(WORKSPACES[0].to_owned());
+        let query = ListQuery { workspace, text: Some(text.into()), after: None, limit: 2 };
+        rows.extend(bench.list(&query).sessions);
+    }
+    let found = [vec!["e0"], vec!["e2", "e4"], vec!["e1", "e3", "e5"]]
+        .map(|ids| {
+            let ids: Vec<String> = ids.into_iter().map(str::to_owned).collect();
+            bench.store().find(&ids, WORKSPACES[0]).unwrap().map(|id| id.to_string())
+        })
+        .to_vec();
+    let searched = SESSIONS
+        .map(|id| {
+            ["a", "b 漢", "abc", "large", "\"$"].map(|words| {
+                let query =
+                    Query { words: Words::of(words), before: Some(Ordinal(5)), limit: 3, hidden: true };
+                bench.store().search(&session(id), &query).unwrap()
+            })
+        })
+        .concat();
+    let store = bench.store();
+    let shared = WORKSPACES.map(|workspace| {
+        let scopes = NAMES.map(|name| store.scope(workspace, name).unwrap());
+        (scopes, store.approvals(workspace).unwrap())
+    });
+    let waiting = WORKSPACES.map(|workspace| store.waiting(workspace).unwrap());
+    let tasks = SESSIONS.map(|id| store.tasks(&session(id)).unwrap()).to_vec();
+    (stored, rows, found, searched, shared, (waiting, tasks))
+}
+
+/// Does the same on each; what comes of it must be the same kind of thing.
+fn each(benches: &mut [Bench; 3], act: &Act) {
+    let outcomes = benches.each_mut().map(|bench| match act {
+        Act::Step(id, writes) => {
+            bench.try_write(id, writes).map(|()| None).map_err(|error| discriminant(&error))
+        }
+        Act::Delete(id) => {
+            // What it was made of and what was made of it may hold the words.
+            let rows = bench.list(&ListQuery { limit: 9, ..ListQuery::default() }).sessions;
+            let deleted = bench.delete(id);
+            if let Some(deleted) = &deleted {
+                let is_gone = |known: &SessionId| known.as_str() == *id || deleted.copies.contains(known);
+                let is_of = |row: &&SessionRow| row.parent.as_ref().is_some_and(is_gone) && !is_gone(&row.id);
+                assert!(!rows.iter().filter(is_of).any(|row| row.origin == Origin::Rewind));
+                let mut parents =
+                    rows.iter().filter(|row| is_gone(&row.id)).filter_map(|row| row.parent.as_ref());
+                let has_parent = parents.any(|id| !is_gone(id) && rows.iter().any(|row| row.id == *id));
+                assert_eq!(deleted.scrubbed, !rows.iter().any(|row| is_of(&row)) && !has_parent);
+            }
+            Ok(deleted.map(|deleted| deleted.copies))
+        }
+        Act::Share((workspace, name), patch, revision) => {
+            let put = bench.store().put_scope(workspace, name, patch, *revision);
+            put.map(|_| None).map_err(|error| discriminant(&error))
+        }
+        Act::Approve(workspace, pattern, holds) => {
+            let always = Always { tool: "run".into(), pattern: pattern.clone() };
+            let store = bench.store();
+            let done =
+                if *holds { store.approve(workspace, &always) } else { store.revoke(workspace, &always) };
+            done.map(|()| None).map_err(|error| discriminant(&error))
+        }
+        Act::Crash => {
+            bench.reopen();
+            Ok(None)
+        }
+    });
+    assert!(outcomes.iter().all(|outcome| *outcome == outcomes[2]), "{act:?}: {outcomes:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #[test]
+    fn all_backends_keep_the_same(acts in prop::collection::vec(act(), 1..24)) {
+        let mut benches = [Backend::Sqlite, Backend::Memory, Backend::Model].map(Bench::new);
+        for act in &acts {
+            each(&mut benches, act);
+        }
+        let kept = benches.each_mut().map(everything);
+        prop_assert_eq!(&kept[0], &kept[2]);
+        prop_assert_eq!(&kept[1], &kept[2]);
+        let again = benches.each_mut().map(|bench| {
+            bench.reopen();
+            everything(bench)
+        });
+        prop_assert_eq!(&again[0], &again[2]);
+        prop_assert_eq!(&again[1], &again[2]);
+        // Who ran what ran is gone. All else is as it was.
+        let ([_, _, mut again], [kept, _, _]) = (again, kept);
+        again.5.1.clone_from(&kept.5.1);
+        prop_assert_eq!(again, kept);
+    }
+}

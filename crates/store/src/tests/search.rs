@@ -1,0 +1,281 @@
+//! Search in what was said, over each backend: what is found, in which order, and what is found no more. How the index
+//! lies in a file is here too, and why it cuts words as it does.
+
+use crate::Store;
+use crate::testing::{Bench, Folder, bodies, head, message, on_each, session, step, texts, user};
+use engine::id::{Ordinal, Time};
+use engine::message::Body;
+use engine::search::{Found, Query, Speaker, Words, folded};
+use rusqlite::Connection;
+use session::stored::Write;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+fn query(words: &str) -> Query {
+    Query { words: Words::of(words), before: None, limit: 1000, hidden: true }
+}
+
+fn search(bench: &mut Bench, id: &str, words: &str) -> Found {
+    bench.store().search(&session(id), &query(words)).expect("a search")
+}
+
+/// The positions of what is found, in the order of the answer.
+fn places(bench: &mut Bench, id: &str, words: &str) -> Vec<u32> {
+    search(bench, id, words).hits.into_iter().map(|hit| hit.ord.0).collect()
+}
+
+fn said(ord: u32, body: Body) -> Write {
+    Write::Message { turn: 0, message: Arc::new(message(ord, body)) }
+}
+
+fn session_of(texts: &[&str]) -> Vec<Write> {
+    let messages = texts.iter().enumerate().map(|(ord, text)| said(ord as u32, user(text)));
+    std::iter::once(Write::Head(Box::new(head("s")))).chain(messages).collect()
+}
+
+#[test]
+fn identifiers_are_found_whole_and_by_part_newest_first() {
+    on_each(|bench| {
+        let large = format!("{} updatePendingMessagesDisplay {}", "a ".repeat(20_000), "b ".repeat(20_000));
+        bench.write(
+            "s",
+            &[
+                session_of(&["Fix updatePendingMessagesDisplay in src/tui/status.rs, é漢字 too"]),
+                vec![
+                    said(1, Body::result("c1", &large)),
+                    said(2, Body::assistant("I ran it with --no-cache and -x; ERR_502.", Vec::new())),
+                    said(3, Body::Event { kind: "notice".into(), text: "pendingmessages happened".into() }),
+                ],
+            ]
+            .concat(),
+        );
+        bench.write("other", &[Write::Head(Box::new(head("other"))), said(0, user("pendingMessages"))]);
+        for (words, found) in [
+            ("updatePendingMessagesDisplay", &[1, 0][..]),
+            ("PendingMessages", &[3, 1, 0]),
+            ("dingmess src/tui", &[0]),
+            ("status.rs", &[0]),
+            ("--no-cache", &[2]),
+            ("-x", &[2]),
+            ("502", &[2]),
+            ("漢字", &[0]),
+            ("é", &[0]),
+            ("pending_messages", &[]),
+            ("", &[]),
+            (" \u{0} ", &[]),
+        ] {
+            assert_eq!(places(bench, "s", words), found, "{words:?}");
+        }
+        assert_eq!(places(bench, "nobody", "the"), Vec::<u32>::new());
+        let hits = search(bench, "s", "pendingMessages").hits;
+        assert_eq!(
+            (hits[0].role, hits[1].role, hits[2].role),
+            (Speaker::Event, Speaker::Tool, Speaker::User)
+        );
+        assert_eq!((hits[1].bytes, hits[1].id.as_str()), (large.len(), "s/m1"));
+        assert!(hits[1].excerpt.text.contains("updatePendingMessagesDisplay"));
+        assert!(hits[1].excerpt.text.len() < 300);
+        let from = large.get(hits[1].excerpt.offset..).unwrap();
+        assert!(from.starts_with(&hits[1].excerpt.text));
+        let shown = Query { hidden: false, ..query("pendingMessages") };
+        let shown = bench.store().search(&session("s"), &shown).unwrap();
+        assert_eq!(shown.hits.iter().map(|hit| hit.ord.0).collect::<Vec<_>>(), [1, 0]);
+    });
+}
+
+/// rows: C13
+#[test]
+fn messages_of_one_time_stamp_keep_their_order() {
+    on_each(|bench| {
+        let mut writes = session_of(&["a", "b", "c", "d"]);
+        for write in &mut writes {
+            if let Write::Message { message, .. } = write {
+                Arc::make_mut(message).created_at = Some("2026-01-01T00:00:00Z".to_owned());
+            }
+        }
+        writes[1..].reverse();
+        bench.write("s", &writes);
+        bench.reopen();
+        let ords: Vec<u32> = bench.load("s").unwrap().messages.iter().map(|(_, m)| m.ord.0).collect();
+        assert_eq!(ords, [0, 1, 2, 3]);
+        assert_eq!(places(bench, "s", "b"), [1]);
+    });
+}
+
+#[test]
+fn pages_are_the_whole_together() {
+    on_each(|bench| {
+        bench.write("s", &step("s", 0, 57));
+        for words in ["says", "s", "sa ys"] {
+            let (mut next, mut all) = (None, Vec::new());
+            loop {
+                let page = Query { before: next, limit: 10, ..query(words) };
+                let page = bench.store().search(&session("s"), &page).unwrap();
+                assert!(page.hits.len() <= 10);
+                all.extend(page.hits.into_iter().map(|hit| hit.ord.0));
+                match page.next {
+                    Some(_) => next = page.next,
+                    None => break,
+                }
+            }
+            assert_eq!(all, (0..57).rev().collect::<Vec<_>>(), "{words}");
+        }
+    });
+}
+
+#[test]
+fn whatever_a_query_holds_it_is_words() {
+    on_each(|bench| {
+        let mut writes = vec![Write::Head(Box::new(head("s")))];
+        let hostile = "say \"it's\" NEAR(a b) col:x* ^y -z {a} + AND OR NOT (\" \\ ; DROP TABLE 'x' --";
+        writes.push(said(0, user(hostile)));
+        writes.extend(bodies().into_iter().enumerate().map(|(n, body)| said(n as u32 + 1, body)));
+        bench.write("s", &writes);
+        for word in hostile.split_whitespace() {
+            assert!(places(bench, "s", word).contains(&0), "{word}");
+        }
+        assert_eq!(places(bench, "s", hostile), [0]);
+        for text in texts() {
+            // Nothing but words, whatever is in it; all of it is found where it is.
+            let found = places(bench, "s", &text);
+            assert_eq!(found.is_empty(), Words::of(&text).is_empty(), "{text:.40}");
+        }
+        assert_eq!(places(bench, "s", &"nobody said this ".repeat(60_000)), Vec::<u32>::new());
+        assert_eq!(places(bench, "s", &"\"".repeat(1 << 20)), Vec::<u32>::new());
+        assert_eq!(places(bench, "s", &"x".repeat(16 * 1024)).len(), 8, "both long texts, whoever says them");
+    });
+}
+
+#[test]
+fn removed_and_edited_words_are_found_no_more() {
+    on_each(|bench| {
+        bench.write("s", &session_of(&["first words", "second words", "third words"]));
+        assert_eq!(places(bench, "s", "second"), [1]);
+        let mut edit = message(1, user("changed words"));
+        edit.rev = 1;
+        let fork = Write::Fork { to: session("fork") };
+        bench.write("s", &[fork, Write::Message { turn: 0, message: Arc::new(edit) }]);
+        assert_eq!(places(bench, "s", "second"), Vec::<u32>::new());
+        assert_eq!((places(bench, "s", "changed"), places(bench, "s", "words")), (vec![1], vec![2, 1, 0]));
+        assert_eq!(places(bench, "fork", "second"), [1], "the fork keeps what was said");
+        bench.write("s", &[Write::Truncate { from: Ordinal(1), turns: 1 }]);
+        assert_eq!(places(bench, "s", "words"), [0]);
+        bench.write("s", &[said(1, user("fourth words"))]);
+        bench.reopen();
+        assert_eq!((places(bench, "s", "words"), places(bench, "s", "third")), (vec![1, 0], vec![]));
+        assert_eq!(places(bench, "fork", "words"), [2, 1, 0]);
+        bench.delete("s");
+        assert_eq!(places(bench, "s", "words"), Vec::<u32>::new());
+        assert_eq!(places(bench, "fork", "words"), Vec::<u32>::new(), "it goes with its origin");
+    });
+}
+
+fn numbers(folder: &Folder, sql: &str) -> i64 {
+    Connection::open(folder.file()).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn a_deleted_session_leaves_no_entry() {
+    let folder = Folder::new();
+    let mut store = folder.open();
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    for ord in 0..50 {
+        store.commit(&session("s"), fence, &step("s", ord, 1)).unwrap();
+    }
+    let entries = || numbers(&folder, "SELECT count(*) FROM search_messages_docsize");
+    assert_eq!(entries(), 0, "a commit adds nothing");
+    store.search(&session("s"), &query("says")).unwrap();
+    assert_eq!(entries(), 50);
+    store.delete(&session("s")).unwrap();
+    for table in ["search_messages_docsize", "search_messages_idx", "search_sessions"] {
+        assert_eq!(numbers(&folder, &format!("SELECT count(*) FROM {table}")), 0, "{table}");
+    }
+    // Another session gets another number.
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    store.commit(&session("s"), fence, &step("s", 0, 1)).unwrap();
+    store.search(&session("s"), &query("says")).unwrap();
+    assert_eq!(numbers(&folder, "SELECT n FROM search_sessions"), 2);
+}
+
+/// A file whose messages no index knows: nobody searched it, or an older version of this program wrote it.
+fn unindexed(messages: u32) -> Folder {
+    let folder = Folder::new();
+    let mut store = folder.open();
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    let mut writes = vec![Write::Head(Box::new(head("s")))];
+    writes.extend((0..messages).map(|ord| said(ord, user(&format!("word{ord} {}", "filler ".repeat(2000))))));
+    store.commit(&session("s"), fence, &writes).unwrap();
+    store.close().unwrap();
+    folder
+}
+
+#[test]
+fn unindexed_messages_are_found_and_indexed_by_parts() {
+    let folder = unindexed(200);
+    let mut store = folder.open();
+    let find = |store: &mut dyn Store, words: &str| -> Vec<u32> {
+        store.search(&session("s"), &query(words)).unwrap().hits.into_iter().map(|hit| hit.ord.0).collect()
+    };
+    let indexed = || numbers(&folder, "SELECT indexed FROM chat_activity");
+    assert_eq!(indexed(), 0, "opening fills nothing");
+    // What is written meanwhile does not wait for the rest.
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    store.commit(&session("s"), fence, &[said(200, user("word200"))]).unwrap();
+    assert_eq!(find(&mut store, "word17"), (170..180).rev().chain([17]).collect::<Vec<_>>());
+    let first = indexed();
+    assert!(0 < first && first < 201, "{first}");
+    let mut parts = 1;
+    while indexed() < 201 {
+        assert_eq!(find(&mut store, "word3 filler"), (30..40).rev().chain([3]).collect::<Vec<_>>());
+        parts += 1;
+        assert!(parts < 10);
+    }
+    assert_eq!(find(&mut store, "word17"), (170..180).rev().chain([17]).collect::<Vec<_>>());
+    store.commit(&session("s"), fence, &[said(201, user("word201"))]).unwrap();
+    assert_eq!(indexed(), 201, "a commit adds nothing");
+    assert_eq!((find(&mut store, "word201"), indexed()), (vec![201], 202));
+}
+
+/// Why the index is made of runs of three characters: names as the calls of a session use them, asked for whole, by a
+/// part between capitals, by the end of a path, by a part that nobody foresees.
+#[test]
+fn runs_of_three_characters_find_parts_that_words_do_not() {
+    const NAMES: [&str; 5] = [
+        "updatePendingMessagesDisplay",
+        "packages/coding-agent/src/modes/interactive-mode.ts",
+        "--append-system-prompt",
+        "ERR_INVALID_ARG_TYPE",
+        "a3f9c2e1",
+    ];
+    const PARTS: [&str; 9] = [
+        "updatePendingMessagesDisplay",
+        "pendingMessages",
+        "endingMess",
+        "src/modes",
+        "interactive-mode.ts",
+        "system-prompt",
+        "--append",
+        "invalid_arg",
+        "f9c2",
+    ];
+    let found = |tokenize: &str, asked: &dyn Fn(&str) -> String| -> BTreeSet<&str> {
+        let memory = Connection::open_in_memory().unwrap();
+        memory
+            .execute_batch(&format!("CREATE VIRTUAL TABLE t USING fts5 (said, tokenize = \"{tokenize}\")"))
+            .unwrap();
+        for name in NAMES {
+            memory.execute("INSERT INTO t VALUES (?1)", [folded(&format!("see {name} there"))]).unwrap();
+        }
+        let count = |part: &str| -> i64 {
+            let sql = "SELECT count(*) FROM t WHERE t MATCH ?1";
+            memory.query_row(sql, [asked(&folded(part))], |row| row.get(0)).unwrap()
+        };
+        PARTS.into_iter().filter(|part| count(part) == 1).collect()
+    };
+    let quoted = |part: &str| format!("\"{part}\"");
+    assert_eq!(found("trigram case_sensitive 1", &quoted).len(), PARTS.len());
+    let words = found("unicode61 tokenchars '-_./'", &quoted);
+    assert_eq!(words, ["updatePendingMessagesDisplay"].into());
+    let prefixes = found("unicode61 tokenchars '-_./'", &|part| format!("{}*", quoted(part)));
+    assert!(prefixes.len() < 4, "{prefixes:?}");
+}

@@ -1,0 +1,83 @@
+//! Sessions that run for others: which wait for a process, and how each stands, whoever holds it. On each backend.
+
+use crate::task::TaskState;
+use crate::testing::{head, on_each, session};
+use engine::id::{Time, TurnId};
+use session::stored::{Head, Origin, TurnRow, TurnStatus, Write};
+
+/// A background session of `s` that was made at this time.
+fn task(id: &str, made: u64, waits: bool) -> Head {
+    let (parent, origin) = (Some(session("s")), Origin::Background);
+    Head { parent, origin, waits, created_at: Time(made), ..head(id) }
+}
+
+fn put(head: Head) -> Write {
+    Write::Head(Box::new(head))
+}
+
+fn turn(index: u32, status: TurnStatus) -> Write {
+    let id = TurnId::new(format!("t{index}"));
+    Write::Turn(TurnRow { index, id, status, started: None, decided: Vec::new() })
+}
+
+/// rows: C39
+#[test]
+fn waiting_tasks_are_found_unless_another_process_holds_them() {
+    on_each(|bench| {
+        let mut elsewhere = task("elsewhere", 1, true);
+        elsewhere.workspace = "v".into();
+        let heads = [task("late", 9, true), task("early", 2, true), task("done", 1, false), elsewhere];
+        for head in heads {
+            bench.write(head.id.clone().as_str(), &[put(head)]);
+        }
+        let mut other = bench.another();
+        assert_eq!(other.waiting("w").unwrap(), [], "the first store holds them all");
+        let found = |all: Vec<crate::task::Waiting>| -> Vec<String> {
+            all.into_iter().map(|one| one.session.to_string()).collect()
+        };
+        assert_eq!(found(bench.store().waiting("w").unwrap()), ["early", "late"]);
+        assert_eq!(found(bench.store().waiting("v").unwrap()), ["elsewhere"]);
+        bench.reopen();
+        assert_eq!(found(other.waiting("w").unwrap()), ["early", "late"], "who held them is gone");
+        let fence = other.acquire(&session("early"), Time(1)).unwrap();
+        assert_eq!(found(bench.store().waiting("w").unwrap()), ["late"]);
+        // It is begun: the same commit says so.
+        other.commit(&session("early"), fence, &[put(task("early", 2, false))]).unwrap();
+        other.release(&session("early"), fence).unwrap();
+        assert_eq!(found(bench.store().waiting("w").unwrap()), ["late"]);
+        // A copy of what waits waits for nobody.
+        bench.write("late", &[Write::Fork { to: session("copy") }]);
+        assert_eq!(found(bench.store().waiting("w").unwrap()), ["late"]);
+    });
+}
+
+/// rows: C39
+#[test]
+fn task_state_follows_newest_turn_and_its_runner() {
+    on_each(|bench| {
+        bench.write("s", &[put(head("s"))]);
+        bench.write("waits", &[put(task("waits", 1, true))]);
+        bench.write("runs", &[put(task("runs", 2, false)), turn(0, TurnStatus::Running)]);
+        let turns = [turn(0, TurnStatus::Failed), turn(1, TurnStatus::Completed)];
+        bench.write("ended", &[&[put(task("ended", 3, false))], &turns[..]].concat());
+        bench.write("unasked", &[put(task("unasked", 4, false))]);
+        bench.write("branch", &[put(Head { origin: Origin::Branch, ..task("branch", 5, false) })]);
+        let mut other = bench.another();
+        let mut stands = |id: &str| -> Vec<(String, TaskState)> {
+            let tasks = other.tasks(&session(id)).unwrap();
+            tasks.into_iter().map(|task| (task.session.to_string(), task.state)).collect()
+        };
+        let all = |runs| {
+            [
+                ("waits", TaskState::Waiting),
+                ("runs", runs),
+                ("ended", TaskState::Ended(TurnStatus::Completed)),
+            ]
+            .map(|(id, state)| (id.to_owned(), state))
+        };
+        assert_eq!(stands("s"), all(TaskState::Running));
+        assert_eq!(stands("waits"), []);
+        bench.reopen();
+        assert_eq!(stands("s"), all(TaskState::Interrupted));
+    });
+}

@@ -1,0 +1,139 @@
+//! The thread that owns a store: order, answers, breakdowns, the end. On a store that fails on purpose where the real
+//! ones do not.
+
+use crate::Store;
+use crate::error::StoreError;
+use crate::place::InMemory;
+use crate::sqlite::{Opener, SqliteStore};
+use crate::testing::{Folder, session, step};
+use crate::worker::Handle;
+use engine::id::Time;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+
+/// A worker on a file.
+fn on_file(folder: &Folder) -> Handle {
+    let mut opener = Opener::new(folder.options());
+    Handle::start(Box::new(move || Ok(Box::new(opener.open()?)))).unwrap()
+}
+
+#[test]
+fn nothing_is_opened_before_the_first_job() {
+    let folder = Folder::new();
+    let handle = on_file(&folder);
+    handle.close_and_wait().unwrap();
+    assert!(!folder.0.exists());
+    let handle = on_file(&folder);
+    assert_eq!(handle.call(|store| Ok(store.diagnostics()?.sessions)), Ok(0));
+    assert!(folder.file().exists());
+}
+
+#[test]
+fn jobs_run_in_order_and_before_the_close() {
+    let folder = Folder::new();
+    let handle = on_file(&folder);
+    let (sender, answers) = mpsc::channel();
+    let fence = handle.call(|store| store.acquire(&session("s"), Time(1))).unwrap();
+    for n in 0..100 {
+        let sender = sender.clone();
+        handle.submit(
+            move |store| store.commit(&session("s"), fence, &step("s", n, 1)),
+            move |done| sender.send((n, done)).unwrap(),
+        );
+    }
+    let closed = sender.clone();
+    handle.close(move |done| closed.send((100, done)).unwrap());
+    let late = sender.clone();
+    handle.submit(|store| store.diagnostics(), move |done| late.send((101, done.map(drop))).unwrap());
+    drop(sender);
+    let answers: Vec<_> = answers.iter().collect();
+    let order: Vec<u32> = answers.iter().map(|(n, _)| *n).filter(|n| *n < 101).collect();
+    assert!(order.is_sorted() && order.len() == 101, "{order:?}");
+    for (n, done) in answers {
+        assert_eq!(done, if n == 101 { Err(StoreError::Closed) } else { Ok(()) }, "{n}");
+    }
+    assert_eq!(handle.call(|store| store.diagnostics()), Err(StoreError::Closed));
+    assert_eq!(handle.close_and_wait(), Err(StoreError::Closed));
+    // The close let go of everything and left no log.
+    let mut store = folder.open();
+    assert_eq!(store.load(&session("s")).unwrap().unwrap().messages.len(), 100);
+    store.acquire(&session("s"), Time(1)).unwrap();
+}
+
+#[test]
+fn panic_is_an_answer_and_the_store_goes_on() {
+    let folder = Folder::new();
+    let handle = on_file(&folder);
+    let fence = handle.call(|store| store.acquire(&session("s"), Time(1))).unwrap();
+    handle.call(move |store| store.commit(&session("s"), fence, &step("s", 0, 1))).unwrap();
+    let broken = handle.call(|_| -> Result<(), StoreError> { panic!("a defect") });
+    assert_eq!(broken, Err(StoreError::Crashed { reason: "a defect".into() }));
+    handle.submit(|_| Ok(()), |_| panic!("a defect in an answer"));
+    handle.call(move |store| store.commit(&session("s"), fence, &step("s", 1, 1))).unwrap();
+    let stored = handle.call(|store| store.load(&session("s"))).unwrap().unwrap();
+    assert_eq!(stored.messages.len(), 2);
+    handle.close_and_wait().unwrap();
+}
+
+#[test]
+fn failed_opening_is_an_answer_and_is_retried() {
+    let attempts = Arc::new(AtomicUsize::new(0));
+    let (seen, memory) = (Arc::clone(&attempts), InMemory::default());
+    let open = move || -> Result<Box<dyn Store>, StoreError> {
+        match seen.fetch_add(1, Ordering::SeqCst) {
+            0 => Err(StoreError::Locked { path: "p".into() }),
+            1 => panic!("in opening"),
+            _ => Ok(Box::new(SqliteStore::in_memory(&memory)?)),
+        }
+    };
+    let handle = Handle::start(Box::new(open)).unwrap();
+    let ask = || handle.call(|store| Ok(store.diagnostics()?.backend));
+    assert_eq!(ask(), Err(StoreError::Locked { path: "p".into() }));
+    assert_eq!(ask(), Err(StoreError::Crashed { reason: "in opening".into() }));
+    assert_eq!(ask(), Ok("memory"));
+    assert_eq!(ask(), Ok("memory"));
+    assert_eq!(attempts.load(Ordering::SeqCst), 3);
+}
+
+#[test]
+fn thread_ends_with_its_last_handle_and_closes_the_store() {
+    struct Told(mpsc::Sender<()>);
+    impl Drop for Told {
+        fn drop(&mut self) {
+            let _ = self.0.send(());
+        }
+    }
+    let (sender, ended) = mpsc::channel();
+    let told = Told(sender);
+    let memory = InMemory::default();
+    let shared = memory.clone();
+    let handle = Handle::start(Box::new(move || {
+        let _ = &told;
+        Ok(Box::new(SqliteStore::in_memory(&shared)?))
+    }))
+    .unwrap();
+    let copy = handle.clone();
+    copy.call(|store| store.acquire(&session("s"), Time(1))).unwrap();
+    drop((handle, copy));
+    ended.recv().unwrap();
+    SqliteStore::in_memory(&memory).unwrap().acquire(&session("s"), Time(1)).unwrap();
+}
+
+/// How much is in the file itself rises only when the log moves there.
+#[test]
+fn a_store_that_nobody_asks_is_tidied() {
+    let folder = Folder::new();
+    let handle = on_file(&folder);
+    let fence = handle.call(|store| store.acquire(&session("s"), Time(1))).unwrap();
+    let size = || std::fs::metadata(folder.file()).unwrap().len();
+    let before = size();
+    for n in 0..300 {
+        handle.call(move |store| store.commit(&session("s"), fence, &step("s", n, 1))).unwrap();
+    }
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while size() == before {
+        assert!(std::time::Instant::now() < deadline, "it was never tidied");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    handle.close_and_wait().unwrap();
+}

@@ -1,0 +1,314 @@
+//! What reaches the disk: how much a commit writes, that large contents are there once, that what was deleted is gone.
+//! Counts of bytes, never times.
+
+use crate::sqlite::SqliteStore;
+use crate::testing::{Folder, compaction, enqueue, head, key, message, session, step, user};
+use crate::{Fence, Store};
+use engine::id::{ItemId, Ordinal, Time};
+use engine::message::Body;
+use engine::prompt::system::{CallerSection, OnOverflow, Place};
+use engine::scope::ScopePatch;
+use engine::search::{Query, Words};
+use rusqlite::Connection;
+use session::stored::{Head, Write};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A head with a large prefix, as an editor with many tools gives it.
+fn heavy(updated_at: u64) -> Head {
+    let mut heavy = head("s");
+    heavy.updated_at = Time(updated_at);
+    heavy.prefix.sections = vec![CallerSection {
+        place: Place::System,
+        name: "system".into(),
+        content: "You are an agent. ".repeat(6_000),
+        priority: 0,
+        max_tokens: None,
+        on_overflow: OnOverflow::Keep,
+    }];
+    heavy
+}
+
+fn words(words: &str) -> Query {
+    Query { words: Words::of(words), before: None, limit: 10, hidden: true }
+}
+
+/// Bytes that this step writes into the log.
+fn written(folder: &Folder, store: &mut SqliteStore, fence: Fence, writes: &[Write]) -> u64 {
+    let other = Connection::open(folder.file()).unwrap();
+    other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    let log = folder.0.join("threadhold.db-wal");
+    assert_eq!(fs::metadata(&log).unwrap().len(), 0);
+    store.commit(&session("s"), fence, writes).unwrap();
+    fs::metadata(&log).unwrap().len()
+}
+
+/// A message with its turn and the head, as a step of a session writes them.
+fn one(ord: u32) -> Vec<Write> {
+    let mut writes = step("s", ord, 1);
+    writes[0] = Write::Head(Box::new(heavy(u64::from(ord) + 100)));
+    writes
+}
+
+#[test]
+fn what_a_commit_writes_does_not_grow_with_the_session() {
+    let folder = Folder::new();
+    let mut store = folder.open();
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    let fill = |store: &mut SqliteStore, from: u32, to: u32| {
+        for ord in from..to {
+            store.commit(&session("s"), fence, &one(ord)).unwrap();
+        }
+        let sizes: Vec<u64> = (to..to + 200).map(|ord| written(&folder, store, fence, &one(ord))).collect();
+        (sizes.iter().sum::<u64>() / 200, sizes.into_iter().max().unwrap())
+    };
+    let (early, most_early) = fill(&mut store, 0, 10);
+    let record = compaction("s/c0", 5);
+    store.commit(&session("s"), fence, &[Write::Compaction(Box::new(record))]).unwrap();
+    let (late, most_late) = fill(&mut store, 210, 1000);
+    let page = 4096 + 24;
+    assert!(late <= early + page, "{early} bytes at 10 messages, {late} at 1,000");
+    // Also where pages are split, in the most trees at once that a step touches.
+    assert!(most_early.max(most_late) <= 64 * 1024, "{most_early} and {most_late} bytes at most");
+}
+
+/// A turn waits for its commits, so none of them does what can wait.
+#[test]
+fn log_is_checkpointed_between_commits() {
+    let folder = Folder::new();
+    let mut store = folder.open();
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    let size = || fs::metadata(folder.file()).unwrap().len();
+    let before = size();
+    let first = fs::read(folder.file()).unwrap();
+    for ord in 0..600 {
+        store.commit(&session("s"), fence, &one(ord)).unwrap();
+        store.tidy(true).unwrap();
+    }
+    let log = fs::metadata(folder.0.join("threadhold.db-wal")).unwrap().len();
+    assert!(log > 1_100 * 4096, "more than what SQLite itself lets stand: {log} bytes");
+    assert_eq!(size(), before);
+    assert_eq!(fs::read(folder.file()).unwrap(), first);
+    store.tidy(false).unwrap();
+    assert!(size() > before);
+    let moved = fs::read(folder.file()).unwrap();
+    store.commit(&session("s"), fence, &one(600)).unwrap();
+    store.tidy(true).unwrap();
+    assert_eq!(fs::read(folder.file()).unwrap(), moved);
+}
+
+/// However large a message is, its commit writes 64 KiB and eight times its bytes at most. Its place in the index, which
+/// the next search fills in, and a change of both stay within the same in the mean: parts of an index are merged by and by,
+/// and what was merged is wiped when the last of it is done.
+#[test]
+fn bytes_written_are_bounded_by_the_message() {
+    // Words as code and prose have them: many, most of them more than once.
+    let text = |bytes: usize, seed: u64| {
+        let mut text = format!("seed{seed} ");
+        for n in seed.. {
+            if text.len() >= bytes {
+                break;
+            }
+            text.push_str(&format!("part{}_of_{} ", n.wrapping_mul(n) % 997, n % 61));
+        }
+        text
+    };
+    let folder = Folder::new();
+    let mut store = folder.open();
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    // The session's own beginning, its tools and its system text, is no part of a message.
+    store.commit(&session("s"), fence, &one(0)).unwrap();
+    let mut all: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
+    for (ord, bytes) in (1..).zip([10, 1_000, 20_000, 100_000, 600_000].repeat(6)) {
+        let said = |rev: u32| {
+            let mut message = message(ord, Body::result("call", &text(bytes, u64::from(ord * 2 + rev))));
+            message.rev = rev;
+            Write::Message { turn: ord / 2, message: Arc::new(message) }
+        };
+        let most = 64 * 1024 + 8 * bytes as u64;
+        let mut new = one(ord);
+        new.retain(|write| !matches!(write, Write::Message { .. }));
+        new.push(said(0));
+        let alone = written(&folder, &mut store, fence, &new);
+        assert!(alone <= most, "{bytes} bytes: {alone}, where {most} are allowed");
+        while count(&folder, "SELECT indexed, 0 FROM chat_activity").0 <= u64::from(ord) {
+            store.search(&session("s"), &words("part7_of_3")).unwrap();
+        }
+        let with_index = fs::metadata(folder.0.join("threadhold.db-wal")).unwrap().len();
+        let again = written(&folder, &mut store, fence, &[said(1)]);
+        all.entry(bytes).or_default().extend([with_index, again]);
+    }
+    for (bytes, written) in all {
+        let mean = written.iter().sum::<u64>() / written.len() as u64;
+        assert!(mean <= 64 * 1024 + 8 * bytes as u64, "{bytes} bytes: {mean} in the mean of {written:?}");
+    }
+}
+
+/// A step as a queue makes them: a command is accepted under a key, another one is taken out, an early message is
+/// edited and the draft goes.
+fn accepted(n: u32) -> Vec<Write> {
+    let mut heavy = heavy(u64::from(n) + 100);
+    heavy.accepted = n;
+    let mut edit = message(2, user(&format!("said better {n}")));
+    edit.rev = n;
+    vec![
+        Write::Head(Box::new(heavy)),
+        enqueue(&n.to_string(), n.is_multiple_of(7), "what to do next"),
+        key(&format!("key {n}"), &n.to_string()),
+        Write::Dequeue(ItemId::new((n - 1).to_string())),
+        Write::Message { turn: 1, message: Arc::new(edit) },
+        Write::Draft(n.is_multiple_of(2).then(|| "a draft".into())),
+    ]
+}
+
+#[test]
+fn what_an_accepted_command_writes_does_not_grow_either() {
+    let folder = Folder::new();
+    let mut store = folder.open();
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    for ord in 0..10 {
+        store.commit(&session("s"), fence, &one(ord)).unwrap();
+    }
+    let mean = |store: &mut SqliteStore, from: u32| {
+        (from..from + 100).map(|n| written(&folder, store, fence, &accepted(n))).sum::<u64>() / 100
+    };
+    // The index has the message that is edited, so each edit changes that too.
+    let found = |store: &mut SqliteStore| store.search(&session("s"), &words("better 1")).unwrap().hits.len();
+    assert_eq!(found(&mut store), 0);
+    let early = mean(&mut store, 1);
+    for n in 101..1500 {
+        store.commit(&session("s"), fence, &accepted(n)).unwrap();
+    }
+    let late = mean(&mut store, 1500);
+    assert!(late <= early + 2 * (4096 + 24), "{early} bytes at the first, {late} after 1,500 commands");
+    assert_eq!(found(&mut store), 1);
+}
+
+fn count(folder: &Folder, sql: &str) -> (u64, u64) {
+    let other = Connection::open(folder.file()).unwrap();
+    other.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
+}
+
+#[test]
+fn large_content_is_stored_once_until_its_last_reference() {
+    let folder = Folder::new();
+    let mut store = folder.open();
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    let large = "output ".repeat(10_000);
+    let result =
+        |ord: u32| Write::Message { turn: 0, message: Arc::new(message(ord, Body::result("call", &large))) };
+    let blobs = |folder: &Folder| count(folder, "SELECT count(*), sum(size) FROM blobs");
+    store.commit(&session("s"), fence, &[Write::Head(Box::new(heavy(1))), result(0), result(1)]).unwrap();
+    let (contents, bytes) = blobs(&folder);
+    assert_eq!(contents, 2, "the result and the prefix");
+    assert!(bytes > large.len() as u64 && bytes < 3 * large.len() as u64);
+    let in_rows = count(&folder, "SELECT count(*), sum(length(body)) FROM chat_messages");
+    assert!(in_rows.1 < 2000, "{in_rows:?}");
+    // The prefix of before goes with the change, unless a fork has it.
+    store.commit(&session("s"), fence, &[Write::Head(Box::new(head("s")))]).unwrap();
+    assert_eq!(blobs(&folder).0, 2);
+    store.commit(&session("s"), fence, &[Write::Truncate { from: Ordinal(1), turns: 1 }]).unwrap();
+    assert_eq!(blobs(&folder).0, 2);
+    store.commit(&session("s"), fence, &[Write::Fork { to: session("f") }]).unwrap();
+    store.commit(&session("s"), fence, &[Write::Truncate { from: Ordinal(0), turns: 0 }]).unwrap();
+    assert_eq!(blobs(&folder).0, 2);
+    let deleted = store.delete(&session("f")).unwrap().unwrap();
+    assert_eq!(deleted.workspace, "w");
+    assert_eq!((deleted.blobs, deleted.blob_bytes), (1, large.len() as u64));
+    assert_eq!(blobs(&folder).0, 1);
+    let deleted = store.delete(&session("s")).unwrap().unwrap();
+    assert_eq!(deleted.blobs, 1);
+    assert_eq!(count(&folder, "SELECT count(*), 0 FROM blobs").0, 0);
+}
+
+/// Every file of a folder, those below it too, as one.
+fn everything(folder: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        if entry.path().is_dir() {
+            bytes.extend(everything(&entry.path()));
+        } else {
+            bytes.extend(fs::read(entry.path()).unwrap());
+        }
+    }
+    bytes
+}
+
+fn holds(folder: &Folder, text: &str) -> bool {
+    everything(&folder.0).windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+#[test]
+fn what_is_deleted_is_in_no_file() {
+    const SECRET: &str = "hunter2-secret";
+    let folder = Folder::new();
+    let mut store = folder.open();
+    let [gone, stays] = [session(SECRET), session("stays")];
+    let fences = [&gone, &stays].map(|id| store.acquire(id, Time(1)).unwrap());
+    let mut first = head(SECRET);
+    first.title = Some(format!("title {SECRET}"));
+    first.settings = serde_json::json!({ "key": SECRET });
+    store.commit(&gone, fences[0], &[Write::Head(Box::new(first))]).unwrap();
+    store.commit(&stays, fences[1], &step("stays", 0, 0)).unwrap();
+    // In turn and of many sizes, so that rows share pages and are moved between them.
+    for n in 0..300_u32 {
+        let size = [1, 30, 150, 3000][n as usize % 4];
+        let text = format!("{SECRET} {n} ").repeat(size);
+        let mut secret = message(n, if n % 2 == 0 { user(&text) } else { Body::result("c", &text) });
+        secret.external_id = Some(format!("{SECRET}-{n}"));
+        let write = Write::Message { turn: 0, message: Arc::new(secret) };
+        store.commit(&gone, fences[0], &[write]).unwrap();
+        let other = message(n, user(&"harmless ".repeat(size)));
+        store.commit(&stays, fences[1], &[Write::Message { turn: 0, message: Arc::new(other) }]).unwrap();
+    }
+    for n in 0..20_u32 {
+        let text = format!("{SECRET} {n} ").repeat([1, 150, 3000][n as usize % 3]);
+        let waits = [
+            enqueue(&n.to_string(), false, &text),
+            key(&format!("{SECRET} {n}"), SECRET),
+            Write::Draft(Some(text.as_str().into())),
+        ];
+        store.commit(&gone, fences[0], &waits).unwrap();
+        store.commit(&stays, fences[1], &[enqueue(&n.to_string(), true, "harmless")]).unwrap();
+        let plan = ScopePatch { plan: Some(text.into()), ..ScopePatch::default() };
+        store.put_scope("w", SECRET, &plan, None).unwrap();
+    }
+    for n in 0..10 {
+        store.commit(&gone, fences[0], &[Write::Dequeue(ItemId::new(n.to_string()))]).unwrap();
+    }
+    let mut record = compaction(SECRET, 3);
+    record.narrative = Some(SECRET.repeat(2000).into());
+    store.commit(&gone, fences[0], &[Write::Compaction(Box::new(record))]).unwrap();
+    // The index has all of it; each search takes in a part.
+    for id in [&gone, &stays].repeat(9) {
+        store.search(id, &words("harmless")).unwrap();
+    }
+    assert_eq!(count(&folder, "SELECT count(*), 0 FROM search_messages_docsize").0, 600);
+    assert!(holds(&folder, SECRET));
+    let deleted = store.delete(&gone).unwrap().unwrap();
+    assert!(deleted.scrubbed);
+    assert_eq!((deleted.messages, deleted.compactions), (300, 1));
+    assert!(!holds(&folder, SECRET));
+    assert!(holds(&folder, "harmless"));
+    let stored = store.load(&stays).unwrap().unwrap();
+    assert_eq!((stored.messages.len(), stored.queue.len(), stored.unreadable.len()), (300, 20, 0));
+    // Its writer learns that it is gone.
+    assert!(store.commit(&gone, fences[0], &step(SECRET, 0, 1)).is_err());
+}
+
+#[test]
+fn deletion_beside_a_reader_reports_possible_traces() {
+    let folder = Folder::new();
+    let mut options = folder.options();
+    options.busy_timeout = std::time::Duration::from_millis(20);
+    let mut store = SqliteStore::open(options).unwrap();
+    let fence = store.acquire(&session("s"), Time(1)).unwrap();
+    store.commit(&session("s"), fence, &step("s", 0, 2)).unwrap();
+    let other = Connection::open(folder.file()).unwrap();
+    other.execute_batch("BEGIN; SELECT count(*) FROM chat_messages").unwrap();
+    let deleted = store.delete(&session("s")).unwrap().unwrap();
+    assert!(!deleted.scrubbed);
+    assert_eq!(store.load(&session("s")), Ok(None));
+}

@@ -1,0 +1,69 @@
+//! Requests of ours that the client has not answered yet, by their numbers. A number is never given twice.
+
+use engine::id::{CallId, SessionId, TurnId};
+use protocol::model::ModelPurpose;
+use session::input::ModelCallId;
+use std::collections::BTreeMap;
+
+/// A request of ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::server) struct PendingRequest {
+    /// The session that wants the answer.
+    pub session: SessionId,
+    /// The question.
+    pub what: What,
+}
+
+/// See [`PendingRequest`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::server) enum What {
+    /// `model/complete`.
+    Model(ModelCallId, Used),
+    /// `model/countTokens`.
+    Count(Used),
+    /// `tool/invoke`.
+    Tool(CallId),
+    /// `tool/requestPermission`.
+    Permission,
+    /// `compaction/review`.
+    Review,
+}
+
+/// A request to a model, as far as `model/usage` tells of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::server) struct Used {
+    /// The turn that it is for.
+    pub turn: Option<TurnId>,
+    /// Why the model was asked.
+    pub purpose: ModelPurpose,
+    /// Our own count of it, in tokens.
+    pub tokens: u32,
+}
+
+/// See the file's header.
+#[derive(Debug, Default)]
+pub(super) struct Requests {
+    pending: BTreeMap<i64, PendingRequest>,
+    /// The last number that was given.
+    last: i64,
+}
+
+impl Requests {
+    pub fn insert(&mut self, session: &SessionId, what: What) -> i64 {
+        self.last += 1;
+        self.pending.insert(self.last, PendingRequest { session: session.clone(), what });
+        self.last
+    }
+
+    pub fn get(&self, number: i64) -> Option<&PendingRequest> {
+        self.pending.get(&number)
+    }
+
+    pub fn remove(&mut self, number: i64) -> Option<PendingRequest> {
+        self.pending.remove(&number)
+    }
+
+    pub fn len(&self) -> usize {
+        self.pending.len()
+    }
+}

@@ -1,0 +1,418 @@
+//! Settings that come or change while the process runs, from whomever: what of them is taken, what is said of the rest, and
+//! which open sessions they concern. Files are read when they are first needed and followed from then on; what cannot be
+//! taken of one is said to the client, and what it said before stays.
+
+mod files;
+mod instructions;
+
+pub(super) use files::Which;
+
+use super::client::Client;
+use super::given::own_settings;
+use super::host::sessions::Sessions;
+use super::mailbox::Mailbox;
+use super::outside::{self, Flags};
+use super::settings::{Fault, Layer, Layers, of_policy, policy_of};
+use super::watch::{Found, Look, Watch};
+use engine::id::SessionId;
+use engine::message::Text;
+use engine::tokens::TokenCount;
+use files::{of_user, of_workspace, read};
+use instructions::Room;
+use protocol::error::ProtocolError;
+use protocol::server::ClientCapabilities;
+use protocol::settings::{Settings, Synchronous};
+use serde_json::Value;
+use session::Session;
+use session::settings::Settings as Effective;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// A file changed.
+pub(super) struct FileChanged {
+    /// Which.
+    pub which: Which,
+    /// Its content now.
+    pub found: Found,
+}
+
+/// Open sessions whose settings change, each with its new ones.
+pub(super) type Changes = Vec<(SessionId, Effective)>;
+
+/// An instruction file by its name below the folder, with what it says.
+pub(super) type Instruction = (String, Option<Text>);
+
+/// Settings of all sessions, and the files that are followed.
+pub(super) struct Config {
+    mailbox: Mailbox<FileChanged>,
+    layers: Layers,
+    /// The folder that is meant where none is named.
+    home: String,
+    /// The user's file, where the environment has a place for it.
+    user: Option<PathBuf>,
+    /// True if the environment names that file.
+    is_named: bool,
+    /// Folders whose files are known.
+    folders: BTreeSet<String>,
+    /// Faults of the environment, said once there is a client to say them to.
+    faults: Vec<String>,
+    /// True if files are read at all.
+    reads_files: bool,
+    /// Instruction files that are watched, by their folders and paths.
+    instructions: BTreeSet<(String, String)>,
+    watch: Option<Watch<Which>>,
+}
+
+/// A layer of settings that can change while sessions are open.
+enum Given {
+    /// The user's file.
+    User,
+    /// The file of the workspace in this folder.
+    Workspace(String),
+    /// `workspace/didChangeConfiguration`.
+    Changed,
+}
+
+impl Config {
+    /// Settings that nobody gave, from no file.
+    pub fn new(mailbox: Mailbox<FileChanged>) -> Self {
+        Self {
+            mailbox,
+            layers: Layers::default(),
+            home: String::new(),
+            user: None,
+            is_named: false,
+            folders: BTreeSet::new(),
+            faults: Vec::new(),
+            reads_files: false,
+            instructions: BTreeSet::new(),
+            watch: None,
+        }
+    }
+
+    /// Takes what is said before a client says anything: the environment, the command line, and where the user's file is.
+    pub fn take_outside(&mut self, flags: &Flags) {
+        let variable = |name: &str| std::env::var(name).ok();
+        self.user = outside::user_file(variable);
+        self.is_named = variable(outside::USERS_FILE).is_some();
+        self.reads_files = true;
+        let variables = std::env::vars_os();
+        let text =
+            variables.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        let (environment, faults) = outside::environment(text);
+        self.layers = Layers { environment, flags: flags.0.clone(), ..Layers::default() };
+        self.faults = faults;
+    }
+
+    pub fn layers(&self) -> &Layers {
+        &self.layers
+    }
+
+    /// Notes what the client can do.
+    pub fn set_client(&mut self, capabilities: ClientCapabilities) {
+        self.layers.client = capabilities;
+    }
+
+    /// The settings of a session of this folder; `own` is its own layer.
+    pub fn effective(&self, folder: &str, own: &Settings) -> Result<Effective, ProtocolError> {
+        self.layers.effective(folder, own)
+    }
+
+    /// The settings of a session that is opened. A policy of its own that is gone is no reason to keep the session from
+    /// anybody, unless it was given just now.
+    pub fn effective_at_open(
+        &mut self,
+        client: &mut Client,
+        (id, folder): (&SessionId, &str),
+        own: &Value,
+        is_given: bool,
+    ) -> Result<Effective, ProtocolError> {
+        let mut own = own_settings(own);
+        let settings = match self.layers.effective(folder, &own) {
+            Err(error) if !is_given && own.policy.take().is_some() => {
+                let settings = self.layers.effective(folder, &own)?;
+                client.warn(format!("session {id}: {error}; the policy {} holds", settings.policy.name));
+                settings
+            }
+            settings => settings?,
+        };
+        self.follow_policy(settings.policy_file.as_deref());
+        Ok(settings)
+    }
+
+    /// Takes the settings of `initialize`, and the folder that is meant where none is named. How safely a store is to
+    /// write.
+    pub fn initialize(&mut self, client: &mut Client, settings: Value, home: String) -> Option<Synchronous> {
+        let (initialize, faults) = match settings {
+            Value::Object(settings) => Layer::written(settings, None),
+            Value::Null => Default::default(),
+            _ => {
+                let reason = Some("must be an object".to_owned());
+                (Layer::default(), vec![Fault { name: "settings".to_owned(), reason }])
+            }
+        };
+        for fault in faults {
+            client.warn(format!("the settings of initialize: {fault}; it is left out"));
+        }
+        let layers = Layers { initialize, ..self.layers.clone() };
+        // Later it would be each session's error, and nobody would know whose values they were.
+        match layers.effective(&home, &Settings::default()) {
+            Ok(settings) => {
+                self.layers = layers;
+                self.follow_policy(settings.policy_file.as_deref());
+            }
+            Err(error) => client
+                .warn(format!("the settings of initialize cannot be used with what else is set: {error}")),
+        }
+        let merged = self.layers.merged(&home, &Settings::default());
+        self.home = home;
+        merged.ok().and_then(|settings| settings.synchronous)
+    }
+
+    /// Settings of open sessions follow the client's.
+    pub fn configured(&mut self, client: &mut Client, sessions: &Sessions, settings: Value) -> Changes {
+        let place = "the new configuration";
+        match settings {
+            Value::Object(settings) => {
+                let (layer, faults) = Layer::written(settings, None);
+                return self.take_layer(client, sessions, Given::Changed, place, layer, &faults);
+            }
+            // Some clients only say that something changed.
+            Value::Null => {}
+            _ => client.warn(format!("{place}: settings: must be an object; what it was before stays")),
+        }
+        Changes::new()
+    }
+
+    /// Takes a layer that was read anew, and says what in it is not taken. `place` is where it stands, for people.
+    fn take_layer(
+        &mut self,
+        client: &mut Client,
+        sessions: &Sessions,
+        which: Given,
+        place: &str,
+        layer: Layer,
+        faults: &[Fault],
+    ) -> Changes {
+        let mut layers = self.layers.clone();
+        let slot = match which {
+            Given::User => &mut layers.user,
+            Given::Workspace(folder) => layers.workspaces.entry(folder).or_default(),
+            Given::Changed => &mut layers.changed,
+        };
+        let before = std::mem::replace(slot, layer);
+        slot.keep(&before, faults);
+        let is_new = *slot != before;
+        for fault in faults {
+            let what = match &fault.reason {
+                Some(_) if fault.is_ignored() => {
+                    client.warn(format!("{place}: {fault}"));
+                    continue;
+                }
+                Some(_) if fault.name != "policy" || before.values.contains_key("policy") => {
+                    "what it was before stays".to_owned()
+                }
+                // It says more of how a session behaves than any other.
+                Some(_) => {
+                    let home = layers.merged(&self.home, &Settings::default());
+                    let holds =
+                        home.ok().and_then(|home| home.policy).unwrap_or_else(|| "default".to_owned());
+                    format!("it is left out, and the policy {holds} holds")
+                }
+                None => "it is left out".to_owned(),
+            };
+            client.warn(format!("{place}: {fault}; {what}"));
+        }
+        if !is_new {
+            return Changes::new();
+        }
+        self.adopt(sessions, layers).unwrap_or_else(|error| {
+            client.warn(format!(
+                "{place}: it cannot be used with what else is set, and what it said before stays: {error}"
+            ));
+            Changes::new()
+        })
+    }
+
+    /// Takes other layers on. Layers that an open session cannot use are an error and change none.
+    fn adopt(&mut self, sessions: &Sessions, layers: Layers) -> Result<Changes, ProtocolError> {
+        // Also where no session is open that could tell.
+        layers.effective(&self.home, &Settings::default())?;
+        let mut changes = Changes::new();
+        for host in sessions.hosts() {
+            let (session, head) = (host.session(), host.session().head());
+            let settings = layers.effective(&head.workspace, &own_settings(&head.settings))?;
+            if settings != *session.settings() {
+                changes.push((head.id.clone(), settings));
+            }
+        }
+        self.layers = layers;
+        for (_, settings) in &changes {
+            self.follow_policy(settings.policy_file.as_deref());
+        }
+        Ok(changes)
+    }
+
+    /// Reads the user's settings, and follows them.
+    pub fn read_users_file(&mut self, client: &mut Client, sessions: &Sessions) -> Changes {
+        for fault in std::mem::take(&mut self.faults) {
+            client.warn(format!("the environment: {fault}; it is left out"));
+        }
+        let Some(look) = self.user.as_deref().map(of_user) else { return Changes::new() };
+        if self.is_named && look.now() == Found::Missing {
+            let file = look.file.display();
+            client.warn(format!("THREADHOLD_CONFIG names {file}, and there is no such file"));
+        }
+        self.follow_file(client, sessions, Which::User, look)
+    }
+
+    /// Reads what a folder says of its sessions when it is first named, and follows that.
+    pub fn enter_folder(&mut self, client: &mut Client, sessions: &Sessions, folder: &str) -> Changes {
+        if self.reads_files
+            && self.folders.insert(folder.to_owned())
+            && let Some(look) = of_workspace(folder)
+        {
+            return self.follow_file(client, sessions, Which::Workspace(folder.to_owned()), look);
+        }
+        Changes::new()
+    }
+
+    /// Reads the instruction files of a session that is here now, and follows them.
+    pub fn read_instructions(
+        &mut self,
+        (client, counter): (&mut Client, &dyn TokenCount),
+        session: &Session,
+    ) -> Vec<Instruction> {
+        let mut files = Vec::new();
+        if !self.reads_files {
+            return files;
+        }
+        let folder = session.head().workspace.clone();
+        let mut left = instructions::room(session);
+        for name in instructions::names(session) {
+            let Some(look) = instructions::look(&folder, &name) else { return Vec::new() };
+            let found = look.now();
+            if self.instructions.insert((folder.clone(), name.clone())) {
+                self.watch_file(Which::Instructions(folder.clone(), name.clone()), look, found.clone());
+            }
+            if let Some(text) = instructions::text((client, counter), &folder, &name, &found, left) {
+                // Two names of one file, or a copy of it, say the same.
+                if text.is_none() || !files.iter().any(|(_, known)| *known == text) {
+                    if let Some(text) = &text {
+                        left = left.beside(counter, text);
+                    }
+                    files.push((name, text));
+                }
+            }
+        }
+        files
+    }
+
+    /// The open sessions that an instruction file of this folder is about, each with the room for it.
+    pub fn instructed(&self, sessions: &Sessions, folder: &str, name: &str) -> Vec<(SessionId, Room)> {
+        tracing::info!(folder, name, "an instruction file changed");
+        let concerned = sessions.hosts().filter(|host| {
+            let session = host.session();
+            session.head().workspace == folder
+                && instructions::names(session).iter().any(|known| known == name)
+        });
+        concerned.map(|host| (host.session().id().clone(), instructions::room(host.session()))).collect()
+    }
+
+    /// Reads an instruction file anew, in the room that there is.
+    pub fn instruction(
+        &self,
+        said: (&mut Client, &dyn TokenCount),
+        (folder, name): (&str, &str),
+        found: &Found,
+        room: Room,
+    ) -> Option<Instruction> {
+        Some((name.to_owned(), instructions::text(said, folder, name, found, room)?))
+    }
+
+    fn follow_file(&mut self, client: &mut Client, sessions: &Sessions, which: Which, look: Look) -> Changes {
+        let known = look.now();
+        let changes = self.file_is(client, sessions, which.clone(), known.clone());
+        self.watch_file(which, look, known);
+        changes
+    }
+
+    /// Follows the file of a policy that is in force from now on.
+    pub fn follow_policy(&mut self, file: Option<&str>) {
+        let Some(file) = file.filter(|file| self.reads_files && !self.layers.policies.contains_key(*file))
+        else {
+            return;
+        };
+        if let Ok(policy) = policy_of(file) {
+            self.layers.policies.insert(file.to_owned(), policy);
+            let look = of_policy(file);
+            let known = look.now();
+            self.watch_file(Which::Policy(file.to_owned()), look, known);
+        }
+    }
+
+    /// The file of a policy changed: open sessions follow it. What cannot be used leaves what it said before.
+    fn policy_is(&mut self, client: &mut Client, sessions: &Sessions, file: &str) -> Changes {
+        match policy_of(file) {
+            Ok(policy) => {
+                let mut layers = self.layers.clone();
+                layers.policies.insert(file.to_owned(), policy);
+                return self.adopt(sessions, layers).unwrap_or_else(|error| {
+                    client.warn(format!("{file}: it cannot be used, and what it said before stays: {error}"));
+                    Changes::new()
+                });
+            }
+            Err(error) => client.warn(format!("{error}; what it said before stays until the process ends")),
+        }
+        Changes::new()
+    }
+
+    fn watch_file(&mut self, which: Which, look: Look, known: Found) {
+        if self.watch.is_none() {
+            let mailbox = self.mailbox.clone();
+            match Watch::start(move |which, found| mailbox.send(FileChanged { which, found })) {
+                Ok(watch) => self.watch = Some(watch),
+                Err(error) => {
+                    tracing::warn!(%error, "files cannot be watched; changes are seen at the next start")
+                }
+            }
+        }
+        if let Some(watch) = &self.watch {
+            watch.add(which, look, known);
+        }
+    }
+
+    /// A file of settings or of a policy is this now.
+    pub fn file_is(
+        &mut self,
+        client: &mut Client,
+        sessions: &Sessions,
+        which: Which,
+        found: Found,
+    ) -> Changes {
+        let look = match &which {
+            Which::User => self.user.as_deref().map(of_user),
+            Which::Workspace(folder) => of_workspace(folder),
+            Which::Policy(file) => return self.policy_is(client, sessions, file),
+            Which::Instructions(..) => None,
+        };
+        let Some(look) = look else { return Changes::new() };
+        let place = look.file.display().to_string();
+        let (layer, mut faults) = match read(&which, found, &place) {
+            Ok(read) => read,
+            Err(why) => {
+                client.warn(format!("{place}: {why}; what it said before stays"));
+                return Changes::new();
+            }
+        };
+        let which = match which {
+            Which::User => Given::User,
+            Which::Workspace(folder) => {
+                faults.extend(self.layers.looser(&folder, &layer));
+                Given::Workspace(folder)
+            }
+            Which::Instructions(..) | Which::Policy(_) => return Changes::new(),
+        };
+        self.take_layer(client, sessions, which, &place, layer, &faults)
+    }
+}

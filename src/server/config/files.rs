@@ -1,0 +1,52 @@
+//! The files that say something of settings, as they are looked at and read.
+
+use crate::server::outside;
+use crate::server::settings::{Fault, Layer};
+use crate::server::watch::{Found, Look};
+use std::path::{Path, PathBuf};
+
+/// A file that matters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::server) enum Which {
+    /// The user's settings.
+    User,
+    /// The settings of the workspace in this folder.
+    Workspace(String),
+    /// The file of a policy, by its path.
+    Policy(String),
+    /// An instruction file of the workspace in this folder, by its path below that.
+    Instructions(String, String),
+}
+
+/// Bytes of a settings file that are read at most.
+const MOST: u64 = 1 << 20;
+/// The settings file of the workspace in this folder. What is at another place than this machine's files has none.
+pub(super) fn of_workspace(folder: &str) -> Option<Look> {
+    let base = PathBuf::from(folder);
+    let file = base.join(".threadhold").join("config.toml");
+    base.is_absolute().then_some(Look { file, base, may_leave: false, most: MOST })
+}
+
+/// The user's file. It may be a link: people keep their settings elsewhere.
+pub(super) fn of_user(file: &Path) -> Look {
+    let above = file.parent().unwrap_or(file);
+    // In our own folder of the platform's, which may not be there yet.
+    let base = if above.ends_with("threadhold") { above.parent().unwrap_or(above) } else { above };
+    Look { file: file.to_owned(), base: base.to_owned(), may_leave: true, most: MOST }
+}
+
+/// The settings in such a file, with the faults of those that are not taken.
+pub(super) fn read(which: &Which, found: Found, place: &str) -> Result<(Layer, Vec<Fault>), String> {
+    let (text, bytes) = match found {
+        Found::Missing => return Ok(Default::default()),
+        Found::Unusable(why) => return Err(why),
+        Found::Text { text, bytes } => (text, bytes),
+    };
+    if bytes > MOST {
+        return Err(format!("it has {bytes} bytes, and at most {MOST} are read"));
+    }
+    match which {
+        Which::Workspace(_) => outside::workspaces_file(&text, place),
+        Which::User | Which::Instructions(..) | Which::Policy(_) => outside::users_file(&text, place),
+    }
+}

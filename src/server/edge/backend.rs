@@ -1,0 +1,181 @@
+//! What tower-lsp calls: reads the parameters, forwards to the owner loop before its first await, and waits for its own
+//! reply at most. No state is kept here: a cancelled handler is dropped, and the loop is told.
+
+use crate::server::inbox::{Event, Hello};
+use crate::server::requests::{self, Asks, Routes};
+use lsp_types::{
+    DidChangeConfigurationParams, DidChangeWorkspaceFoldersParams, InitializeParams, InitializeResult,
+    ServerInfo,
+};
+use protocol::error::{ErrorData, ProtocolError};
+use protocol::methods::{self, Named, read, read_params};
+use protocol::model::ModelDeltaParams;
+use protocol::server::{InitializeOptions, ServerCapabilities};
+use protocol::{SUPPORTED_VERSIONS as SUPPORTED, VERSION};
+use rpc::parent::Parent;
+use serde_json::{Value, json};
+use session::input::ReplyTo;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::{mpsc, oneshot};
+use tower_lsp::jsonrpc::{Error, Result};
+use tower_lsp::{LanguageServer, LspService, LspServiceBuilder};
+
+/// The server's methods.
+#[derive(Debug)]
+pub(in crate::server) struct Backend {
+    /// To the owner loop.
+    pub events: mpsc::UnboundedSender<Event>,
+    /// Takes the process to watch.
+    pub parents: mpsc::UnboundedSender<Parent>,
+    /// Requests so far.
+    pub asked: AtomicU64,
+}
+
+/// Tells the owner loop when the handler that waits is dropped.
+struct Waiting<'a> {
+    to: ReplyTo,
+    events: &'a mpsc::UnboundedSender<Event>,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        drop(self.events.send(Event::Abandoned(self.to)));
+    }
+}
+
+impl Routes for LspServiceBuilder<Backend> {
+    fn route<M: Asks + 'static>(self) -> Self {
+        self.custom_method(M::NAME, Backend::forward::<M>)
+    }
+}
+
+impl Backend {
+    /// All methods of the protocol on a service.
+    pub fn routed(builder: LspServiceBuilder<Self>) -> LspServiceBuilder<Self> {
+        requests::all_routed(builder).custom_method(methods::ModelDelta::NAME, Self::delta)
+    }
+
+    async fn forward<M: Asks>(&self, params: Value) -> Result<Value> {
+        let params = read_params::<M>(params).map_err(|error| jsonrpc(&error))?;
+        let to = ReplyTo(self.asked.fetch_add(1, Ordering::Relaxed));
+        let (reply, answer) = oneshot::channel();
+        drop(self.events.send(Event::Asked(to, Box::new(M::ask(params)), reply)));
+        let waiting = Waiting { to, events: &self.events };
+        let answer = answer.await;
+        // Answered: nobody needs to be told.
+        if answer.is_ok() {
+            std::mem::forget(waiting);
+        }
+        match answer {
+            Ok(answer) => answer.map_err(|error| jsonrpc(&error)),
+            Err(_) => Err(jsonrpc(&ProtocolError::new(
+                ErrorData::InternalError {},
+                "the server is ending; what was acknowledged is stored",
+            ))),
+        }
+    }
+
+    async fn delta(&self, params: Value) {
+        match read::<ModelDeltaParams>(params) {
+            Ok(delta) => drop(self.events.send(Event::Delta(delta))),
+            Err(error) => tracing::warn!(%error, "a model/delta could not be read and was dropped"),
+        }
+    }
+}
+
+#[tower_lsp::async_trait]
+impl LanguageServer for Backend {
+    async fn initialize(&self, params: InitializeParams) -> Result<InitializeResult> {
+        let ours = params.initialization_options.as_ref().and_then(|options| options.get("threadhold"));
+        let mut settings = Value::Null;
+        let options: InitializeOptions = match ours {
+            Some(options) => {
+                unsupported(options).map_or(Ok(()), Err).map_err(|error| jsonrpc(&error))?;
+                let mut options = options.clone();
+                settings = options.get_mut("settings").map(Value::take).unwrap_or_default();
+                read(options).map_err(|error| jsonrpc(&error))?
+            }
+            // Any client of the base protocol may spawn it.
+            None => InitializeOptions {
+                protocol_version: VERSION,
+                storage: None,
+                client: None,
+                capabilities: None,
+                settings: None,
+            },
+        };
+        if let Some(pid) = params.process_id {
+            // Before the answer: later it may be gone, and then nobody could tell that it was there.
+            match Parent::find(pid) {
+                Some(parent) => drop(self.parents.send(parent)),
+                // One that cannot be seen may live behind the wall of a container: that it is not there says nothing.
+                None => tracing::warn!(
+                    pid,
+                    "the parent process cannot be watched; the end of input tells that it is gone"
+                ),
+            }
+        }
+        let named = params.workspace_folders.into_iter().flatten().map(|folder| folder.uri.to_string());
+        let mut folders: Vec<String> = named.collect();
+        #[allow(deprecated, reason = "older clients know no other field")]
+        folders.extend(params.root_uri.map(|uri| uri.to_string()));
+        drop(self.events.send(Event::Hello(Box::new(Hello { options, settings, folders }))));
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let capabilities = ServerCapabilities::of_this_build(&version);
+        Ok(InitializeResult {
+            capabilities: lsp_types::ServerCapabilities {
+                experimental: Some(json!({ "threadhold": capabilities })),
+                ..Default::default()
+            },
+            server_info: Some(ServerInfo { name: "threadhold".into(), version: Some(version) }),
+        })
+    }
+
+    async fn did_change_configuration(&self, params: DidChangeConfigurationParams) {
+        let ours = match params.settings.get("threadhold") {
+            Some(ours) => ours.clone(),
+            None => params.settings,
+        };
+        drop(self.events.send(Event::Configured(ours)));
+    }
+
+    async fn did_change_workspace_folders(&self, params: DidChangeWorkspaceFoldersParams) {
+        // Sessions name their folder; nothing follows from a folder's coming or going.
+        tracing::info!(
+            added = params.event.added.len(),
+            removed = params.event.removed.len(),
+            "folders changed"
+        );
+    }
+
+    async fn shutdown(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A version that is not known, before anything else is read of what may have another shape in it.
+fn unsupported(options: &Value) -> Option<ProtocolError> {
+    let asked = options.get("protocolVersion")?.as_u64()?;
+    let asked = u32::try_from(asked).unwrap_or(u32::MAX);
+    if SUPPORTED.contains(&asked) {
+        return None;
+    }
+    let message = format!("protocol version {asked} is not known here; this server speaks {SUPPORTED:?}");
+    Some(ProtocolError::new(ErrorData::UnsupportedVersion { asked, supported: SUPPORTED.to_vec() }, message))
+}
+
+/// An error as a wire shows it.
+pub(in crate::server) fn jsonrpc(error: &ProtocolError) -> Error {
+    Error {
+        code: i64::from(error.code()).into(),
+        message: error.message.clone().into(),
+        data: Some(error.data()),
+    }
+}
+
+/// The service with all methods.
+pub(in crate::server) fn service(
+    backend: impl FnOnce(tower_lsp::Client) -> Backend,
+) -> (LspService<Backend>, tower_lsp::ClientSocket) {
+    Backend::routed(LspService::build(backend)).finish()
+}

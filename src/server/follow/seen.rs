@@ -1,0 +1,136 @@
+//! A session that another process writes, as it was read, and what is answered from that.
+
+use super::changes::Shown;
+use super::wanted::Wanted;
+use crate::convert;
+use crate::server::client::replies::NOBODY;
+use crate::server::clock::now;
+use crate::server::settings::Layers;
+use crate::server::wire::answer::{self, Form};
+use crate::server::wire::to_value;
+use engine::scope::Scope;
+use engine::tokens::TokenCount;
+use protocol::error::{ErrorData, ProtocolError};
+use protocol::session::{SessionOpenResult, SessionSubscribeResult};
+use protocol::snapshot::{HeldBy, Snapshot};
+use serde_json::Value;
+use session::effect::Effect;
+use session::input::{Command, Input};
+use session::reconcile::Report;
+use session::settings::Settings;
+use session::stored::Stored;
+use session::{Around, Opening as Begin, Session};
+use store::follow::Mark;
+
+/// What is needed to answer it.
+pub(super) struct With<'a> {
+    pub layers: &'a Layers,
+    pub counter: &'a dyn TokenCount,
+}
+
+/// A session as it was read.
+pub(super) struct Seen {
+    mark: Mark,
+    stored: Stored,
+    session: Session,
+    /// The last event.
+    seq: u64,
+    shown: Shown,
+}
+
+impl Seen {
+    pub fn new(mark: Mark, stored: Stored, session: Session, shown: Shown) -> Self {
+        Self { mark, stored, session, seq: 0, shown }
+    }
+
+    /// It comes after `known`, from which so many events lead to it.
+    pub fn follows(&mut self, known: &Self, events: u64) {
+        self.seq = known.seq + events;
+    }
+
+    /// How far it was read.
+    pub fn mark(&self) -> Mark {
+        self.mark
+    }
+
+    pub fn stored(&self) -> &Stored {
+        &self.stored
+    }
+
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// The last event.
+    pub fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    pub fn shown(&self) -> &Shown {
+        &self.shown
+    }
+
+    pub fn snapshot(&self, newest: Option<u32>) -> Snapshot {
+        let held_by =
+            self.shown.holder.map(|holder| HeldBy { pid: holder.pid, since: convert::iso(holder.since) });
+        Snapshot {
+            seq: self.seq,
+            state: self.shown.state,
+            held_by,
+            ..answer::whole(&self.session, self.session.shown(newest))
+        }
+    }
+
+    pub fn answer(&self, wanted: Wanted, with: &With<'_>) -> Result<Value, ProtocolError> {
+        match wanted {
+            Wanted::Open(newest) => {
+                let report = Report { unreadable: self.stored.unreadable.clone(), ..Report::default() };
+                let restore = answer::restored(&self.session, &report);
+                to_value(&SessionOpenResult { snapshot: self.snapshot(newest), restore })
+            }
+            Wanted::Subscribe(Some((stream, seq)), _)
+                if stream == self.session.stream() && seq == self.seq =>
+            {
+                to_value(&SessionSubscribeResult { events: Some(Vec::new()), snapshot: None })
+            }
+            Wanted::Subscribe(_, newest) => {
+                let snapshot = Some(Box::new(self.snapshot(newest)));
+                to_value(&SessionSubscribeResult { events: None, snapshot })
+            }
+            Wanted::Read(command) => self.read(*command, with),
+        }
+    }
+
+    /// Answers from what was read, as whoever writes it would, with counts as exact as there.
+    fn read(&self, command: Command, With { layers, counter }: &With<'_>) -> Result<Value, ProtocolError> {
+        let settings = self.session.settings().clone();
+        let mut session =
+            Session::new(opening(self.stored.clone(), settings, self.session.stream().to_owned()), *counter);
+        let now = now();
+        let around = Around { now, stamp: &convert::iso(now), counter: *counter };
+        let effects = session.step(Input::Command(NOBODY, command), around);
+        let said = effects.into_iter().find_map(|effect| match effect {
+            Effect::Reply(_, answer) => Some(*answer),
+            _ => None,
+        });
+        let unanswered = || {
+            let message = "this cannot be said of a session that another process writes; nothing was changed";
+            ProtocolError::new(ErrorData::InternalError {}, message)
+        };
+        answer::answer(&session, layers, true, Form::default(), said.ok_or_else(unanswered)?)
+    }
+}
+
+/// A session that was read from its store.
+pub(super) fn opening(stored: Stored, settings: Settings, stream: String) -> Begin {
+    Begin {
+        head: stored.head.clone(),
+        settings,
+        stored: Some(stored),
+        stream,
+        // What sessions share is theirs who write them.
+        scope: Scope::default(),
+        approvals: Vec::new(),
+        memories: Vec::new(),
+    }
+}

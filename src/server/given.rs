@@ -1,0 +1,27 @@
+//! Ids that clients give or that are made here, and a session's own settings as they are stored.
+
+use engine::id::SessionId;
+use protocol::error::ProtocolError;
+use protocol::settings::Settings;
+use serde_json::Value;
+use uuid::Uuid;
+
+/// A session's own layer of settings. What an older version wrote and this one cannot read counts as not set.
+pub(super) fn own_settings(stored: &Value) -> Settings {
+    serde_json::from_value(stored.clone()).unwrap_or_default()
+}
+
+/// An id for a session that was given none.
+pub(super) fn new_id() -> SessionId {
+    SessionId::new(Uuid::now_v7().to_string())
+}
+
+/// An id that a client gave. It is part of other ids and of file names.
+pub(super) fn given_id(id: &str) -> Result<SessionId, ProtocolError> {
+    let is_good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~' | ':');
+    if (1..=128).contains(&id.len()) && id.chars().all(is_good) {
+        return Ok(SessionId::new(id));
+    }
+    let reason = "an id has 1 to 128 characters out of letters, digits and - _ . ~ :";
+    Err(ProtocolError::invalid("sessionId", reason))
+}

@@ -1,0 +1,394 @@
+//! One open session: its machine, the steps that wait for the store, the calls that wait for an answer, its deadlines, its
+//! file, and how it leaves. Its methods are here and in [`self::perform`]; whatever needs another component comes back to
+//! the router as a value.
+
+mod calls;
+pub(super) mod delete;
+mod event;
+pub(super) mod filed;
+mod loading;
+mod opening;
+mod own_tool;
+mod part;
+mod perform;
+pub(super) mod queued;
+pub(super) mod sessions;
+mod steps;
+
+pub(super) use event::{Came, Confirmed, Gone, HostEvent};
+pub(super) use loading::{Kept, Loaded, Shared, known_memories, new_head};
+pub(super) use opening::{Opened, Opening};
+pub(super) use part::{RestCame, Waits};
+pub(super) use perform::{Advance, CatchUp, Committed, NotStored};
+
+use super::client::Client;
+use super::client::replies::Replies;
+use super::clock::Timers;
+use super::mailbox::Mailbox;
+use super::wire::to_value;
+use calls::Calls;
+use engine::tokens::TokenCount;
+use filed::Filed;
+use part::{Grown, Partly};
+use protocol::error::ProtocolError;
+use protocol::event::{Event, SessionEvent};
+use protocol::session::SessionCloseResult;
+use queued::Queued;
+use session::input::{Input, ReplyTo};
+use session::stored::Part;
+use session::{Around, Opening as Begin, Session};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use steps::Steps;
+use store::Fence;
+use store::error::StoreError;
+use store::worker::Handle;
+
+/// A session that is open here.
+pub(super) struct SessionHost {
+    session: Session,
+    /// Present while only the newest part of it is here.
+    part: Option<Box<Partly>>,
+    /// Where it is stored, and the right to write there. Nothing for a prompt of a history that nobody keeps.
+    store: Option<(Handle, Fence)>,
+    steps: Steps,
+    calls: Calls,
+    timers: Timers,
+    file: Filed,
+    leaving: Leaving,
+    mailbox: Mailbox<HostEvent>,
+}
+
+/// How a session leaves.
+#[derive(Default)]
+struct Leaving {
+    /// Set by a close: the session goes when all is stored.
+    is_closing: bool,
+    /// The request that had the store destroy it. Nothing more is written until the store has answered.
+    deleting: Option<ReplyTo>,
+    /// Asked on its way out, and done when it is gone.
+    after: VecDeque<Queued>,
+    /// Closes, answered when it is gone from here and free for others.
+    closing: Vec<ReplyTo>,
+}
+
+/// The outcome of an input.
+pub(super) enum Stepped {
+    /// There is something to store or to perform.
+    Taken,
+    /// The input waits for the rest of the session.
+    Waits,
+    /// The machine panicked.
+    Broke,
+}
+
+/// The outcome of the store's word about a session of which a part was here.
+pub(super) enum Rested {
+    /// Meant for another opening of the session.
+    Stale,
+    /// This is done now.
+    Done(VecDeque<Waits>),
+    /// The rest does not fit what was made of the part.
+    Differs,
+    /// The store failed.
+    Failed(StoreError),
+}
+
+impl SessionHost {
+    /// A session that was just opened: as its store gave it, or new.
+    pub fn open(
+        mut begin: Begin,
+        stored: Option<Kept>,
+        store: Option<(Handle, Fence)>,
+        counter: &dyn TokenCount,
+        mailbox: Mailbox<HostEvent>,
+    ) -> Self {
+        let (session, part) = match stored {
+            Some(Kept::Part(Part { stored, from }, claims)) => {
+                begin.stored = Some(stored);
+                let session = Session::in_part(begin.clone(), from, counter);
+                (session, Some(Box::new(Partly::new(begin, from, claims))))
+            }
+            whole => {
+                begin.stored = match whole {
+                    Some(Kept::Whole(stored)) => Some(stored),
+                    _ => None,
+                };
+                (Session::new(begin, counter), None)
+            }
+        };
+        Self {
+            session,
+            part,
+            store,
+            steps: Steps::default(),
+            calls: Calls::default(),
+            timers: Timers::default(),
+            file: Filed::default(),
+            leaving: Leaving::default(),
+            mailbox,
+        }
+    }
+
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Returns whether it is stored, and not only there for one answer.
+    pub fn is_stored(&self) -> bool {
+        self.store.is_some()
+    }
+
+    /// Where it is stored.
+    pub fn store(&self) -> Option<&Handle> {
+        self.store.as_ref().map(|(store, _)| store)
+    }
+
+    pub fn fence(&self) -> Option<Fence> {
+        self.store.as_ref().map(|(_, fence)| *fence)
+    }
+
+    /// The machine and its file.
+    pub fn file(&mut self) -> (&Session, &mut Filed) {
+        (&self.session, &mut self.file)
+    }
+
+    pub fn is_filed(&self) -> bool {
+        self.file.is_looked_at()
+    }
+
+    pub fn is_part(&self) -> bool {
+        self.part.is_some()
+    }
+
+    /// Returns whether everything that was decided is stored and done.
+    pub fn is_settled(&self) -> bool {
+        let is_here = self.part.as_ref().is_none_or(|part| part.is_settled());
+        self.steps.is_empty() && !self.steps.is_writing() && self.leaving.deleting.is_none() && is_here
+    }
+
+    /// Returns whether all of it is here and stored.
+    pub fn is_whole_and_stored(&self) -> bool {
+        self.part.is_none() && !self.steps.has_unwritten()
+    }
+
+    pub fn is_writing(&self) -> bool {
+        self.steps.is_writing()
+    }
+
+    /// Returns whether it takes nothing more.
+    pub const fn is_leaving(&self) -> bool {
+        self.leaving.is_closing || self.leaving.deleting.is_some()
+    }
+
+    /// Returns whether it goes as soon as nobody waits for it: it was only there for one answer, or is to be closed.
+    pub fn is_passing(&self) -> bool {
+        self.store.is_none() || self.leaving.is_closing
+    }
+
+    pub fn is_deleting(&self) -> bool {
+        self.leaving.deleting.is_some()
+    }
+
+    /// Returns whether it is here under this right, and no store was asked to destroy it.
+    pub fn is_here_under(&self, fence: Fence) -> bool {
+        !self.is_deleting() && self.fence() == Some(fence)
+    }
+
+    /// Returns whether it is open under this right, and not on its way out.
+    pub fn is_open_under(&self, fence: Fence) -> bool {
+        !self.is_leaving() && self.fence() == Some(fence)
+    }
+
+    /// Returns whether the store has something of it whose answer moves it on.
+    pub fn awaits_store(&self) -> bool {
+        self.steps.is_writing()
+            || self.leaving.deleting.is_some()
+            || self.part.as_ref().is_some_and(|part| part.is_asked())
+    }
+
+    /// Returns whether this request is parked here, rather than with the machine.
+    pub fn holds(&self, to: ReplyTo) -> bool {
+        self.waits_for_end(to) || self.part.as_ref().is_some_and(|part| part.holds(to))
+    }
+
+    /// Returns whether this waits for its end, or for what comes then.
+    pub fn waits_for_end(&self, to: ReplyTo) -> bool {
+        self.leaving.closing.contains(&to) || self.leaving.after.iter().any(|item| item.to() == to)
+    }
+
+    /// The number of the next event that is told. What waits for the store is not told yet.
+    pub fn next_seq(&self) -> u64 {
+        self.steps.first_untold().unwrap_or_else(|| self.session.snapshot().seq + 1)
+    }
+
+    /// Hands an input to the machine.
+    pub fn step(&mut self, input: Input, counter: &dyn TokenCount) -> Stepped {
+        if let Some(part) = &mut self.part {
+            return match part.step(&mut self.session, input, counter) {
+                Ok(Some(effects)) => {
+                    self.steps.push(effects);
+                    Stepped::Taken
+                }
+                Ok(None) => Stepped::Waits,
+                Err(part::Broke) => Stepped::Broke,
+            };
+        }
+        let now = super::clock::now();
+        let stamp = crate::convert::iso(now);
+        let around = Around { now, stamp: &stamp, counter };
+        match catch_unwind(AssertUnwindSafe(|| self.session.step(input, around))) {
+            Ok(effects) => {
+                self.steps.push(effects);
+                Stepped::Taken
+            }
+            Err(_) => Stepped::Broke,
+        }
+    }
+
+    /// Has an item wait where something waits already for the rest. Gives it back where it is done now.
+    pub fn wait_for_rest(&mut self, item: Queued) -> Option<Queued> {
+        match &mut self.part {
+            Some(part) if !part.is_free() => {
+                part.push(item);
+                None
+            }
+            _ => Some(item),
+        }
+    }
+
+    /// Has an item wait until all of it is here. Gives it back where it is.
+    pub fn wait_for_whole(&mut self, item: Queued) -> Option<Queued> {
+        let Some(part) = &mut self.part else { return Some(item) };
+        part.push(item);
+        self.want_rest();
+        None
+    }
+
+    /// Somebody needs all of it.
+    pub fn want_rest(&mut self) {
+        if let Some(part) = &mut self.part {
+            part.want();
+        }
+        self.ask_rest();
+    }
+
+    /// Asks the store for the rest where it is wanted and all that was decided is with the store.
+    pub fn ask_rest(&mut self) {
+        let (Some(part), Some((store, _))) = (&mut self.part, &self.store) else { return };
+        if self.steps.are_with_store() {
+            let mailbox = self.mailbox.clone();
+            part.ask(&self.session, store, move |session, came| {
+                mailbox.send(HostEvent { session, what: Came::Rest(Box::new(came)) });
+            });
+        }
+    }
+
+    /// The store said more of it.
+    pub fn rest_came(&mut self, came: RestCame, counter: &dyn TokenCount) -> Rested {
+        if !came.is_of(self.session.stream()) {
+            return Rested::Stale;
+        }
+        let Some(part) = self.part.take() else { return Rested::Stale };
+        let (part, grown) = part.grow(came, &self.session, counter);
+        self.part = part;
+        match grown {
+            Grown::Same(waits) => Rested::Done(waits),
+            Grown::Whole(whole, waits) => {
+                self.session = *whole;
+                Rested::Done(waits)
+            }
+            Grown::Differs => Rested::Differs,
+            Grown::Failed(error) => Rested::Failed(error),
+        }
+    }
+
+    /// Begins a close, which is answered at the end.
+    pub fn begin_close(&mut self, to: ReplyTo) {
+        self.leaving.is_closing = true;
+        self.leaving.closing.push(to);
+    }
+
+    /// Begins a deletion: the store that is to destroy it, if it has one.
+    pub fn begin_delete(&mut self, to: ReplyTo) -> Option<Handle> {
+        let (store, _) = self.store.clone()?;
+        self.leaving.deleting = Some(to);
+        Some(store)
+    }
+
+    /// The store answered who asked for its end. Whether that was asked here.
+    pub fn end_delete(&mut self, to: ReplyTo) -> bool {
+        self.leaving.deleting.take_if(|asked| *asked == to).is_some()
+    }
+
+    /// Has an item wait for its end.
+    pub fn push_after(&mut self, item: Queued) {
+        self.leaving.after.push_back(item);
+    }
+
+    /// Takes back what waits for its end for this request.
+    pub fn forget_after(&mut self, to: ReplyTo) {
+        self.leaving.after.retain(|item| item.to() != to);
+    }
+
+    /// Takes the items that wait for its end, which does not come.
+    pub fn take_after(&mut self) -> VecDeque<Queued> {
+        std::mem::take(&mut self.leaving.after)
+    }
+
+    /// No store has it any more: there is nothing that it could be written to.
+    pub fn forget_stored(&mut self) {
+        self.steps.drop_unwritten();
+        self.file = Filed::default();
+    }
+
+    /// Another process writes it: nothing more can be stored, its file is the new writer's, and the client is told.
+    pub fn lose(&mut self, client: &mut Client, fault: ProtocolError) {
+        let id = self.session.id().clone();
+        let taken = SessionEvent {
+            session_id: id.as_str().to_owned(),
+            stream: self.session.stream().to_owned(),
+            seq: self.next_seq(),
+            event: Event::SessionTakenOver {},
+        };
+        let left = self.steps.give_up(fault);
+        self.file = Filed::default();
+        if !client.holds_back(&id) {
+            client.send_event(&taken);
+        }
+        if left > 0 {
+            client.log(format!(
+                "session {id} was taken over before {left} of its messages could be stored: they are shown here no longer"
+            ));
+        }
+    }
+
+    /// Goes: what was asked of the client for it is taken back, its lease is given back, and who waits for its end is
+    /// told then. What is done when it is gone.
+    pub fn leave(mut self, client: &mut Client, replies: &mut Replies) -> VecDeque<Queued> {
+        self.cancel_requests(client);
+        let Leaving { closing, after, .. } = std::mem::take(&mut self.leaving);
+        // They wait for the lease, no longer for the session: that may be opened again meanwhile.
+        closing.iter().for_each(|to| replies.set_session(*to, None));
+        let closed = match self.steps.take_fault() {
+            Some(fault) => Err(fault),
+            None => to_value(&SessionCloseResult {}),
+        };
+        let Some((store, fence)) = self.store.take() else {
+            closing.into_iter().for_each(|to| replies.answer(client, to, closed.clone()));
+            return after;
+        };
+        let id = self.session.id().clone();
+        let closing: Vec<_> = closing.into_iter().map(|to| self.pending(replies, to)).collect();
+        store.submit(
+            move |store| store.release(&id, fence),
+            move |released| {
+                if let Err(error) = released {
+                    tracing::warn!(%error, "a lease could not be given back");
+                }
+                closing.into_iter().for_each(|to| to.answer(closed.clone()));
+            },
+        );
+        after
+    }
+}

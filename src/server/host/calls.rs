@@ -1,0 +1,228 @@
+//! What a session asked of models, of the client's tools and of its user, and has no answer to yet: requests of ours, and
+//! how their answers become inputs.
+
+use crate::convert::{self, Reading};
+use crate::server::client::{Client, Used, What};
+use crate::server::wire::{answer as wire_answer, failure, review};
+use engine::id::CallId;
+use engine::prompt::request::Failure;
+use protocol::message::Arguments;
+use protocol::methods::{self, Named, read_result};
+use protocol::model::{ModelCompleteParams, ModelCountTokensParams, ModelPurpose, Usage, UsageSource};
+use protocol::tool::{RequestPermissionParams, ToolInvokeParams};
+use serde_json::Value;
+use session::Session;
+use session::effect::{AskModel, AskReview, InvokeTool, Reason};
+use session::input::{Input, ModelCallId, ToolOutcome};
+use std::collections::BTreeMap;
+use tokio::task::AbortHandle;
+use tower_lsp::jsonrpc::Error;
+
+/// The calls of one session that wait. They end with it.
+#[derive(Default)]
+pub(super) struct Calls {
+    /// Requests to the client's model, by our numbers for them.
+    models: BTreeMap<ModelCallId, i64>,
+    /// Calls of models that we make ourselves.
+    remotes: BTreeMap<ModelCallId, AbortHandle>,
+    /// Requests to run a tool.
+    tools: BTreeMap<CallId, i64>,
+    /// The request for permission.
+    permission: Option<i64>,
+    /// The question about a compaction.
+    review: Option<i64>,
+}
+
+/// A request to the client's model, beside the effect that asks for it.
+pub(super) struct Asked {
+    pub purpose: ModelPurpose,
+    pub used: Used,
+    /// True if the client counts tokens.
+    pub counts: bool,
+}
+
+impl Calls {
+    /// Asks the client's model.
+    pub fn ask_model(&mut self, client: &mut Client, session: &Session, ask: AskModel, asked: Asked) {
+        let AskModel { call, turn, model, request, .. } = ask;
+        let Asked { purpose, used, counts } = asked;
+        if counts && model.counts_tokens {
+            let texts = request.items.iter().flat_map(|item| item.texts()).map(|text| text.to_string());
+            let params = ModelCountTokensParams { texts: texts.collect(), model: model.name.clone() };
+            let number = client.number(session.id(), What::Count(used.clone()));
+            client.request(number, methods::ModelCountTokens::NAME, &params);
+        }
+        let number = client.number(session.id(), What::Model(call, used));
+        self.models.insert(call, number);
+        let params = ModelCompleteParams {
+            request_id: number.to_string(),
+            session_id: session.id().as_str().to_owned(),
+            turn_id: turn.map(|turn| turn.as_str().to_owned()),
+            ..convert::complete_params(&request, purpose, model.name.as_deref())
+        };
+        let params = ModelCompleteParams { messages: convert::fit(params.messages, &model), ..params };
+        client.request(number, methods::ModelComplete::NAME, &params);
+    }
+
+    /// Notes a call that we make ourselves.
+    pub fn insert_remote(&mut self, call: ModelCallId, task: AbortHandle) {
+        self.remotes.insert(call, task);
+    }
+
+    /// A call that we made ourselves ended. Whether its answer is still wanted.
+    pub fn end_remote(&mut self, call: ModelCallId) -> bool {
+        self.remotes.remove(&call).is_some()
+    }
+
+    /// Takes a call of a model back.
+    pub fn cancel_model(&mut self, client: &mut Client, call: ModelCallId) {
+        if let Some(task) = self.remotes.remove(&call) {
+            task.abort();
+        }
+        if let Some(number) = self.models.remove(&call) {
+            client.cancel(number);
+        }
+    }
+
+    /// Has the client run a tool.
+    pub fn invoke(&mut self, client: &mut Client, session: &Session, call: InvokeTool) {
+        let number = client.number(session.id(), What::Tool(call.call.clone()));
+        self.tools.insert(call.call.clone(), number);
+        let params = ToolInvokeParams {
+            session_id: session.id().as_str().to_owned(),
+            turn_id: call.turn.as_str().to_owned(),
+            tool_call_id: call.call.as_str().to_owned(),
+            name: call.name.to_string(),
+            arguments: Arguments(call.arguments.to_string()),
+        };
+        client.request(number, methods::ToolInvoke::NAME, &params);
+    }
+
+    /// Takes a call of a tool back.
+    pub fn cancel_tool(&mut self, client: &mut Client, call: &CallId) {
+        if let Some(number) = self.tools.remove(call) {
+            client.cancel(number);
+        }
+    }
+
+    /// Asks the user whether calls may run.
+    pub fn ask_permission(&mut self, client: &mut Client, session: &Session, reasons: &[Reason]) {
+        let number = client.number(session.id(), What::Permission);
+        self.permission = Some(number);
+        let turn = session.transcript().turns().last();
+        let params = RequestPermissionParams {
+            session_id: session.id().as_str().to_owned(),
+            turn_id: turn.map(|turn| turn.id.as_str().to_owned()).unwrap_or_default(),
+            reasons: wire_answer::reasons(reasons),
+        };
+        client.request(number, methods::RequestPermission::NAME, &params);
+    }
+
+    /// Takes the question back: it is decided, or nothing is left to decide.
+    pub fn cancel_permission(&mut self, client: &mut Client) {
+        if let Some(number) = self.permission.take() {
+            client.cancel(number);
+        }
+    }
+
+    /// Asks the user about a compaction.
+    pub fn ask_review(&mut self, client: &mut Client, session: &Session, ask: &AskReview) {
+        let number = client.number(session.id(), What::Review);
+        self.review = Some(number);
+        client.request(number, methods::CompactionReview::NAME, &review::question(session, ask));
+    }
+
+    /// Takes that question back.
+    pub fn cancel_review(&mut self, client: &mut Client) {
+        if let Some(number) = self.review.take() {
+            client.cancel(number);
+        }
+    }
+
+    /// Takes back what was asked of the client, as the session goes.
+    pub fn cancel_all(&self, client: &mut Client) {
+        let all = self.models.values().chain(self.tools.values()).chain(&self.permission);
+        for number in all.chain(&self.review) {
+            client.cancel(*number);
+        }
+    }
+
+    /// The client answered one of these: what that is to the session.
+    pub fn answered(
+        &mut self,
+        (client, session, estimator): (&Client, &Session, &str),
+        number: i64,
+        what: What,
+        outcome: Result<Value, Error>,
+    ) -> Option<Input> {
+        self.permission.take_if(|asked| *asked == number);
+        self.review.take_if(|asked| *asked == number);
+        match what {
+            What::Count(used) => {
+                let counted = outcome.ok().map(read_result::<methods::ModelCountTokens>);
+                if let Some(Ok(counted)) = counted {
+                    let tokens = counted.tokens.iter().fold(0u32, |sum, tokens| sum.saturating_add(*tokens));
+                    let usage = Usage { input_tokens: Some(tokens), ..Usage::default() };
+                    client.usage(session.id(), used, usage, UsageSource::CountTokens, estimator);
+                }
+                None
+            }
+            What::Model(call, used) => {
+                self.models.remove(&call);
+                let unread = |error: String| format!("the answer to model/complete cannot be read: {error}");
+                let outcome = outcome.map_err(|error| failure::of(&error)).and_then(|value| {
+                    let read = read_result::<methods::ModelComplete>(value);
+                    read.map_err(|error| Failure::from(unread(error.to_string())))
+                });
+                if let Ok(Some(usage)) = outcome.as_ref().map(|result| result.usage) {
+                    client.usage(session.id(), used, usage, UsageSource::Provider, estimator);
+                }
+                let said = outcome.and_then(|result| {
+                    let said = Reading::new().answer(&result);
+                    said.map_err(|error| Failure::from(unread(error.to_string())))
+                });
+                Some(Input::ModelDone(call, said))
+            }
+            What::Tool(call) => {
+                self.tools.remove(&call);
+                let outcome = tool_outcome(&call, outcome);
+                Some(Input::ToolDone(call, outcome))
+            }
+            What::Review => Some(Input::Reviewed(review::answer(outcome))),
+            What::Permission => {
+                let decisions = outcome
+                    .ok()
+                    .and_then(|value| read_result::<methods::RequestPermission>(value).ok().flatten());
+                // No answer: the pause stays until somebody decides.
+                match wire_answer::decisions(&decisions?.decisions) {
+                    Ok(decisions) => Some(Input::Permitted(decisions)),
+                    Err(error) => {
+                        tracing::warn!(session = %session.id(), %error, "a decision could not be used");
+                        None
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn tool_outcome(call: &CallId, outcome: Result<Value, Error>) -> ToolOutcome {
+    let value = match outcome {
+        Ok(value) => value,
+        Err(error) => return ToolOutcome::Failed(error.message.into_owned()),
+    };
+    match read_result::<methods::ToolInvoke>(value) {
+        Ok(result) => match Reading::new().invoked(call.as_str(), &result) {
+            Ok(Some(result)) => ToolOutcome::Answered(result),
+            Ok(None) => ToolOutcome::Pending,
+            Err(error) => ToolOutcome::Failed(error.to_string()),
+        },
+        Err(error) => ToolOutcome::Failed(error.to_string()),
+    }
+}
+
+impl Drop for Calls {
+    fn drop(&mut self) {
+        self.remotes.values().for_each(AbortHandle::abort);
+    }
+}

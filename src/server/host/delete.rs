@@ -1,0 +1,50 @@
+//! Asking stores to destroy a session.
+
+use super::event::{Came, Gone, HostEvent};
+use crate::server::client::replies::Replies;
+use crate::server::mailbox::Mailbox;
+use crate::server::stores::Stores;
+use engine::id::SessionId;
+use protocol::error::{ErrorData, ProtocolError};
+use session::input::ReplyTo;
+use std::collections::VecDeque;
+use store::worker::Handle;
+
+/// Asks the first of these stores to destroy a session that is not open here; the others are asked if it has not got it.
+pub(in crate::server) fn next(
+    (stores, replies): (&mut Stores, &mut Replies),
+    mailbox: &Mailbox<HostEvent>,
+    id: &SessionId,
+    to: ReplyTo,
+    mut left: VecDeque<String>,
+) -> Result<(), ProtocolError> {
+    let name = left.pop_front().ok_or_else(|| nothing(id))?;
+    let store = stores.of(Some(&name))?;
+    submit(replies, mailbox, id, to, &store, left);
+    Ok(())
+}
+
+/// Asks a store to destroy a session.
+pub(in crate::server) fn submit(
+    replies: &mut Replies,
+    mailbox: &Mailbox<HostEvent>,
+    id: &SessionId,
+    to: ReplyTo,
+    store: &Handle,
+    left: VecDeque<String>,
+) {
+    let (pending, asked, session) = (replies.pending(to, mailbox), id.clone(), id.clone());
+    store.submit(
+        move |store| store.delete(&asked),
+        move |done| {
+            let what = Came::Deleted(Box::new(Gone { to, left, done }));
+            pending.send(HostEvent { session, what });
+        },
+    );
+}
+
+/// No store has a session.
+pub(in crate::server) fn nothing(id: &SessionId) -> ProtocolError {
+    let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
+    ProtocolError::new(data, format!("no session {id} is stored here; nothing was deleted"))
+}

@@ -1,0 +1,140 @@
+//! Taking a session from its store: its lease, as much of it as is wanted, and what it shares.
+
+use crate::server::clock::now;
+use crate::server::host::queued::New;
+use engine::id::{Generation, SessionId, Time};
+use engine::memory::{Memory, MemoryQuery};
+use engine::scope::Scope;
+use serde_json::Value;
+use session::part::Claims;
+use session::stored::{Always, Carried, Head, Origin, Part, Prefix, Stored};
+use store::error::StoreError;
+use store::{Fence, Store};
+
+/// Memories of a folder that its sessions know: more would never fit into a prompt.
+const KNOWN: usize = 1000;
+
+/// A session as its store gives it, with what it shares.
+pub(in crate::server) struct Loaded {
+    /// The right to write it.
+    pub fence: Fence,
+    /// Nothing where the store has none of that id.
+    pub stored: Option<Kept>,
+    /// The scope, approvals and memories that it shares.
+    pub shared: Shared,
+}
+
+/// A session as far as its store gave it.
+pub(in crate::server) enum Kept {
+    /// All.
+    Whole(Stored),
+    /// As much as was wanted. What was claimed is new to it.
+    Part(Part, Claims),
+}
+
+impl Kept {
+    /// The session's own row.
+    pub fn head(&self) -> &Head {
+        match self {
+            Self::Whole(stored) | Self::Part(Part { stored, .. }, _) => &stored.head,
+        }
+    }
+}
+
+/// Values that a session shares with others.
+#[derive(Default)]
+pub(in crate::server) struct Shared {
+    /// The scope of the session.
+    pub scope: Scope,
+    /// The approvals of its workspace.
+    pub approvals: Vec<Always>,
+    /// The memories of its workspace.
+    pub memories: Vec<Memory>,
+}
+
+/// Takes a session from its store, with what it shares, from another process too where it is to be taken over; only a part
+/// of it, where that holds what is `wanted`. `new` is the folder and the scope of one that is not there.
+pub(in crate::server) fn load(
+    store: &mut dyn Store,
+    id: &SessionId,
+    since: Time,
+    takes_over: bool,
+    new: (String, Option<String>),
+    wanted: Option<(u32, Claims)>,
+) -> Result<Loaded, StoreError> {
+    let fence = if takes_over { store.take_over(id, since) } else { store.acquire(id, since) }?;
+    let read = |store: &mut dyn Store| {
+        let stored = match wanted {
+            Some((newest, claims)) => part(store, id, newest, claims)?,
+            None => None,
+        };
+        let stored = match stored {
+            Some(part) => Some(part),
+            None => store.load(id)?.map(Kept::Whole),
+        };
+        let (workspace, scope) = match stored.as_ref().map(Kept::head) {
+            Some(head) => (head.workspace.clone(), head.work_scope.clone()),
+            None => new,
+        };
+        let scope = scope.unwrap_or_else(|| Head::own_scope(id));
+        let shared = Shared {
+            scope: store.scope(&workspace, &scope)?,
+            approvals: store.approvals(&workspace)?,
+            memories: known_memories(store, &workspace)?,
+        };
+        Ok(Loaded { fence, stored, shared })
+    };
+    match read(store) {
+        Ok(loaded) => Ok(loaded),
+        Err(error) => {
+            store.release(id, fence)?;
+            Err(error)
+        }
+    }
+}
+
+/// As much of a session as is wanted, where that is enough.
+fn part(
+    store: &mut dyn Store,
+    id: &SessionId,
+    newest: u32,
+    claims: Claims,
+) -> Result<Option<Kept>, StoreError> {
+    let Some(part) = store.load_part(id, newest)? else { return Ok(None) };
+    let is_known = !claims.is_empty() && store.is_known(id, &claims, part.from)?;
+    Ok((!is_known).then_some(Kept::Part(part, claims)))
+}
+
+/// The row of a session that is made in this folder.
+pub(in crate::server) fn new_head(id: &SessionId, workspace: &str, new: New) -> Head {
+    let at = now();
+    Head {
+        id: id.clone(),
+        workspace: workspace.to_owned(),
+        title: None,
+        title_from: None,
+        origin: if new.parent.is_some() { Origin::Background } else { Origin::New },
+        driver: new.driver,
+        kind: new.kind,
+        parent: new.parent,
+        work_scope: new.work_scope,
+        generation: Generation::default(),
+        cuts: 0,
+        accepted: 0,
+        prefix: Prefix::default(),
+        waits: false,
+        carried: Carried::default(),
+        settings: Value::Null,
+        created_at: at,
+        updated_at: at,
+    }
+}
+
+/// The memories of a folder that its sessions may show.
+pub(in crate::server) fn known_memories(
+    store: &mut dyn Store,
+    workspace: &str,
+) -> Result<Vec<Memory>, StoreError> {
+    let query = MemoryQuery { active: Some(true), limit: KNOWN, ..MemoryQuery::default() };
+    Ok(store.memories(workspace, &query)?.memories)
+}

@@ -1,0 +1,36 @@
+//! Runs of the sidecar's own tools for a session: what they read of it, and what is to be stored before a result counts.
+
+use crate::tool::{Context, OwnTool};
+use engine::scope::ScopePatch;
+use engine::search::{Found, Query};
+use session::Session;
+use session::effect::InvokeTool;
+use session::input::ToolOutcome;
+
+/// The search that a call needs before it can run.
+pub(super) fn looks_for(session: &Session, call: &InvokeTool) -> Option<Query> {
+    let mut query = OwnTool::named(&call.name).and_then(|tool| tool.looks_for(&call.arguments))?;
+    // Who asks for words has just said them: that is not what is looked for.
+    let newest_round = session.transcript().rounds().last().map(|round| round.assistant);
+    query.before = query.before.into_iter().chain(newest_round).min();
+    Some(query)
+}
+
+/// Runs a call, after what it looks for was found: its result, and what it changes of the session's scope, to be stored
+/// before the result counts.
+pub(super) fn run(
+    session: &Session,
+    call: &InvokeTool,
+    found: Option<&Found>,
+) -> (ToolOutcome, Option<ScopePatch>) {
+    let Some(tool) = OwnTool::named(&call.name) else {
+        let outcome = ToolOutcome::Failed(format!("no tool of ours is named {}", call.name));
+        return (outcome, None);
+    };
+    let recall = |reference: &str| session.recall_for_model(reference);
+    let page = usize::try_from(session.settings().most_result()).unwrap_or(usize::MAX);
+    let context = Context { todos: &session.scope().todos, recall: &recall, found, page };
+    let ran = tool.run(&call.arguments, context);
+    let patch = ran.todos.map(|todos| ScopePatch { todos: Some(todos), ..ScopePatch::default() });
+    (ToolOutcome::Answered(ran.result), patch)
+}

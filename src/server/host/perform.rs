@@ -1,0 +1,294 @@
+//! Effects of a session as far as they are its own: writes go to its store, requests to the client, deadlines to the clock.
+//! And the way back: what the store and the client answered.
+
+use super::calls::Asked;
+use super::event::{Came, HostEvent};
+use super::own_tool;
+use super::steps::Next;
+use super::{Confirmed, SessionHost};
+use crate::server::client::replies::Replies;
+use crate::server::client::{Client, Used, What};
+use crate::server::clock::{Clock, Expired};
+use crate::server::mailbox::Pending;
+use crate::server::stores;
+use crate::server::wire::answer;
+use engine::id::SessionId;
+use engine::scope::ScopePatch;
+use engine::search::{self, Found, Query};
+use protocol::error::ProtocolError;
+use protocol::snapshot::Snapshot;
+use serde_json::Value;
+use session::effect::{AskModel, Effect, InvokeTool};
+use session::event::{self, EventBody};
+use session::input::{Input, ModelCallId, NotWritten, ReplyTo, ToolOutcome};
+use session::state::State;
+use session::stored::{TurnStatus, Write};
+use store::error::StoreError;
+use tokio::task::AbortHandle;
+use tower_lsp::jsonrpc::Error;
+
+/// The next deed of a session's steps.
+pub(in crate::server) enum Advance {
+    /// Nothing until the store has answered.
+    Wait,
+    /// Nothing.
+    Nothing,
+    /// These are to be performed, in order.
+    Perform(Vec<Effect>),
+}
+
+/// The outcome of a write.
+pub(in crate::server) enum Committed {
+    /// Stored: these effects are to be performed.
+    Done(Vec<Effect>),
+    /// Another process writes the session now.
+    Lost(StoreError),
+    /// Tried again, and still not stored.
+    StillLeft,
+    /// Not stored.
+    NotStored(Box<NotStored>),
+}
+
+/// A step that the store did not take.
+pub(in crate::server) struct NotStored {
+    /// The effects that would have followed it.
+    pub effects: Vec<Effect>,
+    /// The answer to whoever waits.
+    pub failure: ProtocolError,
+    /// Why.
+    pub error: StoreError,
+    /// True if the step ended a turn.
+    ended_turn: bool,
+}
+
+impl NotStored {
+    /// Returns whether it would be refused again, and all that comes after it with it.
+    pub fn is_final(&self) -> bool {
+        matches!(self.error, StoreError::Refused { .. })
+    }
+
+    /// The input that tells the machine.
+    pub fn input(&self) -> Input {
+        let cause = stores::word(&self.failure);
+        Input::NotWritten(NotWritten { cause, why: self.error.to_string(), ended_turn: self.ended_turn })
+    }
+}
+
+/// The way to catch up with a client that has not read events.
+pub(in crate::server) enum CatchUp {
+    /// A snapshot.
+    Snapshot(Box<Snapshot>),
+    /// First this input, by which the machine tells what it gathers; then again.
+    First(Input),
+    /// Later: what is not stored yet is not told.
+    NotYet,
+    /// All of the session is needed for it.
+    NeedsRest,
+}
+
+/// Returns whether it tells that a turn came to its end.
+fn ends_well(effect: &Effect) -> bool {
+    let is_end = |body: &EventBody| matches!(body, EventBody::RuntimeUpdated { ended: Some(end), .. } if end.status == TurnStatus::Completed);
+    matches!(effect, Effect::Emit(event) if is_end(&event.body))
+}
+
+impl SessionHost {
+    /// Goes on with its steps until one must be stored first.
+    pub fn advance(&mut self) -> Advance {
+        if self.is_deleting() {
+            return Advance::Wait;
+        }
+        match (self.steps.next(self.store.is_some()), &self.store) {
+            (Next::Nothing, _) => Advance::Nothing,
+            (Next::Perform(effects), _) => Advance::Perform(effects),
+            (Next::Write(writes), Some((store, fence))) => {
+                let (fence, mailbox, session) = (*fence, self.mailbox.clone(), self.session.id().clone());
+                let answered = session.clone();
+                store.submit(
+                    move |store| store.commit(&session, fence, &writes),
+                    move |done| mailbox.send(HostEvent { session: answered, what: Came::Committed(done) }),
+                );
+                Advance::Wait
+            }
+            (Next::Wait | Next::Write(_), _) => Advance::Wait,
+        }
+    }
+
+    /// The store took the oldest step, or did not. In that case nothing of it that goes on is done.
+    pub fn committed(&mut self, done: Result<(), StoreError>) -> Committed {
+        let error = match done {
+            Ok(()) => return Committed::Done(self.steps.written()),
+            Err(error @ StoreError::FenceLost { .. }) => {
+                self.steps.keep_written();
+                return Committed::Lost(error);
+            }
+            Err(error) => error,
+        };
+        let failure = stores::error(&error);
+        let effects = self.steps.not_written(failure.clone());
+        if effects.is_empty() && !matches!(error, StoreError::Refused { .. }) {
+            // Only tried again: nobody waits for it, and it was told.
+            tracing::debug!(session = %self.session.id(), %error, "what is left is still not stored");
+            return Committed::StillLeft;
+        }
+        tracing::warn!(session = %self.session.id(), %error, "a step was not stored");
+        let ended_turn = effects.iter().any(ends_well);
+        Committed::NotStored(Box::new(NotStored { effects, failure, error, ended_turn }))
+    }
+
+    /// Makes a step of what could not be stored, without a next write to go with. Whether there was something.
+    pub fn retry_writes(&mut self) -> bool {
+        self.steps.retry()
+    }
+
+    /// Returns whether something could not be stored, and nothing else is on its way.
+    pub fn has_writes_left(&self) -> bool {
+        self.steps.has_unwritten() && self.steps.is_empty() && !self.steps.is_writing()
+    }
+
+    /// The copy that the step which is being stored makes of the session.
+    pub fn fork_made(&self) -> Option<SessionId> {
+        self.steps.writes().find_map(|write| match write {
+            Write::Fork { to } => Some(to.clone()),
+            _ => None,
+        })
+    }
+
+    /// Tells an event, and what it means for what was asked of the user and for the file.
+    pub fn emit(&mut self, client: &mut Client, event: &event::Event) {
+        if self.store.is_some() {
+            client.event(&self.session, event);
+        }
+        if matches!(event.body, EventBody::PauseCleared) {
+            // Decided, or nothing is left to decide: whoever still shows the question can take it away.
+            self.calls.cancel_permission(client);
+        }
+    }
+
+    /// Asks a model of the client's.
+    pub fn ask_model(&mut self, client: &mut Client, ask: AskModel, used: Used, counts: bool) {
+        let asked = Asked { purpose: ask.purpose, used, counts };
+        self.calls.ask_model(client, &self.session, ask, asked);
+    }
+
+    /// Notes a call of a model that is made from here.
+    pub fn model_asked(&mut self, call: ModelCallId, task: AbortHandle) {
+        self.calls.insert_remote(call, task);
+    }
+
+    /// Such a call ended. Whether its answer is still wanted.
+    pub fn model_replied(&mut self, call: ModelCallId) -> bool {
+        self.calls.end_remote(call)
+    }
+
+    /// Does what is between the session, the client and the clock alone. Gives back what is not.
+    pub fn perform(&mut self, client: &mut Client, clock: &mut Clock, effect: Effect) -> Option<Effect> {
+        match effect {
+            Effect::CancelModel(call) => self.calls.cancel_model(client, call),
+            Effect::InvokeTool(call) => self.calls.invoke(client, &self.session, call),
+            Effect::CancelTool(call) => self.calls.cancel_tool(client, &call),
+            Effect::AskPermission(reasons) => self.calls.ask_permission(client, &self.session, &reasons),
+            Effect::AskReview(ask) => self.calls.ask_review(client, &self.session, &ask),
+            Effect::CancelReview => self.calls.cancel_review(client),
+            Effect::Start(timer, ms) => self.timers.start(clock, self.session.id(), timer, ms),
+            Effect::Stop(timer) => self.timers.stop(&timer),
+            Effect::Trace(what) => tracing::info!(session = %self.session.id(), "{what}"),
+            other => return Some(other),
+        }
+        None
+    }
+
+    /// Takes back what was asked of the client.
+    pub fn cancel_requests(&self, client: &mut Client) {
+        self.calls.cancel_all(client);
+    }
+
+    /// A deadline passed: what that is to the machine, unless it was moved or is not wanted any more.
+    pub fn expired(&mut self, expired: Expired) -> Option<Input> {
+        self.timers.expire(&expired).then_some(Input::Expired(expired.timer))
+    }
+
+    /// The client answered a request of ours: what that is to the machine.
+    pub fn answered(
+        &mut self,
+        (client, estimator): (&Client, &str),
+        number: i64,
+        what: What,
+        outcome: Result<Value, Error>,
+    ) -> Option<Input> {
+        self.calls.answered((client, &self.session, estimator), number, what, outcome)
+    }
+
+    /// The search that a call of a tool of ours needs before it can run.
+    pub fn looks_for(&self, call: &InvokeTool) -> Option<Query> {
+        own_tool::looks_for(&self.session, call)
+    }
+
+    /// Runs a call of a tool of ours. What is not stored changes nothing.
+    pub fn run_tool(&self, call: &InvokeTool, found: Option<&Found>) -> (ToolOutcome, Option<ScopePatch>) {
+        let (outcome, patch) = own_tool::run(&self.session, call, found);
+        (outcome, patch.filter(|_| self.store.is_some()))
+    }
+
+    /// A call of a tool of ours has its outcome: it comes back through the inbox, behind what is there.
+    pub fn tool_ran(&self, call: &InvokeTool, outcome: ToolOutcome) {
+        let what = Came::Ran(call.call.clone(), outcome);
+        self.mailbox.send(HostEvent { session: self.session.id().clone(), what });
+    }
+
+    /// A request waits for a job about this session.
+    pub fn pending(&self, replies: &mut Replies, to: ReplyTo) -> Pending<HostEvent> {
+        replies.pending(to, &self.mailbox)
+    }
+
+    /// Has the store search it. One that no store has is searched here.
+    pub fn search(
+        &self,
+        pending: Pending<HostEvent>,
+        query: Query,
+        told: impl FnOnce(Result<Found, StoreError>) -> Came + Send + 'static,
+    ) {
+        let (id, session) = (self.session.id().clone(), self.session.id().clone());
+        let send = move |found| pending.send(HostEvent { session, what: told(found) });
+        match &self.store {
+            Some((store, _)) => store.submit(move |store| store.search(&id, &query), send),
+            None => {
+                let messages = self.session.transcript().messages().iter().rev();
+                send(Ok(search::find(messages.map(|message| &**message), &query)));
+            }
+        }
+    }
+
+    /// Asks the store whether it still holds the session for us. Nothing is asked where no store has it.
+    pub fn confirm(&self, replies: &mut Replies, to: ReplyTo, folder: Option<String>) -> bool {
+        let Some((store, fence)) = self.store.clone() else { return false };
+        let (pending, asked) = (self.pending(replies, to), self.session.id().clone());
+        let session = asked.clone();
+        store.submit(
+            move |store| store.holds(&asked, fence),
+            move |done| {
+                let what = Came::Confirmed(Box::new(Confirmed { fence, to, folder, done }));
+                pending.send(HostEvent { session, what });
+            },
+        );
+        true
+    }
+
+    /// Catches up with a client that has not read events.
+    pub fn catch_up(&self) -> CatchUp {
+        if let State::Streaming(running) = self.session.state()
+            && let Some(gathered) = running.gathered()
+            && self.steps.is_empty()
+        {
+            // A snapshot holds all that was said: what is gathered is told first, as a part of what is left out.
+            return CatchUp::First(Input::Expired(gathered));
+        }
+        if !self.steps.is_empty() {
+            return CatchUp::NotYet;
+        }
+        if self.part.is_some() {
+            return CatchUp::NeedsRest;
+        }
+        CatchUp::Snapshot(Box::new(answer::whole(&self.session, self.session.snapshot())))
+    }
+}

@@ -1,0 +1,152 @@
+//! What a client can ask for: one closed list, by subject. Parameters become commands, queries and jobs in the files below
+//! and nowhere deeper; a session never sees the wire.
+
+pub(super) mod context;
+pub(super) mod editing;
+pub(super) mod memory;
+pub(super) mod render;
+pub(super) mod session;
+
+use crate::convert::Reading;
+use ::session::input::GivenPrefix;
+use protocol::error::ProtocolError;
+use protocol::methods::{self, Method, Named};
+use protocol::prompt::Section;
+use protocol::tool::Tool;
+
+/// A method that the router answers.
+pub(super) trait Asks: Method {
+    /// The request with these parameters.
+    fn ask(params: Self::Params) -> Ask;
+}
+
+/// Something that brings requests to the router.
+pub(super) trait Routes: Sized {
+    /// Takes this method in.
+    fn route<M: Asks + 'static>(self) -> Self;
+}
+
+macro_rules! asks {
+    ($($(#[$doc:meta])* $group:ident { $($method:ident => $ask:ident,)* })*) => {
+        /// Every request of a client, by subject.
+        #[allow(clippy::large_enum_variant, reason = "it is boxed where it travels")]
+        pub(super) enum Ask {
+            $($(#[$doc])* $group($group),)*
+        }
+
+        $($(#[$doc])*
+        #[allow(clippy::large_enum_variant, reason = "it is boxed where it travels")]
+        pub(super) enum $group {
+            $($ask(<methods::$method as Named>::Params),)*
+        }
+
+        $(impl Asks for methods::$method {
+            fn ask(params: Self::Params) -> Ask { Ask::$group($group::$ask(params)) }
+        })*)*
+
+        /// Gives a way to each of these methods, so that none is answered and cannot be reached.
+        pub(super) fn all_routed<R: Routes>(routes: R) -> R {
+            routes$($(.route::<methods::$method>())*)*
+        }
+    };
+}
+
+asks! {
+    /// Sessions and turns.
+    Session {
+        SessionOpen => Open,
+        SessionList => List,
+        SessionMessages => Messages,
+        SessionSubscribe => Subscribe,
+        SessionTakeOver => TakeOver,
+        SessionClose => Close,
+        SessionDelete => Delete,
+        SessionConfigure => Configure,
+        TurnStart => StartTurn,
+        TurnEnd => EndTurn,
+        RoundAppend => AppendRound,
+        PromptRender => Render,
+        ToolDecide => Decide,
+        ToolResult => ToolResult,
+        ServerDiagnostics => Diagnostics,
+    }
+    /// Changes of a session's past, its queue or its draft.
+    Edit {
+        TurnCancel => CancelTurn,
+        TurnRetry => Retry,
+        TurnRegenerate => Regenerate,
+        MessageUpdate => Update,
+        MessageRemove => Remove,
+        MessageTruncate => Truncate,
+        QueueRemove => Dequeue,
+        SessionFork => Fork,
+        SessionReset => Reset,
+        DraftSet => SetDraft,
+        DraftClear => ClearDraft,
+    }
+    /// The parts of a session's prompt.
+    Context {
+        ContextInspect => Inspect,
+        ContextCompact => Compact,
+        ContextUndo => Undo,
+        ContextEdit => Edit,
+        ContextExclude => Exclude,
+        ContextPin => Pin,
+        ContextUnpin => Unpin,
+        ContextRecall => Recall,
+        ContextSearch => Search,
+        ContextLedger => Ledger,
+    }
+    /// Scopes, approvals and keys.
+    Sharing {
+        ScopeGet => GetScope,
+        ScopePut => PutScope,
+        ToolApprovals => Approvals,
+        ModelKey => Key,
+    }
+    /// Memories of a folder.
+    Remembering {
+        MemoryPut => Put,
+        MemoryList => List,
+        MemorySearch => Search,
+        MemoryDelete => Delete,
+    }
+    /// Sessions as files.
+    Transfer {
+        SessionImport => Import,
+        SessionExport => Export,
+        TrajectoryList => Trajectories,
+    }
+    /// Loops.
+    Looping {
+        LoopStart => Start,
+        LoopStop => Stop,
+    }
+    /// Tasks.
+    Tasking {
+        TaskStart => Start,
+        TaskList => List,
+    }
+}
+
+/// How many a page holds: as many as are asked for, and never more than `most`.
+pub(super) fn page_limit(asked: Option<u32>, usual: u32, most: u32) -> Result<u32, ProtocolError> {
+    match asked {
+        Some(0) => Err(ProtocolError::invalid("limit", "must be at least 1")),
+        asked => Ok(asked.unwrap_or(usual).min(most)),
+    }
+}
+
+/// The beginning of a prompt, as far as it is given.
+pub(super) fn prefix(
+    sections: Option<&[Section]>,
+    tools: Option<&[Tool]>,
+) -> Result<GivenPrefix, ProtocolError> {
+    let mut reading = Reading::new();
+    Ok(GivenPrefix {
+        sections: sections
+            .map(|sections| reading.field("sections", |reading| reading.sections(sections)))
+            .transpose()?,
+        tools: tools.map(|tools| reading.field("tools", |reading| reading.tools(tools))).transpose()?,
+    })
+}

@@ -1,0 +1,119 @@
+//! What a client asks about a session's prompt: what it is made of, what it left out, a compaction. Parameters become
+//! commands here and nowhere deeper.
+
+use super::{Context, page_limit};
+use engine::id::{CompactionId, MessageId, Ordinal, PinId};
+use engine::prompt::pins::Pinned;
+use engine::search::{HITS, Query, Words};
+use protocol::error::ProtocolError;
+use protocol::ledger::ContextLedgerParams;
+use protocol::recall::{ContextRecallParams, ContextSearchParams};
+use protocol::server::ProgressToken;
+use session::input::{Command, Compact};
+use session::ledger::{LedgerQuery, NoCursor};
+use session::recall::Recall;
+
+/// The session that is asked, the command, and where its progress is told.
+pub(in crate::server) fn command(
+    ask: Context,
+) -> Result<(String, Command, Option<ProgressToken>), ProtocolError> {
+    let (session, command) = match ask {
+        Context::Inspect(params) => (params.session_id, Command::Inspect),
+        Context::Compact(params) => {
+            let compact = Compact {
+                focus: params.focus,
+                redo: params.redo.map(CompactionId::new),
+                keep: params.keep.iter().map(MessageId::new).collect(),
+                preview: params.preview,
+            };
+            return Ok((params.session_id, Command::Compact(compact), params.work_done_token));
+        }
+        Context::Undo(params) => {
+            let id = params.compaction_id.map(CompactionId::new);
+            (params.session_id, Command::Undo(id))
+        }
+        Context::Edit(params) => {
+            let compaction = CompactionId::new(&params.compaction_id);
+            let edit = Command::Edit { compaction, narrative: params.narrative };
+            (params.session_id, edit)
+        }
+        Context::Exclude(params) => {
+            if params.message_ids.is_empty() {
+                let reason = "it names no message; nothing was left out";
+                return Err(ProtocolError::invalid("messageIds", reason));
+            }
+            let messages = params.message_ids.iter().map(MessageId::new).collect();
+            (params.session_id, Command::Exclude(messages))
+        }
+        Context::Pin(params) => {
+            let what = match (params.message_id, params.text) {
+                (Some(id), None) => Pinned::Message(MessageId::new(id)),
+                (None, Some(text)) => Pinned::Text(text.into()),
+                _ => {
+                    return Err(ProtocolError::invalid(
+                        "messageId",
+                        "a pin is a messageId or a text, one of both",
+                    ));
+                }
+            };
+            (params.session_id, Command::Pin(what))
+        }
+        Context::Unpin(params) => (params.session_id, Command::Unpin(PinId::new(&params.pin_id))),
+        Context::Recall(params) => {
+            let id = params.session_id.clone();
+            (id, Command::Recall(recall(params)?))
+        }
+        Context::Search(params) => {
+            let id = params.session_id.clone();
+            (id, Command::Search(query(params)?))
+        }
+        Context::Ledger(params) => {
+            let id = params.session_id.clone();
+            (id, Command::Ledger(entries(params)?))
+        }
+    };
+    Ok((session, command, None))
+}
+
+/// Bytes of a recall where nobody says how many.
+const RECALL: usize = 256 * 1024;
+
+/// The most that a search answers.
+const MOST_HITS: u32 = 100;
+
+fn query(params: ContextSearchParams) -> Result<Query, ProtocolError> {
+    let before = params.cursor.map(|cursor| {
+        let reason = || format!("`{cursor}` is no cursor of a search");
+        cursor.parse().map(Ordinal).map_err(|_| ProtocolError::invalid("cursor", reason()))
+    });
+    Ok(Query {
+        words: Words::of(&params.query),
+        before: before.transpose()?,
+        limit: page_limit(params.limit, HITS as u32, MOST_HITS)? as usize,
+        hidden: true,
+    })
+}
+
+/// Entries of a page of a ledger where nobody says how many.
+const ENTRIES: u32 = 200;
+/// The most entries of a page.
+const MOST_ENTRIES: u32 = 1000;
+
+fn entries(params: ContextLedgerParams) -> Result<LedgerQuery, ProtocolError> {
+    let from = params.cursor.as_deref().map(str::parse).transpose();
+    let from = from.map_err(|error: NoCursor| ProtocolError::invalid("cursor", error.to_string()))?;
+    let limit = page_limit(params.limit, ENTRIES, MOST_ENTRIES)? as usize;
+    Ok(LedgerQuery { from, limit })
+}
+
+fn recall(params: ContextRecallParams) -> Result<Recall, ProtocolError> {
+    let bytes = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    if params.limit == Some(0) {
+        return Err(ProtocolError::invalid("limit", "nothing fits in 0 bytes"));
+    }
+    Ok(Recall {
+        reference: params.reference,
+        offset: params.offset.map_or(0, bytes),
+        limit: params.limit.map_or(RECALL, bytes),
+    })
+}

@@ -1,0 +1,87 @@
+//! What a client asks about the memories of a folder.
+
+use super::page_limit;
+use crate::convert;
+use crate::server::wire::to_value;
+use engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
+use engine::search::Words;
+use protocol::error::ProtocolError;
+use protocol::memory::{
+    MemoryListParams, MemoryListResult, MemoryPutParams, MemoryPutResult, MemorySearchParams,
+};
+use serde_json::Value;
+use uuid::Uuid;
+
+/// Memories of a page where nobody says how many.
+const PAGE: u32 = 50;
+/// The most that a page holds.
+const MOST_PAGE: u32 = 500;
+/// Which memories are listed.
+pub(in crate::server) fn list(params: &MemoryListParams) -> Result<MemoryQuery, ProtocolError> {
+    Ok(MemoryQuery {
+        area: params.area.clone(),
+        active: params.active,
+        words: None,
+        skip: skip(params.cursor.as_deref())?,
+        limit: limit(params.limit)?,
+    })
+}
+
+/// Which memories are searched.
+pub(in crate::server) fn search(params: &MemorySearchParams) -> Result<MemoryQuery, ProtocolError> {
+    Ok(MemoryQuery {
+        area: params.area.clone(),
+        active: params.active,
+        words: Some(Words::of(&params.query)),
+        skip: skip(params.cursor.as_deref())?,
+        limit: limit(params.limit)?,
+    })
+}
+
+fn limit(limit: Option<u32>) -> Result<usize, ProtocolError> {
+    Ok(page_limit(limit, PAGE, MOST_PAGE)? as usize)
+}
+
+fn skip(cursor: Option<&str>) -> Result<usize, ProtocolError> {
+    let reason = |cursor| format!("`{cursor}` is no cursor of a list of memories");
+    cursor
+        .map_or(Ok(0), |cursor| cursor.parse().map_err(|_| ProtocolError::invalid("cursor", reason(cursor))))
+}
+
+/// A memory that is put: its id, and what is said of it.
+pub(in crate::server) fn put(params: MemoryPutParams) -> Result<(String, MemoryPatch), ProtocolError> {
+    if params.importance.is_some_and(|importance| !(1..=5).contains(&importance)) {
+        return Err(ProtocolError::invalid("importance", "it goes from 1 to 5"));
+    }
+    if params.id.as_deref() == Some("") || params.area.as_deref() == Some("") {
+        return Err(ProtocolError::invalid("id", "neither an id nor an area can be empty"));
+    }
+    if params.text.as_deref().is_some_and(|text| text.trim().is_empty()) {
+        return Err(ProtocolError::invalid("text", "there is nothing to remember in it"));
+    }
+    let id = params.id.unwrap_or_else(|| Uuid::now_v7().to_string());
+    let patch = MemoryPatch {
+        area: params.area,
+        text: params.text.map(Into::into),
+        importance: params.importance,
+        tags: params.tags,
+        active: params.active,
+        source: None,
+    };
+    Ok((id, patch))
+}
+
+/// A page of memories as it is answered.
+pub(in crate::server) fn listed(page: &MemoryPage) -> MemoryListResult {
+    MemoryListResult {
+        memories: page.memories.iter().map(convert::memory).collect(),
+        next_cursor: page.next.map(|next| next.to_string()),
+    }
+}
+
+/// The answer to a memory that was put.
+pub(in crate::server) fn answer(id: &str, put: Option<&Memory>) -> Result<Value, ProtocolError> {
+    let none = || ProtocolError::invalid("text", format!("there is no memory {id}; a new one needs a text"));
+    let memory = convert::memory(put.ok_or_else(none)?);
+    to_value(&MemoryPutResult { memory })
+}

@@ -1,0 +1,91 @@
+//! `prompt/render`: the history and the running turn that an editor gives.
+
+use super::prefix;
+use crate::convert::{self, Reading};
+use crate::server::settings::{model_facts, result_tokens};
+use engine::message::{Body, NewMessage, ToolResult};
+use protocol::error::ProtocolError;
+use protocol::prompt::{PromptRenderParams, RenderSummarize};
+use protocol::turn;
+use session::effect::Diagnostic;
+use session::history_turn::HistoryTurn;
+use session::input::{Render, Summarize};
+
+/// The running turn of a render: what the editor gives of it, results merged into the rounds that called.
+pub(in crate::server) fn render(params: PromptRenderParams) -> Result<Render, ProtocolError> {
+    let mut reading = Reading::new();
+    let history = params.history.as_deref();
+    let history =
+        history.map(|history| reading.field("history", |reading| reading.history(history))).transpose()?;
+    let has_rounds = params.rounds.is_some() || params.tool_results.is_some();
+    let current = match params.input {
+        Some(input) => {
+            let given = turn::Turn {
+                external_id: input.external_id,
+                request: Some(input.content),
+                variables: params.variables,
+                notebook: params.notebook,
+                rounds: params.rounds,
+                metadata: params.metadata,
+                ..turn::Turn::default()
+            };
+            let mut turn = reading.current(&given)?;
+            turn.detailed = has_rounds;
+            let results = params.tool_results.unwrap_or_default();
+            let results = reading.field("toolResults", |reading| {
+                reading.each(&results, |reading, result| reading.result(result))
+            })?;
+            results.into_iter().for_each(|result| merge_result(&mut turn, result));
+            Some(turn)
+        }
+        None if has_rounds => {
+            return Err(ProtocolError::invalid(
+                "input",
+                "rounds and results belong to a request, which is missing",
+            ));
+        }
+        None => None,
+    };
+    Ok(Render {
+        history,
+        current,
+        prefix: prefix(params.sections.as_deref(), params.tools.as_deref())?,
+        model: params.model.as_ref().map(model_facts).transpose()?,
+        ceiling: params.budget,
+        max_result: params
+            .max_tool_result_tokens
+            .map(|tokens| result_tokens("maxToolResultTokens", tokens))
+            .transpose()?,
+        summarize: match params.summarize {
+            Some(RenderSummarize::Force) => Summarize::Force,
+            Some(RenderSummarize::Never) => Summarize::Never,
+            Some(RenderSummarize::Auto) | None => Summarize::Auto,
+        },
+        breakpoints: params.cache_breakpoints.unwrap_or(true),
+        attachments: convert::attachments(params.attachments.as_deref()),
+        left_out: reading
+            .ignored
+            .into_iter()
+            .map(|ignored| Diagnostic { kind: convert::IGNORED_PART, message: ignored.message })
+            .collect(),
+    })
+}
+
+/// Puts a result behind the round that called, unless it is there. One that nobody called for stays last, and is
+/// reported as a stray.
+fn merge_result(turn: &mut HistoryTurn, result: ToolResult) {
+    let messages = &mut turn.messages;
+    let is_there = messages.iter().any(|m| matches!(&m.body, Body::Tool(known) if known.call == result.call));
+    if is_there {
+        return;
+    }
+    let called = messages.iter().rposition(|message| match &message.body {
+        Body::Assistant { calls, .. } => calls.iter().any(|call| call.id.as_str() == result.call),
+        Body::User(_) | Body::Tool(_) | Body::Event { .. } => false,
+    });
+    let after = called.map_or(messages.len(), |at| {
+        let results = messages.iter().skip(at + 1).take_while(|m| matches!(m.body, Body::Tool(_))).count();
+        at + 1 + results
+    });
+    messages.insert(after, NewMessage::new(Body::Tool(result)));
+}

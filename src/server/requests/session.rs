@@ -1,0 +1,85 @@
+//! `session/open`, `session/list` and `turn/start`.
+
+use super::{page_limit, prefix};
+use crate::convert::{self, Reading};
+use crate::server::folder::spelled;
+use crate::server::given::given_id;
+use crate::server::host::queued::{New, Opens};
+use crate::server::settings::model_facts;
+use crate::server::wire::to_value;
+use engine::message::Content;
+use protocol::error::ProtocolError;
+use protocol::session::{SessionListParams, SessionOpenParams};
+use protocol::settings::Settings;
+use protocol::turn::{self, TurnStartParams};
+use session::history_turn::HistoryTurn;
+use session::input::{Command, Open, StartTurn};
+use session::stored::Driver;
+use store::list::{ListQuery, NoCursor};
+
+/// Sessions of a page where nobody says how many.
+const PAGE: u32 = 50;
+/// The most that a page holds.
+const MOST_PAGE: u32 = 500;
+
+/// `session/open` in this folder, with settings that were checked.
+pub(in crate::server) fn open(
+    params: SessionOpenParams,
+    folder: String,
+    settings: Option<Settings>,
+) -> Result<Opens, ProtocolError> {
+    let command = Command::Open(Box::new(Open {
+        history: turns(params.history.as_deref())?,
+        prefix: prefix(params.sections.as_deref(), params.tools.as_deref())?,
+        title: params.title,
+        newest: params.snapshot_messages,
+    }));
+    let new = New {
+        driver: params.driver.map_or(Driver::Sidecar, Driver::from),
+        kind: params.kind,
+        parent: params.parent_id.as_deref().map(given_id).transpose()?,
+        work_scope: params.work_scope,
+    };
+    let follow = params.follow.unwrap_or_default();
+    Ok(Opens { command, folder: Some(folder), new, settings, follow })
+}
+
+fn turns(history: Option<&[turn::Turn]>) -> Result<Option<Vec<HistoryTurn>>, ProtocolError> {
+    let read = |history| Reading::new().field("history", |reading| reading.history(history));
+    Ok(history.map(read).transpose()?)
+}
+
+/// Which sessions are listed.
+pub(in crate::server) fn list(params: &SessionListParams) -> Result<ListQuery, ProtocolError> {
+    let after = params.cursor.as_deref().map(str::parse).transpose();
+    Ok(ListQuery {
+        workspace: params.workspace_folder.as_deref().map(spelled),
+        text: params.query.clone(),
+        after: after.map_err(|error: NoCursor| ProtocolError::invalid("cursor", error.to_string()))?,
+        limit: limit(params.limit)?,
+    })
+}
+
+/// How many sessions or messages a page holds.
+pub(in crate::server) fn limit(limit: Option<u32>) -> Result<u32, ProtocolError> {
+    page_limit(limit, PAGE, MOST_PAGE)
+}
+
+/// `turn/start`.
+pub(in crate::server) fn start_turn(params: TurnStartParams) -> Result<StartTurn, ProtocolError> {
+    let mut content = Reading::new().field("content", |reading| reading.content(&params.content))?;
+    let files = params.context_files.into_iter().flatten();
+    content.extend(files.map(|file| Content::ContextFile { path: file.path, text: file.text.into() }));
+    Ok(StartTurn {
+        content,
+        attachments: convert::attachments(params.attachments.as_deref()),
+        external_id: params.external_id,
+        prefix: prefix(params.sections.as_deref(), params.tools.as_deref())?,
+        model: match &params.model {
+            Some(model) => Some((model_facts(model)?, to_value(model)?)),
+            None => None,
+        },
+        priority: params.priority.unwrap_or_default(),
+        key: params.idempotency_key,
+    })
+}

@@ -1,0 +1,489 @@
+//! The router: one task that owns every component, and everything that happens reaches it through one inbox, in order. It
+//! hands events to the component that they are for and acts on what comes back; it decides nothing about a prompt. A
+//! panic ends the session that it happened in, with an answer to whoever waited. Its methods are here and in the files
+//! below.
+
+mod lifecycle;
+mod requests;
+mod sessions;
+
+use super::client::Client;
+use super::client::replies::{NOBODY, Replies};
+use super::clock::Clock;
+use super::config::{Changes, Config, FileChanged, Which};
+use super::dump::Dump;
+use super::folder::spelled;
+use super::follow::{FollowContext, FollowEvent, Follows};
+use super::host::HostEvent;
+use super::host::queued::Queued;
+use super::host::sessions::Sessions;
+use super::inbox::{Event, Hello, HistoryFound, mailbox};
+use super::mailbox::Mailbox;
+use super::outside::Flags;
+use super::services::leases::Leases;
+use super::services::loops::{Loops, Step};
+use super::services::models::{self, Heard, ModelEvent, Models};
+use super::services::shared::SharedState;
+use super::services::tasks::{TaskEvent, Tasks};
+use super::services::trajectories::{self, Changed, FileEvent, Settled, Trajectories, Whose};
+use super::services::transfer;
+use super::stores::Stores;
+use crate::convert;
+use engine::id::SessionId;
+use engine::message::PROCESS_COMPLETED;
+use engine::tokens::TokenCount;
+use protocol::error::{ErrorData, ProtocolError};
+use protocol::methods::{self, Named};
+use protocol::model::{ModelDeltaParams, UsageSource};
+use requests::RequestHandler;
+use rpc::message::Answer;
+use rpc::outgoing::Outgoing;
+use serde_json::Value;
+use session::input::{Command, Input, ReplyTo};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::MissedTickBehavior;
+use tower_lsp::jsonrpc::Id;
+
+/// How often it is looked whether each request waits for something, while any waits.
+const BETWEEN_WATCHES: Duration = Duration::from_secs(1);
+
+/// Everything that the server has in memory.
+pub(super) struct Router {
+    client: Client,
+    /// Requests of the client that wait.
+    replies: Replies,
+    sessions: Sessions,
+    /// Sessions that another process writes and that are shown here.
+    follows: Follows,
+    /// Leases of the sessions that are written here.
+    leases: Leases,
+    config: Config,
+    stores: Stores,
+    shared: SharedState,
+    models: Models,
+    trajectories: Trajectories,
+    loops: Loops,
+    tasks: Tasks,
+    clock: Clock,
+    counter: Box<dyn TokenCount>,
+    /// Where requests are written that go to a model.
+    dump: Dump,
+    /// For sessions on their way in or out.
+    hosts: Mailbox<HostEvent>,
+    /// For renders that name no session.
+    found: Mailbox<HistoryFound>,
+    inbox: mpsc::UnboundedSender<Event>,
+    /// Notified once everything is saved.
+    ending: Option<oneshot::Sender<()>>,
+    /// True while what waited for a session is handed to it: the process does not end in the middle of that.
+    is_handing_over: bool,
+    /// The session that was touched last: the one to blame for a panic.
+    at_work: Option<SessionId>,
+}
+
+impl Router {
+    /// A router that knows nothing yet, with an empty inbox of which this is the sender.
+    pub fn new(
+        outgoing: Outgoing,
+        inbox: mpsc::UnboundedSender<Event>,
+        counter: Box<dyn TokenCount>,
+    ) -> Self {
+        Self {
+            client: Client::new(outgoing, mailbox(&inbox, |_| Event::Drained)),
+            replies: Replies::default(),
+            sessions: Sessions::default(),
+            follows: Follows::new(mailbox(&inbox, |event| Event::Follow(Box::new(event)))),
+            leases: Leases::new(mailbox(&inbox, Event::Leases)),
+            config: Config::new(mailbox(&inbox, |file| Event::File(Box::new(file)))),
+            stores: Stores::default(),
+            shared: SharedState::new(mailbox(&inbox, |event| Event::Shared(Box::new(event)))),
+            models: Models::new(mailbox(&inbox, |event| Event::Model(Box::new(event)))),
+            trajectories: Trajectories::new(mailbox(&inbox, |event| Event::Trajectory(Box::new(event)))),
+            loops: Loops::default(),
+            tasks: Tasks::new(mailbox(&inbox, Event::Tasks)),
+            clock: Clock::new(mailbox(&inbox, Event::Expired)),
+            counter,
+            dump: Dump::default(),
+            hosts: mailbox(&inbox, Event::Host),
+            found: mailbox(&inbox, |found| Event::Found(Box::new(found))),
+            inbox,
+            ending: None,
+            is_handing_over: false,
+            at_work: None,
+        }
+    }
+
+    /// Takes what is said before a client says anything: the environment and the command line.
+    pub fn take_outside(&mut self, flags: &Flags, runs_tasks: bool, dump: Option<PathBuf>) {
+        self.config.take_outside(flags);
+        self.tasks.set_serves(runs_tasks);
+        self.dump = Dump::into_folder(dump);
+    }
+
+    /// Runs until nobody can reach it any more.
+    pub async fn run(mut self, mut events: mpsc::UnboundedReceiver<Event>) {
+        let mut watch = tokio::time::interval(BETWEEN_WATCHES);
+        watch.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                biased;
+                event = events.recv() => match event {
+                    Some(event) => self.guarded(event),
+                    None => return,
+                },
+                // Nobody waits: the process is not woken up.
+                _ = watch.tick(), if !self.replies.is_empty() => self.guarded(Event::Watch),
+            }
+        }
+    }
+
+    /// Takes an event. A panic in it ends the session that it happened in and answers who asked, and nothing else.
+    fn guarded(&mut self, event: Event) {
+        let asked = match &event {
+            Event::Asked(to, ..) | Event::Back(to, _) => Some(*to),
+            _ => None,
+        };
+        self.at_work = None;
+        let taken = catch_unwind(AssertUnwindSafe(|| {
+            self.take(event);
+            self.let_go_freed();
+        }));
+        if taken.is_ok() {
+            return;
+        }
+        self.is_handing_over = false;
+        if let Some(id) = self.at_work.take() {
+            self.broke(&id);
+        }
+        if let Some(to) = asked {
+            let message = "the request met a defect and was given up; what was acknowledged is stored";
+            self.answer(to, Err(ProtocolError::new(ErrorData::InternalError {}, message)));
+        }
+        self.end_if_saved();
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Hello(hello) => self.hello(*hello),
+            Event::Configured(settings) => {
+                let changes = self.config.configured(&mut self.client, &self.sessions, settings);
+                self.settings_changed(changes);
+            }
+            Event::Asked(to, ask, reply) => {
+                self.replies.insert(to, reply);
+                if let Err(error) = self.requests().ask(to, *ask) {
+                    self.answer(to, Err(error));
+                }
+            }
+            Event::Back(to, event) => {
+                self.replies.came_back(to);
+                self.take(*event);
+            }
+            Event::Ready(to, value) => self.answer(to, value),
+            Event::Watch => self.watch(),
+            Event::Abandoned(to) => self.abandoned(to),
+            Event::Delta(delta) => self.delta(&delta),
+            Event::Answered(answer) => self.answered(*answer),
+            Event::Drained => {
+                for id in self.client.drained() {
+                    self.catch_up(&id);
+                }
+            }
+            Event::Model(event) => self.model(*event),
+            Event::Host(event) => self.host(event),
+            Event::Expired(expired) => {
+                let id = expired.session.clone();
+                let host = self.sessions.host_mut(&id);
+                if let Some(input) = host.and_then(|host| host.expired(expired)) {
+                    self.run_input(&id, input);
+                }
+            }
+            Event::File(changed) => self.file_changed(*changed),
+            Event::Shared(event) => {
+                // All who share it know it from now on, and then who waited goes on.
+                let done = self.shared.done(*event, &self.sessions, &mut self.client);
+                for (id, input) in done.inputs {
+                    self.run_input(&id, input);
+                }
+                if let Some((to, value)) = done.answer {
+                    self.answer(to, value);
+                }
+            }
+            Event::Tasks(TaskEvent::Waiting(folder, found)) => {
+                let at = (&self.config, &self.sessions);
+                for session in self.tasks.waiting(at, &folder, found) {
+                    if self.ending.is_none() {
+                        let store = self.stores.name(&folder);
+                        self.stores.remember(&session, store);
+                        self.hand(&session, Queued::Task);
+                    }
+                }
+            }
+            Event::Tasks(TaskEvent::Ended(id, found)) => {
+                let is_here =
+                    self.sessions.host(&id).is_some_and(|host| host.is_stored() && !host.is_leaving());
+                for (task, text) in self.tasks.ended(&id, found, is_here) {
+                    if self.tasks.tell_parent_once(task) {
+                        let notice = Command::Notice { kind: PROCESS_COMPLETED, text };
+                        self.hand(&id, Queued::Command(NOBODY, Box::new(notice)));
+                    }
+                }
+            }
+            Event::Trajectory(event) => self.trajectory(*event),
+            Event::Follow(event) => match *event {
+                FollowEvent::Look => self.look(),
+                FollowEvent::Told(told) => {
+                    let (follows, mut context) = self.following();
+                    follows.told(&mut context, told);
+                }
+            },
+            Event::Leases(looked) => {
+                for ((id, fence), error) in self.leases.looked(looked) {
+                    self.lost_while_idle(&id, fence, &error);
+                }
+            }
+            Event::Found(found) => self.requests().history_found(*found),
+            Event::Ending(done) => self.end(done),
+            Event::Saved(done) => drop(done.send(())),
+        }
+    }
+
+    /// The follows, and the components that they need.
+    fn following(&mut self) -> (&mut Follows, FollowContext<'_>) {
+        let context = FollowContext {
+            client: &mut self.client,
+            replies: &mut self.replies,
+            stores: &mut self.stores,
+            layers: self.config.layers(),
+            counter: &*self.counter,
+            sessions: &self.sessions,
+            has_tasks: self.tasks.need_looks(),
+        };
+        (&mut self.follows, context)
+    }
+
+    fn requests(&mut self) -> RequestHandler<'_> {
+        RequestHandler { router: self }
+    }
+
+    /// Answers, if somebody still waits.
+    fn answer(&mut self, to: ReplyTo, value: Result<Value, ProtocolError>) {
+        self.replies.answer(&mut self.client, to, value);
+    }
+
+    /// The client says who it is and what it wants: settings of all sessions, and where they are stored.
+    fn hello(&mut self, hello: Hello) {
+        let Hello { options, settings, folders } = hello;
+        self.config.set_client(options.capabilities.unwrap_or_default());
+        let folders: Vec<String> = folders.iter().map(|folder| spelled(folder)).collect();
+        let changes = self.config.read_users_file(&mut self.client, &self.sessions);
+        self.settings_changed(changes);
+        folders.iter().for_each(|folder| self.enter_folder(folder));
+        let home = folders.into_iter().next().unwrap_or_default();
+        let synchronous = self.config.initialize(&mut self.client, settings, home.clone());
+        self.stores.configure(options.storage.unwrap_or_default(), synchronous, home);
+    }
+
+    /// A folder is named: its settings and its tasks count from now on.
+    fn enter_folder(&mut self, folder: &str) {
+        if self.tasks.serve(folder) {
+            self.follows.start_looking();
+        }
+        let changes = self.config.enter_folder(&mut self.client, &self.sessions, folder);
+        self.settings_changed(changes);
+    }
+
+    fn settings_changed(&mut self, changes: Changes) {
+        for (id, settings) in changes {
+            self.run_input(&id, Input::Settings(Box::new(settings)));
+        }
+    }
+
+    fn file_changed(&mut self, FileChanged { which, found }: FileChanged) {
+        let Which::Instructions(folder, name) = which else {
+            let changes = self.config.file_is(&mut self.client, &self.sessions, which, found);
+            return self.settings_changed(changes);
+        };
+        for (id, room) in self.config.instructed(&self.sessions, &folder, &name) {
+            let said = (&mut self.client, &*self.counter);
+            if let Some(file) = self.config.instruction(said, (&folder, &name), &found, room) {
+                self.run_input(&id, Input::Instructions(vec![file]));
+            }
+        }
+    }
+
+    /// The client's model said a little more.
+    fn delta(&mut self, delta: &ModelDeltaParams) {
+        let number = delta.request_id.parse::<i64>().ok();
+        let Some((session, call)) = number.and_then(|number| self.client.model_call(number)) else {
+            return tracing::info!(request = number, "a delta came for no request and was dropped");
+        };
+        for delta in delta.ops.iter().filter_map(convert::delta) {
+            self.run_input(&session, Input::ModelDelta(call, delta));
+        }
+    }
+
+    /// The client answered a request of ours.
+    fn answered(&mut self, answer: Answer) {
+        let number = match &answer.id {
+            Id::Number(number) => Some(*number),
+            Id::String(text) => text.parse().ok(),
+            Id::Null => None,
+        };
+        let request = number.and_then(|number| Some((number, self.client.answered(number)?)));
+        let Some((number, request)) = request else {
+            return tracing::info!(id = number, "an answer came late, or twice, and was dropped");
+        };
+        let Some(host) = self.sessions.host_mut(&request.session) else { return };
+        let said = (&self.client, self.counter.name());
+        if let Some(input) = host.answered(said, number, request.what, answer.outcome) {
+            self.run_input(&request.session, input);
+        }
+    }
+
+    /// A model that we ask ourselves said something.
+    fn model(&mut self, event: ModelEvent) {
+        let ModelEvent { session: id, call, what } = event;
+        let replied = match what {
+            Heard::Said(said) => return self.run_input(&id, models::input(call, said)),
+            Heard::Replied(replied) => replied,
+        };
+        let Some(host) = self.sessions.host_mut(&id) else { return };
+        if !host.model_replied(call) {
+            return tracing::info!(session = %id, "an answer came late and was dropped");
+        }
+        if let Err(failure) = &replied.answer {
+            tracing::warn!(session = %id, class = failure.cause.word, "a model did not answer: {}", failure.why);
+        }
+        if let Some(usage) = replied.usage {
+            let estimator = self.counter.name();
+            self.client.usage(&id, replied.used, usage, UsageSource::Provider, estimator);
+        }
+        self.run_input(&id, Input::ModelDone(call, replied.answer));
+    }
+
+    /// Does what a loop wants done.
+    fn run_loop(&mut self, steps: Vec<Step>) {
+        for step in steps {
+            match step {
+                Step::Tell(params) => self.client.notify(methods::LoopUpdated::NAME, &params),
+                Step::Hand(id, item) => self.hand(&id, item),
+                Step::CloseAtRest(id) => {
+                    if self.sessions.host(&id).is_some_and(|host| host.session().is_at_rest()) {
+                        self.hand(&id, Queued::Close(NOBODY));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Something became of a trajectory.
+    fn trajectory(&mut self, event: FileEvent) {
+        match event {
+            FileEvent::Written(id, written) => {
+                self.at_work = Some(id.clone());
+                match self.sessions.host_mut(&id) {
+                    Some(host) => {
+                        trajectories::written(&mut self.client, host, written);
+                        self.settle_file(&id);
+                    }
+                    None => trajectories::not_written_last(&mut self.client, &id, written),
+                }
+            }
+            FileEvent::News(news) => {
+                self.trajectories.tell(&mut self.client, &news);
+                let id = SessionId::new(&news.id);
+                let Some(host) = self.sessions.host_mut(&id) else { return };
+                if trajectories::take_news(&mut self.client, host, news) {
+                    self.settle_file(&id);
+                }
+            }
+            FileEvent::Missing(folder, id) => {
+                let Some(host) = self.sessions.host_mut(&id) else { return };
+                if trajectories::is_missing(host, &folder) {
+                    self.settle_file(&id);
+                }
+            }
+            FileEvent::Removed(removal) => {
+                self.trajectories.removed((&mut self.client, &mut self.replies), removal);
+            }
+            FileEvent::Read(to, params, read) => {
+                self.requests().file_read(to, *params, read);
+            }
+        }
+    }
+
+    /// A session has done what there was to do: its file follows.
+    fn settle_file(&mut self, id: &SessionId) {
+        let Some(host) = self.sessions.host_mut(id) else { return };
+        match self.trajectories.settle(&mut self.client, host) {
+            Settled::Done => {}
+            Settled::NeedsRest => host.want_rest(),
+            Settled::Changed(changed) => self.take_changed(id, *changed),
+        }
+    }
+
+    /// Takes in what somebody made of a session's file. The session is at rest.
+    fn take_changed(&mut self, id: &SessionId, mut changed: Changed) {
+        let Some(host) = self.sessions.host_mut(id) else { return };
+        let (session, file) = host.file();
+        let skipped = changed.theirs.skipped.len();
+        let mut fork = None;
+        match trajectories::compare(session, file, &mut changed.theirs) {
+            Whose::Ours => {}
+            Whose::Theirs(known) => {
+                let given = transfer::take_in(&changed.theirs, known);
+                tracing::info!(session = %id, "its file was changed by somebody else, which is taken in");
+                self.run_input(id, Input::Command(NOBODY, Command::TakeIn(Box::new(given))));
+                fork = self.sessions.host(id).and_then(|host| host.fork_made());
+            }
+            Whose::Both => self.keep_apart(id, &changed),
+        }
+        if skipped > 0 {
+            self.client.warn(format!(
+                "the file of session {id}: {skipped} of its messages or parts could not be read; they stay in the file, \
+                 under \"unreadable\""
+            ));
+        }
+        if let Some(fork) = fork {
+            self.client.warn(format!(
+                "session {id} says now what somebody made of its file; session {fork} has it as it was before"
+            ));
+        }
+        self.trajectories.accept(&mut self.client, id, changed);
+        if let Some(host) = self.sessions.host_mut(id) {
+            host.file().1.try_again();
+        }
+        self.settle_file(id);
+    }
+
+    /// Looks whether other processes wrote something.
+    fn look(&mut self) {
+        if self.ending.is_some() {
+            return;
+        }
+        let due = self.follows.tick();
+        if due.tasks {
+            self.tasks.look(&mut self.stores, &self.sessions);
+        }
+        if due.slow {
+            let held =
+                self.sessions.hosts().filter_map(|host| Some((host.session().id().clone(), host.fence()?)));
+            self.leases.look(&mut self.stores, held);
+            self.trajectories.check(&mut self.client, self.sessions.hosts());
+            let (follows, context) = self.following();
+            follows.rest_if_done(&context);
+        }
+        if due.tries {
+            self.store_what_is_left();
+        }
+        let (follows, mut context) = self.following();
+        follows.look(&mut context, due.slow);
+    }
+}
+
+#[cfg(test)]
+mod tests;

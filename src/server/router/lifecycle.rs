@@ -1,0 +1,480 @@
+//! Sessions on their way in and out: one is opened for what is asked of it, followed where another process writes it, and
+//! let go when nobody needs it; whoever waits for one that goes is answered. With it, the end of the process.
+
+use super::Router;
+use crate::server::client::replies::NOBODY;
+use crate::server::host::queued::{New, Opens, Queued};
+use crate::server::host::{
+    Confirmed, Gone, Kept, Loaded, Opened, Opening, SessionHost, Shared, delete, new_head,
+};
+use crate::server::inbox::Event;
+use crate::server::services::trajectories::Changed;
+use crate::server::services::transfer;
+use crate::server::stores;
+use crate::server::wire::{listed, notice, refused, to_value};
+use engine::id::SessionId;
+use protocol::error::{ErrorData, ProtocolError};
+use protocol::event::SessionsChangedParams;
+use protocol::settings::Settings;
+use session::Opening as Begin;
+use session::input::{Command, Input, Open, ReplyTo};
+use session::stored::Head;
+use std::collections::{BTreeSet, VecDeque};
+use store::error::StoreError;
+use store::worker::Handle;
+use store::{Deleted, Fence};
+use tokio::sync::oneshot;
+use uuid::Uuid;
+
+impl Router {
+    /// Asks a store for a session. Who waits for it is told where that cannot be done.
+    pub(super) fn open(&mut self, id: &SessionId, opening: Opening) {
+        if let Some(name) = opening.next_store(id, &self.stores) {
+            self.ask_store(id, opening, name);
+        }
+    }
+
+    fn ask_store(&mut self, id: &SessionId, mut opening: Opening, name: String) {
+        let is_whole = self.sessions.opens_whole(id);
+        match opening.ask(id, &mut self.stores, name, is_whole, self.hosts.clone()) {
+            Ok(()) => self.sessions.insert_opening(id, opening),
+            Err(error) => self.refuse(id, opening.into_queue(), &error),
+        }
+    }
+
+    /// Answers all of these so.
+    fn refuse(&mut self, id: &SessionId, queue: VecDeque<Queued>, error: &ProtocolError) {
+        for item in queue {
+            match item {
+                // It waits on, and is tried again.
+                Queued::Task => tracing::debug!(session = %id, %error, "a task cannot be begun"),
+                item => self.answer(item.to(), Err(error.clone())),
+            }
+        }
+        self.stage_broke(id);
+    }
+
+    /// The store answered.
+    pub(super) fn loaded(&mut self, id: &SessionId, loaded: Result<Loaded, StoreError>) {
+        self.at_work = Some(id.clone());
+        self.is_handing_over = true;
+        self.take_loaded(id, loaded);
+        self.is_handing_over = false;
+        if self.ending.is_some() {
+            self.run_input(id, Input::Ending);
+            self.end_if_saved();
+        }
+    }
+
+    /// Puts a session into memory, and does what waited for it.
+    fn take_loaded(&mut self, id: &SessionId, loaded: Result<Loaded, StoreError>) {
+        let Some(mut opening) = self.sessions.take_opening(id) else { return };
+        let Loaded { fence, stored, shared } = match loaded {
+            Ok(loaded) => loaded,
+            Err(error @ StoreError::Held { .. }) => return self.held(id, opening, &error),
+            Err(error) => return self.refuse(id, opening.into_queue(), &stores::error(&error)),
+        };
+        let Some(store) = opening.take_store() else { return };
+        let (released, at) = (id.clone(), store.clone());
+        let release = move || at.submit(move |store| store.release(&released, fence), |_| ());
+        if opening.is_unwanted() {
+            return release();
+        }
+        if stored.is_none()
+            && let Some(next) = opening.next_store(id, &self.stores)
+        {
+            release();
+            return self.ask_store(id, opening, next);
+        }
+        let folder = opening.folder().unwrap_or(self.stores.home()).to_owned();
+        let Opened { queue, behind, new, settings, store: name } = opening.into_opened();
+        let is_new = stored.is_none();
+        let head = match (&stored, new) {
+            (Some(kept), _) => Ok(kept.head().clone()),
+            (None, Some(new)) => Ok(new_head(id, &folder, new)),
+            (None, None) => Err(refused::unknown_session(
+                id,
+                format!(
+                    "no session {id} is stored here; open one with session/open, with the editor's history where there is one"
+                ),
+            )),
+        };
+        let begun = head.and_then(|head| self.begin(head, stored, settings, shared, Some((store, fence))));
+        if let Err(error) = begun {
+            release();
+            self.refuse(id, queue, &error);
+            return behind.into_iter().for_each(|item| self.hand(id, item));
+        }
+        if let Some(name) = name {
+            self.stores.remember(id, name);
+        }
+        self.go_on_here(id);
+        self.read_instructions(id);
+        queue.into_iter().for_each(|item| self.hand(id, item));
+        if is_new && let Some(host) = self.sessions.host(id) {
+            let created = vec![listed::summary(host.session())];
+            let changed = SessionsChangedParams { created, ..SessionsChangedParams::default() };
+            self.client.sessions_changed(changed);
+        }
+        behind.into_iter().for_each(|item| self.hand(id, item));
+    }
+
+    /// Another process writes this session. Whoever can do with reading it follows it; the others are told.
+    fn held(&mut self, id: &SessionId, opening: Opening, error: &StoreError) {
+        let refusal = stores::error(error);
+        let Some(name) = opening.asked_last().cloned() else {
+            return self.refuse(id, opening.into_queue(), &refusal);
+        };
+        let (follows, mut context) = self.following();
+        let again = follows.held(&mut context, id, &name, opening.into_queue(), &refusal);
+        again.into_iter().for_each(|item| self.hand(id, item));
+    }
+
+    /// A session that was followed is written here from now on: what its last process left open is ended, and the client
+    /// gets it whole, in a new stream.
+    fn go_on_here(&mut self, id: &SessionId) {
+        let (follows, mut context) = self.following();
+        if follows.stop(&mut context, id) {
+            self.client.owe_snapshot(id);
+            self.run_input(id, Input::Command(NOBODY, Command::Open(Box::<Open>::default())));
+        }
+    }
+
+    fn read_instructions(&mut self, id: &SessionId) {
+        let Some(host) = self.sessions.host(id) else { return };
+        let said = (&mut self.client, &*self.counter);
+        let files = self.config.read_instructions(said, host.session());
+        if !files.is_empty() {
+            self.run_input(id, Input::Instructions(files));
+        }
+    }
+
+    /// Puts a session into memory.
+    pub(super) fn begin(
+        &mut self,
+        mut head: Head,
+        stored: Option<Kept>,
+        settings: Option<Settings>,
+        Shared { scope, approvals, memories }: Shared,
+        store: Option<(Handle, Fence)>,
+    ) -> Result<(), ProtocolError> {
+        let is_given = settings.is_some();
+        if let Some(settings) = settings {
+            head.settings = to_value(&settings)?;
+        }
+        let at = (&head.id, head.workspace.as_str());
+        let settings = self.config.effective_at_open(&mut self.client, at, &head.settings, is_given)?;
+        let stream = Uuid::now_v7().simple().to_string();
+        let begin = Begin { head, settings, stored: None, stream, scope, approvals, memories };
+        let host = SessionHost::open(begin, stored, store, &*self.counter, self.hosts.clone());
+        if host.is_stored() {
+            // Another process may take it over.
+            self.follows.start_looking();
+        }
+        self.sessions.insert(host);
+        Ok(())
+    }
+
+    /// Asks the first of these stores to destroy a session that is not open here.
+    pub(super) fn delete_next(&mut self, id: &SessionId, to: ReplyTo, left: VecDeque<String>) {
+        let at = (&mut self.stores, &mut self.replies);
+        if let Err(error) = delete::next(at, &self.hosts, id, to, left) {
+            self.answer(to, Err(error));
+        }
+    }
+
+    /// A store destroyed a session, or did not. Nobody is told before: where it fails, the session stays open.
+    pub(super) fn deleted(&mut self, id: &SessionId, Gone { to, left, done }: Gone) {
+        self.at_work = Some(id.clone());
+        let host = self.sessions.host_mut(id);
+        let workspace = host.and_then(|host| {
+            let workspace = host.session().head().workspace.clone();
+            host.end_delete(to).then_some(workspace)
+        });
+        let is_open = workspace.is_some();
+        let deleted = match (done, workspace) {
+            (Ok(Some(deleted)), _) => deleted,
+            // Nothing of it was stored yet, and now nothing will be.
+            (Ok(None), Some(workspace)) => Deleted { workspace, scrubbed: true, ..Deleted::default() },
+            (Ok(None), None) => return self.delete_next(id, to, left),
+            (Err(error), _) => {
+                self.answer(to, Err(stores::error(&error)));
+                if let Some(host) = self.sessions.host_mut(id).filter(|_| is_open) {
+                    let after = host.take_after();
+                    self.pump(id);
+                    after.into_iter().for_each(|item| self.hand(id, item));
+                }
+                return;
+            }
+        };
+        let copies = deleted.copies.clone();
+        let all = std::iter::once(id).chain(&copies);
+        let changed = SessionsChangedParams {
+            deleted: all.map(|id| id.as_str().to_owned()).collect(),
+            ..SessionsChangedParams::default()
+        };
+        self.client.sessions_changed(changed);
+        self.forget(id);
+        self.trajectories.remove((&mut self.client, &mut self.replies), id, to, deleted);
+        if is_open {
+            self.drop_deleted(id);
+        }
+        for copy in copies {
+            self.forget(&copy);
+            self.drop_deleted(&copy);
+        }
+    }
+
+    /// Nobody is told of a session any more that is gone.
+    fn forget(&mut self, id: &SessionId) {
+        let (follows, mut context) = self.following();
+        follows.forget(&mut context, id);
+    }
+
+    /// A session that no store has any more is here no longer either.
+    fn drop_deleted(&mut self, id: &SessionId) {
+        let Some(host) = self.sessions.host_mut(id) else { return };
+        host.forget_stored();
+        self.give_up(
+            id,
+            &refused::unknown_session(id, format!("session {id} was deleted; nothing of it is left")),
+        );
+    }
+
+    /// Session and file went different ways: the session goes on as it is, and what the file said becomes another one.
+    pub(super) fn keep_apart(&mut self, id: &SessionId, changed: &Changed) {
+        let Some(host) = self.sessions.host(id) else { return };
+        let head = host.session().head();
+        let (folder, driver) = (Some(head.workspace.clone()), head.driver);
+        let root: String = id.as_str().chars().take(80).collect();
+        let other = SessionId::new(format!("{root}-outside-{:.8}", changed.hash));
+        self.client.warn(format!(
+            "session {id} and its file went different ways; the session goes on as it is, and session {other} has what \
+             the file said"
+        ));
+        let command = Command::Restore(Box::new(transfer::restore_of(changed.theirs.clone(), None)));
+        let new = New { driver, parent: Some(id.clone()), ..New::default() };
+        let opens = Opens { command, folder, new, settings: None, follow: false };
+        self.hand(&other, Queued::Open(NOBODY, Box::new(opens)));
+        self.hand(&other, Queued::Close(NOBODY));
+    }
+
+    /// A session's machine panicked. What it acknowledged is stored, and it can be opened again.
+    pub(super) fn broke(&mut self, id: &SessionId) {
+        tracing::error!(session = %id, "a panic ended this session; it can be opened again");
+        if let Some(host) = self.sessions.host(id) {
+            let told = notice::of_broken(host.session());
+            self.notify(told);
+        }
+        self.stage_broke(id);
+        self.client.log(format!(
+            "session {id} met a defect and was closed; what was acknowledged is stored, open it again to go on"
+        ));
+        self.give_up(id, &refused::defect());
+    }
+
+    /// A loop whose stage this is is over.
+    pub(super) fn stage_broke(&mut self, id: &SessionId) {
+        let steps = self.loops.session_broke(id);
+        self.run_loop(steps);
+    }
+
+    /// Another process writes a session that was written here. What runs is stopped, what waits is told who has it, and
+    /// it is followed from now on.
+    pub(super) fn lost(&mut self, id: &SessionId, error: &StoreError) {
+        tracing::warn!(session = %id, %error, "the session was taken over");
+        let refusal = stores::error(error);
+        let is_task = self.tasks.is_only_task(id);
+        let Some(host) = self.sessions.host_mut(id) else { return };
+        let is_shown = !host.is_leaving() && !is_task && self.ending.is_none();
+        host.lose(&mut self.client, refusal.clone());
+        self.stage_broke(id);
+        self.give_up(id, &refusal);
+        if is_shown
+            && !self.sessions.has(id)
+            && let Some(store) = self.stores.had(id).map(str::to_owned)
+        {
+            self.client.owe_snapshot(id);
+            let (follows, mut context) = self.following();
+            follows.follow_lost(&mut context, id, &store, refusal);
+        }
+        self.end_if_saved();
+    }
+
+    /// A store holds a session for us no longer that nothing is written of.
+    pub(super) fn lost_while_idle(&mut self, id: &SessionId, fence: Fence, error: &StoreError) {
+        // What is with the store is refused by it, which says the same.
+        let is_idle = |host: &SessionHost| host.is_open_under(fence) && !host.is_writing();
+        if self.sessions.host(id).is_some_and(is_idle) {
+            self.lost(id, error);
+        }
+    }
+
+    /// A store said whether a session is still ours that is to be taken over.
+    pub(super) fn confirmed(&mut self, id: &SessionId, confirmed: Confirmed) {
+        let Confirmed { fence, to, folder, done } = confirmed;
+        let Some(host) = self.sessions.host_mut(id) else {
+            return self.hand(id, Queued::TakeOver(to, folder));
+        };
+        match done {
+            // On its way out it still answers what was asked before its end.
+            Ok(()) if host.is_here_under(fence) => self.open_here(id, to),
+            Err(error @ StoreError::FenceLost { .. }) if host.is_open_under(fence) => {
+                host.push_after(Queued::TakeOver(to, folder));
+                self.lost_while_idle(id, fence, &error);
+            }
+            Err(error) if host.is_open_under(fence) => self.answer(to, Err(stores::error(&error))),
+            // It went meanwhile.
+            _ => self.hand(id, Queued::TakeOver(to, folder)),
+        }
+    }
+
+    /// A session that is to be taken over is ours already.
+    pub(super) fn open_here(&mut self, id: &SessionId, to: ReplyTo) {
+        self.run_command(to, id, Command::Open(Box::<Open>::default()));
+    }
+
+    /// Who waits for something of this session, but for those who wait for its end.
+    fn awaits(&self, id: &SessionId) -> Vec<ReplyTo> {
+        let host = self.sessions.host(id);
+        self.replies.about(id).filter(|to| host.is_none_or(|host| !host.waits_for_end(*to))).collect()
+    }
+
+    /// Lets a session go that cannot go on, and says so to everybody who waits for it. What was asked behind its end
+    /// is done afterwards.
+    pub(super) fn give_up(&mut self, id: &SessionId, error: &ProtocolError) {
+        for to in self.awaits(id) {
+            self.answer(to, Err(error.clone()));
+        }
+        self.let_go(id);
+    }
+
+    /// Takes a session out of memory. Nobody waits for it any more, but for what is to be done when it is gone.
+    fn let_go(&mut self, id: &SessionId) {
+        let after = self.take_out(id);
+        after.into_iter().for_each(|item| self.hand(id, item));
+    }
+
+    /// Takes a session out of memory; what is to be done when it is gone.
+    pub(super) fn take_out(&mut self, id: &SessionId) -> VecDeque<Queued> {
+        if let Some(host) = self.sessions.host_mut(id) {
+            self.trajectories.write_last(&mut self.client, host);
+        }
+        let Some(host) = self.sessions.remove(id) else { return VecDeque::new() };
+        self.tasks.keep(id);
+        host.leave(&mut self.client, &mut self.replies)
+    }
+
+    /// Lets a session go that was only there for one answer or for its task, or that is to be closed.
+    pub(super) fn let_go_if_done(&mut self, id: &SessionId) {
+        let is_over = |host: &SessionHost| host.is_settled() && host.session().is_at_rest();
+        if self.tasks.is_only_task(id) && self.sessions.host(id).is_some_and(is_over) {
+            self.tasks.keep(id);
+            self.hand(id, Queued::Close(NOBODY));
+        }
+        let Some(host) = self.sessions.host(id) else { return };
+        if host.is_passing() && host.is_settled() && self.awaits(id).is_empty() {
+            self.let_go(id);
+        }
+    }
+
+    /// Lets sessions go that only waited for a request which has its answer now.
+    pub(super) fn let_go_freed(&mut self) {
+        while let Some(id) = self.replies.next_freed() {
+            self.let_go_if_done(&id);
+        }
+    }
+
+    /// The handler of a request is gone.
+    pub(super) fn abandoned(&mut self, to: ReplyTo) {
+        let Some(id) = self.replies.abandon(&self.client, to) else { return };
+        if let Some(opening) = self.sessions.opening_mut(&id) {
+            opening.forget(to);
+        } else if let Some(host) = self.sessions.host_mut(&id) {
+            if host.waits_for_end(to) {
+                host.forget_after(to);
+            } else {
+                self.run_input(&id, Input::Abandoned(to));
+            }
+        }
+        self.let_go_if_done(&id);
+    }
+
+    /// Answers requests that wait for nothing that is under way, and frees what they occupy. No request should ever get
+    /// here.
+    pub(super) fn watch(&mut self) {
+        let idle: BTreeSet<ReplyTo> = self.replies.all().filter(|to| !self.is_under_way(*to)).collect();
+        for to in self.replies.stuck(idle) {
+            self.free(to);
+        }
+    }
+
+    /// Returns whether something will happen that leads to the answer of this request.
+    fn is_under_way(&self, to: ReplyTo) -> bool {
+        if self.replies.is_pending(to) {
+            return true;
+        }
+        let Some(id) = self.replies.session(to) else { return false };
+        if let Some(opening) = self.sessions.opening(id) {
+            return opening.holds(to);
+        }
+        match self.sessions.host(id) {
+            Some(host) if host.awaits_store() || host.session().will_answer(to) => true,
+            // Its end waits for those who wait for something else of it.
+            Some(host) if host.waits_for_end(to) => {
+                self.awaits(id).into_iter().any(|other| self.is_under_way(other))
+            }
+            _ => self.follows.is_awaited(id, to),
+        }
+    }
+
+    /// Answers a request that nothing else will answer.
+    fn free(&mut self, to: ReplyTo) {
+        if !self.replies.is_waiting(to) {
+            return;
+        }
+        let session = self.replies.session(to).cloned();
+        tracing::error!(request = to.0, session = ?session, "a request waited for nothing that is under way");
+        let message = "internal error; the request waited for nothing that is under way and was given up";
+        let error = ProtocolError::new(ErrorData::InternalError {}, message);
+        if let Some(id) = session {
+            self.let_go_if_done(&id);
+            // That may have been all it waited for: a close is answered once the lease is given back.
+            if !self.replies.is_waiting(to) || self.is_under_way(to) {
+                return;
+            }
+            // What holds it would never let go of it, nor of the session's lease.
+            if self.sessions.host(&id).is_some_and(|host| host.holds(to)) {
+                return self.give_up(&id, &error);
+            }
+        }
+        self.answer(to, Err(error));
+    }
+
+    /// The process is about to end.
+    pub(super) fn end(&mut self, done: oneshot::Sender<()>) {
+        for id in self.sessions.ids() {
+            self.store_rest(&id);
+            self.run_input(&id, Input::Ending);
+        }
+        // Not before: nothing may be let go while a session has not heard of it.
+        self.ending = Some(done);
+        self.end_if_saved();
+    }
+
+    /// Ends once nothing is on its way to a store.
+    pub(super) fn end_if_saved(&mut self) {
+        if self.ending.is_none() || self.is_handing_over || !self.sessions.are_settled() {
+            return;
+        }
+        for id in self.sessions.ids() {
+            drop(self.take_out(&id));
+        }
+        if let Some(done) = self.ending.take() {
+            // Through the inbox: what the stores answered before is in it.
+            let inbox = self.inbox.clone();
+            let files = self.trajectories.end();
+            self.stores.close_all(move || files.finish(move || drop(inbox.send(Event::Saved(done)))));
+        }
+    }
+}

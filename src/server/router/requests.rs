@@ -1,0 +1,496 @@
+//! Requests carried out, by subject: parameters become commands, queries and jobs in [`crate::server::requests`], and what
+//! they are about is handed on here.
+
+use super::Router;
+use crate::convert::{self, Reading};
+use crate::server::client::replies::NOBODY;
+use crate::server::folder::spelled;
+use crate::server::given::{given_id, new_id};
+use crate::server::host::queued::{New, Opens, Queued};
+use crate::server::host::{Shared, new_head};
+use crate::server::inbox::HistoryFound;
+use crate::server::requests::{
+    self, Ask, Looping, Session, Sharing, Tasking, Transfer, context, editing, render,
+};
+use crate::server::services::loops::Start;
+use crate::server::services::shared::{Place, Then};
+use crate::server::services::trajectories::FileEvent;
+use crate::server::services::{diagnostics, tasks, transfer};
+use crate::server::settings::Layer;
+use crate::server::stores;
+use crate::server::wire::answer::{self, Form};
+use crate::server::wire::{refused, to_value};
+use ::session::input::{Command, ReplyTo, StartTurn};
+use ::session::stored::{Always, Driver, TurnStatus};
+use engine::id::{Ordinal, SessionId};
+use models::address;
+use protocol::error::ProtocolError;
+use protocol::model::{ModelKeyParams, ModelKeyResult};
+use protocol::prompt::PromptRenderParams;
+use protocol::restore::Diagnostic;
+use protocol::session::{SessionListParams, SessionMessagesParams, SessionOpenParams};
+use protocol::settings::{GivenSettings, Settings};
+use protocol::stages::LoopStopResult;
+use protocol::task::{TaskListParams, TaskListResult, TaskStartParams};
+use protocol::transfer::{ExportFormat, SessionImportParams, TrajectoryListParams};
+use secrecy::SecretString;
+
+/// Carries out requests.
+pub(super) struct RequestHandler<'a> {
+    pub router: &'a mut Router,
+}
+
+impl RequestHandler<'_> {
+    /// Carries out what a client asks for, or begins to.
+    pub fn ask(&mut self, to: ReplyTo, ask: Ask) -> Result<(), ProtocolError> {
+        match ask {
+            Ask::Session(ask) => return self.ask_session(to, ask),
+            Ask::Edit(ask) => {
+                let (session, command, form) = editing::command(ask)?;
+                self.router.replies.set_form(to, form);
+                self.command(to, &session, command)?;
+            }
+            Ask::Context(ask) => {
+                let (session, command, progress) = context::command(ask)?;
+                self.router.replies.set_progress(to, progress);
+                self.command(to, &session, command)?;
+            }
+            Ask::Sharing(ask) => return self.ask_sharing(to, ask),
+            Ask::Remembering(ask) => {
+                let at = (&mut self.router.stores, &mut self.router.replies);
+                return self.router.shared.ask_memories(at, to, ask);
+            }
+            Ask::Transfer(Transfer::Import(params)) => return self.import(to, params),
+            Ask::Transfer(Transfer::Export(params)) => {
+                self.router.hand(&given_id(&params.session_id)?, Queued::Export(to, params.format));
+            }
+            Ask::Transfer(Transfer::Trajectories(params)) => return self.list_trajectories(to, params),
+            Ask::Looping(Looping::Start(params)) => {
+                let home = self.router.stores.home().to_owned();
+                let start = Start::read(params, |given| self.checked(to, given, &home))?;
+                self.router.answer(to, to_value(&start.answer()));
+                let steps = self.router.loops.start(start);
+                self.router.run_loop(steps);
+            }
+            Ask::Looping(Looping::Stop(params)) => {
+                let steps = self.router.loops.stop(params.loop_id)?;
+                self.router.run_loop(steps);
+                self.router.answer(to, to_value(&LoopStopResult {}));
+            }
+            Ask::Tasking(Tasking::Start(params)) => return self.start_task(to, params),
+            Ask::Tasking(Tasking::List(params)) => return self.list_tasks(to, &params),
+        }
+        Ok(())
+    }
+
+    fn ask_session(&mut self, to: ReplyTo, ask: Session) -> Result<(), ProtocolError> {
+        match ask {
+            Session::Open(params) => self.open_session(to, params),
+            Session::List(params) => self.list(to, &params),
+            Session::Messages(params) => self.messages(to, &params),
+            Session::Subscribe(params) => {
+                let since = params.stream.zip(params.since_seq);
+                let newest = params.snapshot_messages;
+                self.command(to, &params.session_id, Command::Subscribe { since, newest })
+            }
+            Session::TakeOver(params) => {
+                let folder = params.workspace_folder.as_deref().map(spelled);
+                if let Some(folder) = &folder {
+                    self.router.enter_folder(folder);
+                    self.router.stores.enter(folder);
+                }
+                self.hand_to(&params.session_id, Queued::TakeOver(to, folder))
+            }
+            Session::Close(params) => self.hand_to(&params.session_id, Queued::Close(to)),
+            Session::Delete(params) => self.hand_to(&params.session_id, Queued::Delete(to)),
+            Session::Configure(params) => {
+                let id = params.session_id.clone();
+                self.hand_to(&id, Queued::Configure(to, Box::new(params)))
+            }
+            Session::StartTurn(params) => {
+                let session = params.session_id.clone();
+                let start = requests::session::start_turn(params)?;
+                self.router.replies.set_form(to, Form::Turn);
+                self.command(to, &session, Command::StartTurn(Box::new(start)))
+            }
+            // The turn that is named is compared once the session is here.
+            Session::EndTurn(params) => {
+                self.router.replies.set_turn(to, params.turn_id);
+                let status = params.status.map_or(TurnStatus::Completed, TurnStatus::from);
+                self.command(to, &params.session_id, Command::EndTurn(status))
+            }
+            Session::AppendRound(params) => {
+                self.router.replies.set_turn(to, params.turn_id);
+                let round = Reading::new().field("round", |reading| reading.round(&params.round))?;
+                self.command(to, &params.session_id, Command::AppendRound(round))
+            }
+            Session::Render(params) => self.render(to, params),
+            Session::Decide(params) => {
+                let decisions = answer::decisions(&params.decisions)?;
+                self.command(to, &params.session_id, Command::Decide(decisions))
+            }
+            Session::ToolResult(params) => {
+                let session = params.session_id.clone();
+                let result = Reading::new().late_result(&params)?;
+                self.command(to, &session, Command::ToolResult(result))
+            }
+            Session::Diagnostics(_) => {
+                let found = diagnostics::now(
+                    &self.router.sessions,
+                    &self.router.client,
+                    &self.router.replies,
+                    self.router.counter.name(),
+                );
+                let (stores, hosts) = (&self.router.stores, &self.router.hosts);
+                diagnostics::answer(
+                    (stores, &mut self.router.replies, &mut self.router.client),
+                    hosts,
+                    to,
+                    found,
+                );
+                Ok(())
+            }
+        }
+    }
+
+    fn hand_to(&mut self, id: &str, item: Queued) -> Result<(), ProtocolError> {
+        self.router.hand(&given_id(id)?, item);
+        Ok(())
+    }
+
+    fn command(&mut self, to: ReplyTo, id: &str, command: Command) -> Result<(), ProtocolError> {
+        self.hand_to(id, Queued::Command(to, Box::new(command)))
+    }
+
+    /// Settings that a client gives to one session; names that no setting has are said in the answer.
+    pub fn given(
+        &mut self,
+        to: ReplyTo,
+        given: Option<&GivenSettings>,
+    ) -> Result<Option<Settings>, ProtocolError> {
+        let Some((settings, unknown)) = given.map(Layer::given).transpose()? else { return Ok(None) };
+        let unknown = unknown
+            .iter()
+            .map(|fault| Diagnostic { kind: "unknownSetting".to_owned(), message: fault.to_string() });
+        self.router.replies.add_diagnostics(to, unknown);
+        Ok(Some(settings))
+    }
+
+    /// The same, of a session that is to be opened in this folder: a value that cannot be used is said before anything is
+    /// stored.
+    fn checked(
+        &mut self,
+        to: ReplyTo,
+        given: Option<&GivenSettings>,
+        folder: &str,
+    ) -> Result<Option<Settings>, ProtocolError> {
+        let settings = self.given(to, given)?;
+        self.router.config.effective(folder, &settings.clone().unwrap_or_default())?;
+        Ok(settings)
+    }
+
+    fn open_session(&mut self, to: ReplyTo, params: SessionOpenParams) -> Result<(), ProtocolError> {
+        let id = params.session_id.as_deref().map_or_else(|| Ok(new_id()), given_id)?;
+        let folder = spelled(&params.workspace_folder);
+        self.router.enter_folder(&folder);
+        self.router.stores.enter(&folder);
+        let settings = self.checked(to, params.settings.as_ref(), &folder)?;
+        let opens = requests::session::open(params, folder, settings)?;
+        self.router.hand(&id, Queued::Open(to, Box::new(opens)));
+        Ok(())
+    }
+
+    fn list(&mut self, to: ReplyTo, params: &SessionListParams) -> Result<(), ProtocolError> {
+        let query = requests::session::list(params)?;
+        let folder = query.workspace.clone();
+        let store = self.router.stores.of(folder.as_deref())?;
+        let pending = self.router.replies.pending(to, &self.router.hosts);
+        store.submit(
+            move |store| store.list(&query),
+            move |page| {
+                let page = page.map_err(|error| stores::error(&error));
+                pending.answer(page.and_then(|page| answer::page(&page)));
+            },
+        );
+        // After the list itself: whatever comes later is told.
+        let name = self.router.stores.name(folder.as_deref().unwrap_or(self.router.stores.home()));
+        let (follows, mut context) = self.router.following();
+        follows.watch_list(&mut context, &name);
+        Ok(())
+    }
+
+    /// What was said is the store's to tell, whether the session is open or not: behind all that is on its way there.
+    fn messages(&mut self, to: ReplyTo, params: &SessionMessagesParams) -> Result<(), ProtocolError> {
+        let id = given_id(&params.session_id)?;
+        let (before, limit) = (params.before.map(Ordinal), requests::session::limit(params.limit)?);
+        let store = self.router.sessions.host(&id).and_then(|host| host.store().cloned());
+        let name =
+            params.workspace_folder.clone().or_else(|| self.router.stores.candidates(&id).into_iter().next());
+        let store = store.map_or_else(|| self.router.stores.of(name.as_deref()), Ok)?;
+        let pending = self.router.replies.pending(to, &self.router.hosts);
+        store.submit(
+            move |store| Ok((store.messages(&id, before, limit)?, id)),
+            move |done| {
+                let done = done.map_err(|error| stores::error(&error));
+                pending.answer(done.and_then(|(page, id)| answer::messages(&id, page)));
+            },
+        );
+        Ok(())
+    }
+
+    /// A render goes to the session that it names, else to the one that holds its history, else to none: then it is made
+    /// for this answer and kept nowhere.
+    fn render(&mut self, to: ReplyTo, mut params: PromptRenderParams) -> Result<(), ProtocolError> {
+        self.router.replies.set_progress(to, params.work_done_token.take());
+        params.workspace_folder = params.workspace_folder.as_deref().map(spelled);
+        if let Some(folder) = &params.workspace_folder {
+            self.router.enter_folder(folder);
+        }
+        if let Some(id) = &params.session_id {
+            let id = given_id(id)?;
+            let folder = params.workspace_folder.clone();
+            let begins = params.history.is_some() || params.input.is_some();
+            let command = Command::Render(Box::new(render::render(params)?));
+            let item = if begins {
+                let new = New { driver: Driver::Editor, ..New::default() };
+                let opens = Opens { command, folder, new, settings: None, follow: false };
+                Queued::Open(to, Box::new(opens))
+            } else {
+                Queued::Command(to, Box::new(command))
+            };
+            self.router.hand(&id, item);
+            return Ok(());
+        }
+        if params.history.is_none() && params.input.is_none() {
+            let reason = "either a session or a history with an input is needed";
+            return Err(ProtocolError::invalid("sessionId", reason));
+        }
+        let turns = params.history.iter().flatten();
+        let ids: Vec<String> = turns.filter_map(|turn| turn.external_id.clone()).collect();
+        if ids.is_empty() {
+            return self.render_once(to, params);
+        }
+        let folder = params.workspace_folder.clone();
+        let store = self.router.stores.of(folder.as_deref())?;
+        let workspace = folder.unwrap_or_else(|| self.router.stores.home().to_owned());
+        let pending = self.router.replies.pending(to, &self.router.found);
+        store.submit(
+            move |store| store.find(&ids, &workspace),
+            move |found| pending.send(HistoryFound { to, params, found }),
+        );
+        Ok(())
+    }
+
+    /// A prompt of a history that nobody keeps.
+    fn render_once(&mut self, to: ReplyTo, params: PromptRenderParams) -> Result<(), ProtocolError> {
+        let id = new_id();
+        let new = New { driver: Driver::Editor, ..New::default() };
+        let head =
+            new_head(&id, params.workspace_folder.as_deref().unwrap_or(self.router.stores.home()), new);
+        let render = render::render(params)?;
+        self.router.begin(head, None, None, Shared::default(), None)?;
+        self.router.hand(&id, Queued::Command(to, Box::new(Command::Render(Box::new(render)))));
+        Ok(())
+    }
+
+    /// The store looked for the session of a history.
+    pub fn history_found(&mut self, HistoryFound { to, mut params, found }: HistoryFound) {
+        if !self.router.replies.is_waiting(to) {
+            return;
+        }
+        let done = match found {
+            Ok(Some(id)) => {
+                params.session_id = Some(id.as_str().to_owned());
+                let folder = params.workspace_folder.as_deref().unwrap_or(self.router.stores.home());
+                let name = self.router.stores.name(folder);
+                self.router.stores.remember(&id, name);
+                render::render(params).map(|render| {
+                    let command = Command::Render(Box::new(render));
+                    self.router.hand(&id, Queued::Command(to, Box::new(command)));
+                })
+            }
+            Ok(None) => self.render_once(to, params),
+            // The history is all here: a store that fails is no reason to send no prompt.
+            Err(error) => {
+                self.router.client.log(format!("the store could not be asked for a session: {error}"));
+                self.render_once(to, params)
+            }
+        };
+        if let Err(error) = done {
+            self.router.answer(to, Err(error));
+        }
+    }
+
+    fn ask_sharing(&mut self, to: ReplyTo, ask: Sharing) -> Result<(), ProtocolError> {
+        match ask {
+            Sharing::GetScope(params) => {
+                let place = self.place(params.session_id, params.work_scope, params.workspace_folder)?;
+                self.router.shared.scope(
+                    (&mut self.router.stores, &mut self.router.replies),
+                    place,
+                    None,
+                    Then::Answer(to),
+                )
+            }
+            Sharing::PutScope(params) => {
+                let patch = (convert::scope_patch(&params), params.if_revision);
+                let place = self.place(params.session_id, params.work_scope, params.workspace_folder)?;
+                let at = (&mut self.router.stores, &mut self.router.replies);
+                self.router.shared.scope(at, place, Some(patch), Then::Answer(to))
+            }
+            Sharing::Approvals(params) => {
+                let folder = params.workspace_folder.as_deref();
+                let workspace = folder.map_or_else(|| self.router.stores.home().to_owned(), spelled);
+                let revoked: Vec<Always> = params.revoke.iter().flatten().map(convert::always).collect();
+                let at = (&mut self.router.stores, &mut self.router.replies);
+                self.router.shared.change_approvals(at, workspace, Some(to), move |store, workspace| {
+                    revoked.iter().try_for_each(|always| store.revoke(workspace, always))
+                })
+            }
+            Sharing::Key(ModelKeyParams { name, value }) => {
+                if !address::is_key_name(&name) {
+                    let reason = "must be the name of a key: letters, digits and underscores";
+                    return Err(ProtocolError::invalid("name", reason));
+                }
+                self.router.models.set_key(name, value.map(|key| SecretString::from(key.0)));
+                self.router.answer(to, to_value(&ModelKeyResult {}));
+                Ok(())
+            }
+        }
+    }
+
+    /// The scope that is meant: a session's, which must be open here, or the one of this name.
+    fn place(
+        &self,
+        session: Option<String>,
+        name: Option<String>,
+        folder: Option<String>,
+    ) -> Result<Place, ProtocolError> {
+        if let Some(id) = session {
+            let id = given_id(&id)?;
+            let host = self.router.sessions.host(&id).ok_or_else(|| refused::not_open(&id))?;
+            return Ok(Place::of(host.session().head()));
+        }
+        let Some(name) = name.filter(|name| !name.is_empty()) else {
+            let reason = "either a session or the name of a scope is needed";
+            return Err(ProtocolError::invalid("workScope", reason));
+        };
+        let workspace = folder.as_deref().map_or_else(|| self.router.stores.home().to_owned(), spelled);
+        Ok(Place { workspace, name })
+    }
+
+    /// A conversation becomes a session, once it is here.
+    fn import(&mut self, to: ReplyTo, mut params: SessionImportParams) -> Result<(), ProtocolError> {
+        params.workspace_folder = spelled(&params.workspace_folder);
+        self.router.enter_folder(&params.workspace_folder);
+        self.router.stores.enter(&params.workspace_folder);
+        let source = match transfer::source(&mut params)? {
+            transfer::Source::Given(data) => return self.restore(to, params, data.as_bytes()),
+            source => source,
+        };
+        let pending = self.router.trajectories.pending(&mut self.router.replies, to);
+        self.router.trajectories.run(&mut self.router.client, move || {
+            let read = transfer::read(source);
+            pending.send(FileEvent::Read(to, Box::new(params), read));
+        });
+        Ok(())
+    }
+
+    /// A file that is to become a session was read.
+    pub fn file_read(&mut self, to: ReplyTo, params: SessionImportParams, read: Result<Vec<u8>, String>) {
+        if !self.router.replies.is_waiting(to) {
+            return;
+        }
+        let field = if params.chat_id.is_some() { "chatId" } else { "path" };
+        let done = match read {
+            Ok(bytes) => self.restore(to, params, &bytes),
+            Err(why) => Err(ProtocolError::invalid(field, format!("{why}. Nothing was done"))),
+        };
+        if let Err(error) = done {
+            self.router.answer(to, Err(error));
+        }
+    }
+
+    /// Makes a session of what was read.
+    fn restore(
+        &mut self,
+        to: ReplyTo,
+        params: SessionImportParams,
+        bytes: &[u8],
+    ) -> Result<(), ProtocolError> {
+        let id = params.session_id.as_deref().map_or_else(|| Ok(new_id()), given_id)?;
+        let (restore, form) = transfer::restore(&params, bytes)?;
+        self.router.replies.set_form(to, form);
+        let command = Command::Restore(Box::new(restore));
+        let folder = Some(params.workspace_folder);
+        let opens = Opens { command, folder, new: New::default(), settings: None, follow: false };
+        // Whoever follows it gets it whole: a long conversation is no thousand events.
+        self.router.client.owe_snapshot(&id);
+        self.router.hand(&id, Queued::Open(to, Box::new(opens)));
+        Ok(())
+    }
+
+    /// Writes an open session as a file's content, away from the router.
+    pub fn export(&mut self, to: ReplyTo, id: &SessionId, format: ExportFormat) {
+        let Some(host) = self.router.sessions.host(id) else { return };
+        let export = transfer::export(host.session(), format);
+        let pending = self.router.trajectories.pending(&mut self.router.replies, to);
+        self.router.trajectories.run(&mut self.router.client, move || pending.answer(export()));
+    }
+
+    fn list_trajectories(&mut self, to: ReplyTo, params: TrajectoryListParams) -> Result<(), ProtocolError> {
+        let workspace = params.workspace_folder.as_deref().map(spelled);
+        let workspace = workspace.unwrap_or_else(|| self.router.stores.home().to_owned());
+        let limit = transfer::limit(params.limit)?;
+        let folder = transfer::folder(&workspace)?;
+        // Before they are read: whatever comes later is told.
+        self.router.trajectories.follow(&mut self.router.client, &workspace);
+        let pending = self.router.trajectories.pending(&mut self.router.replies, to);
+        self.router.trajectories.run(&mut self.router.client, move || {
+            let page = transfer::page(&folder, &workspace, params.cursor.as_deref(), limit);
+            let page = page.map_err(|error| ProtocolError::invalid("workspaceFolder", error.to_string()));
+            pending.answer(page.and_then(|page| to_value(&page)));
+        });
+        Ok(())
+    }
+
+    /// Stores a task, and leaves it to whoever runs tasks: perhaps this process, at its next look.
+    fn start_task(&mut self, to: ReplyTo, params: TaskStartParams) -> Result<(), ProtocolError> {
+        let folder = spelled(&params.workspace_folder);
+        let parent = given_id(&params.session_id)?;
+        let settings = self.checked(to, params.settings.as_ref(), &folder)?;
+        let content = Reading::new().field("content", |reading| reading.content(&params.content))?;
+        let id = new_id();
+        self.router.replies.set_form(to, Form::Task);
+        let new = New {
+            driver: Driver::Sidecar,
+            kind: Some("task".to_owned()),
+            parent: Some(parent.clone()),
+            work_scope: None,
+        };
+        let command = Command::StoreTask(Box::new(StartTurn { content, ..StartTurn::default() }));
+        let opens = Opens { command, folder: Some(folder), new, settings, follow: false };
+        self.router.hand(&id, Queued::Open(to, Box::new(opens)));
+        self.router.hand(&id, Queued::Close(NOBODY));
+        self.router.tasks.watch_parent(parent);
+        self.router.follows.start_looking();
+        Ok(())
+    }
+
+    fn list_tasks(&mut self, to: ReplyTo, params: &TaskListParams) -> Result<(), ProtocolError> {
+        let parent = given_id(&params.session_id)?;
+        let store = self.router.stores.of(Some(&spelled(&params.workspace_folder)))?;
+        let (pending, of) = (self.router.replies.pending(to, &self.router.hosts), parent.clone());
+        store.submit(
+            move |store| store.tasks(&of),
+            move |tasks| {
+                let tasks = tasks.map(|tasks| tasks.into_iter().map(tasks::shown).collect());
+                let tasks = tasks.map_err(|error| stores::error(&error));
+                pending.answer(tasks.and_then(|tasks| to_value(&TaskListResult { tasks })));
+            },
+        );
+        self.router.tasks.watch_parent(parent);
+        self.router.follows.start_looking();
+        Ok(())
+    }
+}

@@ -1,0 +1,472 @@
+//! Sessions at work: what is asked of one reaches it in order, and its effects are performed one at a time.
+
+use super::Router;
+use crate::server::client::Used;
+use crate::server::client::replies::NOBODY;
+use crate::server::given::own_settings;
+use crate::server::host::queued::{Opens, Queued};
+use crate::server::host::{
+    Advance, Came, CatchUp, Committed, HostEvent, NotStored, Opening, RestCame, Rested, SessionHost, Stepped,
+    Waits, delete,
+};
+use crate::server::services::models::Call;
+use crate::server::services::shared::{Place, Then};
+use crate::server::settings::with_own;
+use crate::server::stores;
+use crate::server::wire::{answer, event as wire_event, listed, notice, refused, to_value};
+use engine::id::SessionId;
+use engine::message::PROCESS_COMPLETED;
+use engine::search::Found;
+use protocol::error::{ErrorData, ProtocolError};
+use protocol::event::SessionsChangedParams;
+use protocol::session::SessionConfigureParams;
+use session::effect::{Answer, AskModel, Effect, InvokeTool};
+use session::event::{Event, EventBody};
+use session::input::{Command, Configure, Input, ReplyTo, ToolOutcome};
+use std::collections::VecDeque;
+use store::error::StoreError;
+
+impl Router {
+    /// Does what is asked of a session, or has it wait until that can be done.
+    pub(super) fn hand(&mut self, id: &SessionId, item: Queued) {
+        self.replies.set_session(item.to(), Some(id.clone()));
+        if let Some(opening) = self.sessions.opening_mut(id) {
+            return opening.push(item);
+        }
+        if let Some(host) = self.sessions.host_mut(id) {
+            if host.is_leaving() {
+                host.push_after(item);
+            } else if let Some(item) = host.wait_for_rest(item) {
+                self.run_queued(id, item);
+            }
+            return;
+        }
+        match item {
+            // What destroys a session asks nobody who only reads it.
+            Queued::Delete(to) => {
+                let left = self.stores.candidates(id).into();
+                self.delete_next(id, to, left);
+            }
+            item if self.follows.has(id) => {
+                let (follows, mut context) = self.following();
+                if let Some(item) = follows.hand(&mut context, id, item) {
+                    self.open(id, Opening::of(item));
+                }
+            }
+            Queued::Configure(to, _) | Queued::Close(to) => {
+                self.answer(to, Err(refused::not_open(id)));
+            }
+            item => self.open(id, Opening::of(item)),
+        }
+    }
+
+    /// Does it, now that the session is here.
+    fn run_queued(&mut self, id: &SessionId, item: Queued) {
+        if item.to() != NOBODY {
+            self.tasks.keep(id);
+        }
+        let Some(host) = self.sessions.host_mut(id) else { return };
+        match item {
+            Queued::Task => {
+                self.tasks.take(id);
+                self.run_command(NOBODY, id, Command::RunTask);
+            }
+            Queued::Command(to, command) => self.run_command(to, id, *command),
+            Queued::Open(to, opens) => {
+                let Opens { command, settings, .. } = *opens;
+                // A session that is opened again with settings of its own has those from then on.
+                if let Some(settings) = settings
+                    && let Ok(own) = to_value(&settings)
+                    && let Ok(settings) = self.config.effective(&host.session().head().workspace, &settings)
+                {
+                    let configure = Command::Configure(Box::new(Configure { settings, own, title: None }));
+                    self.run_input(id, Input::Command(NOBODY, configure));
+                }
+                self.run_command(to, id, command);
+            }
+            Queued::TakeOver(to, folder) => {
+                if !host.confirm(&mut self.replies, to, folder) {
+                    self.open_here(id, to);
+                }
+            }
+            Queued::Configure(to, params) => match self.configure(to, id, *params) {
+                Ok(configure) => self.run_command(to, id, Command::Configure(Box::new(configure))),
+                Err(error) => self.answer(to, Err(error)),
+            },
+            Queued::Export(to, format) => {
+                if host.wait_for_whole(Queued::Export(to, format)).is_some() {
+                    self.requests().export(to, id, format);
+                }
+            }
+            Queued::Close(to) => {
+                // What runs is stopped, what is to be stored is stored, the lease is given back.
+                host.begin_close(to);
+                self.store_rest(id);
+                self.run_input(id, Input::Ending);
+            }
+            Queued::Delete(to) => match host.begin_delete(to) {
+                Some(store) => {
+                    delete::submit(&mut self.replies, &self.hosts, id, to, &store, VecDeque::new());
+                }
+                // It is only there for one answer, and no store has it.
+                None => self.answer(to, Err(delete::nothing(id))),
+            },
+        }
+    }
+
+    fn configure(
+        &mut self,
+        to: ReplyTo,
+        id: &SessionId,
+        params: SessionConfigureParams,
+    ) -> Result<Configure, ProtocolError> {
+        let given = self.requests().given(to, params.settings.as_ref())?;
+        let head = self.sessions.host(id).map(|host| host.session().head());
+        let mut own = head.map(|head| head.settings.clone()).unwrap_or_default();
+        let folder = head.map_or(self.stores.home(), |head| &head.workspace);
+        if let Some(settings) = &given {
+            own = with_own(&own_settings(&own), settings)?;
+        }
+        let settings = self.config.effective(folder, &own_settings(&own))?;
+        self.config.follow_policy(settings.policy_file.as_deref());
+        Ok(Configure { settings, own, title: params.title })
+    }
+
+    /// Hands an input to a session, and performs what it wants done once its writes are stored.
+    pub(super) fn run_input(&mut self, id: &SessionId, input: Input) {
+        self.at_work = Some(id.clone());
+        let Some(host) = self.sessions.host_mut(id) else { return };
+        match host.step(input, &*self.counter) {
+            Stepped::Taken => self.pump(id),
+            Stepped::Waits => {}
+            Stepped::Broke => return self.broke(id),
+        }
+        if let Some(host) = self.sessions.host_mut(id) {
+            host.ask_rest();
+        }
+    }
+
+    /// Hands a command to a session that is here.
+    pub(super) fn run_command(&mut self, to: ReplyTo, id: &SessionId, command: Command) {
+        match self.other_turn(to, id) {
+            Some(error) => self.answer(to, Err(error)),
+            None => self.run_input(id, Input::Command(to, command)),
+        }
+    }
+
+    /// A turn that is named must be the newest one: nothing can be done about the others.
+    fn other_turn(&self, to: ReplyTo, id: &SessionId) -> Option<ProtocolError> {
+        let turn = self.replies.turn(to)?;
+        let turns = self.sessions.host(id)?.session().transcript().turns();
+        let newest = turns.last().map_or("none", |newest| newest.id.as_str());
+        if newest == turn {
+            return None;
+        }
+        let data = ErrorData::StaleReference { field: "turnId".into(), id: turn.to_owned() };
+        let message = format!("turn {turn} is not the newest turn, {newest} is; nothing was done");
+        Some(ProtocolError::new(data, message))
+    }
+
+    /// Goes on with a session's steps until one must be stored first.
+    pub(super) fn pump(&mut self, id: &SessionId) {
+        self.at_work = Some(id.clone());
+        while let Some(host) = self.sessions.host_mut(id) {
+            match host.advance() {
+                Advance::Wait => return,
+                Advance::Nothing => break,
+                Advance::Perform(effects) => {
+                    effects.into_iter().for_each(|effect| self.perform(id, effect));
+                }
+            }
+        }
+        self.catch_up(id);
+        // What was decided since may be all that the rest waited for.
+        if let Some(host) = self.sessions.host_mut(id) {
+            host.ask_rest();
+        }
+        self.settle_file(id);
+        self.let_go_if_done(id);
+        self.end_if_saved();
+    }
+
+    /// Does what follows a step that is stored.
+    fn perform(&mut self, id: &SessionId, effect: Effect) {
+        let Some(host) = self.sessions.host_mut(id) else { return };
+        let Some(effect) = host.perform(&mut self.client, &mut self.clock, effect) else { return };
+        match effect {
+            Effect::Emit(event) => self.emit(id, &event),
+            Effect::Reply(to, answer) => {
+                if let Ok(Answer::Rendered(rendered)) = &*answer {
+                    self.dump.prompt(id, &rendered.prompt);
+                }
+                let (form, layers) = (self.replies.form(to), self.config.layers());
+                let value = answer::answer(host.session(), layers, host.is_stored(), form, *answer);
+                self.answer(to, value);
+            }
+            Effect::AskModel(ask) => self.ask_model(id, *ask),
+            Effect::Search(to, query) => {
+                let pending = host.pending(&mut self.replies, to);
+                host.search(pending, query, move |found| Came::Searched(to, found));
+            }
+            Effect::RunTool(call) => match host.looks_for(&call) {
+                Some(query) => {
+                    let pending = host.pending(&mut self.replies, NOBODY);
+                    host.search(pending, query, move |found| Came::Looked(call, found));
+                }
+                None => self.run_tool(id, &call, None),
+            },
+            Effect::Made(made) if host.is_stored() => {
+                let created = vec![listed::made(&made)];
+                let changed = SessionsChangedParams { created, ..SessionsChangedParams::default() };
+                self.client.sessions_changed(changed);
+            }
+            effect if host.is_stored() => {
+                let (place, at) = (Place::of(host.session().head()), (&mut self.stores, &mut self.replies));
+                let (done, what) = match effect {
+                    Effect::Remember(always) => (
+                        self.shared.change_approvals(at, place.workspace, None, move |store, workspace| {
+                            store.approve(workspace, &always)
+                        }),
+                        "an approval could not be kept".to_owned(),
+                    ),
+                    Effect::Memorize(memorize) => (
+                        self.shared.memorize(at, place.workspace, *memorize),
+                        "a summary could not be remembered".to_owned(),
+                    ),
+                    Effect::ChangeScope(patch) => (
+                        self.shared.scope(at, place, Some((patch, None)), Then::Nothing),
+                        format!("what session {id} shares could not be changed"),
+                    ),
+                    _ => return,
+                };
+                if let Err(error) = done {
+                    self.client.log(format!("{what}: {error}"));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn ask_model(&mut self, id: &SessionId, ask: AskModel) {
+        let Some(host) = self.sessions.host_mut(id) else { return };
+        let purpose = ask.purpose;
+        self.dump.request(id, purpose, &ask.request, ask.tokens);
+        let used = Used { turn: ask.turn.clone(), purpose, tokens: ask.tokens };
+        match ask.model.endpoint.clone() {
+            Some(endpoint) => {
+                let AskModel { call, model, request, .. } = ask;
+                let made = self.models.ask(host.session(), &endpoint, Call { call, model, used, request });
+                host.model_asked(call, made);
+            }
+            None => {
+                let counts = self.config.layers().client.count_tokens;
+                host.ask_model(&mut self.client, ask, used, counts);
+            }
+        }
+    }
+
+    /// Runs a tool of ours. What it changes is stored before its result counts.
+    fn run_tool(&mut self, id: &SessionId, call: &InvokeTool, found: Option<&Found>) {
+        let Some(host) = self.sessions.host(id) else { return };
+        let (outcome, patch) = host.run_tool(call, found);
+        let Some(patch) = patch else { return host.tool_ran(call, outcome) };
+        let then = Then::Tool(id.clone(), call.call.clone(), outcome);
+        let (place, at) = (Place::of(host.session().head()), (&mut self.stores, &mut self.replies));
+        if let Err(error) = self.shared.scope(at, place, Some((patch, None)), then) {
+            host.tool_ran(call, ToolOutcome::Failed(error.message));
+        }
+    }
+
+    fn emit(&mut self, id: &SessionId, event: &Event) {
+        let Some(host) = self.sessions.host_mut(id) else { return };
+        if let EventBody::CompactionUpdated(update) = &event.body {
+            // Not the reason: it may be the client's own words, and those may hold a key. The event has it.
+            tracing::info!(
+                session = %id, phase = ?update.phase, mode = ?update.mode, trigger = ?update.trigger, "compaction"
+            );
+        }
+        host.emit(&mut self.client, event);
+        if let EventBody::RuntimeUpdated { ended: Some(end), state, turn } = &event.body {
+            let told = notice::of_open(host.session(), end.status, *state, turn.as_ref());
+            self.notify(told);
+            self.tasks.parent_told(id);
+            if let Some(host) = self.sessions.host(id) {
+                let steps = self.loops.turn_ended(host.session(), end, *state);
+                self.run_loop(steps);
+            }
+        }
+        let Some(host) = self.sessions.host_mut(id) else { return };
+        host.file().1.note(&event.body);
+        let is_listed = matches!(
+            event.body,
+            EventBody::MessagesTruncated { fork: Some(_), .. }
+                | EventBody::ThreadUpdated { .. }
+                | EventBody::RuntimeUpdated { ended: Some(_), .. }
+        );
+        if is_listed && host.is_stored() {
+            let updated = vec![listed::summary(host.session())];
+            let changed = SessionsChangedParams { updated, ..SessionsChangedParams::default() };
+            self.client.sessions_changed(changed);
+        }
+        if let EventBody::CompactionUpdated(update) = &event.body
+            && let Some(message) = wire_event::progress(update)
+        {
+            self.replies.progress(&self.client, id, message);
+        }
+    }
+
+    /// The parent of a background session is told, and opened for that where it must be.
+    pub(super) fn notify(&mut self, told: Option<(SessionId, String)>) {
+        let Some((parent, text)) = told else { return };
+        let stays_open = self.sessions.host(&parent).is_some_and(|host| !host.is_leaving())
+            || self.sessions.opening(&parent).is_some_and(|opening| !opening.ends());
+        let command = Command::Notice { kind: PROCESS_COMPLETED, text };
+        self.hand(&parent, Queued::Command(NOBODY, Box::new(command)));
+        if !stays_open {
+            // It was opened for this alone.
+            self.hand(&parent, Queued::Close(NOBODY));
+        }
+    }
+
+    /// Something came back for a session.
+    pub(super) fn host(&mut self, event: HostEvent) {
+        let HostEvent { session: id, what } = event;
+        match what {
+            Came::Loaded(loaded) => self.loaded(&id, *loaded),
+            Came::Rest(came) => self.rest_came(&id, *came),
+            Came::Committed(done) => self.committed(&id, done),
+            Came::Deleted(gone) => self.deleted(&id, *gone),
+            Came::Confirmed(confirmed) => self.confirmed(&id, *confirmed),
+            Came::Ran(call, outcome) => self.run_input(&id, Input::ToolDone(call, outcome)),
+            Came::Looked(call, Ok(found)) => self.run_tool(&id, &call, Some(&found)),
+            Came::Looked(call, Err(error)) => {
+                let failed = ToolOutcome::Failed(error.to_string());
+                self.run_input(&id, Input::ToolDone(call.call, failed));
+            }
+            Came::Searched(to, found) => {
+                let found = found.map_err(|error| stores::error(&error));
+                let value = match self.sessions.host(&id) {
+                    Some(host) => answer::searched(host.session(), found),
+                    None => {
+                        let message =
+                            format!("session {id} was closed before the search ended; open it again");
+                        Err(refused::unknown_session(&id, message))
+                    }
+                };
+                self.answer(to, value);
+            }
+        }
+    }
+
+    /// The store took the oldest step, or did not. In that case nothing of it that goes on is done, and whoever waits
+    /// is told why.
+    fn committed(&mut self, id: &SessionId, done: Result<(), StoreError>) {
+        self.at_work = Some(id.clone());
+        let Some(host) = self.sessions.host_mut(id) else { return self.end_if_saved() };
+        let not_stored = match host.committed(done) {
+            Committed::Done(effects) => {
+                effects.into_iter().for_each(|effect| self.perform(id, effect));
+                self.pump(id);
+                if let Some(host) = self.sessions.host_mut(id) {
+                    host.ask_rest();
+                }
+                return;
+            }
+            Committed::Lost(error) => return self.lost(id, &error),
+            Committed::StillLeft => return self.pump(id),
+            Committed::NotStored(not_stored) => *not_stored,
+        };
+        let (is_final, input) = (not_stored.is_final(), not_stored.input());
+        let NotStored { effects, failure, error, .. } = not_stored;
+        for effect in effects {
+            match effect {
+                Effect::Reply(to, _) | Effect::Search(to, _) => self.answer(to, Err(failure.clone())),
+                Effect::Emit(_)
+                | Effect::CancelModel(_)
+                | Effect::CancelTool(_)
+                | Effect::CancelReview
+                | Effect::Stop(_)
+                | Effect::Trace(_) => self.perform(id, effect),
+                Effect::Write(_)
+                | Effect::Made(_)
+                | Effect::AskModel(_)
+                | Effect::InvokeTool(_)
+                | Effect::RunTool(_)
+                | Effect::Remember(_)
+                | Effect::ChangeScope(_)
+                | Effect::Memorize(_)
+                | Effect::AskPermission(_)
+                | Effect::AskReview(_)
+                | Effect::Start(..) => {}
+            }
+        }
+        if is_final {
+            let message = format!("session {id} was closed, what is stored of it is unchanged: {error}");
+            self.client.log(message);
+            return self.give_up(id, &failure);
+        }
+        self.run_input(id, input);
+    }
+
+    /// Tries once more to store what could not be stored, where nothing else is on its way.
+    pub(super) fn store_what_is_left(&mut self) {
+        let left = self.sessions.hosts().filter(|host| host.has_writes_left());
+        let ids: Vec<SessionId> = left.map(|host| host.session().id().clone()).collect();
+        ids.iter().for_each(|id| self.store_rest(id));
+    }
+
+    /// Tries once more to store what could not be stored, without a next write to go with.
+    pub(super) fn store_rest(&mut self, id: &SessionId) {
+        if self.sessions.host_mut(id).is_some_and(SessionHost::retry_writes) {
+            self.pump(id);
+        }
+    }
+
+    /// Sends a session's snapshot in the place of the events that were not sent, if there are any and the client reads.
+    pub(super) fn catch_up(&mut self, id: &SessionId) {
+        if !self.client.takes_snapshot(id) {
+            return;
+        }
+        let snapshot = match self.sessions.host_mut(id) {
+            Some(host) => match host.catch_up() {
+                CatchUp::Snapshot(snapshot) => Some(*snapshot),
+                CatchUp::First(input) => return self.run_input(id, input),
+                CatchUp::NotYet => return,
+                CatchUp::NeedsRest => return host.want_rest(),
+            },
+            // Whoever opens it again gets a snapshot.
+            None => self.follows.snapshot(id),
+        };
+        self.client.caught_up(id, snapshot);
+    }
+
+    /// The rest of a session came, or the word that something is new to it: what waited is done.
+    fn rest_came(&mut self, id: &SessionId, came: RestCame) {
+        self.at_work = Some(id.clone());
+        let Some(host) = self.sessions.host_mut(id) else { return };
+        let waits = match host.rest_came(came, &*self.counter) {
+            Rested::Stale => return,
+            Rested::Done(waits) => waits,
+            Rested::Differs => {
+                // What was said in it is stored; it is opened whole from now on.
+                tracing::error!(session = %id, "the rest of this session did not fit what was made of its part");
+                self.sessions.open_whole(id);
+                self.give_up(id, &refused::defect());
+                return self.end_if_saved();
+            }
+            Rested::Failed(error) => {
+                self.give_up(id, &stores::error(&error));
+                return self.end_if_saved();
+            }
+        };
+        self.is_handing_over = true;
+        for wait in waits {
+            match wait {
+                Waits::Item(item) => self.hand(id, item),
+                Waits::Input(input) => self.run_input(id, *input),
+            }
+        }
+        self.is_handing_over = false;
+        self.pump(id);
+    }
+}

@@ -1,0 +1,192 @@
+//! A store and a counter that fail when a test tells them to, and say how much they did. What is to follow from that stands
+//! in the tests.
+
+use super::*;
+use engine::id::{Ordinal, Time};
+use engine::memory::{Memory, MemoryPage, MemoryPatch, MemoryQuery};
+use engine::scope::{Scope, ScopePatch};
+use engine::search::{Found, Query};
+use session::part::Claims;
+use session::stored::{Always, Part, Rest, Stored, Write};
+use store::follow::{Mark, News};
+use store::list::{ListQuery, Page};
+use store::task::{Task, Waiting};
+use store::{Deleted, Fence, MessagePage, Store, StoreDiagnostics};
+
+/// What the tests do to a store and a counter, and read from them.
+#[derive(Debug, Default)]
+pub(super) struct Works {
+    /// Errors of the next commits, in their order.
+    pub(super) fails: Mutex<Vec<StoreError>>,
+    /// Rows that were committed.
+    pub(super) rows: AtomicUsize,
+    /// Bytes that were counted.
+    pub(super) counted: AtomicUsize,
+    /// Whether every count panics.
+    pub(super) is_broken: AtomicBool,
+    /// Whether every deletion fails.
+    pub(super) is_undeletable: AtomicBool,
+}
+
+/// Counts, unless the text holds `BOOM`.
+pub(super) struct Counter(pub(super) Arc<Works>);
+
+impl TokenCount for Counter {
+    fn name(&self) -> &str {
+        "test"
+    }
+
+    fn count(&self, text: &str) -> u32 {
+        let is_broken = self.0.is_broken.load(Ordering::Relaxed);
+        assert!(!is_broken && !text.contains("BOOM"), "a defect of the test's own");
+        self.0.counted.fetch_add(text.len(), Ordering::Relaxed);
+        u32::try_from(text.len().div_ceil(4)).unwrap_or(u32::MAX)
+    }
+}
+
+/// A store in memory whose commits can fail.
+#[derive(Debug)]
+pub(super) struct Disk(pub(super) SqliteStore, pub(super) Arc<Works>);
+
+impl Store for Disk {
+    fn commit(&mut self, session: &SessionId, fence: Fence, writes: &[Write]) -> Result<(), StoreError> {
+        let mut fails = self.1.fails.lock().unwrap();
+        if !fails.is_empty() {
+            return Err(fails.remove(0));
+        }
+        self.1.rows.fetch_add(writes.len(), Ordering::Relaxed);
+        self.0.commit(session, fence, writes)
+    }
+
+    fn load(&mut self, session: &SessionId) -> Result<Option<Stored>, StoreError> {
+        self.0.load(session)
+    }
+
+    fn load_part(&mut self, session: &SessionId, newest: u32) -> Result<Option<Part>, StoreError> {
+        self.0.load_part(session, newest)
+    }
+
+    fn load_rest(&mut self, session: &SessionId, from: Ordinal) -> Result<Rest, StoreError> {
+        self.0.load_rest(session, from)
+    }
+
+    fn messages(
+        &mut self,
+        session: &SessionId,
+        before: Option<Ordinal>,
+        limit: u32,
+    ) -> Result<Option<MessagePage>, StoreError> {
+        self.0.messages(session, before, limit)
+    }
+
+    fn tidy(&mut self, is_late: bool) -> Result<(), StoreError> {
+        self.0.tidy(is_late)
+    }
+
+    fn is_known(&mut self, session: &SessionId, claims: &Claims, from: Ordinal) -> Result<bool, StoreError> {
+        self.0.is_known(session, claims, from)
+    }
+
+    fn find(&mut self, ids: &[String], workspace: &str) -> Result<Option<SessionId>, StoreError> {
+        self.0.find(ids, workspace)
+    }
+
+    fn list(&mut self, query: &ListQuery) -> Result<Page, StoreError> {
+        self.0.list(query)
+    }
+
+    fn acquire(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError> {
+        self.0.acquire(session, since)
+    }
+
+    fn take_over(&mut self, session: &SessionId, since: Time) -> Result<Fence, StoreError> {
+        self.0.take_over(session, since)
+    }
+
+    fn holds(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError> {
+        self.0.holds(session, fence)
+    }
+
+    fn release(&mut self, session: &SessionId, fence: Fence) -> Result<(), StoreError> {
+        self.0.release(session, fence)
+    }
+
+    fn waiting(&mut self, workspace: &str) -> Result<Vec<Waiting>, StoreError> {
+        self.0.waiting(workspace)
+    }
+
+    fn tasks(&mut self, parent: &SessionId) -> Result<Vec<Task>, StoreError> {
+        self.0.tasks(parent)
+    }
+
+    fn pulse(&mut self) -> Result<u64, StoreError> {
+        self.0.pulse()
+    }
+
+    fn follow(&mut self, session: &SessionId, known: Option<&Mark>) -> Result<Option<News>, StoreError> {
+        self.0.follow(session, known)
+    }
+
+    fn delete(&mut self, session: &SessionId) -> Result<Option<Deleted>, StoreError> {
+        if self.1.is_undeletable.load(Ordering::Relaxed) {
+            return Err(full());
+        }
+        self.0.delete(session)
+    }
+
+    fn search(&mut self, session: &SessionId, query: &Query) -> Result<Found, StoreError> {
+        self.0.search(session, query)
+    }
+
+    fn memories(&mut self, workspace: &str, query: &MemoryQuery) -> Result<MemoryPage, StoreError> {
+        self.0.memories(workspace, query)
+    }
+
+    fn put_memory(
+        &mut self,
+        workspace: &str,
+        id: &str,
+        patch: MemoryPatch,
+        now: Time,
+    ) -> Result<Option<Memory>, StoreError> {
+        self.0.put_memory(workspace, id, patch, now)
+    }
+
+    fn delete_memory(&mut self, workspace: &str, id: &str) -> Result<bool, StoreError> {
+        self.0.delete_memory(workspace, id)
+    }
+
+    fn scope(&mut self, workspace: &str, name: &str) -> Result<Scope, StoreError> {
+        self.0.scope(workspace, name)
+    }
+
+    fn put_scope(
+        &mut self,
+        workspace: &str,
+        name: &str,
+        patch: &ScopePatch,
+        if_revision: Option<u64>,
+    ) -> Result<Scope, StoreError> {
+        self.0.put_scope(workspace, name, patch, if_revision)
+    }
+
+    fn approvals(&mut self, workspace: &str) -> Result<Vec<Always>, StoreError> {
+        self.0.approvals(workspace)
+    }
+
+    fn approve(&mut self, workspace: &str, always: &Always) -> Result<(), StoreError> {
+        self.0.approve(workspace, always)
+    }
+
+    fn revoke(&mut self, workspace: &str, always: &Always) -> Result<(), StoreError> {
+        self.0.revoke(workspace, always)
+    }
+
+    fn diagnostics(&mut self) -> Result<StoreDiagnostics, StoreError> {
+        self.0.diagnostics()
+    }
+
+    fn close(&mut self) -> Result<(), StoreError> {
+        self.0.close()
+    }
+}

@@ -1,0 +1,10 @@
+//! What all sessions use, each with its own state: models, files, tasks, loops, and what sessions share.
+
+pub(super) mod diagnostics;
+pub(super) mod leases;
+pub(super) mod loops;
+pub(super) mod models;
+pub(super) mod shared;
+pub(super) mod tasks;
+pub(super) mod trajectories;
+pub(super) mod transfer;

@@ -1,0 +1,234 @@
+//! Loops in this process: their stages' sessions are opened one after the other, and what becomes of them is told. Which
+//! stage is next is the engine's to say; what a loop wants done comes back as [`Step`]s.
+
+use crate::convert::Reading;
+use crate::server::client::replies::NOBODY;
+use crate::server::folder::spelled;
+use crate::server::given::{given_id, new_id};
+use crate::server::host::queued::{New, Opens, Queued};
+use crate::server::requests::prefix;
+use engine::id::SessionId;
+use engine::message::Body;
+use engine::stages::{Next, Over, StageEnd, Stages, Until};
+use protocol::error::{ErrorData, ProtocolError};
+use protocol::settings::{GivenSettings, Settings};
+use protocol::stages::{LoopStartParams, LoopStartResult, LoopStatus, LoopUpdatedParams, Stage};
+use session::Session;
+use session::event::TurnEnd;
+use session::input::{Command, Open, StartTurn};
+use session::state::StateName;
+use session::stored::{Driver, TurnStatus};
+use std::collections::BTreeMap;
+
+/// Loops that run, by their ids.
+#[derive(Default)]
+pub(in crate::server) struct Loops {
+    running: BTreeMap<String, Loop>,
+}
+
+/// A deed that a loop wants done.
+pub(in crate::server) enum Step {
+    /// The client is told.
+    Tell(LoopUpdatedParams),
+    /// Something is asked of a session.
+    Hand(SessionId, Queued),
+    /// A session that ended its stage is let go, unless the user said something to it that is not done yet.
+    CloseAtRest(SessionId),
+}
+
+struct Loop {
+    stages: Stages,
+    /// The request of each stage.
+    asks: Vec<Asks>,
+    folder: String,
+    parent: Option<SessionId>,
+    work_scope: String,
+    /// The session of the stage that runs.
+    session: SessionId,
+}
+
+/// A stage, read.
+struct Asks {
+    open: Open,
+    start: StartTurn,
+    settings: Option<Settings>,
+}
+
+/// A loop that can be started.
+pub(in crate::server) struct Start {
+    loop_id: String,
+    running: Loop,
+}
+
+impl Start {
+    /// Reads a loop before anything of it begins; `read` checks the settings of a stage.
+    pub fn read(
+        params: LoopStartParams,
+        mut read: impl FnMut(Option<&GivenSettings>) -> Result<Option<Settings>, ProtocolError>,
+    ) -> Result<Self, ProtocolError> {
+        let until = params.until.unwrap_or_default();
+        let default = Until::default();
+        let until = Until {
+            tool: until.tool.map_or(default.tool, |tool| Some(tool).filter(|tool| !tool.is_empty())),
+            todos_done: until.todos_done.unwrap_or(default.todos_done),
+            passes: until.passes.unwrap_or(default.passes),
+        };
+        let stages = params.stages.into_iter();
+        let asks: Vec<Asks> = stages.map(|stage| asks(stage, &mut read)).collect::<Result<_, _>>()?;
+        let Some(stages) = Stages::new(asks.len(), until) else {
+            return Err(ProtocolError::invalid("stages", "a loop needs a stage"));
+        };
+        let loop_id = new_id().as_str().to_owned();
+        let running = Loop {
+            stages,
+            asks,
+            folder: spelled(&params.workspace_folder),
+            parent: params.parent_id.as_deref().map(given_id).transpose()?,
+            work_scope: params.work_scope.unwrap_or_else(|| loop_id.clone()),
+            session: new_id(),
+        };
+        Ok(Self { loop_id, running })
+    }
+
+    /// The answer to the client.
+    pub fn answer(&self) -> LoopStartResult {
+        LoopStartResult { loop_id: self.loop_id.clone(), work_scope: self.running.work_scope.clone() }
+    }
+}
+
+fn asks(
+    stage: Stage,
+    read: &mut impl FnMut(Option<&GivenSettings>) -> Result<Option<Settings>, ProtocolError>,
+) -> Result<Asks, ProtocolError> {
+    let settings = read(stage.settings.as_ref())?;
+    let content = Reading::new().field("stages", |reading| reading.content(&stage.content))?;
+    if Body::User(content.clone()).is_empty() {
+        return Err(ProtocolError::invalid("stages", "a stage asks for something; this one says nothing"));
+    }
+    let prefix = prefix(stage.sections.as_deref(), stage.tools.as_deref())?;
+    Ok(Asks {
+        open: Open { title: stage.title, prefix, ..Open::default() },
+        start: StartTurn { content, ..StartTurn::default() },
+        settings,
+    })
+}
+
+impl Loops {
+    #[cfg(test)]
+    pub fn is_empty(&self) -> bool {
+        self.running.is_empty()
+    }
+
+    /// Starts a loop.
+    pub fn start(&mut self, start: Start) -> Vec<Step> {
+        let Start { loop_id, running } = start;
+        self.running.insert(loop_id.clone(), running);
+        self.begin_stage(&loop_id)
+    }
+
+    /// Ends a loop at the client's word.
+    pub fn stop(&mut self, loop_id: String) -> Result<Vec<Step>, ProtocolError> {
+        let Some(running) = self.running.get(&loop_id) else {
+            let data = ErrorData::StaleReference { field: "loopId".into(), id: loop_id };
+            return Err(ProtocolError::new(data, "no loop of this id runs here; nothing was done"));
+        };
+        let cancel = Box::new(Command::CancelTurn { turn: None, queued: true });
+        let cancel = Step::Hand(running.session.clone(), Queued::Command(NOBODY, cancel));
+        let mut steps = self.over(&loop_id, LoopStatus::Cancelled);
+        steps.push(cancel);
+        Ok(steps)
+    }
+
+    /// Opens the session of a loop's stage, and asks what the stage asks.
+    fn begin_stage(&self, loop_id: &str) -> Vec<Step> {
+        let Some(running) = self.running.get(loop_id) else { return Vec::new() };
+        let Some(Asks { open, start, settings }) = running.asks.get(running.stages.stage()) else {
+            return Vec::new();
+        };
+        let id = running.session.clone();
+        let new = New {
+            driver: Driver::Sidecar,
+            kind: Some("stage".to_owned()),
+            parent: running.parent.clone(),
+            work_scope: Some(running.work_scope.clone()),
+        };
+        let opens = Opens {
+            command: Command::Open(Box::new(open.clone())),
+            folder: Some(running.folder.clone()),
+            new,
+            settings: settings.clone(),
+            follow: false,
+        };
+        let start = Command::StartTurn(Box::new(start.clone()));
+        let mut steps = self.tell(loop_id, LoopStatus::Running);
+        steps.push(Step::Hand(id.clone(), Queued::Open(NOBODY, Box::new(opens))));
+        steps.push(Step::Hand(id, Queued::Command(NOBODY, Box::new(start))));
+        steps
+    }
+
+    /// A turn of a session ended: a loop whose stage it is goes on.
+    pub fn turn_ended(&mut self, session: &Session, end: &TurnEnd, state: StateName) -> Vec<Step> {
+        let Some(loop_id) = self.loop_of(session.id()) else { return Vec::new() };
+        // As it was then: what waited in the stage's queue may run by now.
+        let how = match (end.status, state) {
+            (TurnStatus::Cancelled, _) => StageEnd::Cancelled,
+            (TurnStatus::Failed, _) => StageEnd::Failed,
+            (_, StateName::WaitingUserInput) => StageEnd::Waits,
+            _ => StageEnd::Completed(end.ended_by.clone()),
+        };
+        self.go_on(&loop_id, &how, session.scope().is_done())
+    }
+
+    /// A session broke: a loop whose stage it is is over.
+    pub fn session_broke(&mut self, id: &SessionId) -> Vec<Step> {
+        match self.loop_of(id) {
+            Some(loop_id) => self.go_on(&loop_id, &StageEnd::Failed, false),
+            None => Vec::new(),
+        }
+    }
+
+    fn loop_of(&self, id: &SessionId) -> Option<String> {
+        let mut loops = self.running.iter();
+        loops.find(|(_, running)| running.session == *id).map(|(loop_id, _)| loop_id.clone())
+    }
+
+    fn go_on(&mut self, loop_id: &str, how: &StageEnd, todos_done: bool) -> Vec<Step> {
+        let Some(running) = self.running.get_mut(loop_id) else { return Vec::new() };
+        let over = match running.stages.ended(how, todos_done) {
+            Next::Begin(_) => {
+                let ended = std::mem::replace(&mut running.session, new_id());
+                let mut steps = self.begin_stage(loop_id);
+                steps.push(Step::CloseAtRest(ended));
+                return steps;
+            }
+            Next::Wait => return self.tell(loop_id, LoopStatus::Waiting),
+            Next::Over(over) => over,
+        };
+        let status = match over {
+            Over::Tool => LoopStatus::EndedByTool,
+            Over::TodosDone => LoopStatus::TodosDone,
+            Over::Passes => LoopStatus::PassesDone,
+            Over::Cancelled => LoopStatus::Cancelled,
+            Over::Failed => LoopStatus::Failed,
+        };
+        self.over(loop_id, status)
+    }
+
+    fn over(&mut self, loop_id: &str, status: LoopStatus) -> Vec<Step> {
+        let steps = self.tell(loop_id, status);
+        self.running.remove(loop_id);
+        steps
+    }
+
+    fn tell(&self, loop_id: &str, status: LoopStatus) -> Vec<Step> {
+        let Some(running) = self.running.get(loop_id) else { return Vec::new() };
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        vec![Step::Tell(LoopUpdatedParams {
+            loop_id: loop_id.to_owned(),
+            status,
+            stage: count(running.stages.stage()),
+            pass: count(running.stages.pass()),
+            session_id: running.session.as_str().to_owned(),
+        })]
+    }
+}

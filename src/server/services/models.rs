@@ -1,0 +1,179 @@
+//! Models that are asked over their own wires: their connections, their keys, and what they say on its way to a session.
+//! What a session asks for, and what follows from an answer, is not here.
+
+use crate::server::client::Used;
+use crate::server::mailbox::Mailbox;
+use engine::delta::{Delta, Draft};
+use engine::endpoint::{Endpoint, Wire};
+use engine::id::SessionId;
+use engine::message::Usage;
+use engine::prompt::request::{Answer, Failure, Request};
+use models::address;
+use models::remote::{Clients, Remote, Silence};
+use models::scripted::Scripted;
+use models::wire::Terms;
+use models::{Model, ModelError, Said, known};
+use protocol::model::ModelPurpose;
+use secrecy::SecretString;
+use session::Session;
+use session::input::{Input, ModelCallId, Retry};
+use session::settings::ModelFacts;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tokio::task::AbortHandle;
+
+/// Connections, keys and fixtures, which are kept between calls.
+pub(in crate::server) struct Models {
+    mailbox: Mailbox<ModelEvent>,
+    /// Connections.
+    clients: Clients,
+    /// Keys that the client gave, by their names. They are nowhere else.
+    keys: BTreeMap<String, SecretString>,
+    /// Fixtures, by their paths: their answers are used up.
+    scripted: BTreeMap<String, Scripted>,
+}
+
+/// Something that a model did for a call of a session.
+pub(in crate::server) struct ModelEvent {
+    /// The session.
+    pub session: SessionId,
+    /// The session's name for the call.
+    pub call: ModelCallId,
+    /// The answer, or a piece of it.
+    pub what: Heard,
+}
+
+/// See [`ModelEvent`].
+pub(in crate::server) enum Heard {
+    /// A piece of the answer.
+    Said(Said),
+    /// The end of the call.
+    Replied(Box<Replied>),
+}
+
+/// How a call ended.
+pub(in crate::server) struct Replied {
+    /// The request, for `model/usage`.
+    pub used: Used,
+    /// Tokens that it used, as far as its provider said so.
+    pub usage: Option<Usage>,
+    /// The answer, or why there is none.
+    pub answer: Result<Answer, Failure>,
+}
+
+impl Models {
+    pub fn new(mailbox: Mailbox<ModelEvent>) -> Self {
+        Self { mailbox, clients: Clients::default(), keys: BTreeMap::new(), scripted: BTreeMap::new() }
+    }
+
+    /// Takes a key, or forgets one.
+    pub fn set_key(&mut self, name: String, key: Option<SecretString>) {
+        match key {
+            Some(key) => drop(self.keys.insert(name, key)),
+            None => drop(self.keys.remove(&name)),
+        }
+    }
+
+    /// The key of this name: what the client gave, else the environment's.
+    fn key(&self, name: &str) -> Option<SecretString> {
+        let given = self.keys.get(name).cloned();
+        given.or_else(|| std::env::var(name).ok().filter(|key| !key.is_empty()).map(SecretString::from))
+    }
+
+    /// The model for one call. `is_read` is whether somebody reads what it says while it answers.
+    fn model(
+        &mut self,
+        endpoint: &Endpoint,
+        terms: Terms,
+        silence: Silence,
+        is_read: bool,
+    ) -> Result<Box<dyn Model>, ModelError> {
+        if endpoint.wire == Wire::Scripted {
+            return Ok(Box::new(self.scripted(endpoint.base_url.as_deref())?));
+        }
+        let client = self.clients.of(endpoint)?;
+        let key = endpoint.key_name().and_then(|name| self.key(name));
+        if let Some(name) = endpoint.key_name().filter(|_| key.is_none() && endpoint.is_usual()) {
+            let reason = format!("there is none: neither model/key nor the environment has {name}");
+            return Err(ModelError::Auth { status: None, reason });
+        }
+        let remote = Remote::new(client, endpoint.clone(), key, terms, silence);
+        Ok(Box::new(if is_read { remote } else { remote.unread() }))
+    }
+
+    fn scripted(&mut self, path: Option<&str>) -> Result<Scripted, ModelError> {
+        let Some(path) = path else { return Ok(Scripted::echo()) };
+        if !self.scripted.contains_key(path) {
+            let fixture = Scripted::at(Some(path))?;
+            self.scripted.insert(path.to_owned(), fixture);
+        }
+        Ok(self.scripted.get_mut(path).map(Scripted::take_next).unwrap_or_else(Scripted::echo))
+    }
+
+    /// Makes a call of this session over the model's own wire. It ends when the handle is aborted.
+    pub fn ask(&mut self, session: &Session, endpoint: &Endpoint, asked: Call) -> AbortHandle {
+        let Call { call, model, used, request } = asked;
+        let (settings, head) = (session.settings(), session.head());
+        // The session's own deadline is the end of it; this one says why.
+        let before = |ms: u64| Duration::from_millis(ms.saturating_sub(100).max(1));
+        let first = before(settings.first_word_ms(&model));
+        let silence = Silence { first, later: before(settings.model_deadline_ms) };
+        let name = model.name.clone().unwrap_or_default();
+        let terms = Terms {
+            window: model.window,
+            max_output: model.max_output.or_else(|| known::told_limit(endpoint.wire, &name)),
+            model: name,
+            tool_choice_none: model.tool_choice_none,
+            images: model.images,
+            cache_key: Some(format!("{}.{}", head.id, head.generation.0)),
+        };
+        let made = self.model(endpoint, terms, silence, used.purpose == ModelPurpose::Turn);
+        let (endpoint, mailbox, id) = (endpoint.clone(), self.mailbox.clone(), head.id.clone());
+        let task = tokio::spawn(async move {
+            let tell = |what| mailbox.send(ModelEvent { session: id.clone(), call, what });
+            // Some say what was used while they answer, some at the end.
+            let mut used_so_far = Draft::default();
+            let mut hear = |said| {
+                if let Said::Delta(delta @ Delta::SetUsage(_)) = &said {
+                    drop(used_so_far.fold(delta.clone()));
+                }
+                tell(Heard::Said(said));
+            };
+            let answer = match made {
+                Ok(mut model) => {
+                    let answer = model.answer(&request, &mut hear).await;
+                    answer.map_err(|error| address::advised(error, &endpoint))
+                }
+                Err(error) => Err(Failure::from(error)),
+            };
+            let mut beside = used_so_far.beside;
+            beside.merge_usage(answer.as_ref().ok().and_then(|answer| answer.usage));
+            tell(Heard::Replied(Box::new(Replied { used, usage: beside.usage, answer })));
+        });
+        task.abort_handle()
+    }
+}
+
+/// A call of a model that is to be made.
+pub(in crate::server) struct Call {
+    /// The session's name for it.
+    pub call: ModelCallId,
+    /// The model.
+    pub model: ModelFacts,
+    /// The request, for `model/usage`.
+    pub used: Used,
+    /// The request to the model.
+    pub request: Request,
+}
+
+/// A piece of an answer, as its session takes it.
+pub(in crate::server) fn input(call: ModelCallId, said: Said) -> Input {
+    match said {
+        Said::Delta(delta) => Input::ModelDelta(call, delta),
+        Said::Alive => Input::ModelAlive(call),
+        Said::Retrying(again) => {
+            let retry = Retry { attempt: again.attempt, delay_ms: again.delay_ms, reason: again.reason };
+            Input::ModelRetries(call, retry)
+        }
+    }
+}

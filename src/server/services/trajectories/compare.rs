@@ -1,0 +1,109 @@
+//! A session and its file, side by side: which of the two has something that the other has not. Nothing is done about it
+//! here.
+
+use crate::convert::iso;
+use engine::compact::record::Status;
+use engine::message::{Message, NewMessage};
+use import::trajectory::{Kept, Trajectory};
+use session::Session;
+
+/// Who has the newer state.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::server) enum Whose {
+    /// The session: the file says nothing that it does not.
+    Ours,
+    /// The file; so many messages of the session were in it once, and what is more came later.
+    Theirs(u32),
+    /// Each has something that the other has not.
+    Both,
+}
+
+/// Messages of a session that stand in its file.
+pub(super) fn said(session: &Session) -> Vec<&Message> {
+    session.transcript().messages().iter().map(|m| &**m).filter(|m| !m.is_source_keys()).collect()
+}
+
+/// Returns whether they say the same. What a session let go of keeps its old hash for those who speak of it, so it is made anew.
+fn is_alike(theirs: &NewMessage, ours: &Message) -> bool {
+    theirs.visible_to_model == ours.visible_to_model && theirs.body.hash() == ours.body.hash()
+}
+
+/// Compares a whole session with a file. `known` says how many of its messages this process last knew to be there.
+pub(super) fn whose(session: &Session, theirs: &Trajectory, known: Option<u32>) -> Whose {
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let ours = said(session);
+    let pairs = theirs.messages.iter().zip(&ours);
+    let same = pairs.take_while(|(theirs, ours)| is_alike(&theirs.message, ours)).count();
+    let is_newer = || theirs.updated_at.as_deref() > Some(iso(session.head().updated_at).as_str());
+    let later = |known: u32| usize::try_from(known).unwrap_or(usize::MAX);
+    // What both said since they last were the same is not to be had in one session.
+    let parted = known.is_some_and(|known| {
+        let known = later(known);
+        theirs.messages.len() > known && ours.len() > known && same < theirs.messages.len().min(ours.len())
+    });
+    if parted {
+        return Whose::Both;
+    }
+    if !theirs.is_as_written {
+        return Whose::Theirs(known.or(theirs.saved).unwrap_or(u32::MAX));
+    }
+    // A sidecar wrote it, and nobody changed it since: it is older, or from a process with another store.
+    if same == theirs.messages.len() {
+        return match same == ours.len() && is_newer() {
+            true => Whose::Theirs(count(same)),
+            false => Whose::Ours,
+        };
+    }
+    match same == ours.len() || is_newer() {
+        true => Whose::Theirs(known.unwrap_or(count(theirs.messages.len()))),
+        false => Whose::Both,
+    }
+}
+
+/// Returns whether a file that says nothing new says less than its session.
+pub(super) fn is_behind(session: &Session, theirs: &Trajectory) -> bool {
+    let in_force =
+        session.transcript().compactions().iter().filter(|record| record.status == Status::InForce);
+    theirs.messages.len() != said(session).len()
+        || theirs.title != session.head().title
+        || theirs.summaries.len() != in_force.count()
+}
+
+/// Puts the session's own messages where the file has some that cannot be read, if those around them are the same ones.
+pub(super) fn fill_gaps(session: &Session, theirs: &mut Trajectory) {
+    let ours = said(session);
+    let is_it = |kept: &Kept, ours: Option<&&Message>| {
+        ours.is_some_and(|ours| kept.id.as_deref() == Some(ours.id.as_str()) || is_alike(&kept.message, ours))
+    };
+    let gaps = std::mem::take(&mut theirs.gaps);
+    let mut filled = 0;
+    // Several that stand side by side are one.
+    for gap in gaps.chunk_by(|one, next| one == next) {
+        let Some(at) = gap.first().map(|at| at + filled) else { continue };
+        let end = at + gap.len();
+        let is_begun = at.checked_sub(1).is_none_or(|before| {
+            theirs.messages.get(before).is_some_and(|kept| is_it(kept, ours.get(before)))
+        });
+        let is_ended = match theirs.messages.get(at) {
+            Some(next) => is_it(next, ours.get(end)),
+            // What the session said since stands behind all that was written.
+            None => ours.len() == end || theirs.saved.and_then(|n| usize::try_from(n).ok()) == Some(end),
+        };
+        if is_begun
+            && is_ended
+            && let Some(missing) = ours.get(at..end)
+        {
+            theirs.messages.splice(at..at, missing.iter().map(|message| kept(message)));
+            filled += gap.len();
+        }
+    }
+}
+
+fn kept(message: &Message) -> Kept {
+    Kept {
+        id: Some(message.id.as_str().to_owned()),
+        turn: Some(message.turn.as_str().to_owned()),
+        message: message.into(),
+        others: Default::default(),
+    }
+}

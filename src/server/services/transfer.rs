@@ -1,0 +1,211 @@
+//! Sessions that come from files and go into files at a client's word: what is read, made and written. Files are read away
+//! from the router; those that a session keeps up to date are the trajectories'.
+
+use super::trajectories::{Found, content, summary};
+use crate::server::requests::page_limit;
+use crate::server::wire::answer::Form;
+use crate::server::wire::to_value;
+use crate::trajectory::{FileError, Folder};
+use import::trajectory::{self, Trajectory};
+use import::{self, Entry, Format, Import, ImportError, detect, export_jsonl, export_markdown};
+use protocol::error::{ErrorData, ProtocolError};
+use protocol::transfer::{ExportFormat, SessionExportResult, SessionImportParams, TrajectoryListResult};
+use serde_json::Value;
+use session::Session;
+use session::input::{Restore, TakeIn, Taken};
+use std::path::{Path, PathBuf};
+
+/// Bytes of a file that is imported at most.
+const MOST: u64 = 256 << 20;
+/// Bytes of an answer that a client's reader takes as a rule, with room for its frame.
+const MOST_ANSWER: usize = 60 << 20;
+/// Files of a page where nobody says how many.
+const PAGE: u32 = 50;
+/// The most that a page holds.
+const MOST_PAGE: u32 = 500;
+
+/// How many files a page holds.
+pub(in crate::server) fn limit(limit: Option<u32>) -> Result<usize, ProtocolError> {
+    Ok(page_limit(limit, PAGE, MOST_PAGE)? as usize)
+}
+
+/// Where a conversation is that becomes a session.
+pub(in crate::server) enum Source {
+    /// In the request itself.
+    Given(String),
+    /// In a file.
+    File(PathBuf),
+    /// In the file of a chat in its workspace.
+    Chat(Folder, String),
+}
+
+/// Where the conversation of this request is. A chat's session has the chat's id if no other is given.
+pub(in crate::server) fn source(params: &mut SessionImportParams) -> Result<Source, ProtocolError> {
+    match (params.data.take(), params.path.clone(), params.chat_id.clone()) {
+        (Some(data), None, None) => Ok(Source::Given(data)),
+        (None, Some(path), None) => Ok(Source::File(Path::new(&params.workspace_folder).join(path))),
+        (None, None, Some(id)) => {
+            let folder = folder(&params.workspace_folder)?;
+            folder.file(&id).map_err(|error| ProtocolError::invalid("chatId", error.to_string()))?;
+            params.session_id.get_or_insert_with(|| id.clone());
+            Ok(Source::Chat(folder, id))
+        }
+        _ => {
+            let reason = "one of `data`, `path` and `chatId` is needed, and no two of them";
+            Err(ProtocolError::invalid("data", reason))
+        }
+    }
+}
+
+/// The folder of a workspace's trajectories.
+pub(in crate::server) fn folder(workspace: &str) -> Result<Folder, ProtocolError> {
+    Folder::of(workspace)
+        .ok_or_else(|| ProtocolError::invalid("workspaceFolder", "is no folder of this machine"))
+}
+
+/// Reads the file of a source, on whichever thread may wait for the disk.
+pub(in crate::server) fn read(source: Source) -> Result<Vec<u8>, String> {
+    match source {
+        Source::Given(data) => Ok(data.into_bytes()),
+        Source::File(path) => read_file(&path),
+        Source::Chat(folder, id) => read_trajectory(&folder, &id).map_err(|error| error.to_string()),
+    }
+}
+
+fn read_file(path: &Path) -> Result<Vec<u8>, String> {
+    let about = std::fs::metadata(path).map_err(|error| error.kind().to_string())?;
+    // Before it is opened: a pipe would be waited for.
+    if !about.is_file() {
+        return Err("it is no file".to_owned());
+    }
+    if about.len() > MOST {
+        return Err(format!("it has {} bytes, and at most {MOST} are read", about.len()));
+    }
+    std::fs::read(path).map_err(|error| error.kind().to_string())
+}
+
+fn read_trajectory(folder: &Folder, id: &str) -> Result<Vec<u8>, FileError> {
+    let path = folder.file(id)?;
+    let missing = FileError::Io { path, kind: std::io::ErrorKind::NotFound };
+    let held = folder.read(id)?.ok_or(missing)?;
+    held.trajectory(id)?;
+    Ok(held.bytes)
+}
+
+/// The content of a new session, and the form of the answer.
+pub(in crate::server) fn restore(
+    params: &SessionImportParams,
+    bytes: &[u8],
+) -> Result<(Restore, Form), ProtocolError> {
+    let unknown = |error: ImportError, format: &str| {
+        let known = Format::ALL.map(|format| format.name().to_owned()).to_vec();
+        let data = ErrorData::UnsupportedFormat { format: format.to_owned(), known };
+        // Its words are the command line's, whose option is a field here.
+        let said = error.to_string().replace("--format", "`format`");
+        ProtocolError::new(data, format!("{} Nothing was done.", said.trim_end()))
+    };
+    let asked = params.format.as_deref();
+    let format =
+        asked.map(|name| name.parse::<Format>().map_err(|error| unknown(error, name))).transpose()?;
+    let of_asked = |error| unknown(error, asked.unwrap_or("unknown"));
+    let (format, skipped, messages, restore) = match format.or_else(|| detect(bytes)) {
+        Some(Format::Trajectory) => {
+            let read = trajectory::read(bytes).map_err(of_asked)?;
+            (
+                Format::Trajectory,
+                read.skipped.clone(),
+                read.messages.len(),
+                restore_of(read, params.title.clone()),
+            )
+        }
+        format => {
+            let import = import::import(bytes, format).map_err(of_asked)?;
+            let (format, skipped) = (import.format, import.skipped.clone());
+            let restore = restore_of_import(import, params.title.clone());
+            (format, skipped, restore.messages.len(), restore)
+        }
+    };
+    let skipped = skipped.iter().map(|set| format!("{}: {}", set.place, set.reason)).collect();
+    Ok((restore, Form::Import { format: format.name(), skipped, messages }))
+}
+
+fn restore_of_import(import: Import, title: Option<String>) -> Restore {
+    let messages = import.entries.into_iter().filter_map(|entry| match entry {
+        Entry::Message(message) => Some(message),
+        // Our own prompts start from the originals.
+        Entry::Compaction(_) => None,
+    });
+    Restore { title: title.or(import.title), ..Restore::of(messages.collect()) }
+}
+
+/// A trajectory as an empty session takes it in, with what is not known here.
+pub(in crate::server) fn restore_of(read: Trajectory, title: Option<String>) -> Restore {
+    let said = read.begins().map(|(begins, kept)| Taken {
+        id: kept.id.clone(),
+        begins,
+        message: kept.message.clone(),
+    });
+    let mut messages: Vec<Taken> = said.collect();
+    if let Some(keys) = read.source_keys() {
+        // It belongs to the first turn, and is none by itself.
+        messages.iter_mut().take(1).for_each(|first| first.begins = None);
+        messages.insert(0, Taken::new(keys));
+    }
+    Restore { title: title.or(read.title.clone()), messages, summaries: read.summaries }
+}
+
+/// A trajectory as its session takes it in, of which so many messages are known.
+pub(in crate::server) fn take_in(theirs: &Trajectory, known: u32) -> TakeIn {
+    let messages = theirs.begins().map(|(begins, kept)| Taken {
+        id: kept.id.clone(),
+        begins,
+        message: kept.message.clone(),
+    });
+    TakeIn { title: theirs.title.clone(), messages: messages.collect(), known }
+}
+
+/// A page of the trajectories of a workspace.
+pub(in crate::server) fn page(
+    folder: &Folder,
+    workspace: &str,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<TrajectoryListResult, FileError> {
+    let mut ids = folder.ids()?;
+    ids.retain(|id| after.is_none_or(|after| id.as_str() > after));
+    let next_cursor = (ids.len() > limit).then(|| ids.get(limit - 1).cloned()).flatten();
+    ids.truncate(limit);
+    let found = ids.iter().filter_map(|id| Some(summary(workspace, id, &Found::of(id, folder.read(id))?)));
+    Ok(TrajectoryListResult { trajectories: found.collect(), next_cursor })
+}
+
+/// A session as it is exported. Making the text is for another thread: messages are shared, not copied.
+pub(in crate::server) fn export(
+    session: &Session,
+    format: ExportFormat,
+) -> impl FnOnce() -> Result<Value, ProtocolError> + Send + 'static {
+    let content = content(session);
+    // Shared, not copied, as its messages are.
+    let transcript = session.transcript().clone();
+    let system = session.head().prefix.sections.iter().map(|section| section.content.to_string());
+    let system = Some(system.collect::<Vec<_>>().join("\n\n")).filter(|system| !system.is_empty());
+    let tools = session.head().prefix.tools.clone();
+    move || {
+        let title = content.title.as_deref();
+        let data = match format {
+            ExportFormat::Trajectory => trajectory::write(&content, None),
+            ExportFormat::Markdown => export_markdown(title, &content.messages),
+            ExportFormat::Jsonl => {
+                export_jsonl(&Import::of_transcript(&transcript, title, system.as_deref(), &tools))
+            }
+        };
+        let messages = u32::try_from(content.messages.len()).unwrap_or(u32::MAX);
+        if data.len() > MOST_ANSWER {
+            let actual = data.len() as u64;
+            let data = ErrorData::TooLarge { what: "export".into(), limit: MOST_ANSWER as u64, actual };
+            let said = format!("the session has {actual} bytes as a file, more than an answer holds");
+            return Err(ProtocolError::new(data, said));
+        }
+        to_value(&SessionExportResult { format, data, messages })
+    }
+}

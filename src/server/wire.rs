@@ -1,0 +1,21 @@
+//! What sessions say, as a client reads it. Values are turned around by `convert`; here they are put together into results,
+//! events and errors.
+
+pub(super) mod answer;
+pub(super) mod event;
+pub(super) mod failure;
+pub(super) mod listed;
+pub(super) mod notice;
+pub(super) mod refused;
+pub(super) mod review;
+
+use protocol::error::{ErrorData, ProtocolError};
+use serde::Serialize;
+use serde_json::Value;
+
+/// A value as a wire shows it.
+pub(super) fn to_value(value: &impl Serialize) -> Result<Value, ProtocolError> {
+    serde_json::to_value(value).map_err(|error| {
+        ProtocolError::new(ErrorData::InternalError {}, format!("the answer could not be written: {error}"))
+    })
+}

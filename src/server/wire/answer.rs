@@ -1,0 +1,459 @@
+//! What a session answers, as a client reads it. Values are turned around by `protocol::convert`; here they are put
+//! together into results.
+
+use super::listed;
+use super::refused::refused;
+use super::to_value;
+use crate::convert;
+use crate::server::given::own_settings;
+use crate::server::settings::{Layers, shown};
+use engine::compact::metadata::Persisted;
+use engine::compact::record::Compaction;
+use engine::compact::restore::Verdict;
+use engine::id::{CallId, SessionId};
+use engine::prompt::pins::Pin;
+use engine::search::{Found, Hit};
+use engine::transcript::Transcript;
+use protocol::context::{
+    self, CompactionView, ContextCompactResult, ContextInspectResult, ContextPinResult, ContextUndoResult,
+    SectionTokens,
+};
+use protocol::edit::{EditResult, QueueRemoveResult, SessionForkResult, SessionResetResult};
+use protocol::error::{ErrorData, ProtocolError};
+use protocol::event::CompactionPhase;
+use protocol::message::Arguments;
+use protocol::prompt::PromptRenderResult;
+use protocol::recall::{ContextRecallResult, ContextSearchResult};
+use protocol::restore::{self, RestoreEntry, RestoreReport, RestoreSource};
+use protocol::session::{
+    SessionConfigureResult, SessionDeleteResult, SessionListResult, SessionMessagesResult, SessionOpenResult,
+    SessionSubscribeResult,
+};
+use protocol::snapshot::{self, Compression, Pause, RoundView, TurnView};
+use protocol::task::TaskStartResult;
+use protocol::tool::{Decision, PauseReason, PendingCall, ToolDecideResult, Verdict as Decided};
+use protocol::transfer::SessionImportResult;
+use protocol::turn::{RoundAppendResult, TurnCancelResult, TurnEndResult, TurnStartResult};
+use serde_json::Value;
+use session::Session;
+use session::effect::{Answer, Diagnostic, Reason, Refusal, Rendered};
+use session::input;
+use session::queue::{Accepted, QueueItem};
+use session::reconcile::Report;
+use session::settings::Settings;
+use session::snapshot::{Inspection, Snapshot, TurnSnapshot};
+use session::state::State;
+use session::stored::Always;
+use store::list::Page;
+use store::{Deleted, MessagePage};
+
+/// The form of an answer, where one answer has several.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::server) enum Form {
+    /// A turn.
+    Turn,
+    /// A task.
+    Task,
+    /// Another session.
+    Fork,
+    /// A new chat.
+    Reset,
+    /// A session made of a conversation.
+    Import {
+        /// The format that it was read as.
+        format: &'static str,
+        /// The parts that could not be read.
+        skipped: Vec<String>,
+        /// Messages that could.
+        messages: usize,
+    },
+    /// Anything else that changes the past.
+    #[default]
+    Edit,
+}
+
+/// An answer as a result or an error. `is_kept` says whether the session is stored.
+pub(in crate::server) fn answer(
+    session: &Session,
+    layers: &Layers,
+    is_kept: bool,
+    form: Form,
+    answer: Result<Answer, Refusal>,
+) -> Result<Value, ProtocolError> {
+    match answer.map_err(|refusal| refused(session, &refusal))? {
+        Answer::Opened(opened) => {
+            let (snapshot, report) = *opened;
+            to_value(&SessionOpenResult {
+                restore: restored(session, &report),
+                snapshot: whole(session, snapshot),
+            })
+        }
+        Answer::Snapshot(snapshot) => to_value(&SessionSubscribeResult {
+            events: None,
+            snapshot: Some(Box::new(whole(session, *snapshot))),
+        }),
+        Answer::Events(events) => {
+            let events = events.iter().map(|event| super::event::event(session, event)).collect();
+            to_value(&SessionSubscribeResult { events: Some(events), snapshot: None })
+        }
+        Answer::Accepted(accepted) => accepted_as(session, form, accepted),
+        Answer::Dequeued(gone) => to_value(&QueueRemoveResult { removed: queue(&gone) }),
+        Answer::TurnCancelled(turn, gone) => to_value(&TurnCancelResult {
+            turn_id: turn.map(|turn| turn.as_str().to_owned()),
+            state: session.state().name(),
+            removed: queue(&gone),
+        }),
+        Answer::TurnEnded { turn, summaries } => to_value(&TurnEndResult {
+            turn_id: turn.as_str().to_owned(),
+            metadata: convert::turn_metadata(&summaries),
+        }),
+        Answer::RoundAppended { round, messages } => to_value(&RoundAppendResult {
+            round_id: round.map(|round| round.as_str().to_owned()).unwrap_or_default(),
+            message_ids: messages.iter().map(|message| message.as_str().to_owned()).collect(),
+        }),
+        Answer::Rendered(rendered) => to_value(&prompt(session, is_kept, *rendered)),
+        Answer::Compacted(Ok(made)) => to_value(&ContextCompactResult {
+            compaction: Some(view(session.transcript(), &made.0)),
+            metadata: Some(convert::turn_metadata(std::slice::from_ref(&made.1))),
+            ..ContextCompactResult::default()
+        }),
+        Answer::Previewed(preview) => to_value(&ContextCompactResult {
+            preview: Some(convert::preview(session, &preview)),
+            ..ContextCompactResult::default()
+        }),
+        Answer::Undone(undone) => to_value(&ContextUndoResult {
+            compaction_id: undone.id.as_str().to_owned(),
+            in_force_id: session.transcript().in_force().map(|record| record.id.as_str().to_owned()),
+            turn_id: undone.turn.map(|turn| turn.as_str().to_owned()),
+            metadata: convert::turn_metadata(&undone.left),
+        }),
+        Answer::Pinned(pin) => to_value(&ContextPinResult {
+            pin_id: pin.as_str().to_owned(),
+            pins: pins(session, session.pins()),
+        }),
+        Answer::Compacted(Err(reason)) => {
+            to_value(&ContextCompactResult { reason: Some(reason), ..ContextCompactResult::default() })
+        }
+        Answer::Reset(accepted, gone) => to_value(&SessionResetResult {
+            fork: accepted.session.map(|fork| fork.as_str().to_owned()),
+            removed: queue(&gone),
+        }),
+        Answer::Configured => {
+            to_value(&SessionConfigureResult { settings: shown(session.settings()), diagnostics: Vec::new() })
+        }
+        Answer::Done(now) => to_value(&ToolDecideResult { state: now }),
+        Answer::Recalled(recalled) => to_value(&ContextRecallResult {
+            reference: recalled.reference,
+            text: recalled.text,
+            offset: recalled.offset as u64,
+            total_bytes: recalled.total as u64,
+            next_offset: recalled.next.map(|next| next as u64),
+            sha256: recalled.sha256,
+        }),
+        Answer::Ledger(page) => to_value(&convert::ledger(session.transcript(), *page)),
+        Answer::Inspected(inspection) => to_value(&inspected(session, layers, *inspection)),
+    }
+}
+
+/// What became of a command that is carried out at once or waits.
+fn accepted_as(of: &Session, form: Form, accepted: Accepted) -> Result<Value, ProtocolError> {
+    let turn_id = accepted.turn.map(|turn| turn.as_str().to_owned());
+    let message_id = accepted.message.map(|message| message.as_str().to_owned());
+    let item_id = accepted.item.map(|item| item.as_str().to_owned());
+    let session = accepted.session.map(|session| session.as_str().to_owned());
+    match form {
+        Form::Turn => to_value(&TurnStartResult {
+            turn_id: turn_id.unwrap_or_default(),
+            message_id: message_id.unwrap_or_default(),
+            item_id,
+            queued_position: accepted.position,
+        }),
+        Form::Task => to_value(&TaskStartResult { session_id: of.id().as_str().to_owned() }),
+        Form::Fork => to_value(&SessionForkResult { session_id: session.unwrap_or_default() }),
+        Form::Reset => to_value(&SessionResetResult { fork: session, removed: Vec::new() }),
+        Form::Import { format, skipped, messages } => to_value(&SessionImportResult {
+            session_id: of.id().as_str().to_owned(),
+            format: format.to_owned(),
+            messages: u32::try_from(messages).unwrap_or(u32::MAX),
+            skipped,
+        }),
+        Form::Edit => to_value(&EditResult {
+            turn_id,
+            message_id,
+            fork: session,
+            item_id,
+            queued_position: accepted.position,
+        }),
+    }
+}
+
+/// Commands that wait, or do not any more.
+pub(in crate::server) fn queue(items: &[QueueItem]) -> Vec<snapshot::QueueItem> {
+    items.iter().map(convert::queue_item).collect()
+}
+
+/// A record with its metadata.
+pub(in crate::server) fn view(transcript: &Transcript, record: &Compaction) -> CompactionView {
+    convert::compaction_view(transcript, record)
+}
+
+/// Pins with their sizes.
+pub(in crate::server) fn pins(session: &Session, pins: &[Pin]) -> Vec<context::Pin> {
+    pins.iter().map(|pin| convert::pin(pin, session.pin_tokens(&pin.id))).collect()
+}
+
+/// Calls that wait for the user.
+pub(in crate::server) fn reasons(reasons: &[Reason]) -> Vec<PauseReason> {
+    let each = reasons.iter().map(|reason| PauseReason {
+        tool_call_id: reason.call.as_str().to_owned(),
+        name: reason.name.to_string(),
+        arguments: Arguments(reason.arguments.to_string()),
+        reason: reason.reason.clone(),
+    });
+    each.collect()
+}
+
+/// What the user decided.
+pub(in crate::server) fn decisions(decisions: &[Decision]) -> Result<Vec<input::Decision>, ProtocolError> {
+    let each = decisions.iter().enumerate().map(|(at, decision)| {
+        if decision.pattern.as_ref().is_some_and(|pattern| pattern.find('=').is_none_or(|name| name == 0)) {
+            let reason = "a pattern names its argument, such as `command=git *`";
+            return Err(ProtocolError::invalid(format!("decisions[{at}].pattern"), reason));
+        }
+        Ok(input::Decision {
+            call: CallId::new(&decision.tool_call_id),
+            approved: decision.decision != Decided::Reject,
+            note: decision.note.clone(),
+            always: (decision.decision == Decided::ApproveAlways)
+                .then(|| Always { tool: String::new(), pattern: decision.pattern.clone() }),
+        })
+    });
+    each.collect()
+}
+
+/// A session as a whole.
+pub(in crate::server) fn whole(session: &Session, snapshot: Snapshot) -> snapshot::Snapshot {
+    let transcript = session.transcript();
+    let in_force = transcript.in_force();
+    let turn_id = transcript.turns().last().map(|turn| turn.id.as_str().to_owned()).unwrap_or_default();
+    snapshot::Snapshot {
+        session_id: snapshot.head.id.as_str().to_owned(),
+        stream: snapshot.stream,
+        seq: snapshot.seq,
+        state: snapshot.state,
+        driver: snapshot.head.driver,
+        title: snapshot.thread.title,
+        generation: snapshot.thread.generation.0,
+        parent_id: snapshot.head.parent.as_ref().map(|parent| parent.as_str().to_owned()),
+        origin: snapshot.head.origin,
+        scope: convert::scope(&snapshot.thread.scope),
+        messages: snapshot.messages.iter().map(|message| convert::message(message)).collect(),
+        earlier_messages: snapshot.earlier,
+        turns: snapshot.turns.iter().map(|turn| turn_view(transcript, turn)).collect(),
+        queue: queue(&snapshot.queue),
+        compression: Compression {
+            running: snapshot.compacting.is_some(),
+            phase: snapshot.compacting.as_ref().map(|_| match session.state() {
+                State::Reviewing(_) => CompactionPhase::Reviewing,
+                _ => CompactionPhase::Summarizing,
+            }),
+            mode: snapshot.compacting.as_ref().map(|(mode, _)| *mode),
+            reason: snapshot.compacting.map(|(_, reason)| reason),
+        },
+        streaming: snapshot.streaming.map(|(message, draft)| convert::streaming(message.as_str(), &draft)),
+        draft: snapshot.thread.draft.as_ref().map(ToString::to_string),
+        pause: (!snapshot.pause.is_empty()).then(|| Pause { reasons: reasons(&snapshot.pause) }),
+        pending_calls: snapshot.pending.iter().map(|call| pending(call, &turn_id)).collect(),
+        compactions: snapshot.compactions.iter().map(|(record, _)| view(transcript, record)).collect(),
+        pins: pins(session, &snapshot.thread.pins),
+        summary: in_force.map(|record| record.block.to_string()).filter(|block| !block.is_empty()),
+        summarized_count: in_force.map_or(0, |record| record.resume_at().0),
+        settings: shown(&snapshot.settings),
+        usage: None,
+        waits: snapshot.head.waits.then_some(true),
+        held_by: None,
+    }
+}
+
+/// A page of what was said.
+pub(in crate::server) fn messages(id: &SessionId, page: Option<MessagePage>) -> Result<Value, ProtocolError> {
+    let Some(page) = page else {
+        let data = ErrorData::UnknownSession { session_id: id.as_str().to_owned() };
+        return Err(ProtocolError::new(data, format!("no session {id} is stored here")));
+    };
+    to_value(&SessionMessagesResult {
+        before: page.messages.first().map_or(0, |message| message.ord.0),
+        messages: page.messages.iter().filter(|m| !m.is_removed()).map(|m| convert::message(m)).collect(),
+        unreadable: page.unreadable,
+    })
+}
+
+fn pending(call: &Reason, turn: &str) -> PendingCall {
+    PendingCall {
+        tool_call_id: call.call.as_str().to_owned(),
+        turn_id: turn.to_owned(),
+        name: call.name.to_string(),
+        arguments: Arguments(call.arguments.to_string()),
+    }
+}
+
+fn turn_view(transcript: &Transcript, turn: &TurnSnapshot) -> TurnView {
+    let id_at = |ord| transcript.message(ord).map(|message| message.id.as_str().to_owned());
+    let rounds = turn.rounds.iter().map(|(round, summary)| RoundView {
+        id: round.id.as_str().to_owned(),
+        external_id: transcript.message(round.assistant).and_then(|message| message.external_id.clone()),
+        assistant: id_at(round.assistant).unwrap_or_default(),
+        results: round.results.iter().flatten().filter_map(|ord| id_at(*ord)).collect(),
+        summary: summary.clone(),
+    });
+    TurnView {
+        id: turn.id.clone(),
+        external_id: turn.external_id.clone(),
+        status: turn.status,
+        rounds: rounds.collect(),
+        metadata: metadata(&turn.summaries),
+    }
+}
+
+/// Metadata of a turn, where it has any.
+pub(in crate::server) fn metadata(summaries: &[Persisted]) -> Option<restore::TurnMetadata> {
+    (!summaries.is_empty()).then(|| convert::turn_metadata(summaries))
+}
+
+/// What became of a history.
+pub(in crate::server) fn restored(session: &Session, report: &Report) -> RestoreReport {
+    let mut out = RestoreReport {
+        source: match (session.was_stored(), report.given > 0) {
+            (true, true) => RestoreSource::Both,
+            (true, false) => RestoreSource::Store,
+            (false, true) => RestoreSource::History,
+            (false, false) => RestoreSource::New,
+        },
+        restored: Vec::new(),
+        already: Vec::new(),
+        stale: Vec::new(),
+        orphans: Vec::new(),
+        duplicates: Vec::new(),
+        failures: Vec::new(),
+        fork: report.fork.as_ref().map(|fork| fork.as_str().to_owned()),
+        truncated_messages: report.truncated,
+        appended_messages: report.appended,
+        unreadable: report.unreadable.clone(),
+        diagnostics: diagnostics(&session::diagnostics(report)),
+    };
+    for restored in &report.summaries {
+        let entry = |reason: &str| RestoreEntry {
+            tool_call_round_id: restored.round_id.clone(),
+            reason: reason.to_owned(),
+        };
+        match &restored.verdict {
+            Verdict::Restored(id) => out.restored.push(id.as_str().to_owned()),
+            Verdict::Already(id) => out.already.push(id.as_str().to_owned()),
+            Verdict::Stale(why) => out.stale.push(entry(why)),
+            Verdict::Orphan => out.orphans.push(entry("no round of the session has this id")),
+            Verdict::Duplicate => {
+                out.duplicates.push(entry("it is there, or a newer one stands for all of it"))
+            }
+            Verdict::Failure(why) => out.failures.push(entry(why)),
+        }
+    }
+    out
+}
+
+fn diagnostics(diagnostics: &[Diagnostic]) -> Vec<restore::Diagnostic> {
+    let each = diagnostics.iter();
+    each.map(|d| restore::Diagnostic { kind: d.kind.to_owned(), message: d.message.clone() }).collect()
+}
+
+/// A prompt with everything there is to say about it.
+fn prompt(session: &Session, is_kept: bool, rendered: Rendered) -> PromptRenderResult {
+    let Rendered { prompt, model, window, estimator, breakpoints, made, fork, diagnostics: said } = rendered;
+    let marks: Vec<usize> = if breakpoints { convert::breakpoints(&prompt) } else { Vec::new() };
+    let summaries: Vec<Persisted> = made.iter().map(|(_, metadata)| metadata.clone()).collect();
+    let obeyed = session
+        .transcript()
+        .compactions()
+        .iter()
+        .find(|record| Some(&record.id) == prompt.compaction.as_ref());
+    PromptRenderResult {
+        session_id: is_kept.then(|| session.id().as_str().to_owned()),
+        messages: convert::fit(convert::prompt_messages(&prompt.items, &marks), &model),
+        tools: prompt.tools.iter().map(convert::tool).collect(),
+        plan: convert::plan(&prompt.plan, breakpoints),
+        tokens: prompt.tokens,
+        limit: prompt.limit,
+        window,
+        estimator,
+        cuts: convert::cuts(session, &prompt.cuts),
+        metadata: convert::turn_metadata(&summaries),
+        compaction_id: prompt.compaction.as_ref().map(|id| id.as_str().to_owned()),
+        mode: obeyed.map(|record| record.mode),
+        strength: obeyed.map(|record| record.strength),
+        diagnostics: diagnostics(&said),
+        fork: fork.map(|fork| fork.as_str().to_owned()),
+    }
+}
+
+fn inspected(session: &Session, layers: &Layers, inspection: Inspection) -> ContextInspectResult {
+    let own = own_settings(&session.head().settings);
+    let settings: &Settings = session.settings();
+    let sections = inspection.sections.into_iter();
+    ContextInspectResult {
+        tokens: inspection.tokens,
+        limit: inspection.limit,
+        window: inspection.window,
+        estimator: inspection.estimator,
+        estimate: convert::estimate(inspection.estimate),
+        sections: sections.map(|(channel, name, tokens)| SectionTokens { channel, name, tokens }).collect(),
+        tokens_until_compaction: inspection.until_compaction,
+        compactions: inspection
+            .compactions
+            .iter()
+            .map(|(record, _)| view(session.transcript(), record))
+            .collect(),
+        coverage: convert::coverage(&inspection.coverage),
+        cuts: convert::cuts(session, &inspection.cuts),
+        pins: pins(session, session.pins()),
+        triggers: inspection.triggers.iter().map(convert::trigger_state).collect(),
+        usage: inspection.usage,
+        learned_limit: inspection.learned_limit,
+        settings: layers.sources(&session.head().workspace, &own, settings),
+    }
+}
+
+/// A page of sessions.
+pub(in crate::server) fn page(page: &Page) -> Result<Value, ProtocolError> {
+    to_value(&SessionListResult {
+        sessions: page.sessions.iter().map(listed::row).collect(),
+        next_cursor: page.next.as_ref().map(ToString::to_string),
+    })
+}
+
+/// What was deleted.
+pub(in crate::server) fn deleted(deleted: &Deleted) -> Result<Value, ProtocolError> {
+    to_value(&SessionDeleteResult {
+        deleted_messages: deleted.messages,
+        deleted_compactions: deleted.compactions,
+        deleted_blobs: deleted.blobs,
+        deleted_blob_bytes: deleted.blob_bytes,
+        scrubbed: deleted.scrubbed,
+    })
+}
+
+/// The hits of a search, each with its state in the prompt.
+pub(in crate::server) fn searched(
+    session: &Session,
+    found: Result<Found, ProtocolError>,
+) -> Result<Value, ProtocolError> {
+    let fates = session.fates().map_err(|error| ProtocolError::invalid("settings", error.to_string()));
+    let (found, fates) = found.and_then(|found| Ok((found, fates?)))?;
+    let hit = |hit: Hit| {
+        // What left the session since is no hit any more.
+        let status = fates.get(hit.ord.index()).copied().flatten()?;
+        Some(convert::search_hit(hit, status))
+    };
+    to_value(&ContextSearchResult {
+        next_cursor: found.next.map(|next| next.to_string()),
+        hits: found.hits.into_iter().filter_map(hit).collect(),
+    })
+}

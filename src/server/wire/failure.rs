@@ -1,0 +1,28 @@
+//! Why a client's model did not answer, as the engine takes it. What follows from it is the session's.
+
+use engine::compact::secrets::masked;
+use engine::prompt::request::{Failure, Overflow};
+use models::error::refuses_thinking;
+use models::overflow;
+use serde_json::Value;
+use tower_lsp::jsonrpc::Error;
+
+/// Why the client's model did not answer: by what its error says for programs, else by its words.
+pub(in crate::server) fn of(error: &Error) -> Failure {
+    let why = error.message.clone().into_owned();
+    let data = error.data.as_ref();
+    let number = |name: &str| {
+        let number = data.and_then(|data| data.get(name)).and_then(Value::as_u64);
+        number.and_then(|number| u32::try_from(number).ok())
+    };
+    let is_told = data.and_then(|data| data.get("kind")).is_some_and(|kind| kind == "contextOverflow");
+    let told =
+        is_told.then(|| Overflow { limit: number("limit"), needed: number("needed"), ..Overflow::default() });
+    // What a provider said may stand beside the client's own words.
+    let said = || data.map(ToString::to_string).and_then(|data| overflow::told(&data));
+    let overflow = told.or_else(|| overflow::told(&why)).or_else(said);
+    let refuses_thinking =
+        refuses_thinking(&why) || data.is_some_and(|data| refuses_thinking(&data.to_string()));
+    // An editor's provider repeats credentials as any other does.
+    Failure { overflow, refuses_thinking, ..masked(&why).into() }
+}

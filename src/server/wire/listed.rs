@@ -1,0 +1,76 @@
+//! A session as a list shows it: one that is stored, one that is open, one that was just made. What is in a list is the
+//! store's.
+
+use crate::convert;
+use protocol::session::SessionSummary;
+use session::Session;
+use session::effect::Made;
+use session::stored::Head;
+use store::list::SessionRow;
+
+pub(in crate::server) fn row(row: &SessionRow) -> SessionSummary {
+    SessionSummary {
+        session_id: row.id.as_str().to_owned(),
+        workspace_folder: row.workspace.clone(),
+        driver: row.driver,
+        title: row.title.clone().or_else(|| row.first_request.clone()),
+        kind: row.kind.clone(),
+        parent_id: row.parent.as_ref().map(|parent| parent.as_str().to_owned()),
+        origin: row.origin,
+        work_scope: row.work_scope.clone(),
+        state: None,
+        messages: row.messages,
+        turns: row.turns,
+        summary: row.summary.clone(),
+        summarized_count: row.summarized_count,
+        created_at: convert::iso(row.created_at),
+        updated_at: convert::iso(row.updated_at),
+    }
+}
+
+/// What a session is now, for a list.
+pub(in crate::server) fn summary(session: &Session) -> SessionSummary {
+    let transcript = session.transcript();
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let in_force = transcript.in_force();
+    SessionSummary {
+        state: Some(session.state().name()),
+        messages: count(transcript.messages().len()),
+        turns: count(transcript.turns().len()),
+        summary: in_force.map(|record| record.block.to_string()),
+        summarized_count: in_force.map_or(0, |record| record.resume_at().0),
+        ..of(session.head())
+    }
+}
+
+/// What a session is that another one made of itself.
+pub(in crate::server) fn made(made: &Made) -> SessionSummary {
+    SessionSummary {
+        messages: made.messages,
+        turns: made.turns,
+        summary: made.summary.as_ref().map(|block| block.to_string()),
+        summarized_count: made.summarized,
+        ..of(&made.head)
+    }
+}
+
+/// What its own row says; it has said nothing.
+fn of(head: &Head) -> SessionSummary {
+    SessionSummary {
+        session_id: head.id.as_str().to_owned(),
+        workspace_folder: head.workspace.clone(),
+        driver: head.driver,
+        title: head.title.clone(),
+        kind: head.kind.clone(),
+        parent_id: head.parent.as_ref().map(|parent| parent.as_str().to_owned()),
+        origin: head.origin,
+        work_scope: head.work_scope.clone(),
+        state: None,
+        messages: 0,
+        turns: 0,
+        summary: None,
+        summarized_count: 0,
+        created_at: convert::iso(head.created_at),
+        updated_at: convert::iso(head.updated_at),
+    }
+}

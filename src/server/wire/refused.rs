@@ -1,0 +1,103 @@
+//! Why a session did not do what was asked, as an error of the protocol: its kind with its data, and words that say what
+//! was kept and what can be done.
+
+use crate::convert;
+use crate::server::stores;
+use engine::id::SessionId;
+use engine::prompt::BudgetExceeded;
+use protocol::error::{ErrorData, ProtocolError};
+use session::Session;
+use session::acceptance;
+use session::effect::Refusal;
+use session::state::StateName;
+
+/// Why a session did not do it.
+pub(in crate::server) fn refused(session: &Session, refusal: &Refusal) -> ProtocolError {
+    // What the other driver's sessions take is no way on.
+    let accepts = |now: StateName| -> Vec<String> {
+        acceptance::accepts(now, session.head().driver).into_iter().map(str::to_owned).collect()
+    };
+    let taken = |now: StateName| ErrorData::InvalidState { state: now, accepts: accepts(now) };
+    let data = match refusal {
+        Refusal::InvalidState { state: now, .. } => taken(*now),
+        Refusal::OtherDriver(_) => taken(session.state().name()),
+        Refusal::Empty(_) => {
+            return ProtocolError::new(
+                ErrorData::InvalidParams { field: String::new(), reason: refusal.to_string() },
+                format!("{refusal}; nothing was done"),
+            );
+        }
+        Refusal::QueueFull { limit } => ErrorData::QueueFull { limit: *limit },
+        Refusal::NotEmpty => taken(session.state().name()),
+        Refusal::Unknown { what, id } | Refusal::NotKept { what, id } | Refusal::Settled { what, id } => {
+            let field = if *what == "tool call" { "toolCallId" } else { what };
+            ErrorData::StaleReference { field: field.to_owned(), id: id.clone() }
+        }
+        Refusal::Unusable { field, why } => {
+            ErrorData::InvalidParams { field: (*field).to_owned(), reason: (*why).to_owned() }
+        }
+        Refusal::NoRoom { limit, needed, sections, .. } => {
+            let (limit, needed, sections) = (*limit, *needed, sections.clone());
+            (&BudgetExceeded { limit, needed, sections }).into()
+        }
+        Refusal::CannotUndo(why) => convert::cannot_undo(why),
+        Refusal::BudgetExceeded(exceeded) => exceeded.into(),
+        Refusal::CannotFit(sizes) => sizes.into(),
+        Refusal::Settings(error) => {
+            ErrorData::InvalidParams { field: "settings".into(), reason: error.to_string() }
+        }
+        Refusal::Cancelled => ErrorData::Cancelled {},
+        Refusal::NotStored { cause, .. } => stores::refused(cause),
+        Refusal::Provider { cause, .. } => ErrorData::ProviderError {
+            provider: provider(session),
+            status: cause.status,
+            cause: cause.word.to_owned(),
+            retry_after_ms: cause.retry_after_ms,
+            excerpt: cause.said.clone(),
+        },
+    };
+    let message = match refusal {
+        Refusal::InvalidState { state: now, .. } => {
+            let particular = acceptance::particular(*now, session.head().driver).join(", ");
+            format!("the session is {}; beside what it always takes, it takes {particular} now", now.name())
+        }
+        Refusal::BudgetExceeded(exceeded) => format!(
+            "{exceeded}. Nothing was sent and nothing is lost. Allow summarize, or choose a model with a larger window"
+        ),
+        Refusal::CannotFit(sizes) => format!(
+            "{sizes}. Nothing was sent and nothing is lost. Offer fewer tools, shorten the system text or the request, \
+             or choose a model with a larger window"
+        ),
+        Refusal::Unusable { .. } | Refusal::NoRoom { .. } => format!("{refusal}; nothing was done"),
+        Refusal::CannotUndo(why) if why.needed > 0 => format!(
+            "{why}: without it the prompt would weigh {} tokens, and the limit is {}. Compact again with redo, pin what \
+             you miss, or choose a model with a larger window",
+            why.needed, why.limit
+        ),
+        Refusal::CannotUndo(why) => format!("{why}: a newer one hides it. Undo that one first"),
+        other => other.to_string(),
+    };
+    ProtocolError::new(data, message)
+}
+
+/// Who answers here: the wire's name, or the editor.
+fn provider(session: &Session) -> String {
+    let endpoint = session.settings().model.endpoint.as_ref();
+    endpoint.map_or("editor", |endpoint| endpoint.wire.name()).to_owned()
+}
+
+/// An id that nobody knows.
+pub(in crate::server) fn unknown_session(id: &SessionId, message: String) -> ProtocolError {
+    ProtocolError::new(ErrorData::UnknownSession { session_id: id.as_str().to_owned() }, message)
+}
+
+/// Something that is only done about open sessions.
+pub(in crate::server) fn not_open(id: &SessionId) -> ProtocolError {
+    unknown_session(id, format!("session {id} is not open here; nothing was done. Open it first"))
+}
+
+/// A session that panicked.
+pub(in crate::server) fn defect() -> ProtocolError {
+    let message = "the session met a defect and was closed. What was acknowledged is stored; open it again";
+    ProtocolError::new(ErrorData::InternalError {}, message)
+}

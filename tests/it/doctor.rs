@@ -1,0 +1,176 @@
+//! What `threadhold doctor --storage` says of files that are damaged in one way each, what a repair puts right, and that
+//! it takes no word that could be read.
+
+use engine::id::Time;
+use rusqlite::Connection;
+use session::stored::Write;
+use std::fs;
+use std::process::Command;
+use std::sync::Arc;
+use store::Store;
+use store::testing::{Folder, message, session, step, user};
+
+/// A folder with a store of two sessions that was closed.
+fn filled() -> Folder {
+    let folder = Folder::new();
+    let mut store = folder.open();
+    for id in ["s", "t"] {
+        let fence = store.acquire(&session(id), Time(1)).expect("a lease");
+        let large = message(200, user(&format!("{id} large ").repeat(10_000)));
+        let large = Write::Message { turn: 100, message: Arc::new(large) };
+        store.commit(&session(id), fence, &[step(id, 0, 200), vec![large]].concat()).expect("a commit");
+    }
+    store.close().expect("a clean end");
+    folder
+}
+
+/// Runs it; the exit code and what it printed.
+fn doctor(folder: &Folder, repair: bool) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_threadhold"));
+    command.arg("doctor").arg("--storage").arg(&folder.0).args(repair.then_some("--repair"));
+    let output = command.output().expect("the binary starts");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    (output.status.code(), text(output.stdout) + &text(output.stderr))
+}
+
+fn copies(folder: &Folder) -> usize {
+    let names = fs::read_dir(&folder.0).expect("a folder").flatten();
+    names.filter(|entry| entry.file_name().to_string_lossy().contains(".bak")).count()
+}
+
+#[test]
+fn a_doctor_finds_nothing_in_a_store_that_is_well() {
+    let folder = filled();
+    let before = fs::read(folder.file()).unwrap();
+    for repair in [false, true] {
+        let (code, said) = doctor(&folder, repair);
+        assert_eq!(code, Some(0), "{said}");
+        assert!(said.contains("2 sessions, 402 messages") && said.contains("no problems found"), "{said}");
+    }
+    assert_eq!(fs::read(folder.file()).unwrap(), before);
+    assert_eq!(copies(&folder), 0);
+    // Nothing to look at, and another schema than is known.
+    let (code, said) = doctor(&Folder::new(), false);
+    assert_eq!(code, Some(2), "{said}");
+    Connection::open(folder.file()).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    let (code, said) = doctor(&folder, true);
+    assert!(code == Some(2) && said.contains("newer version"), "{said}");
+}
+
+/// Without a word to repair nothing is changed; with it a copy of the file as it was comes first, and all that could be
+/// loaded before is there after.
+#[test]
+fn what_follows_from_the_rest_is_put_right() {
+    for (sql, says) in [
+        ("INSERT INTO blobs VALUES ('h', 3, x'616263')", "1 contents of 3 bytes that nothing refers to"),
+        (
+            "INSERT INTO chat_turns VALUES ('gone', 0, 't', 'completed', NULL, '[]')",
+            "1 rows of chat_turns name rows",
+        ),
+        ("UPDATE chat_activity SET messages = 7 WHERE session = 's'", "session s: its count"),
+        ("UPDATE chat_sessions SET summarized_count = 7 WHERE id = 't'", "session t: its count"),
+        (
+            "PRAGMA writable_schema = ON;
+             UPDATE sqlite_schema SET sql = replace(sql, 'external_id IS NOT NULL', 'external_id IS NULL')
+             WHERE name = 'chat_messages_request'",
+            "chat_messages_request",
+        ),
+    ] {
+        let folder = filled();
+        let whole = folder.open().load(&session("s")).unwrap();
+        let other = Connection::open(folder.file()).unwrap();
+        other.pragma_update(None, "foreign_keys", false).unwrap();
+        other.execute_batch(sql).unwrap();
+        drop(other);
+        let (code, said) = doctor(&folder, false);
+        assert!(code == Some(1) && said.contains(says) && said.contains("--repair"), "{sql}: {said}");
+        assert_eq!((doctor(&folder, false).1, copies(&folder)), (said, 0), "{sql}");
+        // Somebody works on it.
+        let mut store = folder.open();
+        store.acquire(&session("s"), Time(1)).unwrap();
+        let (code, said) = doctor(&folder, true);
+        assert!(code == Some(2) && said.contains("open in another process"), "{sql}: {said}");
+        store.close().expect("a clean end");
+        let (code, said) = doctor(&folder, true);
+        assert!(code == Some(0) && said.contains("was repaired"), "{sql}: {said}");
+        assert_eq!(doctor(&folder, false).0, Some(0), "{sql}");
+        assert!(copies(&folder) > 0, "{sql}");
+        assert_eq!(folder.open().load(&session("s")).unwrap(), whole, "{sql}");
+        // A deletion reaches the copy.
+        let mut store = folder.open();
+        assert!(store.delete(&session("s")).unwrap().is_some_and(|deleted| deleted.scrubbed), "{sql}");
+        assert_eq!(copies(&folder), 0, "{sql}");
+    }
+}
+
+/// A message that is gone is named, also after the figures were put right; one whose session's row is gone stays.
+#[test]
+fn missing_message_is_named_and_no_repair_removes_one() {
+    for (sql, says) in [
+        (
+            "DELETE FROM chat_messages WHERE session = 's' AND ord = 3",
+            "session s: 1 of its messages are not there",
+        ),
+        ("DELETE FROM chat_sessions WHERE id = 's'", "rows of chat_messages name rows of chat_sessions"),
+    ] {
+        let folder = filled();
+        let other = Connection::open(folder.file()).unwrap();
+        other.pragma_update(None, "foreign_keys", false).unwrap();
+        other.execute_batch(sql).unwrap();
+        let rows = || -> u32 {
+            other.query_row("SELECT count(*) FROM chat_messages", [], |row| row.get(0)).unwrap()
+        };
+        let before = rows();
+        for repair in [false, true, false] {
+            let (code, said) = doctor(&folder, repair);
+            assert!(code == Some(1) && said.contains(says), "{sql}: {said}");
+        }
+        assert_eq!(rows(), before, "{sql}");
+    }
+}
+
+/// What was said and cannot be read is named, stays where it is, and is told again after a repair.
+#[test]
+fn what_cannot_be_read_is_named_and_stays() {
+    for (sql, says) in [
+        (
+            "UPDATE chat_messages SET tokens = 5000 WHERE session = 's' AND ord = 3",
+            "session s: message 3: its bytes changed",
+        ),
+        (
+            "UPDATE blobs SET bytes = CAST(replace(bytes, 's large', 'S LARGE') AS BLOB)",
+            "changed since it was written",
+        ),
+        ("DELETE FROM blobs WHERE size > 50000", "rows of blob_refs name rows of blobs"),
+        ("UPDATE chat_turns SET status = 'odd' WHERE session = 't' AND idx = 4", "session t: turn 4"),
+        ("UPDATE chat_sessions SET settings = '{' WHERE id = 's'", "session s: settings"),
+    ] {
+        let folder = filled();
+        let other = Connection::open(folder.file()).unwrap();
+        other.pragma_update(None, "foreign_keys", false).unwrap();
+        other.execute_batch(sql).unwrap();
+        drop(other);
+        let rows = || -> u32 {
+            let count = "SELECT (SELECT count(*) FROM chat_messages) + (SELECT count(*) FROM chat_turns)";
+            Connection::open(folder.file()).unwrap().query_row(count, [], |row| row.get(0)).unwrap()
+        };
+        let before = rows();
+        for repair in [false, true] {
+            let (code, said) = doctor(&folder, repair);
+            assert!(code == Some(1) && said.contains(says), "{sql}: {said}");
+            assert!(said.contains("Unreadable rows"), "{sql}: {said}");
+        }
+        assert_eq!(rows(), before, "{sql}");
+    }
+    // A page full of other bytes.
+    let folder = filled();
+    let mut bytes = fs::read(folder.file()).unwrap();
+    let needle = b"s says 100:";
+    let at = bytes.windows(needle.len()).position(|window| window == needle).unwrap();
+    bytes[at / 4096 * 4096..][..4096].fill(0xa5);
+    fs::write(folder.file(), bytes).unwrap();
+    for repair in [false, true] {
+        let (code, said) = doctor(&folder, repair);
+        assert!(code == Some(1) && said.contains("wrong    the file: "), "{said}");
+    }
+}
