@@ -1,6 +1,6 @@
 """Counts what the nine transcripts of the corpus hold, with nothing but a JSON parser.
 
-It shares no code and no idea of structure with the importer. `tests/it/import.rs` holds the numbers that it prints:
+It shares no code and no idea of structure with the importer. `crates/import/src/tests.rs` holds the numbers that it prints:
 
     python3 tests/corpus_counts.py <corpus>/transcripts
 
