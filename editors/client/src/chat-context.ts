@@ -7,7 +7,7 @@ import type { Round, Turn, TurnMetadata, Variable } from "./protocol.js";
 export interface ChatReferenceLike {
   /** Its id. */
   id: string;
-  /** What it is, for a model. */
+  /** Description for a model. */
   modelDescription?: string | undefined;
   /** A text, an address, or a place in a file. */
   value: unknown;
@@ -15,13 +15,13 @@ export interface ChatReferenceLike {
 
 /** A request of `ChatContext.history`. */
 export interface ChatRequestLike {
-  /** What the user wrote. */
+  /** The user's text. */
   prompt: string;
   /** The editor's id, where it shows one. */
   id?: string;
   /** The command, such as `fix`, without its slash. */
   command?: string | undefined;
-  /** What was given with it. */
+  /** Attachments. */
   references?: readonly ChatReferenceLike[];
 }
 
@@ -29,7 +29,7 @@ export interface ChatRequestLike {
 export interface ChatResponseLike {
   /** Its parts, as they were shown. */
   response: readonly object[];
-  /** What the participant gave back. */
+  /** The participant's result. */
   result?: { metadata?: { readonly [key: string]: unknown } | undefined };
 }
 
@@ -104,7 +104,7 @@ function isPlace(value: unknown): value is PlaceLike {
   return isAddress(uri) && typeof range === "object" && range !== null;
 }
 
-/** What was given with a request, as far as it has words: a text, an address, a place. */
+/** A reference as a variable, if it is a text, a URI or a location. */
 function variableOf({ id, modelDescription, value }: ChatReferenceLike): Variable[] {
   const name = modelDescription ?? id;
   if (typeof value === "string") return [{ name, value }];

@@ -1,9 +1,8 @@
-// A sidecar for an editor: typed requests and events, answers to what it asks, and sessions that outlive its restarts. How
-// it is kept running is `supervisor.ts`'s, how it is talked to `connection.ts`'s, what a session shows `session.ts`'s.
+// A sidecar for an editor: typed requests and events, handlers for its requests, and sessions that outlive its restarts.
 
-import { cancelled, Unanswered } from "./connection.js";
 import type { Listening, LogMessage, Progress, Told, WorkspaceFolder } from "./connection.js";
-import { Emitter, type Disposable } from "./emitter.js";
+import { cancelled, Unanswered } from "./connection.js";
+import { type Disposable, Emitter } from "./emitter.js";
 import { RequestLost } from "./errors.js";
 import { answersOf, capabilitiesOf, type Handlers } from "./handlers.js";
 import type { Launch } from "./launch.js";
@@ -17,17 +16,17 @@ import type {
   Settings,
   StorageOptions,
 } from "./protocol.js";
-import { Session, type Ask, type AskOptions } from "./session.js";
-import { Supervisor, type ClientStatus, type RestartOptions } from "./supervisor.js";
+import { type Ask, type AskOptions, Session } from "./session.js";
+import { type ClientStatus, type RestartOptions, Supervisor } from "./supervisor.js";
 import type { Schedule } from "./view.js";
 
 /** How a client is made. */
 export interface ClientOptions {
   /** Starts the sidecar: `sidecar()` of `@threadhold/client/node`. */
   launch: Launch;
-  /** Who the client is. */
+  /** Name and version of the client. */
   client: ClientInfo;
-  /** What the sidecar may ask for. What is missing is never asked for. */
+  /** Handlers of the sidecar's requests. It never sends one that has no handler. */
   handlers?: Handlers;
   /** The folders of the workspace. */
   workspaceFolders?: WorkspaceFolder[];
@@ -56,13 +55,13 @@ export interface ClientOptions {
 export interface LogLine {
   /** How bad it is. */
   level: "error" | "warning" | "info" | "debug";
-  /** Who says it: the sidecar's standard error, its messages to people, or this library. */
+  /** Origin: the sidecar's standard error, its log messages, or this library. */
   source: "stderr" | "sidecar" | "client";
   /** The words. They never hold content. */
   message: string;
 }
 
-/** What can be listened to: the protocol's notifications, and what the client knows by itself. */
+/** Events of the client: the protocol's notifications and its own. */
 export interface ClientEvents extends Omit<Told, "window/logMessage" | "$/progress"> {
   /** The status changed. */
   status: ClientStatus;
@@ -93,11 +92,13 @@ export class Client {
       "loop/updated": new Emitter(this.#onFault),
       "model/usage": new Emitter(this.#onFault),
     };
-    (Object.keys(listeners) as (keyof ClientEvents)[]).forEach((name) => this.#listen(name, listeners[name]));
+    for (const name of Object.keys(listeners) as (keyof ClientEvents)[]) this.#listen(name, listeners[name]);
     const care = {
       begin: () => this.#begin(),
       prepare: (life: Life) => this.#prepare(life),
-      lost: () => this.#sessions.forEach((session) => session.wentOffline()),
+      lost: () => {
+        for (const session of this.#sessions.values()) session.wentOffline();
+      },
       onStatus: (status: ClientStatus) => this.#tell("status", status),
     };
     this.#supervisor = new Supervisor(care, options.restart);
@@ -118,7 +119,7 @@ export class Client {
     return this.#supervisor.status;
   }
 
-  /** What the sidecar can do; missing while none answers. */
+  /** Capabilities of the sidecar; undefined while it is not running. */
   get server(): ServerCapabilities | undefined {
     return this.status.state === "running" ? this.status.server : undefined;
   }
@@ -331,7 +332,7 @@ export class Client {
   };
 }
 
-/** Who is told of what from the start. */
+/** Listeners that are attached before the sidecar starts. */
 export type Listeners = { [Name in keyof ClientEvents]?: (told: ClientEvents[Name]) => void };
 
 /** The levels of `window/logMessage`. */

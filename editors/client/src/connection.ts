@@ -1,26 +1,26 @@
-// One conversation with one process: requests, notifications and answers with the types of the protocol, in the order in
-// which they were said. Framing and ids are vscode-jsonrpc's. What to do when the process ends is the client's.
+// The connection to one process: requests, notifications and handlers with the types of the protocol, in order. Framing and
+// ids are vscode-jsonrpc's.
 
 import {
+  type CancellationToken,
   CancellationTokenSource,
   createMessageConnection,
   ErrorCodes,
-  ResponseError,
-  type CancellationToken,
   type MessageConnection,
   type MessageReader,
   type MessageWriter,
+  ResponseError,
 } from "vscode-jsonrpc";
-import { ContextOverflow, ProtocolError, type ErrorKind } from "./errors.js";
-import { ERROR_CODES } from "./protocol.js";
+import { ContextOverflow, type ErrorKind, ProtocolError } from "./errors.js";
 import type { ClientNotifications, ErrorData, SidecarNotifications, SidecarRequests } from "./protocol.js";
+import { ERROR_CODES } from "./protocol.js";
 import { wellFormedWriter } from "./well-formed.js";
 
-/** What a process is talked to through. */
+/** Message streams of a process. */
 export interface Streams {
-  /** What it says. */
+  /** Messages from the process. */
   reader: MessageReader;
-  /** What is said to it. */
+  /** Messages to the process. */
   writer: MessageWriter;
 }
 
@@ -30,10 +30,10 @@ export type Answer<Method extends keyof SidecarRequests> = (
   signal: AbortSignal,
 ) => Promise<SidecarRequests[Method]["result"]>;
 
-/** What is answered; a method that is missing is not known. */
+/** Request handlers by method; requests without one fail with `MethodNotFound`. */
 export type Answers = { [Method in keyof SidecarRequests]?: Answer<Method> };
 
-/** What is said without an answer, by both sides, beside the protocol's own. */
+/** Notifications of the Language Server Protocol that are used beside the protocol's own. */
 export interface LspNotifications {
   initialized: { params: Record<string, never> };
   exit: { params: undefined };
@@ -51,7 +51,7 @@ export interface WorkspaceFolder {
   name: string;
 }
 
-/** What a person may want to read. */
+/** A message for the log. */
 export interface LogMessage {
   /** 1: an error, 2: a warning, 3: information, 4: a log line, 5: for those who look for a defect. */
   type: number;
@@ -63,7 +63,7 @@ export interface LogMessage {
 export interface Progress {
   /** Whose: the token that the request gave. */
   token: number | string;
-  /** What is reported: `begin`, `report` or `end`. */
+  /** The report. */
   value: { kind: "begin" | "report" | "end"; title?: string; message?: string };
 }
 
@@ -75,7 +75,7 @@ export interface Told extends SidecarNotificationsTold {
 
 type SidecarNotificationsTold = { [Method in keyof SidecarNotifications]: SidecarNotifications[Method]["params"] };
 
-/** Who is told what the sidecar says without being asked. */
+/** Notification handlers by method. */
 export type Listening = { [Method in keyof Told]: (params: Told[Method]) => void };
 
 /** The request was given up before it was sent, or the sidecar took it back. */
@@ -174,7 +174,7 @@ const OF_THE_STREAM: ReadonlySet<number> = new Set([
   ErrorCodes.ConnectionInactive,
 ]);
 
-/** What vscode-jsonrpc would write to a console holds content; what matters of it is told by errors. */
+/** vscode-jsonrpc would log message contents to the console; errors report what matters. */
 const QUIET = { error: () => {}, warn: () => {}, info: () => {}, log: () => {} };
 
 function dataOf(data: unknown): Extract<ErrorData, { kind: ErrorKind }> | undefined {
@@ -182,7 +182,7 @@ function dataOf(data: unknown): Extract<ErrorData, { kind: ErrorKind }> | undefi
   return has ? (data as ErrorData) : undefined;
 }
 
-/** What a handler threw, as the sidecar reads it. */
+/** The error of a handler as a JSON-RPC error. */
 function refusal(error: unknown): ResponseError<unknown> {
   const message = error instanceof Error ? error.message : String(error);
   if (!(error instanceof ContextOverflow)) return new ResponseError(ErrorCodes.InternalError, message);

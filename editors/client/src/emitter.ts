@@ -1,4 +1,4 @@
-// Who wants to be told of something, and the telling. What is told, and when, is for whoever has one.
+// Event listeners. Each owner of an `Emitter` decides what it emits and when.
 
 /** Something that can be ended. */
 export interface Disposable {

@@ -1,5 +1,4 @@
-// What can go wrong, as types that a program can tell apart and words for people: what happened, what was kept, what to
-// do. When each is thrown is for the files that throw it.
+// Errors as types that a program can tell apart, with messages for people: what happened, what was kept, what to do.
 
 import type { ErrorData } from "./protocol.js";
 
@@ -9,23 +8,23 @@ export type SidecarFault =
   | "missing"
   /** The file is there and cannot be run. */
   | "notExecutable"
-  /** It ended before it answered `initialize`. */
+  /** The process exited before it answered `initialize`. */
   | "diedAtStart"
-  /** It did not answer `initialize` in time. */
+  /** No answer to `initialize` in time. */
   | "noAnswer"
-  /** It answers, and is another program. */
+  /** Another program answered. */
   | "notThreadhold"
-  /** It speaks another version of the protocol. */
+  /** Another version of the protocol. */
   | "wrongVersion"
-  /** It speaks this version and lacks methods that the client needs. */
+  /** A method that the client needs is missing. */
   | "tooOld"
-  /** It refused what it was started with, such as the place for sessions. */
+  /** The sidecar rejected its parameters, such as the storage folder. */
   | "refused"
-  /** It ended while it was needed. */
+  /** The process exited while it was in use. */
   | "died"
   /** Somebody asked to have it started again. */
   | "restarted"
-  /** It wrote what is no message, or could not be written to; it was ended. */
+  /** The process wrote an invalid message or took none, and was stopped. */
   | "brokenStream"
   /** The client was disposed. */
   | "disposed";
@@ -38,7 +37,7 @@ export interface Exit {
   signal: string | null;
 }
 
-/** What is known of a process that failed. */
+/** Details of a process that failed. */
 export interface Wreck {
   /** How it ended; missing where it did not begin, or did not end. */
   exit?: Exit;
@@ -59,14 +58,14 @@ export class SidecarError extends Error {
     message: string,
     { exit, stderr = [] }: Wreck = {},
   ) {
-    const last = stderr.length > 0 ? `\nThe last lines of its log:\n${stderr.join("\n")}` : "";
+    const last = stderr.length > 0 ? `\nLast lines of its log:\n${stderr.join("\n")}` : "";
     super(message + last);
     this.name = "SidecarError";
     this.exit = exit;
     this.stderr = stderr;
   }
 
-  /** Whether it is of no use to start it again as it is. */
+  /** True if a restart would fail in the same way. */
   get isLasting(): boolean {
     return LASTING.has(this.fault);
   }
@@ -84,7 +83,7 @@ const LASTING: ReadonlySet<SidecarFault> = new Set<SidecarFault>([
 
 /** How a process ended, in words. */
 export function inWords({ code, signal }: Exit): string {
-  return signal === null ? `with exit code ${code}` : `by ${signal}`;
+  return signal === null ? `with exit code ${code}` : `on ${signal}`;
 }
 
 /**
@@ -93,17 +92,17 @@ export function inWords({ code, signal }: Exit): string {
  */
 export class RequestLost extends Error {
   constructor(
-    /** What was asked. */
+    /** Method of the request. */
     readonly method: string,
-    /** Whether it can be sent again without harm: it has an `idempotencyKey`, or done twice is as done once. */
+    /** It can be sent again safely: it has an `idempotencyKey` or is idempotent. */
     readonly canBeSentAgain: boolean,
     /** Why the sidecar ended. */
     override readonly cause: SidecarError,
   ) {
     const advice = canBeSentAgain
-      ? "Send it again as it is: it is not done twice."
-      : "Look at the session's snapshot before you send it again.";
-    super(`the sidecar ended before it answered ${method}. What it had acknowledged is kept. ${advice}`);
+      ? "Send it again unchanged; it is not executed twice."
+      : "Check the session's snapshot before sending it again.";
+    super(`the sidecar exited before it answered ${method}. Acknowledged changes are saved. ${advice}`);
     this.name = "RequestLost";
   }
 }
@@ -114,12 +113,12 @@ export type ErrorKind = ErrorData["kind"];
 /** The sidecar answered with an error. The message is its own, for people. */
 export class ProtocolError<Kind extends ErrorKind = ErrorKind> extends Error {
   constructor(
-    /** What was asked. */
+    /** Method of the request. */
     readonly method: string,
     /** The number of the error, see `ERROR_CODES`. */
     readonly code: number,
     message: string,
-    /** What belongs to it; missing where the sidecar gave nothing that can be read. */
+    /** Typed details; undefined if the sidecar sent none that can be read. */
     readonly data: Extract<ErrorData, { kind: Kind }> | undefined,
   ) {
     super(message);
@@ -127,8 +126,11 @@ export class ProtocolError<Kind extends ErrorKind = ErrorKind> extends Error {
   }
 }
 
-/** Whether an error is the sidecar's, of this kind; then `data` has its fields. */
-export function isProtocolError<Kind extends ErrorKind>(error: unknown, kind: Kind): error is ProtocolError<Kind> & {
+/** True if an error is the sidecar's, of this kind; then `data` has its fields. */
+export function isProtocolError<Kind extends ErrorKind>(
+  error: unknown,
+  kind: Kind,
+): error is ProtocolError<Kind> & {
   readonly data: Extract<ErrorData, { kind: Kind }>;
 } {
   return error instanceof ProtocolError && error.data?.kind === kind;
@@ -140,7 +142,7 @@ export class ContextOverflow extends Error {
     message = "the prompt is too large for the model",
     /** The most that the provider takes, in its tokens, where it says so. */
     readonly limit?: number,
-    /** What the prompt weighs, in its tokens, where it says so. */
+    /** Size of the prompt in the provider's tokens, if known. */
     readonly needed?: number,
   ) {
     super(message);

@@ -11,13 +11,7 @@ type Thinking = Extract<Part, { type: "reasoning" }>;
 const MERGED_LEVELS = 64;
 
 /** The counters of a report of what was used. */
-const USAGE = [
-  "inputTokens",
-  "outputTokens",
-  "cachedInputTokens",
-  "cacheWriteInputTokens",
-  "reasoningTokens",
-] as const;
+const USAGE = ["inputTokens", "outputTokens", "cachedInputTokens", "cacheWriteInputTokens", "reasoningTokens"] as const;
 
 /** Arguments came for a call that was never set. The draft is as it was before. */
 export class UnknownCall extends Error {
@@ -63,14 +57,16 @@ export function fold(draft: Streaming, op: DeltaOp): Streaming {
       setBlocks(parts, end, op.blocks);
       break;
     case "addCitation":
-      (draft.citations ??= []).push(op.citation);
+      draft.citations ??= [];
+      draft.citations.push(op.citation);
       break;
     case "addServerContentBlock":
       parts.splice(end, 0, { type: "raw", wire: op.block });
       break;
     case "setUsage": {
       // A counter never goes back.
-      const usage = (draft.usage ??= {});
+      draft.usage ??= {};
+      const { usage } = draft;
       for (const counter of USAGE) {
         const later = op.usage[counter];
         if (typeof later === "number") usage[counter] = Math.max(usage[counter] ?? 0, later);
@@ -78,7 +74,10 @@ export function fold(draft: Streaming, op: DeltaOp): Streaming {
       break;
     }
     case "mergeExtra":
-      if (Object.keys(op.extra).length > 0) merge((draft.extra ??= {}), op.extra, 1);
+      if (Object.keys(op.extra).length > 0) {
+        draft.extra ??= {};
+        merge(draft.extra, op.extra, 1);
+      }
       break;
     default:
       // An operation of a later version.
@@ -162,7 +161,7 @@ function takeText(block: Fields, key: string): string | undefined {
   return value ?? undefined;
 }
 
-/** Whether text that comes next belongs to it: what is signed, or cannot be read, is whole. */
+/** True if text that comes next belongs to it: what is signed, or cannot be read, is whole. */
 function isOpen(thinking: Thinking): boolean {
   return thinking.signature === undefined && kindOf(thinking) !== "redacted_thinking";
 }
@@ -187,7 +186,7 @@ function sharesSignature(known: Thinking, later: Thinking): boolean {
   return signature !== undefined && signature === later.signature && kindOf(known) === kindOf(later);
 }
 
-/** Whether thinking that nothing tells apart is what a block speaks of. */
+/** True if thinking that nothing tells apart is what a block speaks of. */
 function isMeant(known: Thinking, later: Thinking): boolean {
   if (known.signature !== undefined) return false;
   if (keyOf(known, "index") !== undefined || keyOf(known, "id") !== undefined) return false;
@@ -207,15 +206,12 @@ function mergeThinking(known: Thinking, later: Thinking): void {
   for (const [key, value] of Object.entries(later.block)) put(known.block, key, value);
 }
 
-/** Whether two values of JSON are equal, in whatever order their keys are. */
+/** True if two values of JSON are equal, in whatever order their keys are. */
 function isSame(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {
     return a.length === b.length && a.every((value, at) => isSame(value, b[at]));
   }
   if (!isFields(a) || !isFields(b)) return a === b;
   const keys = Object.keys(a);
-  return (
-    keys.length === Object.keys(b).length &&
-    keys.every((key) => Object.hasOwn(b, key) && isSame(a[key], b[key]))
-  );
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && isSame(a[key], b[key]));
 }

@@ -1,5 +1,5 @@
-// What an editor answers when the sidecar asks: its model, its tools, its user. Each is a plain async function with an
-// AbortSignal that fires when the answer is no longer wanted. How requests travel is the connection's.
+// An editor's answers to requests of the sidecar: its model, its tools, its user. Each handler is a plain async function
+// with an AbortSignal that fires when the answer is no longer wanted.
 
 import type { Answers } from "./connection.js";
 import type {
@@ -19,7 +19,7 @@ import type {
 } from "./protocol.js";
 
 /**
- * What an editor can be asked for, under the names of the protocol's capabilities. What is missing is never asked for.
+ * Requests of the sidecar that an editor can answer, by the protocol's capability. One without a handler is never sent.
  * Whatever is thrown is told to the sidecar in the words of the error; a model throws `ContextOverflow` where its prompt
  * is too large.
  */
@@ -28,11 +28,8 @@ export interface Handlers {
    * Asks the editor's model. Stream with `stream`, or give the whole answer back: a text, or a result with calls. What
    * was streamed need not be given back.
    */
-  modelComplete?(
-    request: ModelCompleteParams,
-    stream: ModelStream,
-    signal: AbortSignal,
-  ): Promise<ModelCompleteResult | string | void>;
+  // biome-ignore lint/suspicious/noConfusingVoidType: a handler that only streams returns nothing.
+  modelComplete?(request: ModelCompleteParams, stream: ModelStream, signal: AbortSignal): Promise<ModelCompleteResult | string | void>;
 
   /**
    * Runs a tool of the editor. A text is its result; `{pending: true}` says that it comes with `tool/result`. What is
@@ -50,7 +47,7 @@ export interface Handlers {
   countTokens?(request: ModelCountTokensParams, signal: AbortSignal): Promise<ModelCountTokensResult>;
 }
 
-/** What a client with these handlers says that it can be asked for. */
+/** Client capabilities for these handlers. */
 export function capabilitiesOf(handlers: Handlers): ClientCapabilities {
   return {
     modelComplete: handlers.modelComplete !== undefined,

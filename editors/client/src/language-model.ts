@@ -17,11 +17,11 @@ export interface LanguageModelClasses<Text, Call, Result, Message, Data = never>
   };
 }
 
-/** What was made of a prompt. */
+/** A converted prompt. */
 export interface LanguageModelMessages<Message> {
-  /** What to send, in this order. */
+  /** Messages to send, in order. */
   messages: Message[];
-  /** What is otherwise than in the prompt, for a log: each thing once, in words. Empty: nothing. */
+  /** Differences from the prompt, for a log, each once. Empty if there are none. */
   changed: string[];
 }
 
@@ -50,14 +50,14 @@ export function toLanguageModelMessages<Text, Call, Result, Message, Data = neve
       case "attachment":
         return [text(framed("attachment", "name", part.name, part.text))];
       case "reasoning":
-        changed.add("thinking is left out: the editor's models take none");
+        changed.add("reasoning is left out: the editor's models do not accept it");
         return [];
       case "raw":
-        changed.add("a provider's own block is left out: the editor's models take none");
+        changed.add("a provider-specific block is left out: the editor's models do not accept it");
         return [];
       default:
         // Calls and results are taken where they can stand; anything else is of a later version.
-        changed.add(`a part of the kind ${part.type} is left out`);
+        changed.add(`a part of type ${part.type} is left out`);
         return [];
     }
   };
@@ -65,7 +65,7 @@ export function toLanguageModelMessages<Text, Call, Result, Message, Data = neve
   const picture = (mediaType: string, data: string): Text | Data => {
     const bytes = decoded(data);
     if (vscode.LanguageModelDataPart && bytes) return vscode.LanguageModelDataPart.image(bytes, mediaType);
-    changed.add(bytes ? "a picture is named only: the editor takes none" : "a picture is named only: it is an address");
+    changed.add(bytes ? "an image is only named: the editor accepts none" : "an image is only named: it is a URL");
     return text(`[picture, ${mediaType}]`);
   };
 
@@ -76,7 +76,7 @@ export function toLanguageModelMessages<Text, Call, Result, Message, Data = neve
 
   const call = (part: Extract<Part, { type: "toolCall" }>): Call => {
     const read = argumentsOf(part);
-    if (read === undefined) changed.add("arguments that are no JSON object stand in one, under `unreadable`");
+    if (read === undefined) changed.add("arguments that are not a JSON object are passed as `unreadable`");
     return new vscode.LanguageModelToolCallPart(part.id, part.name, read ?? { unreadable: part.arguments });
   };
 
@@ -97,7 +97,7 @@ export function toLanguageModelMessages<Text, Call, Result, Message, Data = neve
     const answers = parts.filter((part) => part.type === "toolResult");
     const others = parts.filter((part) => part.type !== "toolResult");
     if (role === "system") {
-      changed.add("system text stands in the first message of the user: the editor's models have no such role");
+      changed.add("system text is part of the first user message: the editor's models have no system role");
       system.push(...parts.flatMap(content));
     } else if (role === "assistant") {
       settle();

@@ -1,4 +1,4 @@
-// What a client needs of a process, whoever starts it. `node.ts` starts a real one.
+// The interface of a process to the client, whoever starts it. `node.ts` starts a real one.
 
 import type { Streams } from "./connection.js";
 import type { Exit } from "./errors.js";
@@ -9,7 +9,7 @@ export interface Launched extends Streams {
   readonly pid?: number;
   /** The number of the process that it must not outlive. */
   readonly parentPid?: number;
-  /** What was started, in words, such as the path of a program. */
+  /** Name for messages, such as the path of the program. */
   readonly name: string;
   /** Comes once it has ended and all that it wrote was read. Never fails. */
   readonly ended: Promise<Exit>;

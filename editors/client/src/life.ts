@@ -1,27 +1,26 @@
-// One sidecar process from its start to its end: `initialize`, whether it is one that we can talk to, and why it ended.
-// Whether another one follows is `supervisor.ts`'s.
+// One sidecar process from start to exit: `initialize`, checks that it can be talked to, and why it exited.
 
-import { Connection, Unanswered, type Answers, type Listening } from "./connection.js";
-import { inWords, isProtocolError, ProtocolError, SidecarError, type Exit, type SidecarFault } from "./errors.js";
+import { type Answers, Connection, type Listening, Unanswered } from "./connection.js";
+import { type Exit, inWords, isProtocolError, ProtocolError, SidecarError, type SidecarFault } from "./errors.js";
 import type { Launch, Launched } from "./launch.js";
-import { ERROR_CODES, PROTOCOL_VERSION } from "./protocol.js";
 import type { InitializeOptions, ServerCapabilities } from "./protocol.js";
+import { ERROR_CODES, PROTOCOL_VERSION } from "./protocol.js";
 
-/** What a process is told, and what is made of what it says. */
+/** Parameters of a sidecar process. */
 export interface LifeOptions {
   /** Starts it. */
   launch: Launch;
-  /** What is ours in `initialize`. */
+  /** threadhold's part of `initialize`. */
   options: Omit<InitializeOptions, "protocolVersion">;
   /** The folders of the workspace. */
   workspaceFolders: { uri: string; name: string }[];
   /** Methods that it must have. */
   needs: readonly string[];
-  /** What it may ask for. */
+  /** Handlers of its requests. */
   answers: Answers;
-  /** Who is told what it says. */
+  /** Handlers of its notifications. */
   listening: Listening;
-  /** Who is told each line of its standard error. */
+  /** Called with each line of its standard error. */
   onLine: (line: string) => void;
   /** How long it may take to answer, in milliseconds. */
   startTimeoutMs: number;
@@ -33,7 +32,7 @@ export interface LifeOptions {
 export class Life {
   /** Why it ended, once it has. Never fails. */
   readonly ended: Promise<SidecarError>;
-  /** What it can do; known once `initialize` was answered. */
+  /** Capabilities; set once `initialize` was answered. */
   server!: ServerCapabilities;
   /** When it began. */
   readonly since = Date.now();
@@ -76,7 +75,7 @@ export class Life {
 
   /** Ends it, with everything on disk; by force where it takes too long. `fault` is why. */
   async end(fault: "disposed" | "restarted"): Promise<void> {
-    this.#why ??= { fault, message: fault === "disposed" ? DISPOSED : "The sidecar was ended to be started again." };
+    this.#why ??= { fault, message: fault === "disposed" ? DISPOSED : "The sidecar was stopped to restart it." };
     try {
       await orOver(this.#stopTimeoutMs, this.connection.request("shutdown", undefined));
       await this.connection.notify("exit", undefined);
@@ -101,7 +100,7 @@ export class Life {
     try {
       const answer = await orOver(asked.startTimeoutMs, this.connection.request("initialize", params));
       if (answer === "over") {
-        const late = `did not answer within ${asked.startTimeoutMs} ms, and was ended`;
+        const late = `did not respond within ${asked.startTimeoutMs} ms and was stopped`;
         throw this.#error("noAnswer", `${this.#launched.name} ${late}. ${LOOK}`);
       }
       const server = this.#understood(answer, asked.needs);
@@ -115,8 +114,8 @@ export class Life {
   #understood(answer: unknown, needs: readonly string[]): ServerCapabilities {
     const { name } = this.#launched;
     const server = (answer as Initialized | null)?.capabilities?.experimental?.threadhold;
-    if (server === undefined) throw this.#error("notThreadhold", `${name} is another program, not threadhold. ${SETTING}`);
-    const { protocolVersion, serverVersion = "of no version", methods = [] } = server;
+    if (server === undefined) throw this.#error("notThreadhold", `${name} is not threadhold. ${SETTING}`);
+    const { protocolVersion, serverVersion = "unknown version", methods = [] } = server;
     if (protocolVersion !== PROTOCOL_VERSION) throw this.#wrongVersion(`version ${protocolVersion}`, serverVersion);
     const missing = needs.filter((method) => !methods.includes(method));
     if (missing.length > 0) {
@@ -133,44 +132,44 @@ export class Life {
     if (error instanceof Unanswered) {
       const fault = await this.ended;
       if (fault.fault === "brokenStream") {
-        return this.#error("notThreadhold", `${this.#why?.message ?? name} It may be another program. ${SETTING}`, fault.exit);
+        return this.#error("notThreadhold", `${this.#why?.message ?? name} It may not be threadhold. ${SETTING}`, fault.exit);
       }
       if (fault.fault !== "died") return fault;
       const how = fault.exit ? inWords(fault.exit) : "";
-      return this.#error("diedAtStart", `${name} ended ${how} before it answered. Nothing was lost. ${LOOK}`, fault.exit);
+      return this.#error("diedAtStart", `${name} exited during startup ${how}. Nothing was lost. ${LOOK}`, fault.exit);
     }
     if (isProtocolError(error, "UnsupportedVersion")) {
       return this.#wrongVersion(`versions ${error.data.supported.join(", ")}`, "");
     }
     if (!(error instanceof ProtocolError)) return error;
     if (error.code === ERROR_CODES.MethodNotFound) {
-      return this.#error("notThreadhold", `${name} is another program, not threadhold. ${SETTING}`);
+      return this.#error("notThreadhold", `${name} is not threadhold. ${SETTING}`);
     }
     return this.#error("refused", `${name} refused to start: ${error.message}`);
   }
 
   #wrongVersion(known: string, serverVersion: string): SidecarError {
     const which = serverVersion === "" ? this.#launched.name : `${this.#launched.name} (${serverVersion})`;
-    const message = `${which} speaks ${known} of the protocol, and this client version ${PROTOCOL_VERSION}.`;
-    return this.#error("wrongVersion", `${message} Install the threadhold that belongs to this client.`);
+    const message = `${which} supports protocol ${known}, but this client needs version ${PROTOCOL_VERSION}.`;
+    return this.#error("wrongVersion", `${message} Install a matching threadhold.`);
   }
 
   /** Nothing that it says can be trusted any more. */
   async #broke(why: string): Promise<void> {
-    const message = `${this.#launched.name} wrote what is no message (${why}), and was ended.`;
+    const message = `${this.#launched.name} wrote an invalid message (${why}) and was stopped.`;
     this.#why ??= { fault: "brokenStream", message };
     await this.#launched.stop(0);
   }
 
-  /** It reads no more: it is about to end, and says by itself why. */
+  /** The process stopped reading, so it is about to exit and will say why itself. */
   async #deaf(why: string): Promise<void> {
     if ((await orOver(this.#stopTimeoutMs, this.#launched.ended)) === "over") await this.#broke(why);
   }
 
   #fault(exit: Exit): SidecarError {
-    const kept = "What was acknowledged is on disk.";
+    const kept = "Acknowledged changes are saved.";
     if (this.#why) return this.#error(this.#why.fault, `${this.#why.message} ${kept}`, exit);
-    return this.#error("died", `${this.#launched.name} ended ${inWords(exit)}. ${kept}`, exit);
+    return this.#error("died", `${this.#launched.name} exited ${inWords(exit)}. ${kept}`, exit);
   }
 
   #error(fault: SidecarFault, message: string, exit?: Exit): SidecarError {
@@ -178,15 +177,17 @@ export class Life {
   }
 }
 
-/** What an answer to `initialize` may hold. */
+/** The part of the answer to `initialize` that is read. */
 interface Initialized {
   capabilities?: { experimental?: { threadhold?: Partial<ServerCapabilities> } };
 }
 
 /** Waits for something, but no longer than this. */
 async function orOver<Value>(ms: number, value: Promise<Value>): Promise<Value | "over"> {
-  let timer;
-  const over = new Promise<"over">((resolve) => (timer = setTimeout(() => resolve("over"), ms)));
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const over = new Promise<"over">((resolve) => {
+    timer = setTimeout(() => resolve("over"), ms);
+  });
   try {
     return await Promise.race([value, over]);
   } finally {
@@ -194,7 +195,7 @@ async function orOver<Value>(ms: number, value: Promise<Value>): Promise<Value |
   }
 }
 
-/** What is said of a client that was disposed. */
+/** Message of errors after `dispose`. */
 export const DISPOSED = "The client was disposed.";
-const SETTING = "Name the program of threadhold in the settings.";
-const LOOK = "See the log for why, then start it again.";
+const SETTING = "Set the path of threadhold in the settings.";
+const LOOK = "See the log, then restart it.";

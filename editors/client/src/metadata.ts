@@ -1,4 +1,4 @@
-// What is persisted with a turn, where several answers of the sidecar speak of one turn.
+// Metadata that is persisted with a turn, merged from several answers of the sidecar.
 
 import type { SummaryMetadata, TurnMetadata } from "./protocol.js";
 
@@ -8,7 +8,13 @@ export function joinedMetadata(...parts: readonly (TurnMetadata | undefined)[]):
   const summaries = all.flatMap(summariesOf);
   const lists = all.flatMap(({ threadhold }) => (threadhold === undefined ? [] : [threadhold]));
   const { summary: _, summaries: __, threadhold: ___, ...others }: TurnMetadata = Object.assign({}, ...all);
-  return { ...others, ...metadataOf(summaries, lists.map((list) => list.trim().slice(1, -1)).filter((list) => list !== "")) };
+  return {
+    ...others,
+    ...metadataOf(
+      summaries,
+      lists.map((list) => list.trim().slice(1, -1)).filter((list) => list !== ""),
+    ),
+  };
 }
 
 /** Metadata of these summaries, and of compactions that annotate no round, each in the form of `CompactionView.threadhold`. */

@@ -1,13 +1,13 @@
 // Starts the sidecar as a process of Node: the only file here that needs Node. Whether it answers as it should is
 // `life.ts`'s.
 
-import { spawn, type ChildProcessByStdio } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { StreamMessageReader, StreamMessageWriter } from "vscode-jsonrpc/node";
-import { SidecarError, type Exit } from "./errors.js";
+import { type Exit, SidecarError } from "./errors.js";
 import type { Launch, Launched } from "./launch.js";
 
 export * from "./index.js";
@@ -49,15 +49,12 @@ export function findProgram({ command, env, cwd }: SidecarOptions = {}): string 
   if (found !== undefined) return found;
   const [first] = there;
   if (first !== undefined) {
-    const advice = ON_WINDOWS ? "" : ` Allow it with \`chmod +x ${first}\`, or name another program.`;
-    throw new SidecarError("notExecutable", `${first} is there, but may not be run.${advice}`);
+    const advice = ON_WINDOWS ? "" : ` Run \`chmod +x ${first}\`, or set another program in the settings.`;
+    throw new SidecarError("notExecutable", `${first} is not executable.${advice}`);
   }
   const names = wanted.join(", ");
   const where = wanted.some((name) => !hasFolder(name)) ? " and is not in PATH" : "";
-  throw new SidecarError(
-    "missing",
-    `The program ${names} does not exist${where}. Install threadhold, or name its path in the settings.`,
-  );
+  throw new SidecarError("missing", `The program ${names} does not exist${where}. Install threadhold, or set its path in the settings.`);
 }
 
 function placesOf(name: string, path: string, cwd = process.cwd()): string[] {
@@ -103,7 +100,7 @@ async function start(options: SidecarOptions, onLine: (line: string) => void): P
 
 /** Why the system would not run it, though it may be run. */
 function notStarted(name: string, error: NodeJS.ErrnoException): SidecarError {
-  const advice = "It may be made for another system, or be damaged: install threadhold for this one.";
+  const advice = "It may be damaged or built for another platform. Install threadhold for this platform.";
   return new SidecarError("notExecutable", `${name} cannot be run: ${error.message}. ${advice}`);
 }
 

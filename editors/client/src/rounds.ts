@@ -184,7 +184,10 @@ export class Rounds {
     const opening = messages[from];
     if (opening === undefined || !isRound(opening)) return;
     const turn = turns.find(({ id }) => id === opening.turnId);
-    const found = newest(opening, turn?.rounds.find(({ assistant }) => assistant === opening.id));
+    const found = newest(
+      opening,
+      turn?.rounds.find(({ assistant }) => assistant === opening.id),
+    );
     for (const message of messages.slice(from + 1)) if (message.role === "tool") answer(found, message);
     this.#newest = found;
   }
@@ -207,8 +210,7 @@ function answer({ turnId, shown, calls }: Newest, message: Message): void {
   if (message.turnId !== turnId || message.visibleToModel === false || result?.type !== "toolResult") return;
   const open = calls.filter(({ answer }) => answer === undefined);
   const known =
-    open.find(({ call }) => (call.sourceId ?? call.id) === result.toolCallId) ??
-    open.find(({ call }) => call.id === result.toolCallId);
+    open.find(({ call }) => (call.sourceId ?? call.id) === result.toolCallId) ?? open.find(({ call }) => call.id === result.toolCallId);
   if (known === undefined) return;
   known.answer = message.id;
   if (shown) shown.results = calls.flatMap(({ answer }) => answer ?? []);
@@ -231,7 +233,7 @@ function numberOf(sessionId: string, id: string): number | undefined {
   return number === null ? undefined : Number(number[0]);
 }
 
-/** Whether a message says anything: thinking alone is no answer. */
+/** True if a message says anything: thinking alone is no answer. */
 function isRound({ parts, visibleToModel }: Message): boolean {
   const says = (part: Part) => (part.type === "text" ? part.text.trim() !== "" : part.type !== "reasoning");
   return visibleToModel !== false && parts.some(says);

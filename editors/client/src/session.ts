@@ -1,7 +1,7 @@
-// A session that a panel shows and asks: its view, kept up with events, brought up to date where one is missing and after
-// a restart of the sidecar. How events change a view is `view.ts`'s; how requests travel, the client's.
+// A session that a panel shows: its view, kept current with events, and resynchronized after a gap or a restart of the
+// sidecar.
 
-import { Emitter, type Disposable } from "./emitter.js";
+import { type Disposable, Emitter } from "./emitter.js";
 import { isProtocolError, RequestLost } from "./errors.js";
 import type {
   ClientRequests,
@@ -14,7 +14,7 @@ import type {
   TurnStartParams,
   TurnStartResult,
 } from "./protocol.js";
-import { SessionView, type Change, type ViewOptions } from "./view.js";
+import { type Change, SessionView, type ViewOptions } from "./view.js";
 
 /** Methods that are about one session. */
 export type SessionMethod = {
@@ -39,19 +39,19 @@ export type Ask = <Method extends keyof ClientRequests>(
   options?: AskOptions,
 ) => Promise<ClientRequests[Method]["result"]>;
 
-/** Whether what is shown is the sidecar's newest word. */
+/** How current a session's view is. */
 export type Freshness =
-  /** It is. */
+  /** Up to date. */
   | "live"
   /** Something was missed, and is asked for. */
   | "catchingUp"
   /** The sidecar is not there. It is started again, unless the client's status says otherwise. */
   | "offline"
-  /** It was closed or deleted. */
+  /** Closed or deleted. */
   | "closed";
 
 /**
- * What a session needs of its client.
+ * Services of the client that a session uses.
  * @internal
  */
 export interface SessionOwner extends Omit<ViewOptions, "onFault"> {
@@ -59,7 +59,7 @@ export interface SessionOwner extends Omit<ViewOptions, "onFault"> {
   ask: Ask;
   /** Nothing more is to come for this session. */
   leave: (session: Session) => void;
-  /** What becomes of errors that nobody waits for. */
+  /** Receives errors that no caller awaits. */
   onFault: (error: unknown) => void;
 }
 
@@ -67,9 +67,9 @@ export interface SessionOwner extends Omit<ViewOptions, "onFault"> {
 export class Session {
   /** Its id. */
   readonly id: string;
-  /** What it shows. */
+  /** The current state. */
   readonly view: SessionView;
-  /** What opening it found, brought back, refused. */
+  /** Report of what opening restored and rejected. */
   restore: RestoreReport;
 
   #freshness: Freshness = "live";
@@ -90,7 +90,7 @@ export class Session {
     this.#freshnesses = new Emitter(owner.onFault);
   }
 
-  /** Whether what is shown is the sidecar's newest word. */
+  /** How current the view is. */
   get freshness(): Freshness {
     return this.#freshness;
   }
@@ -126,11 +126,7 @@ export class Session {
    * Asks something: `turn/start`. It has an `idempotencyKey`, given or made here, so that it is sent again where the
    * sidecar ended before it answered, and is asked once.
    */
-  async ask(
-    content: Content,
-    more: Omit<TurnStartParams, "sessionId" | "content"> = {},
-    options?: AskOptions,
-  ): Promise<TurnStartResult> {
+  async ask(content: Content, more: Omit<TurnStartParams, "sessionId" | "content"> = {}, options?: AskOptions): Promise<TurnStartResult> {
     const params = { ...more, content, idempotencyKey: more.idempotencyKey ?? newKey() };
     for (;;) {
       try {
@@ -143,9 +139,7 @@ export class Session {
   }
 
   /** Stops what runs; what was said stays. */
-  cancel(options: Omit<ClientRequests["turn/cancel"]["params"], "sessionId"> = {}): Promise<
-    ClientRequests["turn/cancel"]["result"]
-  > {
+  cancel(options: Omit<ClientRequests["turn/cancel"]["params"], "sessionId"> = {}): Promise<ClientRequests["turn/cancel"]["result"]> {
     return this.request("turn/cancel", options);
   }
 
@@ -197,7 +191,7 @@ export class Session {
   }
 
   /**
-   * It is open no longer.
+   * The session was closed or deleted.
    * @internal
    */
   ended(): void {
@@ -221,7 +215,7 @@ export class Session {
   }
 
   /**
-   * It was opened once more, with other wishes.
+   * The session was opened again with other parameters.
    * @internal
    */
   openedAgain(asked: SessionOpenParams, opened: SessionOpenResult): void {

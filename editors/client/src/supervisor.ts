@@ -1,5 +1,4 @@
-// Keeps a sidecar running: starts it, starts it again when it ends, waits longer each time, gives up. What a process is
-// is `life.ts`'s, what has to be done with a new one the client's.
+// Keeps a sidecar running: starts it, restarts it when it exits, with growing delays, and gives up.
 
 import { SidecarError } from "./errors.js";
 import { DISPOSED, type Life } from "./life.js";
@@ -19,18 +18,18 @@ export interface RestartOptions {
 
 /** How a client stands. */
 export type ClientStatus =
-  /** It is started for the first time, or because somebody asked. */
+  /** Starting, for the first time or on request. */
   | { state: "starting" }
-  /** It answers. */
+  /** Running. */
   | { state: "running"; server: ServerCapabilities; pid?: number }
-  /** It ended and is started again; requests wait. */
+  /** The process exited and is restarted; requests wait. */
   | { state: "restarting"; attempt: number; delayMs: number; because: SidecarError }
   /** The client gave up, and requests fail. `restart()` tries again. */
   | { state: "stopped"; because: SidecarError }
-  /** It was disposed. */
+  /** Disposed. */
   | { state: "disposed" };
 
-/** What a supervisor does not know. */
+/** Callbacks of the client that owns the supervisor. */
 export interface Care {
   /** Starts a process. Fails with a `SidecarError`. */
   begin: () => Promise<Life>;

@@ -2,7 +2,7 @@
 // would answer to `session/subscribe`. No stream, no timer but the one that gathers changes: it runs in a webview too. How
 // a session is kept up with the sidecar is `session.ts`'s, what follows from messages alone is `rounds.ts`'s.
 
-import { Emitter, type Disposable } from "./emitter.js";
+import { type Disposable, Emitter } from "./emitter.js";
 import { fold, UnknownCall } from "./fold.js";
 import { metadataOf } from "./metadata.js";
 import type {
@@ -22,7 +22,7 @@ import { Rounds, set } from "./rounds.js";
 
 type EventOf<Type extends SessionEvent["type"]> = Extract<SessionEvent, { type: Type }>;
 
-/** What was done with an event. */
+/** Result of applying an event. */
 export type Taken =
   /** The view has it. */
   | "taken"
@@ -31,7 +31,7 @@ export type Taken =
   /** One before it is missing, or another stream began: ask `session/subscribe`. */
   | "missed";
 
-/** What the prompt weighs, as `contextUpdated` told it last. */
+/** Size of the prompt, from the last `contextUpdated`. */
 export type ContextSize = Omit<EventOf<"contextUpdated">, "type" | "sessionId" | "stream" | "seq">;
 
 /** How the last turn ended. */
@@ -48,9 +48,9 @@ export interface LastEnd {
 
 /** A compaction that goes on. How far it is stands in `snapshot.compression`. */
 export interface Compacting {
-  /** What it will be. */
+  /** Id of the compaction. */
   compactionId: string;
-  /** What started it. */
+  /** Trigger, if known. */
   trigger?: CompactionTrigger;
   /** Why it was begun, for people. */
   reason?: string;
@@ -58,12 +58,12 @@ export interface Compacting {
   tokensBefore?: number;
 }
 
-/** What of a view can change: the fields of a snapshot, and what a view knows beside it. */
+/** Fields that can change: those of a snapshot and the view's own. */
 export type ViewField = keyof Snapshot | "context" | "lastEnd" | "retrying" | "compacting" | "queueFailure";
 
-/** What changed since a listener was told last. */
+/** Changes since the listener's last call. */
 export interface Change {
-  /** Whether everything may be another: draw all of it. */
+  /** Everything may have changed: draw all of it. */
   whole: boolean;
   /** Fields that changed. `messages` is among them where some of `messages` were added, changed or removed. */
   fields: ReadonlySet<ViewField>;
@@ -81,15 +81,15 @@ const FRAME_MS = 16;
 export interface ViewOptions {
   /** When listeners of changes are told; however much changes before that, once. Default: a frame later. */
   schedule?: Schedule;
-  /** What becomes of an error of a listener. Default: nothing. */
+  /** Receives errors of listeners. Default: ignored. */
   onFault?: (error: unknown) => void;
 }
 
 /** A session as it stands. Every event costs what it brings, however long the session is. */
 export class SessionView {
-  /** What failed of the queue last. */
+  /** The last failure of a queued item. */
   queueFailure: QueueFailure | undefined;
-  /** What the prompt weighs; missing until it was told. */
+  /** Size of the prompt; undefined until first reported. */
   context: ContextSize | undefined;
   /** How the last turn ended; missing until one did. */
   lastEnd: LastEnd | undefined;
@@ -101,7 +101,7 @@ export class SessionView {
   #snapshot: Snapshot;
   #rounds: Rounds;
   #isExact = true;
-  /** Whether rounds were dropped without a block: then nobody is told how many messages that hides. */
+  /** Rounds were dropped without a block, and no event says how many messages that hides. */
   #hidesMore = false;
   readonly #schedule: Schedule;
   readonly #changes: Emitter<Change>;
@@ -121,7 +121,7 @@ export class SessionView {
   }
 
   /**
-   * Whether it is what the sidecar would answer. A few things that happen rarely are told by no event, such as how many
+   * True if the view is what the sidecar would answer. A few rare changes come with no event, such as how many
    * messages a compaction hides that dropped rounds: then the snapshot has to be asked for.
    */
   get isExact(): boolean {
@@ -176,7 +176,8 @@ export class SessionView {
   /** Notes that something changed, and has listeners told in a while. */
   #tell(field: ViewField | "whole", ...messages: Message[]): void {
     const isFirst = this.#changed === undefined;
-    const changed = (this.#changed ??= { whole: false, fields: new Set(), messages: new Set() });
+    this.#changed ??= { whole: false, fields: new Set(), messages: new Set() };
+    const changed = this.#changed;
     if (field === "whole") changed.whole = true;
     else changed.fields.add(field);
     if (messages.length > 0) changed.fields.add("messages");
@@ -237,10 +238,8 @@ export class SessionView {
         // Summaries of a history that came with a render are told by nothing else.
         this.#sure(!event.causes.includes("restore"));
         return;
-      case "restoreReported":
-      case "sessionTakenOver":
       default:
-        // Whoever opened the session has the report; after a takeover a snapshot comes. Others are of a later version.
+        // `restoreReported` goes to whoever opened the session, and a snapshot follows `sessionTakenOver`. Others are of a later version.
         return;
     }
   }

@@ -1,10 +1,9 @@
 // The history of an editor's chat, handed to the real sidecar: what a participant persisted brings its summaries back, in
 // a process that knows nothing else, and the next prompt is the same.
-// rows: V23 V24 V25
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import test from "node:test";
-import { fromChatContext, type ChatRequestLike, type ChatResponseLike, type PromptMessage, type Round } from "../src/node.js";
+import { type ChatRequestLike, type ChatResponseLike, fromChatContext, type PromptMessage, type Round } from "../src/node.js";
 import { emptyFolder } from "./support/binary.js";
 import { startClient, WORKSPACE } from "./support/client.js";
 
@@ -19,7 +18,7 @@ function roundOf(turn: number): Round {
   };
 }
 
-/** What a participant does with a request: renders, calls its model, and gives metadata back. */
+/** A participant's handling of a request: renders, calls its model, returns metadata. */
 async function turns(count: number, storage: string) {
   const client = await startClient({ storage: { path: storage }, settings: { model: MODEL } });
   const history: (ChatRequestLike | ChatResponseLike)[] = [];

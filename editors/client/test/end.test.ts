@@ -38,9 +38,12 @@ test("a process that does not want to end is ended", async () => {
 test("a start that fails leaves nothing", async () => {
   const slow = program(`setTimeout(() => {}, 600000); console.error("pid " + process.pid); process.stdin.resume();`);
   let pid = 0;
-  const started = startClient({ launch: launching(slow), startTimeoutMs: 500 }, {
-    log: ({ message }) => (pid = Number(/pid (\d+)/.exec(message)?.[1])),
-  });
+  const started = startClient(
+    { launch: launching(slow), startTimeoutMs: 500 },
+    {
+      log: ({ message }) => (pid = Number(/pid (\d+)/.exec(message)?.[1])),
+    },
+  );
   await rejects(started, (error) => error instanceof SidecarError && error.fault === "noAnswer");
   ok(pid > 0 && !isThere(pid));
 });

@@ -1,5 +1,4 @@
-// What coming-from-prompt-tsx.md says of the sidecar, claim by claim, under the page's own headings.
-// rows: V2 V11
+// The claims of coming-from-prompt-tsx.md about the sidecar, under the page's own headings.
 
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -16,7 +15,7 @@ async function render(params: PromptRenderParams): Promise<PromptRenderResult> {
   return client.request("prompt/render", { input: { content: "Hello." }, ...params });
 }
 
-/** What each message says, under its role. */
+/** Messages as pairs of role and text. */
 function said({ messages }: PromptRenderResult): [string, string[]][] {
   return messages.map(({ role, parts }) => [role, parts.map((part) => (part.type === "text" ? part.text : part.type))]);
 }
@@ -53,7 +52,11 @@ test("What becomes what: sections", async () => {
       { name: "second", content: "Two." },
     ],
   });
-  deepEqual(said(rendered), [["system", ["One.", "Two."]], ["user", ["It is known."]], ["user", ["Hello."]]]);
+  deepEqual(said(rendered), [
+    ["system", ["One.", "Two."]],
+    ["user", ["It is known."]],
+    ["user", ["Hello."]],
+  ]);
 });
 
 test("What becomes what: what belongs to a request stays with it", async () => {
@@ -84,7 +87,13 @@ test("Priorities: the conversation gives way, and calls stay with their results"
   ok(rendered.compactionId !== undefined);
   const texts = JSON.stringify(rendered.messages);
   for (const n of [1, 2, 3, 4]) ok(texts.includes(`Do step ${n}, please.`), `the user's words ${n}`);
-  equal(rendered.messages.at(-1)?.parts.map((part) => part.type === "text" && part.text).join(), "Go on.");
+  equal(
+    rendered.messages
+      .at(-1)
+      ?.parts.map((part) => part.type === "text" && part.text)
+      .join(),
+    "Go on.",
+  );
   const parts = rendered.messages.flatMap((message) => message.parts);
   const calls = parts.flatMap((part) => (part.type === "toolCall" ? [part.id] : []));
   const results = parts.flatMap((part) => (part.type === "toolResult" ? [part.toolCallId] : []));
@@ -145,7 +154,10 @@ test("flexGrow: ceilings of sections", async () => {
   ok((shrunk.plan.find(({ name }) => name === "docs")?.tokens ?? 0) <= 100);
   equal(shrunk.cuts[0]?.reason, "section");
   equal(shrunk.cuts[0]?.originalBytes, content.length);
-  deepEqual(said(dropped).map(([role]) => role), ["user"]);
+  deepEqual(
+    said(dropped).map(([role]) => role),
+    ["user"],
+  );
   equal(dropped.cuts[0]?.keptBytes, 0);
 });
 
@@ -189,9 +201,22 @@ test("One prompt, before and after: the sidecar takes it as it stands", async ()
   };
   const history = [{ prompt: "Before" }, { response: [{ value: { value: "Yes." } }], result: {} }];
   const made = (await run(
-    client, { history }, await editorsSession(), WORKSPACE, words(3000, "table"), "How many?", "r1", [round(1, 10)],
-    { name: "m", maxInputTokens: 16_000 }, vscode, fromChatContext, toLanguageModelMessages,
+    client,
+    { history },
+    await editorsSession(),
+    WORKSPACE,
+    words(3000, "table"),
+    "How many?",
+    "r1",
+    [round(1, 10)],
+    { name: "m", maxInputTokens: 16_000 },
+    vscode,
+    fromChatContext,
+    toLanguageModelMessages,
   )) as { rendered: PromptRenderResult; messages: object[] };
-  deepEqual(made.messages.map((message) => Object.keys(message)[0]), ["user", "user", "user", "assistant", "user", "assistant", "user"]);
+  deepEqual(
+    made.messages.map((message) => Object.keys(message)[0]),
+    ["user", "user", "user", "assistant", "user", "assistant", "user"],
+  );
   equal(made.rendered.cuts[0]?.reason, "section");
 });

@@ -1,10 +1,9 @@
 // Long sequences of whatever a user can do with a session, by numbers that are the same in each run: a view that took the
 // events is always what the sidecar says.
-// rows: R1 R29 R33
 
 import { deepEqual, ok } from "node:assert/strict";
 import test from "node:test";
-import { ProtocolError, type Handlers, type ModelCompleteResult, type Session } from "../src/node.js";
+import { type Handlers, type ModelCompleteResult, ProtocolError, type Session } from "../src/node.js";
 import { shows, startClient, WORKSPACE } from "./support/client.js";
 
 /** Numbers that look random: from 0 up to, and without, 1. */
@@ -51,7 +50,7 @@ async function stands(session: Session, step: string): Promise<void> {
   });
 }
 
-/** What can be done; a refusal is an answer too. */
+/** Random actions by name; a rejection is an answer too. */
 const DEEDS: { [name: string]: (session: Session, next: () => number) => Promise<unknown> } = {
   ask: (session, next) => session.ask(`Question ${Math.floor(next() * 1000)}: ${"why ".repeat(30)}`),
   ask2: (session) => session.ask("Another."),

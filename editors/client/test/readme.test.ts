@@ -67,14 +67,20 @@ test("the README's panel works as it stands", async () => {
     if (said.error !== undefined) errors.push(said.error);
     looked();
     // What crosses over to a webview is a copy.
-    told.forEach((listener) => listener(structuredClone(said)));
+    for (const listener of told) listener(structuredClone(said));
   };
   const panel = { post, onMessage: (listener: Listener<Asked>) => void heard.push(listener) };
-  const ask = (asked: Asked) => heard.forEach((listener) => listener(asked));
-  const shows = (what: string, isSo: () => boolean) => within(what, new Promise<void>((resolve) => {
-    looked = () => isSo() && resolve();
-    looked();
-  }));
+  const ask = (asked: Asked) => {
+    for (const listener of heard) listener(asked);
+  };
+  const shows = (what: string, isSo: () => boolean) =>
+    within(
+      what,
+      new Promise<void>((resolve) => {
+        looked = () => isSo() && resolve();
+        looked();
+      }),
+    );
 
   const storage = { path: emptyFolder() };
   const client = await openPanel(panel, { folder: WORKSPACE, model, tools, storage });

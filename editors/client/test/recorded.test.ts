@@ -1,6 +1,5 @@
 // Every recorded conversation, played again: before each thing that the client says, a view that took the events is the
 // snapshot that `session/subscribe` gives then, of as much as the view shows.
-// rows: R1 R2 R3 R26 R27
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { readdirSync } from "node:fs";

@@ -1,23 +1,15 @@
 // A sidecar that ends while it is needed: it is started again, sessions are as they were, and every request is answered,
 // if only with the word that nobody knows whether it was done.
-// rows: R49 M1
 
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { chmodSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
-import {
-  RequestLost,
-  SidecarError,
-  type Client,
-  type ClientStatus,
-  type Handlers,
-  type ModelStream,
-} from "../src/node.js";
+import { type Client, type ClientStatus, type Handlers, type ModelStream, RequestLost, SidecarError } from "../src/node.js";
 import { BINARY, emptyFolder, within } from "./support/binary.js";
 import { ANSWERING, becomes, isThere, later, launching, pidOf, program, shows, startClient, WORKSPACE } from "./support/client.js";
 
-import { listeningIn, type Frame } from "./support/frames.js";
+import { type Frame, listeningIn } from "./support/frames.js";
 
 /** A model that says half of its answer the first time and then nothing, and all of it later. */
 function halting(): { handlers: Handlers; halted: Promise<void> } {
@@ -77,7 +69,7 @@ test("killed in the middle of an answer, it goes on with what was said", async (
   const restarting = statuses.find(({ state }) => state === "restarting");
   ok(restarting?.state === "restarting" && restarting.attempt === 1);
   equal(restarting.because.fault, "died");
-  match(restarting.because.message, /by SIGKILL\. What was acknowledged is on disk/);
+  match(restarting.because.message, /on SIGKILL\. Acknowledged changes are saved/);
 
   await session.request("turn/regenerate", {});
   await shows(session, "the whole answer", ({ snapshot }) => snapshot.state === "completed");
@@ -100,9 +92,9 @@ test("a request in flight fails, and says whether it can be sent again", async (
     return true;
   };
   const all = Promise.all([
-    rejects(fork, lost(false, /session\/fork\. .* Look at the session's snapshot before you send it again/)),
-    rejects(list, lost(true, /Send it again as it is/)),
-    rejects(keyed, lost(true, /Send it again as it is/)),
+    rejects(fork, lost(false, /session\/fork\. .* Check the session's snapshot before sending it again/)),
+    rejects(list, lost(true, /Send it again unchanged/)),
+    rejects(keyed, lost(true, /Send it again unchanged/)),
   ]);
   process.kill(pidOf(client), "SIGKILL");
   await within("their answers", all);
@@ -117,7 +109,10 @@ test("what a user asks is asked once, however often the sidecar ends", async () 
   const { messageId } = await within("the answer to turn/start", asked);
   await shows(session, "the answer", ({ snapshot }) => snapshot.state === "completed");
   const requests = session.view.snapshot.messages.filter(({ role }) => role === "user");
-  deepEqual(requests.map(({ id }) => id), [messageId]);
+  deepEqual(
+    requests.map(({ id }) => id),
+    [messageId],
+  );
 });
 
 test("requests that are made meanwhile wait, those that are given up do not", async () => {
@@ -132,7 +127,10 @@ test("requests that are made meanwhile wait, those that are given up do not", as
   await rejects(givenUp, /session\/list was cancelled; nothing was done/);
   equal(client.status.state, "restarting");
   const { sessions } = await within("the answer of the next process", waits);
-  deepEqual(sessions.map(({ sessionId }) => sessionId), ["waits"]);
+  deepEqual(
+    sessions.map(({ sessionId }) => sessionId),
+    ["waits"],
+  );
 });
 
 test("a sidecar that ends again and again is given up, until somebody asks", async () => {

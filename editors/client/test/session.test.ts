@@ -1,24 +1,23 @@
 // Sessions of the real sidecar through a client: events that go missing, requests that are taken back, what the sidecar
 // asks, and two clients on one session.
-// rows: R5 R29 V36 M13
 
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import test from "node:test";
 import {
   argumentsOf,
-  ContextOverflow,
-  isProtocolError,
-  ProtocolError,
-  sidecar,
   type Client,
+  ContextOverflow,
   type Handlers,
+  isProtocolError,
   type ModelCompleteParams,
+  ProtocolError,
   type Session,
+  sidecar,
   type ToolInvokeParams,
 } from "../src/node.js";
 import { BINARY, emptyFolder, within } from "./support/binary.js";
 import { later, shows, startClient, WORKSPACE } from "./support/client.js";
-import { listeningIn, type Frame } from "./support/frames.js";
+import { type Frame, listeningIn } from "./support/frames.js";
 
 const ANSWERS: Handlers = { modelComplete: async () => "Yes." };
 
@@ -261,7 +260,10 @@ test("only the end of a long session is shown, and what is before it on demand",
   const texts = () => session.view.snapshot.messages.map(({ ord }) => ord);
   deepEqual(texts(), [16, 17, 18, 19]);
   equal(await session.loadEarlier(6), true);
-  deepEqual(texts(), all.slice(10).map(({ ord }) => ord));
+  deepEqual(
+    texts(),
+    all.slice(10).map(({ ord }) => ord),
+  );
   equal(session.view.snapshot.earlierMessages, 10);
   // A gap does not bring all of it.
   drop = true;
@@ -343,9 +345,12 @@ for (const method of ["session/close", "session/delete"] as const) {
 
 test("settings, folders and logs", async () => {
   const lines: string[] = [];
-  const client = await startClient({ workspaceFolders: [{ uri: "file:///one", name: "one" }] }, {
-    log: ({ level, message }) => lines.push(`${level}: ${message}`),
-  });
+  const client = await startClient(
+    { workspaceFolders: [{ uri: "file:///one", name: "one" }] },
+    {
+      log: ({ level, message }) => lines.push(`${level}: ${message}`),
+    },
+  );
   const session = await client.openSession({ workspaceFolder: WORKSPACE });
   await client.configure({ roundLimit: 7 });
   await client.changeFolders([{ uri: "file:///two", name: "two" }]);

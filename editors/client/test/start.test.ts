@@ -5,7 +5,7 @@ import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { chmodSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
-import { Client, ERROR_CODES, findProgram, sidecar, SidecarError, type ClientOptions } from "../src/node.js";
+import { Client, type ClientOptions, ERROR_CODES, findProgram, SidecarError, sidecar } from "../src/node.js";
 import { BINARY, emptyFolder } from "./support/binary.js";
 import { ANSWERING, launching, program, startClient } from "./support/client.js";
 
@@ -28,7 +28,7 @@ test("a program that is missing", async () => {
   const error = await fault({ launch: launching(missing) });
   equal(error.fault, "missing");
   ok(error.message.includes(missing), error.message);
-  match(error.message, /Install threadhold, or name its path in the settings/);
+  match(error.message, /Install threadhold, or set its path in the settings/);
   const byName = await fault({ launch: sidecar({ command: "threadhold-that-is-nowhere" }) });
   equal(byName.fault, "missing");
   match(byName.message, /is not in PATH/);
@@ -49,7 +49,7 @@ test("a program that the system cannot run", async () => {
   chmodSync(path, 0o755);
   const error = await fault({ launch: launching(path) });
   equal(error.fault, "notExecutable");
-  match(error.message, /made for another system/);
+  match(error.message, /built for another platform/);
 });
 
 test("a program that ends at once says why, with the last lines of its log", async () => {
@@ -69,7 +69,7 @@ test("a program of another version of the protocol", async () => {
   const error = await fault({ launch: launching(newer) });
   equal(error.fault, "wrongVersion");
   match(error.message, /9\.0\.0/);
-  match(error.message, /version 2 of the protocol, and this client version 1/);
+  match(error.message, /protocol version 2, but this client needs version 1/);
   const refuses = program(`${ANSWERING} const on = ({ id }) => say({ id, error: { code: ${ERROR_CODES.UnsupportedVersion},
     message: "no", data: { kind: "UnsupportedVersion", asked: 1, supported: [3, 4] } } });`);
   const refused = await fault({ launch: launching(refuses) });
@@ -91,7 +91,7 @@ test("another program", async () => {
   const talks = program(`console.log("Welcome!\\r\\n\\r\\n"); process.stdin.resume();`);
   const error = await fault({ launch: launching(talks) });
   equal(error.fault, "notThreadhold");
-  match(error.message, /Name the program of threadhold in the settings/);
+  match(error.message, /Set the path of threadhold in the settings/);
   equal((await fault({ launch: launching("/bin/cat") })).fault, "diedAtStart");
 });
 

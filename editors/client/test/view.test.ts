@@ -1,11 +1,10 @@
 // A view by itself: what an event costs, when listeners are told, and events that do not fit. That a view is what the
 // sidecar says is shown by recorded.test.ts.
-// rows: R27 R29
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import test from "node:test";
 import type { CompactionView, DeltaOp, Message, SessionEvent, Snapshot } from "../src/protocol.js";
-import { SessionView, type Change } from "../src/view.js";
+import { type Change, SessionView } from "../src/view.js";
 
 type Body = SessionEvent extends infer Event ? (Event extends SessionEvent ? Omit<Event, "sessionId" | "stream" | "seq"> : never) : never;
 
@@ -41,7 +40,7 @@ function session(rounds: number): Snapshot {
   };
 }
 
-/** What happens in a session, one after the other. */
+/** Builds consecutive events of a session. */
 function events(stream = "one", seq = 0): (body: Body) => SessionEvent {
   return (body) => ({ sessionId: "s", stream, seq: ++seq, ...body }) as SessionEvent;
 }
@@ -49,13 +48,18 @@ function events(stream = "one", seq = 0): (body: Body) => SessionEvent {
 /** A session whose lists say how often they are looked at. */
 function counted(snapshot: Snapshot): { snapshot: Snapshot; looks: () => number } {
   let looks = 0;
-  const count: ProxyHandler<never[]> = { get: (of: object, key: string | symbol, self: unknown) => (looks++, Reflect.get(of, key, self) as unknown) };
+  const count: ProxyHandler<never[]> = {
+    get: (of: object, key: string | symbol, self: unknown) => {
+      looks++;
+      return Reflect.get(of, key, self) as unknown;
+    },
+  };
   const of = <Item>(list: Item[]): Item[] => new Proxy(list, count) as Item[];
   const { messages, turns, compactions } = snapshot;
   return { snapshot: { ...snapshot, messages: of(messages), turns: of(turns), compactions: of(compactions) }, looks: () => looks };
 }
 
-/** What a turn of 2,000 deltas looks at: while it is streamed, and all in all. */
+/** Accesses during a turn of 2,000 deltas: while streaming, and in total. */
 function cost(rounds: number): { streaming: number; whole: number; view: SessionView } {
   const { snapshot, looks } = counted(session(rounds));
   const view = new SessionView(snapshot, { schedule: () => {} });
@@ -172,8 +176,10 @@ test("what no event tells is asked for", () => {
   const pinned = { ...session(2), pins: [{ pinId: "p", messageId: "s/m0", tokens: 3 }] };
   const edited = { type: "messageUpdated", message: { ...message(0, "user", 0), rev: 1 } } as const;
   ok(inexact(pinned, edited), "what a pin weighs");
-  const having = (status: CompactionView["status"]) =>
-    ({ ...session(2), compactions: [{ ...dropped, status, mode: "excluded" } as CompactionView] });
+  const having = (status: CompactionView["status"]) => ({
+    ...session(2),
+    compactions: [{ ...dropped, status, mode: "excluded" } as CompactionView],
+  });
   ok(inexact(having("undone"), edited), "what was kept of a compaction");
   ok(!inexact(having("inForce"), edited), "of one in force it is told");
   ok(!inexact(session(2), edited));
@@ -188,7 +194,11 @@ test("what no event tells is asked for", () => {
 test("an error is told with the turn that ended with it", () => {
   const view = new SessionView(session(1), { schedule: () => {} });
   const next = events();
-  const error = { code: -33008, message: "the model failed", data: { kind: "ProviderError", provider: "editor", cause: "client" } as const };
+  const error = {
+    code: -33008,
+    message: "the model failed",
+    data: { kind: "ProviderError", provider: "editor", cause: "client" } as const,
+  };
   view.take(next({ type: "runtimeUpdated", state: "generating", turnId: "s/t0", retrying: { attempt: 2, delayMs: 5, reason: "busy" } }));
   equal(view.retrying?.attempt, 2);
   equal(view.snapshot.turns[0]?.status, "running");

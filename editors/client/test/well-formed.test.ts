@@ -1,11 +1,11 @@
-// What is sent holds no unpaired surrogate, whoever cut the string: other readers of JSON refuse the whole message.
+// Messages hold no unpaired surrogate, whoever cut the string: other readers of JSON reject the whole message.
 
 import { deepEqual, equal, ok } from "node:assert/strict";
 import test from "node:test";
 import "vscode-jsonrpc/node";
+import type { Message } from "vscode-jsonrpc/node";
 import { Connection, type Listening } from "../src/connection.js";
 import { wellFormed, wellFormedText } from "../src/well-formed.js";
-import type { Message } from "vscode-jsonrpc/node";
 
 const CUT = "cut 🙂".slice(0, -1);
 
@@ -55,7 +55,10 @@ test("requests, notifications and answers are sent well-formed", async () => {
     onError: none,
     onClose: none,
     onPartialMessage: none,
-    listen: (callback: typeof hear) => ((hear = callback), { dispose: () => {} }),
+    listen: (callback: typeof hear) => {
+      hear = callback;
+      return { dispose: () => {} };
+    },
     dispose: () => {},
   };
   const connection = new Connection({ reader, writer }, { "tool/invoke": async () => ({ content: CUT }) }, {} as Listening, () => {});

@@ -11,7 +11,10 @@ const TERMS = /^(licen[cs]e|copying|unlicense|notice|copyright)/i;
 /** What no list of packages names. */
 const BESIDE = [
   ["SQLite, in libsqlite3-sys", "It is in the public domain: its authors disclaim copyright to it."],
-  ["The Rust standard library", "Copyright (c) The Rust Project Contributors. Under the MIT licence or the Apache licence 2.0, at your choice."],
+  [
+    "The Rust standard library",
+    "Copyright (c) The Rust Project Contributors. Under the MIT licence or the Apache licence 2.0, at your choice.",
+  ],
 ];
 
 /** A package that cannot be made, and what to do. */
@@ -56,7 +59,9 @@ function crates(repository, triple) {
   const asked = spawnSync("cargo", args, { cwd: repository, encoding: "utf8", maxBuffer: 64_000_000 });
   if (asked.error !== undefined || asked.status !== 0) {
     const why = asked.error?.message ?? asked.stderr.trim();
-    throw new Refused(`The licences of the crates are not known: cargo ${args.join(" ")}: ${why}\nInstall Rust and run \`cargo fetch\`, then try again.`);
+    throw new Refused(
+      `The licences of the crates are not known: cargo ${args.join(" ")}: ${why}\nInstall Rust and run \`cargo fetch\`, then try again.`,
+    );
   }
   const { packages, resolve } = JSON.parse(asked.stdout);
   // A macro runs in the compiler; it and what it needs are not in the program.
@@ -71,13 +76,20 @@ function crates(repository, triple) {
     open.push(...normal.map(({ pkg }) => pkg));
   }
   linked.delete(resolve.root);
-  return packages
-    // What has no source is ours.
-    .filter(({ id, source }) => linked.has(id) && source !== null)
-    .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.version < b.version ? -1 : 1))
-    .map(({ name, version, license, manifest_path: manifest, authors }) => (
-      { kind: "crate", name, version, license: license ?? undefined, authors, folder: dirname(manifest) }
-    ));
+  return (
+    packages
+      // What has no source is ours.
+      .filter(({ id, source }) => linked.has(id) && source !== null)
+      .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.version < b.version ? -1 : 1))
+      .map(({ name, version, license, manifest_path: manifest, authors }) => ({
+        kind: "crate",
+        name,
+        version,
+        license: license ?? undefined,
+        authors,
+        folder: dirname(manifest),
+      }))
+  );
 }
 
 /**
@@ -97,7 +109,9 @@ function standardTerms(repository) {
 
 /** What a folder says of its terms, if it does; of licences to choose from, MIT's. */
 function termsIn(folder, license = "") {
-  const files = readdirSync(folder).filter((name) => TERMS.test(name)).sort();
+  const files = readdirSync(folder)
+    .filter((name) => TERMS.test(name))
+    .sort();
   const isChoice = / OR |\//.test(license) && /\bMIT\b/.test(license);
   const ofMit = files.filter((name) => /mit/i.test(name));
   const chosen = isChoice && ofMit.length > 0 ? files.filter((name) => ofMit.includes(name) || /^(notice|copyright)/i.test(name)) : files;

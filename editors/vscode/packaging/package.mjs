@@ -11,7 +11,18 @@
 // THREADHOLD_BINARIES names a folder with TRIPLE/threadhold (or threadhold.exe) for each platform.
 
 import { spawnSync } from "node:child_process";
-import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { bundle } from "../build.mjs";
@@ -26,7 +37,8 @@ async function main() {
   const options = { target: { type: "string" }, binary: { type: "string" }, pictures: { type: "string" } };
   const { target: named, binary, pictures } = parseArgs({ options }).values;
   const target = named ?? host();
-  if (!(target in TARGETS)) throw new Refused(`There is no package for ${target}. There are packages for ${Object.keys(TARGETS).join(", ")}.`);
+  if (!(target in TARGETS))
+    throw new Refused(`There is no package for ${target}. There are packages for ${Object.keys(TARGETS).join(", ")}.`);
   const program = programFor(target, binary);
   const why = named === undefined ? undefined : tooNew(program, target);
   if (why !== undefined) throw new Refused(why);
@@ -51,11 +63,14 @@ function programFor(target, given) {
   const { triple, program } = TARGETS[target];
   const folder = process.env["THREADHOLD_BINARIES"];
   const built = resolve(repository, process.env["CARGO_TARGET_DIR"] ?? "target");
-  const places = given !== undefined ? [resolve(given)] : [
-    ...(folder === undefined ? [] : [resolve(folder, triple, program)]),
-    join(built, triple, "release", program),
-    ...(target === host() ? [join(built, "release", program)] : []),
-  ];
+  const places =
+    given !== undefined
+      ? [resolve(given)]
+      : [
+          ...(folder === undefined ? [] : [resolve(folder, triple, program)]),
+          join(built, triple, "release", program),
+          ...(target === host() ? [join(built, "release", program)] : []),
+        ];
   const found = places.find((place) => existsSync(place));
   if (found === undefined) {
     const looked = places.map((place) => relative(process.cwd(), place)).join(", ");
@@ -99,10 +114,16 @@ function report(target, program, out, count) {
   const line = (name, size) => console.log(`${(size / 1000).toFixed(1).padStart(10)} kB  ${name}`);
   for (const { name, size } of sizes.filter(({ size }) => size >= 10_000)) line(name, size);
   const small = sizes.filter(({ size }) => size < 10_000);
-  line(`${small.length} smaller files`, small.reduce((sum, { size }) => sum + size, 0));
+  line(
+    `${small.length} smaller files`,
+    small.reduce((sum, { size }) => sum + size, 0),
+  );
   line(relative(process.cwd(), out), statSync(out).size);
   const glibc = glibcOf(program);
-  const needs = glibc === undefined ? "" : `, which needs glibc ${glibc}${tooNew(program, target) === undefined ? "" : ": it may not start on other machines"}`;
+  const needs =
+    glibc === undefined
+      ? ""
+      : `, which needs glibc ${glibc}${tooNew(program, target) === undefined ? "" : ": it may not start on other machines"}`;
   console.log(`${target}, with ${relative(process.cwd(), program)}${needs}; terms of ${count} packages of others`);
 }
 

@@ -1,10 +1,10 @@
-// What the user set, in the words of the sidecar. Which model is asked is models.ts's; no secret is in the settings.
+// The user's settings in the sidecar's terms. API keys are never among them.
 
 import { homedir } from "node:os";
-import * as vscode from "vscode";
 import type { Model, Section, Settings, ToolPolicy } from "@threadhold/client";
+import * as vscode from "vscode";
 
-/** What is set at the moment. */
+/** The current settings. */
 export function configuration(): Configuration {
   return new Configuration(vscode.workspace.getConfiguration("threadhold"));
 }
@@ -64,23 +64,19 @@ export class Configuration {
     if (ticked === true) return ["*"];
     return Array.isArray(ticked) ? ticked.filter((name) => typeof name === "string") : [];
   }
-
-  /** Whether the user ticked a tool. */
   isTicked(name: string): boolean {
     return isNamed(name, this.tickedTools);
   }
-
-  /** Whether a tool is never offered. */
   isExcluded(name: string): boolean {
     return isNamed(name, this.#from.get<string[]>("tools.exclude", []));
   }
 
-  /** Whether tools of a kind may run. */
+  /** Approval policy for tools of a kind. */
   policy(kind: "read" | "edit" | "run" | "editor"): ToolPolicy {
     return this.#from.get<ToolPolicy>(`approve.${kind}`, kind === "read" ? "allow" : "ask");
   }
 
-  /** What the user has the agent keep in mind. */
+  /** The user's instructions, as a section of the prompt. */
   get sections(): Section[] {
     const instructions = this.#text("instructions");
     return instructions === "" ? [] : [{ name: "instructions", content: instructions }];
@@ -111,7 +107,7 @@ export class Configuration {
   }
 }
 
-/** Whether a name is one of these, in which `*` stands for any characters. */
+/** True if a name is one of these, in which `*` stands for any characters. */
 function isNamed(name: string, patterns: readonly string[]): boolean {
   return patterns.some((pattern) => {
     const parts = pattern.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));

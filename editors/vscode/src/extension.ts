@@ -1,23 +1,23 @@
 // The extension's beginning and end: makes the parts, joins them, and ends the sidecar with the window.
 
-import * as vscode from "vscode";
 import type { Handlers } from "@threadhold/client";
 import { argumentsOf } from "@threadhold/client";
-import { act, type Desk } from "./actions.ts";
-import { Attachments } from "./attachments.ts";
-import { Backend } from "./backend.ts";
-import { Chat } from "./chat.ts";
-import { registerCommands } from "./commands.ts";
+import * as vscode from "vscode";
+import { type App, act } from "./commands/actions.ts";
+import { registerCommands } from "./commands/commands.ts";
 import { configuration } from "./configuration.ts";
-import { Demonstration } from "./demonstration.ts";
-import { Keys } from "./keys.ts";
-import { Models } from "./models.ts";
-import { Panel } from "./panel.ts";
+import { Keys } from "./models/keys.ts";
+import { Models } from "./models/models.ts";
+import { Panel } from "./panel/panel.ts";
+import { Status } from "./panel/status.ts";
+import { Participant } from "./participant/participant.ts";
 import { BeforeImages } from "./rewind/before-images.ts";
 import { Rewind } from "./rewind/rewind.ts";
-import { Participant } from "./participant/participant.ts";
-import { Sessions } from "./session-list.ts";
-import { Status } from "./status.ts";
+import { Attachments } from "./session/attachments.ts";
+import { Backend } from "./session/backend.ts";
+import { Chat } from "./session/chat.ts";
+import { Demonstration } from "./session/demonstration.ts";
+import { Sessions } from "./session/session-list.ts";
 import { Diffs } from "./tools/edit.ts";
 import { stopAll } from "./tools/run.ts";
 import { ownTool } from "./tools/toolbox.ts";
@@ -33,20 +33,20 @@ export function activate(context: vscode.ExtensionContext): void {
     modelComplete: (request, stream, signal) => models.complete(request, stream, signal),
     countTokens: (request, signal) => models.count(request, signal),
     toolInvoke: (call, signal) => chat.invoke(call, signal),
-    compactionReview: (request, signal) => chat.consider(request, signal),
+    compactionReview: (request, signal) => chat.reviewCompaction(request, signal),
   };
   backend = new Backend(context, log, keys, models, handlers);
   const { storageUri } = context;
   const home = storageUri === undefined ? undefined : vscode.Uri.joinPath(storageUri, "before-images").fsPath;
   const images = home === undefined ? undefined : new BeforeImages(home, () => configuration().rewindBytes);
   const chat = new Chat(backend, models, new Attachments(), context.workspaceState, images, (text) => log.warn(text));
-  const panel = new Panel(context.extensionUri, backend, chat, models, (action) => void act(desk, action));
+  const panel = new Panel(context.extensionUri, backend, chat, models, (action) => void act(app, action));
   const sessions = new Sessions(backend, chat, () => chat.changed());
   panel.sessions = sessions;
   const rewind = new Rewind(chat, images, diffs);
   panel.rewind = rewind;
   const demonstration = new Demonstration(context, backend, chat);
-  chat.terms = (sessionId) => demonstration.terms(sessionId);
+  chat.openOverrides = (sessionId) => demonstration.openOverrides(sessionId);
   const showDiff = async (callId: string): Promise<void> => {
     const reason = chat.session?.view.snapshot.pause?.reasons.find(({ toolCallId }) => toolCallId === callId);
     const given = reason === undefined ? undefined : argumentsOf(reason);
@@ -55,7 +55,7 @@ export function activate(context: vscode.ExtensionContext): void {
     const change = await ownTool(reason.name)?.preview?.(given, folder.uri);
     if (change !== undefined) await diffs.show(callId, change);
   };
-  const desk: Desk = { backend, chat, panel, sessions, rewind, images, demonstration, log, showDiff };
+  const app: App = { backend, chat, panel, sessions, rewind, images, demonstration, log, showDiff };
   const status = new Status(backend, chat);
   const asked = new Set<string>();
   const redraw = (): void => {
@@ -75,7 +75,10 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.window.registerWebviewViewProvider("threadhold.panel", panel, { webviewOptions: { retainContextWhenHidden: true } }),
     models.onChange(() => {
       redraw();
-      void backend?.configure().then(() => chat.followModel()).catch((error: unknown) => log.error(String(error)));
+      void backend
+        ?.configure()
+        .then(() => chat.followModel())
+        .catch((error: unknown) => log.error(String(error)));
     }),
     backend.onChange(redraw),
     backend.onSessions(() => void sessions.refresh().catch((error: unknown) => log.error(String(error)))),
@@ -93,7 +96,7 @@ export function activate(context: vscode.ExtensionContext): void {
     }),
     vscode.workspace.onDidChangeWorkspaceFolders(redraw),
   );
-  registerCommands(context, desk, models, keys);
+  registerCommands(context, app, models, keys);
   void models.refresh();
 
   /** Opens the diff of each edit that begins to wait, and closes those that wait no longer. */

@@ -3,8 +3,8 @@
 import { accessSync, constants, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { after } from "node:test";
+import { fileURLToPath } from "node:url";
 
 /** The built program: `THREADHOLD_BIN`, else where cargo puts it. */
 export const BINARY = process.env["THREADHOLD_BIN"] ?? fromPackage("../../target/debug/threadhold");
@@ -38,7 +38,7 @@ export const PATIENCE_MS = 60_000;
 
 /** Waits for something that must come. */
 export async function within<Value>(what: string, value: Promise<Value>): Promise<Value> {
-  let timer;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`${what} did not come within ${PATIENCE_MS} ms`)), PATIENCE_MS);
   });

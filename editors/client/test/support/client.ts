@@ -3,8 +3,8 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after } from "node:test";
-import { Client, sidecar, type ClientOptions, type Launch, type Session } from "../../src/node.js";
 import type { Listeners } from "../../src/client.js";
+import { Client, type ClientOptions, type Launch, type Session, sidecar } from "../../src/node.js";
 import { BINARY, emptyFolder, within } from "./binary.js";
 
 /** A folder that sessions belong to; nothing is read there. */
@@ -35,7 +35,7 @@ export function pidOf(client: Client): number {
   return status.pid;
 }
 
-/** Whether a process is there. */
+/** True if a process is there. */
 export function isThere(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -1,4 +1,4 @@
-// What goes over a connection, looked at and held back by a test.
+// Frames of a connection, inspected and held back by a test.
 
 import type { Launch } from "../../src/node.js";
 

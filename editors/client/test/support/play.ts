@@ -1,7 +1,7 @@
 // Plays the client's side of a recorded conversation (fixtures/wire, whose README says how) against the real sidecar, and
 // shows each session with a view. What a server must answer is the sidecar's own test; here the views are looked at.
 
-import { spawn, type ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { StreamMessageReader } from "vscode-jsonrpc/node";
 import type { SessionEvent, Snapshot } from "../../src/protocol.js";
@@ -31,7 +31,10 @@ interface Line {
 /** The lines of a recorded conversation. */
 export function conversation(name: string): Line[] {
   const text = readFileSync(fromPackage(`../../fixtures/wire/${name}`), "utf8");
-  return text.trimEnd().split("\n").map((line) => JSON.parse(line) as Line);
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Line);
 }
 
 /** Whoever has a view, and what the sidecar says it is. */
@@ -43,7 +46,7 @@ export class Play {
   compared = 0;
   /** The line that is played. */
   at = 0;
-  /** What went wrong while nobody waited. */
+  /** Error that no caller awaited. */
   #fault: unknown;
   #views = new Map<string, SessionView>();
   #storage = emptyFolder();
@@ -162,7 +165,7 @@ export class Play {
     }
   }
 
-  /** What a client does with what it is told. */
+  /** Applies a frame as a client would. */
   #show(frame: Frame): void {
     if (frame.method === "session/event") {
       const event = frame.params as unknown as SessionEvent;

@@ -29,7 +29,7 @@ export function replayed(log: string): unknown {
 function changed(value: unknown, { kind, k = [], v, i }: Change): unknown {
   if (kind === 0) return v;
   const last = k.at(-1);
-  if (last === undefined) throw new Error("A change names no place.");
+  if (last === undefined) throw new Error("invalid chat log: a change without a key");
   const holder = k.slice(0, -1).reduce<unknown>((inner, key) => fieldsOf(inner, key)[key], value);
   const fields = fieldsOf(holder, last);
   if (kind === 1) fields[last] = v;
@@ -38,15 +38,15 @@ function changed(value: unknown, { kind, k = [], v, i }: Change): unknown {
     const before = fields[last];
     const list: unknown[] = Array.isArray(before) ? before : [];
     fields[last] = [...(i === undefined ? list : list.slice(0, i)), ...(Array.isArray(v) ? (v as unknown[]) : [])];
-  } else throw new Error(`The change ${kind} is not known.`);
+  } else throw new Error(`invalid chat log: unknown change ${kind}`);
   return value;
 }
 
 /** A list or an object, for a key of its own: a file may name whatever it likes. */
 function fieldsOf(value: unknown, key: string | number): { [key: string | number]: unknown } {
-  const isPlace =
-    Array.isArray(value) ? typeof key === "number" && Number.isInteger(key) && key >= 0 && key <= value.length
+  const isPlace = Array.isArray(value)
+    ? typeof key === "number" && Number.isInteger(key) && key >= 0 && key <= value.length
     : typeof value === "object" && value !== null && (Object.hasOwn(value, key) || !(key in value));
-  if (!isPlace) throw new Error("A change names a place that is not there.");
+  if (!isPlace) throw new Error("invalid chat log: a change to a missing place");
   return value as { [key: string]: unknown };
 }

@@ -7,7 +7,7 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { wordsOf } from "../words.ts";
+import { errorText } from "../shared/text.ts";
 import { replayed } from "./chatlog.ts";
 
 export type Source = "VS Code" | "Claude Code" | "pi";
@@ -19,7 +19,7 @@ export type Places = { readonly [Of in Source]: readonly string[] };
 export interface Found {
   source: Source;
   path: string;
-  /** What it is about, where it says so. */
+  /** The title or the first request, if there is one. */
   title: string | undefined;
   messages: number;
   /** When its file was written last, in milliseconds. */
@@ -27,7 +27,7 @@ export interface Found {
   bytes: number;
 }
 
-/** What a look brought. */
+/** The result of a search for chats. */
 export interface Looked {
   found: Found[];
   /** Files that could not be read, and why. */
@@ -38,9 +38,11 @@ export interface Looked {
 export function usualPlaces(own: string, environment: NodeJS.ProcessEnv = process.env): Places {
   const home = homedir();
   const settings =
-    process.platform === "win32" ? (environment["APPDATA"] ?? join(home, "AppData/Roaming"))
-    : process.platform === "darwin" ? join(home, "Library/Application Support")
-    : (environment["XDG_CONFIG_HOME"] ?? join(home, ".config"));
+    process.platform === "win32"
+      ? (environment["APPDATA"] ?? join(home, "AppData/Roaming"))
+      : process.platform === "darwin"
+        ? join(home, "Library/Application Support")
+        : (environment["XDG_CONFIG_HOME"] ?? join(home, ".config"));
   const editors = ["Code", "Code - Insiders", "VSCodium"].map((name) => join(settings, name, "User/workspaceStorage"));
   return {
     "VS Code": [...new Set([own, ...editors])],
@@ -63,7 +65,7 @@ export async function find(folder: string, places: Places, here?: string): Promi
         const { mtimeMs, size } = await stat(path);
         looked.found.push({ source, path, title: shortened(told.title), messages: told.messages, updatedAt: mtimeMs, bytes: size });
       } catch (error) {
-        looked.failed.push({ path, why: wordsOf(error) });
+        looked.failed.push({ path, why: errorText(error) });
       }
     }
   };
@@ -71,7 +73,8 @@ export async function find(folder: string, places: Places, here?: string): Promi
   for (const root of places["VS Code"]) ofEditor.push(...(await chatsOfEditor(root, folder)));
   await look("VS Code", [...new Set(ofEditor)], readChat);
   // Programs name the folder of a project after its path, each in its own way and not one to one: the files say whose they are.
-  for (const root of places["Claude Code"]) await look("Claude Code", await filesBelow(join(root, folder.replace(/[^a-zA-Z0-9]/g, "-"))), readClaude);
+  for (const root of places["Claude Code"])
+    await look("Claude Code", await filesBelow(join(root, folder.replace(/[^a-zA-Z0-9]/g, "-"))), readClaude);
   for (const root of places.pi) {
     const projects = await namesIn(root);
     for (const project of projects) await look("pi", await filesBelow(join(root, project)), readPi);
@@ -80,7 +83,7 @@ export async function find(folder: string, places: Places, here?: string): Promi
   return looked;
 }
 
-/** What a file says of itself; nothing where it belongs to another folder. */
+/** Title and length of a chat, as its file states them. */
 interface Told {
   title: string;
   messages: number;
@@ -91,7 +94,7 @@ type Read = (path: string, folder: string) => Promise<Told | undefined>;
 export async function chatOf(path: string): Promise<{ [key: string]: unknown }> {
   const text = await readFile(path, "utf8");
   const value = path.endsWith(".jsonl") ? replayed(text) : (JSON.parse(text) as unknown);
-  if (typeof value !== "object" || value === null) throw new Error("It is no chat.");
+  if (typeof value !== "object" || value === null) throw new Error("not a chat");
   return value as { [key: string]: unknown };
 }
 
@@ -103,7 +106,7 @@ async function chatsOfEditor(root: string, folder: string): Promise<string[]> {
   return paths;
 }
 
-/** Whether a place of the editor belongs to the folder, on this machine or on a server that the editor reaches it by. */
+/** True if a place of the editor belongs to the folder, on this machine or on a server that the editor reaches it by. */
 async function isOf(path: string, folder: string): Promise<boolean> {
   try {
     const { folder: address } = JSON.parse(await readFile(path, "utf8")) as { folder?: string };
@@ -128,7 +131,9 @@ async function filesBelow(folder: string): Promise<string[]> {
 async function readChat(path: string): Promise<Told> {
   const { requests, customTitle } = await chatOf(path);
   const all = Array.isArray(requests) ? (requests as { message?: { text?: string } | string; response?: unknown[] }[]) : [];
-  const asked = all.map(({ message }) => ownWords((typeof message === "string" ? message : message?.text) ?? "")).find((words) => words !== "");
+  const asked = all
+    .map(({ message }) => ownWords((typeof message === "string" ? message : message?.text) ?? ""))
+    .find((words) => words !== "");
   const answered = all.filter(({ response }) => Array.isArray(response) && response.length > 0).length;
   return { title: typeof customTitle === "string" ? customTitle : (asked ?? ""), messages: all.length + answered };
 }
@@ -185,9 +190,11 @@ function wordsIn(message: unknown): string[] {
   return parts.flatMap(({ type, text }) => (type === "text" && typeof text === "string" ? [text] : []));
 }
 
-/** What a person asks in a message; a command says nothing of what it is about. */
+/** The user's own words in a message; undefined for a slash command, which is no title. */
 function askedIn(message: unknown): string | undefined {
-  return wordsIn(message).map(ownWords).find((words) => words !== "" && !words.startsWith("/"));
+  return wordsIn(message)
+    .map(ownWords)
+    .find((words) => words !== "" && !words.startsWith("/"));
 }
 
 /** Tags in which programs put a user's own words. */

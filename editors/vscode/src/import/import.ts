@@ -2,38 +2,38 @@
 // chooses, says what could not be read, opens what came of it. Finding them is find.ts's, reading them the sidecar's.
 
 import { basename, join } from "node:path";
-import * as vscode from "vscode";
 import type { Client, SessionImportResult } from "@threadhold/client";
-import type { Desk } from "../actions.ts";
+import * as vscode from "vscode";
+import type { App } from "../commands/actions.ts";
 import { configuration } from "../configuration.ts";
-import { knownSessions } from "../session-list.ts";
-import { sentence, unlinked, wordsOf } from "../words.ts";
-import { chatOf, find, type Found, type Places, type Source, usualPlaces } from "./find.ts";
-import { type LeftOut, showLeftOut } from "./leftout.ts";
+import { knownSessions } from "../session/session-list.ts";
+import { errorText, escapeLinks, sentence } from "../shared/text.ts";
+import { chatOf, type Found, find, type Places, type Source, usualPlaces } from "./find.ts";
+import { type LeftOut, showLeftOut } from "./skipped-document.ts";
 
 const IMPORTED = "threadhold.imported";
 const UNTITLED = "Untitled chat";
 
-/** What was imported, by its path, and what it was then. */
+/** Imported files by path, with the size and time they had, to tell whether they changed since. */
 type Imported = { [path: string]: { sessionId: string; bytes: number; updatedAt: number } };
 
 interface Item extends vscode.QuickPickItem {
   found?: Found;
 }
 
-/** What is to be imported: a chat that was found, or a file of the user's. */
+/** A chat that was found, or a file that the user picked. */
 type Wanted = Found | { path: string };
 
 /** Shows, lets choose, imports. */
-export async function importChats(desk: Desk, context: vscode.ExtensionContext): Promise<void> {
-  const { folder } = desk.chat;
-  if (folder === undefined) throw new Error("No folder is open. Chats are imported into a folder: open one, then import.");
+export async function importChats(app: App, context: vscode.ExtensionContext): Promise<void> {
+  const { folder } = app.chat;
+  if (folder === undefined) throw new Error("No folder is open. Chats are imported into a folder: open a folder, then try again.");
   const places = placesOf(context);
   const here = context.storageUri === undefined ? undefined : join(context.storageUri.fsPath, "..");
-  const looking = { location: vscode.ProgressLocation.Window, title: "Looking for chats of this folder" };
+  const looking = { location: vscode.ProgressLocation.Window, title: "Looking for chats in this folder" };
   const { found, failed } = await vscode.window.withProgress(looking, () => find(folder.uri.fsPath, places, here));
-  for (const { path, why } of failed) desk.log.warn(`${path} cannot be read: ${why}`);
-  const client = await desk.backend.client();
+  for (const { path, why } of failed) app.log.warn(`${path} cannot be read: ${why}`);
+  const client = await app.backend.client();
   const before = await stillThere(client, folder.uri.fsPath, context.workspaceState.get<Imported>(IMPORTED, {}));
   const wanted = found.length === 0 ? await nothingFound(places) : await choose(found, before, failed.length);
   if (wanted === undefined || wanted.length === 0) return;
@@ -43,10 +43,10 @@ export async function importChats(desk: Desk, context: vscode.ExtensionContext):
   );
   await context.workspaceState.update(IMPORTED, { ...before, ...taken.imported });
   if (taken.last !== undefined) {
-    await desk.panel.open();
-    await desk.chat.show(taken.last);
+    await app.panel.open();
+    await app.chat.show(taken.last);
   }
-  await tell(desk, context, taken);
+  await tell(app, context, taken);
 }
 
 /** Where is looked: as it is set, else the usual places. */
@@ -74,15 +74,19 @@ async function choose(found: Found[], before: Imported, failed: number): Promise
     const of = found.filter((one) => one.source === source);
     if (of.length === 0) return [];
     const rows = of.map((one): Item => {
-      const again = isSame(one, before) ? " · imported before, will be opened" : before[one.path] === undefined ? "" : " · has grown since it was imported";
+      const again = isSame(one, before)
+        ? " · already imported, opens the session"
+        : before[one.path] === undefined
+          ? ""
+          : " · changed since it was imported";
       return { label: one.title ?? UNTITLED, detail: `${source} · ${one.messages} messages · ${time(one.updatedAt)}${again}`, found: one };
     });
     return [{ label: source, kind: vscode.QuickPickItemKind.Separator }, ...rows];
   });
   const pick = vscode.window.createQuickPick<Item>();
-  const file: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon("folder-opened"), tooltip: "Import a file…" };
-  pick.title = "Import chats of this folder";
-  pick.placeholder = "Choose those to import" + (failed > 0 ? ` (${failed} could not be read, see the log)` : "");
+  const file: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon("folder-opened"), tooltip: "Import File…" };
+  pick.title = "Import Chats";
+  pick.placeholder = failed > 0 ? `Choose chats to import (${failed} could not be read, see the log)` : "Choose chats to import";
   pick.canSelectMany = true;
   pick.matchOnDetail = true;
   pick.items = items;
@@ -100,17 +104,17 @@ async function choose(found: Found[], before: Imported, failed: number): Promise
 }
 
 async function chooseFiles(): Promise<Wanted[]> {
-  const files = await vscode.window.showOpenDialog({ canSelectMany: true, openLabel: "Import", title: "Import chats from files" });
+  const files = await vscode.window.showOpenDialog({ canSelectMany: true, openLabel: "Import", title: "Import Chats from Files" });
   return (files ?? []).map(({ fsPath: path }) => ({ path }));
 }
 
 async function nothingFound(places: Places): Promise<Wanted[]> {
   const where = Object.values(places).flat().join(", ");
-  const answer = await vscode.window.showInformationMessage(`No chats of this folder were found in ${where}.`, "Choose a File…");
+  const answer = await vscode.window.showInformationMessage(`No chats for this folder were found in ${where}.`, "Choose File…");
   return answer === undefined ? [] : chooseFiles();
 }
 
-/** What came of it. */
+/** The outcome of an import. */
 interface Taken {
   imported: Imported;
   /** The session to show. */
@@ -118,7 +122,7 @@ interface Taken {
   chats: number;
   messages: number;
   opened: number;
-  /** What could not be read of which chat. */
+  /** Parts that could not be read, with their chats. */
   skipped: LeftOut[];
   failed: string[];
 }
@@ -151,7 +155,7 @@ async function takeIn(
       taken.messages += messages;
       taken.skipped.push(...skipped.map((what) => ({ chat: name, what })));
     } catch (error) {
-      taken.failed.push(`${name}: ${wordsOf(error)}`);
+      taken.failed.push(`${name}: ${errorText(error)}`);
     }
   }
   return taken;
@@ -165,18 +169,20 @@ async function importOne(client: Client, workspaceFolder: string, wanted: Wanted
   return client.request("session/import", { workspaceFolder, ...(title !== undefined && { title }), ...from });
 }
 
-async function tell({ log }: Desk, context: vscode.ExtensionContext, { chats, messages, opened, skipped, failed }: Taken): Promise<void> {
+async function tell({ log }: App, context: vscode.ExtensionContext, { chats, messages, opened, skipped, failed }: Taken): Promise<void> {
   for (const line of [...failed, ...skipped.map(({ chat, what }) => `${chat}: ${what}`)]) log.warn(`import: ${line}`);
   const count = (number: number, one: string): string => `${number.toLocaleString("en-US")} ${one}${number === 1 ? "" : "s"}`;
   const said = [
     ...(chats > 0 ? [`Imported ${count(chats, "chat")} with ${count(messages, "message")}.`] : []),
-    ...(opened > 0 ? [`${count(opened, "chat")} had been imported before.`] : []),
+    ...(opened > 0 ? [`Already imported: ${count(opened, "chat")}.`] : []),
     ...(failed.length > 0 ? [`Not imported: ${failed.map(sentence).join(" ")}`] : []),
-    ...(skipped.length > 0 ? [`${count(skipped.length, "part")} could not be read and ${skipped.length === 1 ? "was" : "were"} left out.`] : []),
+    ...(skipped.length > 0
+      ? [`${count(skipped.length, "part")} could not be read and ${skipped.length === 1 ? "was" : "were"} left out.`]
+      : []),
   ].join(" ");
   if (said === "") return;
   const show = failed.length > 0 ? vscode.window.showWarningMessage : vscode.window.showInformationMessage;
-  const answer = await show(unlinked(said), ...(skipped.length > 0 ? ["Show What Was Left Out"] : []));
+  const answer = await show(escapeLinks(said), ...(skipped.length > 0 ? ["Show Skipped Parts"] : []));
   if (answer === undefined) return;
   await showLeftOut(context, skipped);
 }

@@ -1,6 +1,5 @@
-// A turn whose loop the editor runs: have the prompt rendered, ask the model, run its calls, tell the sidecar what came of
-// it, until the model calls nothing. Knows no editor: who asks, runs and shows is given. What is persisted is
-// metadata.ts's.
+// The tool loop of a turn in the editor's own chat: render the prompt, call the model, run its calls, report the results,
+// until the model calls no tool. Imports no editor.
 
 import {
   type AskOptions,
@@ -26,10 +25,10 @@ import {
   type Variable,
   type WithoutSession,
 } from "@threadhold/client";
-import { wordsOf } from "../words.ts";
+import { errorText } from "../shared/text.ts";
 
 /** The part of a session that is needed. */
-export interface Asks {
+export interface Requester {
   request<Method extends SessionMethod>(
     method: Method,
     params: WithoutSession<ClientRequests[Method]["params"]>,
@@ -37,10 +36,15 @@ export interface Asks {
   ): Promise<ClientRequests[Method]["result"]>;
 }
 
-/** What the editor does for the loop. */
+/** Operations of the editor that the loop needs. */
 export interface Host {
   /** Asks the model. What it says is told as it comes, and is the answer. */
-  ask(messages: readonly PromptMessage[], tools: readonly Tool[], say: (text: string) => void, call: (call: ToolCall) => void): Promise<void>;
+  ask(
+    messages: readonly PromptMessage[],
+    tools: readonly Tool[],
+    say: (text: string) => void,
+    call: (call: ToolCall) => void,
+  ): Promise<void>;
   /** Runs a call; whatever fails is its result. */
   run(call: ToolCall): Promise<ToolInvokeResult>;
   /** The tools that there are now. */
@@ -55,8 +59,8 @@ export interface Host {
   log(message: string): void;
 }
 
-/** What a turn begins with. */
-export interface Begin {
+/** Input of a turn. */
+export interface TurnInput {
   requestId: string;
   content: string;
   variables: Variable[];
@@ -77,7 +81,7 @@ export interface Outcome {
   metadata: TurnMetadata;
   /** Why it failed. */
   error?: unknown;
-  /** Whether it was ended because of the limit of rounds. */
+  /** True if it was ended because of the limit of rounds. */
   isAtLimit: boolean;
 }
 
@@ -87,7 +91,7 @@ const MOST_TRIES = 3;
 const MOST_FORCED = 2;
 
 /** Runs a turn to its end, however it ends. Never fails. */
-export async function runTurn(session: Asks, host: Host, begin: Begin): Promise<Outcome> {
+export async function runTurn(session: Requester, host: Host, begin: TurnInput): Promise<Outcome> {
   const turn = new RunningTurn(session, host, begin);
   let status: TurnOutcome = "completed";
   let error: unknown;
@@ -105,16 +109,16 @@ export async function runTurn(session: Asks, host: Host, begin: Begin): Promise<
 class RunningTurn {
   readonly rounds: Round[] = [];
   isAtLimit = false;
-  readonly #session: Asks;
+  readonly #session: Requester;
   readonly #host: Host;
-  readonly #begin: Begin;
+  readonly #begin: TurnInput;
   /** The list holds for the whole turn, so that prompts begin alike, until a compaction breaks that anyway. */
   #tools: Tool[];
-  /** What renders of this turn made. */
+  /** Metadata of all renders of this turn, merged. */
   #metadata: TurnMetadata = {};
   #hasBegun = false;
 
-  constructor(session: Asks, host: Host, begin: Begin) {
+  constructor(session: Requester, host: Host, begin: TurnInput) {
     this.#session = session;
     this.#host = host;
     this.#begin = begin;
@@ -140,7 +144,7 @@ class RunningTurn {
     try {
       return (await this.#ask("turn/end", { status })).metadata;
     } catch (error) {
-      this.#host.log(`the end of the turn was not told: ${wordsOf(error)}`);
+      this.#host.log(`turn/end failed: ${errorText(error)}`);
       return known;
     }
   }
@@ -153,13 +157,13 @@ class RunningTurn {
       await this.#answer(parts, calls);
     } catch (error) {
       // What the user saw stays.
-      if (parts.length > 0) await this.#keep(parts, calls, "the answer was broken off, and this was not done").catch(() => undefined);
+      if (parts.length > 0) await this.#keep(parts, calls, "not run: the answer was interrupted").catch(() => undefined);
       throw error;
     }
     const { signal } = this.#begin;
     if (parts.length === 0) {
       if (signal.aborted) return 0;
-      throw new Error("The model gave an empty answer. Nothing is lost: ask again, or choose another model.");
+      throw new Error("The model returned an empty answer. Nothing was lost. Ask again, or choose another model.");
     }
     if (calls.length === 0 || signal.aborted) {
       await this.#keep(parts, calls, "cancelled by the user");
@@ -200,7 +204,7 @@ class RunningTurn {
         return await unlessAborted(asked, signal);
       } catch (error) {
         if (!(error instanceof ContextOverflow) || parts.length > 0 || forced >= MOST_FORCED) throw error;
-        this.#host.log(`the model finds a prompt of ${rendered.tokens} tokens too large: ${error.message}`);
+        this.#host.log(`the model rejects a prompt of ${rendered.tokens} tokens as too large: ${error.message}`);
       }
     }
   }
@@ -221,7 +225,7 @@ class RunningTurn {
     this.#hasBegun = true;
     for (const { message } of rendered.diagnostics) this.#host.log(message);
     if (rendered.fork !== undefined) {
-      this.#host.log(`what the chat no longer shows is kept as session ${rendered.fork}`);
+      this.#host.log(`messages that the chat no longer shows are kept as session ${rendered.fork}`);
     }
     if (Object.keys(rendered.metadata).length > 0) {
       this.#metadata = joinedMetadata(this.#metadata, rendered.metadata);

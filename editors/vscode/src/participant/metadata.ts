@@ -1,19 +1,28 @@
-// What is persisted with an answer in the editor's own chat, and read back from its history: the summaries in the shapes
-// that other extensions use too, and beside them what only this one knows, as one JSON text. What is done with it is
-// loop.ts's.
+// Metadata that is persisted with an answer in the editor's own chat, and read back from its history: summaries in the
+// shapes that other extensions use too, and the rest, which only this extension knows, as one JSON text.
 
 import { createHash } from "node:crypto";
-import { type ChatRequestLike, type ChatResponseLike, fromChatContext, type Round, type ToolResult, type Turn, joinedMetadata, type TurnMetadata, type Variable } from "@threadhold/client";
+import {
+  type ChatRequestLike,
+  type ChatResponseLike,
+  fromChatContext,
+  joinedMetadata,
+  type Round,
+  type ToolResult,
+  type Turn,
+  type TurnMetadata,
+  type Variable,
+} from "@threadhold/client";
 
-/** What belongs to a turn beside what the editor's history shows of it. */
+/** State of a turn that the editor's history does not keep. */
 export interface Kept {
   /** The session that the turn is in. */
   sessionId: string;
   /** The name that the request has there. The editor tells no id of a request while it is answered. */
   requestId: string;
-  /** What was given with the request, with its content. */
+  /** The request's attachments with their contents. */
   variables?: Variable[];
-  /** What was said and done, with the results; missing where it was too much. */
+  /** Rounds with their tool results; missing if they were too large. */
   rounds?: Round[];
 }
 
@@ -30,7 +39,7 @@ const OURS = "threadholdTurn";
 const MOST_CHARACTERS = 8_000_000;
 
 /**
- * What is handed back of all turns together, in bytes: a message to the sidecar may have 64 MiB. Of older turns it is told
+ * Limit in bytes for the metadata of all turns together: a message to the sidecar may have 64 MiB. Of older turns it is told
  * the words of the answers, and has the rounds itself.
  */
 const MOST_TOGETHER = 40_000_000;
@@ -50,7 +59,7 @@ export function persisted(kept: Kept, { summary, summaries, threadhold }: TurnMe
   };
 }
 
-/** What is ours of some metadata; missing where it has none, or none that can be read. */
+/** Our part of a result's metadata; undefined if there is none or it cannot be read. */
 export function keptIn(metadata: Metadata | undefined): Kept | undefined {
   const text = metadata?.[OURS];
   if (typeof text !== "string") return undefined;
@@ -71,14 +80,15 @@ export const COMPACT = "compact";
  * A history of the editor's chat without the requests that only compact: they are nothing that was said. Their summaries
  * go with the turn before them.
  */
-function saidIn(history: readonly Entry[]): Entry[] {
+function shownEntries(history: readonly Entry[]): Entry[] {
   const said: Entry[] = [];
   let isAside = false;
   for (const entry of history) {
     if (!isResponse(entry)) isAside = entry.command === COMPACT;
     const last = said.at(-1);
     if (!isAside) said.push(entry);
-    else if (isResponse(entry) && last !== undefined && isResponse(last)) said[said.length - 1] = withSummaries(last, entry.result?.metadata);
+    else if (isResponse(entry) && last !== undefined && isResponse(last))
+      said[said.length - 1] = withSummaries(last, entry.result?.metadata);
   }
   return said;
 }
@@ -91,7 +101,7 @@ function withSummaries(response: ChatResponseLike, { summary, summaries, threadh
 
 /** A history of the editor's chat as the sidecar takes it. */
 export function turnsOf(entries: readonly Entry[]): Turn[] {
-  const history = saidIn(entries);
+  const history = shownEntries(entries);
   const kept = keptOf(history);
   const known = history.flatMap((entry, at) => {
     if (isResponse(entry)) return [];
@@ -110,7 +120,7 @@ export function turnsOf(entries: readonly Entry[]): Turn[] {
   });
 }
 
-/** What is ours of each answer's metadata: of the newest all, of those before as much as may go in one message. */
+/** Our part of each answer's metadata, newest first in full; older ones shrink to their names once the limit is reached. */
 function keptOf(history: readonly Entry[]): Map<Metadata | undefined, Kept> {
   const all = new Map<Metadata | undefined, Kept>();
   let bytes = 0;
@@ -157,12 +167,14 @@ function roundsOfOthers(metadata: Metadata): Round[] | undefined {
 
 function roundOf({ id, response, summary, toolCalls }: Fields, results: Fields): Round {
   const calls = (Array.isArray(toolCalls) ? toolCalls.filter(isObject) : []).flatMap(({ id: call, name, arguments: given }) =>
-    typeof call === "string" && typeof name === "string" ? [{ type: "toolCall" as const, id: call, name, arguments: argumentsOf(given) }] : [],
+    typeof call === "string" && typeof name === "string"
+      ? [{ type: "toolCall" as const, id: call, name, arguments: argumentsOf(given) }]
+      : [],
   );
   const said = typeof response === "string" && response !== "" ? [{ type: "text" as const, text: response }] : [];
   const answered = calls.flatMap((call): ToolResult[] => {
     const result = results[call.id];
-    return result === undefined ? [] : [{ toolCallId: call.id, content: [{ type: "text", text: wordsOf(result) }] }];
+    return result === undefined ? [] : [{ toolCallId: call.id, content: [{ type: "text", text: resultText(result) }] }];
   });
   return {
     ...(typeof id === "string" && { id }),
@@ -177,7 +189,7 @@ function argumentsOf(given: unknown): string {
 }
 
 /** The words of a result: `{content: [{value}]}`, or whatever it is. */
-function wordsOf(result: unknown): string {
+function resultText(result: unknown): string {
   if (typeof result === "string") return result;
   const content = isObject(result) ? result["content"] : undefined;
   if (!Array.isArray(content)) return JSON.stringify(result);

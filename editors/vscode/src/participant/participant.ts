@@ -1,29 +1,28 @@
-// @threadhold in the editor's own chat: a request of the editor becomes a turn whose loop runs here, and its result
-// carries what the editor is to persist. The loop itself is loop.ts's, what is persisted metadata.ts's.
+// @threadhold in the editor's own chat: a request of the editor becomes a turn whose loop runs here.
 
 import { randomUUID } from "node:crypto";
-import * as vscode from "vscode";
 import type { Session, SessionOpenParams, Turn } from "@threadhold/client";
-import type { Backend } from "../backend.ts";
-import type { Chat } from "../chat.ts";
+import * as vscode from "vscode";
 import { configuration } from "../configuration.ts";
-import { InTurn } from "../in-turn.ts";
-import { ask, type Models } from "../models.ts";
+import { ask, type Models } from "../models/models.ts";
+import type { Backend } from "../session/backend.ts";
+import type { Chat } from "../session/chat.ts";
+import { KeyedQueue } from "../shared/keyed-queue.ts";
+import { errorText, sentence } from "../shared/text.ts";
 import { editorTools, runOfEditor } from "../tools/toolbox.ts";
-import { sentence, wordsOf } from "../words.ts";
 import { compactNow } from "./compact.ts";
-import { given, namedTools } from "./given.ts";
-import { openForWriting } from "./held.ts";
-import { compactionLink } from "./links.ts";
+import { compactionLink } from "./compaction-link.ts";
 import { type Host, runTurn } from "./loop.ts";
 import { COMPACT, persisted, sessionOf, turnsOf } from "./metadata.ts";
+import { namedTools, readReferences } from "./references.ts";
+import { openForWriting } from "./take-over.ts";
 
 const ID = "threadhold.chat";
 /** The command behind *Do not wait*: its argument is the session. */
-const GO_ON = "threadhold.doNotWait";
+const STOP_WAITING = "threadhold.doNotWait";
 
 /** A request of the editor's chat. */
-interface Asked {
+interface ChatTurn {
   request: vscode.ChatRequest;
   /** The turns before it. */
   history: Turn[];
@@ -37,7 +36,7 @@ export class Participant {
   readonly #models: Models;
   readonly #log: vscode.LogOutputChannel;
   /** Turns by their sessions: the one before may still be ending when the next one begins. */
-  readonly #turns = new InTurn();
+  readonly #turns = new KeyedQueue();
   /** Requests that wait for another window, by their sessions. */
   readonly #waiting = new Map<string, () => void>();
 
@@ -55,10 +54,10 @@ export class Participant {
       this.#answer(request, context, stream, token),
     );
     participant.iconPath = icon;
-    return [participant, vscode.commands.registerCommand(GO_ON, (sessionId: string) => this.#waiting.get(sessionId)?.())];
+    return [participant, vscode.commands.registerCommand(STOP_WAITING, (sessionId: string) => this.#waiting.get(sessionId)?.())];
   }
 
-  /** Whether a request of the editor's chat is answered in a session, or waits for it. */
+  /** True if a request of the editor's chat is answered in a session, or waits for it. */
   isAnswering(sessionId: string): boolean {
     return this.#turns.has(sessionId);
   }
@@ -73,10 +72,10 @@ export class Participant {
     try {
       return await this.#turns.run(sessionId, () => this.#turn(sessionId, request, history, stream, token));
     } catch (error) {
-      this.#log.error(`@threadhold: ${wordsOf(error)}`);
+      this.#log.error(`@threadhold: ${errorText(error)}`);
       const { standing } = this.#backend;
       const title = standing.state === "none" ? `${standing.title} ` : "";
-      return { errorDetails: { message: title + sentence(wordsOf(error)) } };
+      return { errorDetails: { message: title + sentence(errorText(error)) } };
     }
   }
 
@@ -88,7 +87,7 @@ export class Participant {
     token: vscode.CancellationToken,
   ): Promise<vscode.ChatResult> {
     const { signal, end } = signalOf(token);
-    const asked: Asked = { request, history: turnsOf(history), stream, signal };
+    const asked: ChatTurn = { request, history: turnsOf(history), stream, signal };
     try {
       const session = await this.#open(sessionId, asked);
       try {
@@ -102,8 +101,8 @@ export class Participant {
   }
 
   /** A turn, as the user asked for it. */
-  async #converse(session: Session, { request, history, stream, signal }: Asked): Promise<vscode.ChatResult> {
-    const { variables, left } = await given(request.references);
+  async #converse(session: Session, { request, history, stream, signal }: ChatTurn): Promise<vscode.ChatResult> {
+    const { variables, left } = await readReferences(request.references);
     for (const why of left) stream.markdown(`*${why}*\n\n`);
     const requestId = randomUUID();
     // What the user names in a request is ticked for it.
@@ -134,19 +133,24 @@ export class Participant {
       }),
     );
     const { rounds, metadata, error, isAtLimit } = outcome;
-    if (isAtLimit) stream.markdown(`\n\n*The agent used its tools ${rounds.length} times in a row. Say what it is to do next, such as* go on.`);
+    if (isAtLimit)
+      stream.markdown(`\n\n*The agent reached the limit of ${rounds.length} tool rounds. Tell it how to proceed, for example:* go on.`);
     // Below the answer: what stands above it is folded once it is there.
     for (const compactionId of compacted) stream.markdown(compactionLink(session, compactionId));
-    if (error !== undefined) this.#log.error(`@threadhold: ${wordsOf(error)}`);
+    if (error !== undefined) this.#log.error(`@threadhold: ${errorText(error)}`);
     return {
       metadata: persisted({ sessionId: session.id, requestId, ...(variables.length > 0 && { variables }), rounds }, metadata),
-      ...(error !== undefined && { errorDetails: { message: sentence(wordsOf(error)) } }),
+      ...(error !== undefined && { errorDetails: { message: sentence(errorText(error)) } }),
     };
   }
 
   /** Compacts now; what the user says beside it is what the summary must not lose. */
-  async #compact(session: Session, { request, history, stream, signal }: Asked): Promise<vscode.ChatResult> {
-    const { compaction, metadata = {}, reason } = await this.#models.lend(request.model, ({ model }) =>
+  async #compact(session: Session, { request, history, stream, signal }: ChatTurn): Promise<vscode.ChatResult> {
+    const {
+      compaction,
+      metadata = {},
+      reason,
+    } = await this.#models.lend(request.model, ({ model }) =>
       compactNow(session, {
         history,
         model,
@@ -155,15 +159,15 @@ export class Participant {
         onProgress: (message) => stream.progress(progressOf(message)),
       }),
     );
-    if (compaction === undefined) stream.markdown(`Nothing was compacted: ${reason ?? "there is nothing to gain"}.`);
+    if (compaction === undefined) stream.markdown(`Nothing was compacted: ${reason ?? "it would save no tokens"}.`);
     else stream.markdown(compactionLink(session, compaction.id));
     return { metadata: persisted({ sessionId: session.id, requestId: randomUUID() }, metadata) };
   }
 
   /** Opens the session for writing, also where another window has it: the user goes on here. */
-  async #open(sessionId: string, { stream, signal }: Asked): Promise<Session> {
+  async #open(sessionId: string, { stream, signal }: ChatTurn): Promise<Session> {
     const { folder } = this.#chat;
-    if (folder === undefined) throw new Error("No folder is open. A conversation belongs to a folder: open one, then ask.");
+    if (folder === undefined) throw new Error("No folder is open. Conversations belong to a folder: open a folder, then ask again.");
     const client = await this.#backend.client();
     await this.#chat.closed(sessionId);
     const known = client.sessions.get(sessionId);
@@ -178,8 +182,8 @@ export class Participant {
       ...(known === undefined && { snapshotMessages: 1 }),
     };
     const begin = (): Promise<void> => {
-      stream.progress("Another window answers in this conversation. This one goes on when that answer is there…");
-      stream.button({ command: GO_ON, title: "Do not wait: stop it there", arguments: [sessionId] });
+      stream.progress("Another window is answering in this conversation. Waiting for it to finish…");
+      stream.button({ command: STOP_WAITING, title: "Stop It and Continue Here", arguments: [sessionId] });
       return new Promise((done) => this.#waiting.set(sessionId, done));
     };
     try {
@@ -192,11 +196,11 @@ export class Participant {
   async #close(session: Session): Promise<void> {
     if (this.#chat.isShown(session)) return;
     // One that cannot be closed is open until the window ends, and no more.
-    await session.close().catch((error: unknown) => this.#log.warn(`@threadhold: ${wordsOf(error)}`));
+    await session.close().catch((error: unknown) => this.#log.warn(`@threadhold: ${errorText(error)}`));
   }
 }
 
-/** What goes on, as the editor shows it. */
+/** A progress message in the form that the editor shows. */
 function progressOf(message: string): string {
   return sentence(message).replace(/\.$/, "…");
 }

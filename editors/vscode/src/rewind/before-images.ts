@@ -5,7 +5,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { appendFile, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { InTurn } from "../in-turn.ts";
+import { KeyedQueue } from "../shared/keyed-queue.ts";
 
 /** The call of a tool, as the sidecar names it. A branch of a session names it the same. */
 export interface CallName {
@@ -19,9 +19,9 @@ export interface BeforeImage extends CallName {
   path: string;
   /** SHA-256 of what was in it, which names what is kept; missing where there was no file, or where it was too large. */
   content?: string;
-  /** Whether the call made the file. */
+  /** True if the call made the file. */
   isNew: boolean;
-  /** Who might read, write and run it. */
+  /** Permission bits. */
   mode?: number;
   /** SHA-256 of the file after the change; missing where the change was not seen to its end. */
   after?: string;
@@ -41,7 +41,7 @@ const INDEX = "index.jsonl";
 export class BeforeImages {
   readonly #home: string;
   readonly #mostBytes: () => number;
-  readonly #keeping = new InTurn();
+  readonly #keeping = new KeyedQueue();
 
   /** `mostBytes` is asked with each file, for it is a setting. */
   constructor(home: string, mostBytes: () => number) {
@@ -76,7 +76,7 @@ export class BeforeImages {
     await this.#write(this.#folderOf(sessionOf(call)), { ...nameOf(call), path, after });
   }
 
-  /** What is known of changes by these calls, in the order in which they happened: calls of one round run side by side. */
+  /** Changes by these calls, in the order in which they happened, which is not that of the calls: calls of one round run in parallel. */
   async of(calls: readonly CallName[]): Promise<BeforeImage[]> {
     const wanted = new Set(calls.map(keyOf));
     const found: BeforeImage[] = [];
@@ -93,7 +93,7 @@ export class BeforeImages {
     return found;
   }
 
-  /** What was in the file; undefined where it is not kept any more. */
+  /** The earlier contents; undefined if they are no longer kept or are damaged. */
   async bytesOf(image: BeforeImage): Promise<Uint8Array | undefined> {
     if (image.content === undefined) return undefined;
     try {
@@ -164,7 +164,10 @@ function sessionOf({ turnId }: CallName): string {
 /** Writes a file whole or not at all. */
 async function put(file: string, bytes: Uint8Array): Promise<void> {
   const now = new Date();
-  const isThere = await utimes(file, now, now).then(() => true, () => false);
+  const isThere = await utimes(file, now, now).then(
+    () => true,
+    () => false,
+  );
   if (isThere) return;
   // The same content may be kept twice at the same moment.
   const part = `${file}.${randomUUID()}`;

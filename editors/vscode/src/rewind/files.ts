@@ -1,22 +1,21 @@
-// Files of the folder as a rewind meets them: how they stand now, putting their earlier bytes back, and which of them
-// changed since some time. Which are restored is plan.ts's and the user's.
+// Files of the folder during a rewind: their current state, restoring their earlier contents, and which changed since then.
 
 import { access, chmod, constants, lstat, mkdir, readFile, realpath, stat, writeFile } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import * as vscode from "vscode";
-import { realOf } from "../tools/own.ts";
-import { inTurn, openDocument, putBytes, replace, says } from "../tools/text-file.ts";
-import { wordsOf } from "../words.ts";
+import { errorText } from "../shared/text.ts";
+import type { RewindLost } from "../shared/view.ts";
+import { realOf } from "../tools/own-tool.ts";
+import { openDocument, putBytes, replace, says, serialized } from "../tools/text-file.ts";
 import { hashOf } from "./before-images.ts";
 import { type FileNow, isSame } from "./plan.ts";
-import type { RewindLost } from "../view.ts";
 
-/** What is in a file; nothing where there is none. */
+/** Contents of a file; without `content` if there is none. */
 export interface Held {
   path: string;
   content?: Uint8Array;
   mode?: number;
-  /** What an editor holds of it and has not saved. */
+  /** Unsaved text in the editor. */
   unsaved?: string;
 }
 
@@ -25,16 +24,16 @@ export interface Wanted extends Held {
   now: FileNow;
 }
 
-/** What came of putting files back. */
+/** The outcome of restoring files. */
 export interface Outcome {
-  /** What was in those that are another now, for taking it back. */
+  /** Contents that were overwritten, to undo the restore. */
   before: Wanted[];
   failed: RewindLost[];
 }
 
 /** Files that are looked at for changes. */
 const MOST_FILES = 20_000;
-/** What programs make and nobody misses, where the settings do not hide it anyway. */
+/** Generated files, which are not worth listing. */
 const MADE = ["**/.git/**", "**/node_modules/**", "**/target/**", "**/dist/**", "**/build/**", "**/out/**", "**/__pycache__/**"];
 
 export function uriOf(path: string, folder: vscode.Uri): vscode.Uri {
@@ -61,31 +60,45 @@ export async function standingOf(path: string, folder: vscode.Uri): Promise<File
     throw error;
   });
   if (found === undefined) return { isThere: false, ...unsaved };
-  if (!found.isFile()) return { isThere: true, obstacle: `${found.isDirectory() ? "a folder" : "something that is no file"} is in its place now` };
-  const bytes = await readFile(fsPath).catch((error: unknown) => `it cannot be read: ${wordsOf(error)}`);
+  if (!found.isFile())
+    return { isThere: true, obstacle: `${found.isDirectory() ? "a folder" : "something that is not a file"} now has its name` };
+  const bytes = await readFile(fsPath).catch((error: unknown) => `it cannot be read: ${errorText(error)}`);
   if (typeof bytes === "string") return { isThere: true, obstacle: bytes, ...unsaved };
-  const mayWrite = (found.mode & 0o222) !== 0 && (await access(fsPath, constants.W_OK).then(() => true, () => false));
+  const mayWrite =
+    (found.mode & 0o222) !== 0 &&
+    (await access(fsPath, constants.W_OK).then(
+      () => true,
+      () => false,
+    ));
   // What is not saved and says what the disk says is nothing that could be lost.
-  const isOther = dirty !== undefined && !says(dirty, await vscode.workspace.decode(bytes, { encoding: dirty.encoding }).then((said) => said, () => ""));
-  return { isThere: true, sha256: hashOf(bytes), ...(isOther && unsaved), ...(!mayWrite && { obstacle: "it is write-protected" }) };
+  const isOther =
+    dirty !== undefined &&
+    !says(
+      dirty,
+      await vscode.workspace.decode(bytes, { encoding: dirty.encoding }).then(
+        (said) => said,
+        () => "",
+      ),
+    );
+  return { isThere: true, sha256: hashOf(bytes), ...(isOther && unsaved), ...(!mayWrite && { obstacle: "it is read-only" }) };
 }
 
 /** Why a path does not lead to the file of that name any more; undefined where it does. */
 async function placeOf(path: string, folder: vscode.Uri): Promise<string | undefined> {
   const root = await realpath(folder.fsPath);
   const wanted = resolve(root, path);
-  if (isOutside(relative(root, wanted))) return "it is outside of the folder that is open";
+  if (isOutside(relative(root, wanted))) return "it is outside the open folder";
   try {
     const real = await realOf(wanted);
-    if (isOutside(relative(root, real))) return "it leads out of the folder by a link now";
-    return plainName(real) === plainName(wanted) ? undefined : "it is a link now, or in a folder that is one";
+    if (isOutside(relative(root, real))) return "it now leads outside the folder through a link";
+    return plainName(real) === plainName(wanted) ? undefined : "it is now a link, or in a linked folder";
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return code === "ENOTDIR" ? "a file is in the place of its folder now" : `it cannot be reached: ${wordsOf(error)}`;
+    return code === "ENOTDIR" ? "a file now has the name of its folder" : `it cannot be reached: ${errorText(error)}`;
   }
 }
 
-/** What is in a file now, with what is not saved. */
+/** Current contents of a file, with unsaved text. */
 export async function heldIn(path: string, folder: vscode.Uri): Promise<Held> {
   const uri = uriOf(path, folder);
   const open = openDocument(uri);
@@ -95,15 +108,17 @@ export async function heldIn(path: string, folder: vscode.Uri): Promise<Held> {
   return { path, content: await readFile(uri.fsPath), mode: found.mode & 0o7777, ...unsaved };
 }
 
-/** What a file says now, or would say with these bytes, in the encoding that the editor has for it. */
+/** Text of these bytes in the encoding that the editor uses for the file. */
 export async function textOf(path: string, content: Uint8Array | undefined, folder: vscode.Uri): Promise<string> {
   if (content === undefined) return "";
   const uri = uriOf(path, folder);
   const open = openDocument(uri);
   try {
-    return await (open === undefined ? vscode.workspace.decode(content, { uri }) : vscode.workspace.decode(content, { encoding: open.encoding }));
+    return await (open === undefined
+      ? vscode.workspace.decode(content, { uri })
+      : vscode.workspace.decode(content, { encoding: open.encoding }));
   } catch {
-    throw new Error(`${path} is no text, so what changes in it cannot be shown. It can be restored all the same.`);
+    throw new Error(`${path} is not a text file, so its changes cannot be shown. It can still be restored.`);
   }
 }
 
@@ -112,9 +127,9 @@ export async function put(files: readonly Wanted[], folder: vscode.Uri): Promise
   const outcome: Outcome = { before: [], failed: [] };
   const put = async (wanted: Wanted): Promise<void> => {
     try {
-      await inTurn(uriOf(wanted.path, folder).fsPath, () => putOne(wanted, folder, outcome));
+      await serialized(uriOf(wanted.path, folder).fsPath, () => putOne(wanted, folder, outcome));
     } catch (error) {
-      outcome.failed.push({ what: wanted.path, why: wordsOf(error) });
+      outcome.failed.push({ what: wanted.path, why: errorText(error) });
     }
   };
   await Promise.all(files.map(put));
@@ -124,7 +139,7 @@ export async function put(files: readonly Wanted[], folder: vscode.Uri): Promise
 async function putOne(wanted: Wanted, folder: vscode.Uri, outcome: Outcome): Promise<void> {
   const { path } = wanted;
   const now = await standingOf(path, folder);
-  if (!isSame(now, wanted.now)) throw new Error("it changed meanwhile, and that is not overwritten");
+  if (!isSame(now, wanted.now)) throw new Error("it changed in the meantime and was not overwritten");
   if (now.obstacle !== undefined) throw new Error(now.obstacle);
   const before = await heldIn(path, folder);
   try {
@@ -140,7 +155,7 @@ async function write({ content, mode, unsaved, now }: Wanted, uri: vscode.Uri): 
   if (content === undefined) {
     const edit = new vscode.WorkspaceEdit();
     edit.deleteFile(uri, { ignoreIfNotExists: true });
-    if (!(await vscode.workspace.applyEdit(edit))) throw new Error("the editor did not delete it");
+    if (!(await vscode.workspace.applyEdit(edit))) throw new Error("the editor could not delete it");
   } else {
     if (!now.isThere) {
       await mkdir(dirname(uri.fsPath), { recursive: true });
@@ -159,22 +174,32 @@ export async function writtenSince(since: number, folder: vscode.Uri): Promise<{
     const patterns = vscode.workspace.getConfiguration().get<{ [pattern: string]: unknown }>(name, {});
     return Object.entries(patterns).flatMap(([pattern, is]) => (is === true ? [pattern] : []));
   });
-  const found = await vscode.workspace.findFiles(new vscode.RelativePattern(folder, "**/*"), `{${[...MADE, ...hidden].join(",")}}`, MOST_FILES + 1);
+  const found = await vscode.workspace.findFiles(
+    new vscode.RelativePattern(folder, "**/*"),
+    `{${[...MADE, ...hidden].join(",")}}`,
+    MOST_FILES + 1,
+  );
   const isCut = found.length > MOST_FILES;
   const looked = found.slice(0, MOST_FILES);
-  const written = await Promise.all(looked.map(async ({ fsPath }) => ((await timeOf(fsPath)) ?? 0) >= since ? [relative(folder.fsPath, fsPath)] : []));
+  const written = await Promise.all(
+    looked.map(async ({ fsPath }) => (((await timeOf(fsPath)) ?? 0) >= since ? [relative(folder.fsPath, fsPath)] : [])),
+  );
   return { paths: written.flat().sort(), isCut };
 }
 
 /** When a file was written or put there last; undefined where there is none. */
 export async function timeOf(fsPath: string): Promise<number | undefined> {
   // What is moved or unpacked keeps the time of its writing.
-  return stat(fsPath).then((found) => (found.isFile() ? Math.max(found.mtimeMs, found.ctimeMs) : undefined), () => undefined);
+  return stat(fsPath).then(
+    (found) => (found.isFile() ? Math.max(found.mtimeMs, found.ctimeMs) : undefined),
+    () => undefined,
+  );
 }
-
-/** Whether nothing at all is at a place. */
 export async function isMissing(fsPath: string): Promise<boolean> {
-  return lstat(fsPath).then(() => false, (error: NodeJS.ErrnoException) => error.code === "ENOENT" || error.code === "ENOTDIR");
+  return lstat(fsPath).then(
+    () => false,
+    (error: NodeJS.ErrnoException) => error.code === "ENOENT" || error.code === "ENOTDIR",
+  );
 }
 
 function isOutside(inside: string): boolean {

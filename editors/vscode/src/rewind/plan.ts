@@ -1,10 +1,10 @@
-// What a rewind can do about files: which of them the edit tools changed since and whether somebody else did after them,
-// and what nobody can restore. A function of what it is given: no editor, no disk.
+// Plans a rewind of files: which files the edit tools changed since then, whether anybody else did after them, and which
+// changes cannot be restored. Pure: no editor, no disk.
 
 import type { Part, Snapshot } from "@threadhold/client";
-import type { RewindFile, RewindLost } from "../view.ts";
+import type { RewindFile, RewindLost } from "../shared/view.ts";
 import type { BeforeImage, CallName } from "./before-images.ts";
-import { type Named, namedIn } from "./command.ts";
+import { type Named, namedIn } from "./shell-command.ts";
 
 /** A call that a rewind takes out of the conversation. */
 export interface CutCall extends CallName {
@@ -12,7 +12,7 @@ export interface CutCall extends CallName {
   given: { [name: string]: unknown };
   /** Files that the tool said it changed. */
   effects: string[];
-  /** Whether it ran and did not fail. */
+  /** True if it ran and did not fail. */
   succeeded: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface FileNow {
   obstacle?: string;
 }
 
-/** Whether a file stands as it did. */
+/** True if a file stands as it did. */
 export function isSame(one: FileNow, other: FileNow): boolean {
   return one.isThere === other.isThere && one.sha256 === other.sha256 && one.unsaved === other.unsaved && one.obstacle === other.obstacle;
 }
@@ -56,11 +56,11 @@ export function callsFrom(
   );
 }
 
-/** What the first of these changes to each file began from, and what came of the last. */
+/** First and last change of a file within the range. */
 export interface Changed {
   first: BeforeImage;
   last: BeforeImage;
-  /** Whether each change began from what the one before it left. */
+  /** True if each change began from what the one before it left. */
   isUnbroken: boolean;
 }
 
@@ -78,15 +78,24 @@ export function byFile(images: readonly BeforeImage[]): Map<string, Changed> {
   return files;
 }
 
-/** What can be done about a file that the edit tools changed; undefined where nothing is left to do. */
-export function fileOf(path: string, { first, last, isUnbroken }: Changed, now: FileNow, isKept: boolean): RewindFile | RewindLost | undefined {
+/** How a file that the edit tools changed can be restored, or why not; undefined if nothing is left to do. */
+export function fileOf(
+  path: string,
+  { first, last, isUnbroken }: Changed,
+  now: FileNow,
+  isKept: boolean,
+): RewindFile | RewindLost | undefined {
   if (first.isNew) {
     if (now.obstacle !== undefined) return { what: path, why: `${now.obstacle}, so it is not deleted` };
     return now.isThere ? { path, how: "delete", ...othersOf(last, now, isUnbroken) } : undefined;
   }
   if (now.isThere && now.unsaved === undefined && now.sha256 !== undefined && now.sha256 === first.content) return undefined;
-  if (!isKept) return { what: path, why: first.content === undefined ? "was too large to be kept" : "what was in it before is not kept any more" };
-  if (now.obstacle !== undefined) return { what: path, why: `${now.obstacle}, so nothing is written there` };
+  if (!isKept)
+    return {
+      what: path,
+      why: first.content === undefined ? "its earlier contents were too large to keep" : "its earlier contents are no longer kept",
+    };
+  if (now.obstacle !== undefined) return { what: path, why: `${now.obstacle}, so it is not restored` };
   if (now.isThere) return { path, how: "restore", ...othersOf(last, now, isUnbroken) };
   return { path, how: "create", ...(now.unsaved !== undefined && { others: "unsaved" as const }) };
 }
@@ -116,7 +125,7 @@ export function unknownChanges(calls: readonly CutCall[], isOurs: (name: string)
 /** Arguments that are a command of a shell. */
 const COMMANDS = new Set(["command", "cmd", "script"]);
 
-/** What a call names, in whatever argument; words of a command too. Paths are from the folder on. */
+/** Paths in a call's arguments, shell commands included, relative to the folder. */
 export function namedBy({ given, effects }: CutCall): Named {
   const folder = given["folder"] ?? given["cwd"];
   const found: Named = { gone: [], others: [...effects], unclear: [] };
@@ -127,7 +136,8 @@ export function namedBy({ given, effects }: CutCall): Named {
       found.gone.push(...gone);
       found.others.push(...others);
       found.unclear.push(...unclear);
-    } else if (value.length < MOST_PATH && !value.includes("\n") && !/^(?!file:)[a-z]+:\/\//i.test(value)) found.others.push(value.replace(/^file:\/\//, ""));
+    } else if (value.length < MOST_PATH && !value.includes("\n") && !/^(?!file:)[a-z]+:\/\//i.test(value))
+      found.others.push(value.replace(/^file:\/\//, ""));
   }
   return { ...found, gone: [...new Set(found.gone)], others: [...new Set(found.others)] };
 }

@@ -1,31 +1,31 @@
-// Before a part of the conversation is taken away (an edit, a retry, a rewind), the question what becomes of the files
-// that changed in it; then the files as the user said, and then the conversation. What can be restored is plan.ts's.
+// Asks what to do about changed files before a part of the conversation is removed (edit, retry, rewind), then restores the
+// chosen files and changes the conversation.
 
-import * as vscode from "vscode";
 import { argumentsOf, type Session } from "@threadhold/client";
-import type { Chat } from "../chat.ts";
-import { isBusy } from "../frame.ts";
+import type * as vscode from "vscode";
+import { isBusy } from "../panel/frame.ts";
+import type { Chat } from "../session/chat.ts";
+import { errorText } from "../shared/text.ts";
+import { DISMISS, type NoticeRow, type RewindFile, type RewindGoal, type RewindLost, type RewindRow } from "../shared/view.ts";
 import type { Diffs } from "../tools/edit.ts";
 import { isTraced } from "../tools/toolbox.ts";
-import { DISMISS, type NoticeRow, type RewindFile, type RewindGoal, type RewindLost, type RewindRow } from "../view.ts";
-import { wordsOf } from "../words.ts";
 import type { BeforeImages } from "./before-images.ts";
 import { heldIn, put, standingOf, textOf, uriOf, type Wanted } from "./files.ts";
 import { byFile, callsFrom, fileOf, isSame } from "./plan.ts";
-import { unknownOf } from "./unknown.ts";
+import { unknownOf } from "./untracked.ts";
 
-/** What is done with the conversation, once the files are decided about. */
-export interface Step {
+/** A change of the conversation that waits for a decision about files. */
+export interface RewindRequest {
   goal: RewindGoal;
   /** Everything from this message on is taken away, or asked or answered again. */
   messageId: string;
   /** Does it. */
   go: () => Promise<unknown>;
-  /** What is said where the user leaves: the edited words are theirs. */
+  /** Called if the user cancels, to give back the edited text. */
   leave?: () => void;
 }
 
-interface Asked extends Step {
+interface PendingRewind extends RewindRequest {
   session: Session;
   row: RewindRow;
   /** Each file that can be restored: what is to be in it, and how it stood when the user was asked. */
@@ -38,9 +38,9 @@ export class Rewind {
   readonly #chat: Chat;
   readonly #images: BeforeImages | undefined;
   readonly #diffs: Diffs;
-  #asked: Asked | undefined;
+  #asked: PendingRewind | undefined;
   #isGoing = false;
-  /** What was in the files before they were restored, and whose they are. */
+  /** Contents of the files before the last restore. */
   #undo: { folder: vscode.Uri; files: Wanted[] } | undefined;
   #count = 0;
 
@@ -56,7 +56,7 @@ export class Rewind {
   }
 
   /** Asks what becomes of the files; goes on at once where none changed. */
-  async ask(session: Session, step: Step, say: Say): Promise<void> {
+  async ask(session: Session, step: RewindRequest, say: Say): Promise<void> {
     if (this.#asked !== undefined) await this.leave();
     const { folder } = this.#chat;
     if (folder === undefined) return;
@@ -96,7 +96,7 @@ export class Rewind {
     const changed = [...new Set([...restore.filter((path) => !isStill(asked.wanted.get(path), now.wanted.get(path))), ...others])];
     if (changed.length > 0) {
       this.#show({ ...asked, row: this.#row(asked, now.files, now.lost), wanted: now.wanted });
-      throw new Error(`${listed(changed)} changed while you decided, and nothing was done. Look again at what would be lost.`);
+      throw new Error(`${listed(changed)} changed in the meantime, so nothing was done. Check again what would be lost.`);
     }
     this.#forget();
     const chosen = restore.flatMap((path) => asked.wanted.get(path) ?? []);
@@ -107,7 +107,9 @@ export class Rewind {
       // Both or neither.
       const back = await put(before, folder.uri);
       if (back.failed.length === 0) throw error;
-      throw new Error(`${wordsOf(error)} These files are restored already: ${back.failed.map(({ what, why }) => `${what} (${why})`).join(", ")}`);
+      throw new Error(
+        `${errorText(error)} These files were already restored: ${back.failed.map(({ what, why }) => `${what} (${why})`).join(", ")}`,
+      );
     }
     if (before.length > 0) this.#undo = { folder: folder.uri, files: before };
     if (chosen.length === 0 && asked.goal !== "rewind") return;
@@ -115,7 +117,7 @@ export class Rewind {
     const lines = chosen
       .filter(({ path }) => !notDone.has(path))
       .map(({ path, content }) => `${path}: ${content === undefined ? "deleted" : "restored"}`)
-      .concat(failed.map(({ what, why }) => `${what}: not restored, ${why}`));
+      .concat(failed.map(({ what, why }) => `${what}: not restored because ${why}`));
     say({
       level: failed.length > 0 ? "warning" : "info",
       text: done(chosen.length - failed.length, failed.length, asked.goal),
@@ -139,16 +141,16 @@ export class Rewind {
     if (undo === undefined) return;
     this.#undo = undefined;
     const { failed } = await put(undo.files, undo.folder);
-    if (failed.length === 0) return say({ level: "info", text: "The files are as they were before they were restored.", actions: [DISMISS] });
+    if (failed.length === 0) return say({ level: "info", text: "The restore was undone.", actions: [DISMISS] });
     // What is in the way may be taken out of it.
     const left = new Set(failed.map(({ what }) => what));
     this.#undo = { ...undo, files: undo.files.filter(({ path }) => left.has(path)) };
-    const rest = undo.files.length > failed.length ? " The others are as they were before they were restored." : "";
+    const rest = undo.files.length > failed.length ? " The other files were changed back." : "";
     say({
       level: "warning",
-      text: `${listed([...left])} ${left.size === 1 ? "is" : "are"} left as restored.${rest}`,
+      text: `The restore of ${listed([...left])} could not be undone.${rest}`,
       detail: failed.map(({ what, why }) => `${what}: ${why}`).join("\n"),
-      actions: [{ ...PUT_BACK, label: "Try again" }, DISMISS],
+      actions: [{ ...PUT_BACK, label: "Try Again" }, DISMISS],
     });
   }
 
@@ -160,15 +162,20 @@ export class Rewind {
     const held = await heldIn(path, folder.uri);
     const before = held.unsaved ?? (await textOf(path, held.content, folder.uri));
     const after = await textOf(path, wanted.content, folder.uri);
-    const title = wanted.content === undefined ? `${path} (would be deleted)` : `${path} (now and restored)`;
-    await this.#diffs.show(`rewind ${path}`, { uri: uriOf(path, folder.uri), path, before, after, isNew: held.content === undefined }, title);
+    const title = wanted.content === undefined ? `${path} (Will Be Deleted)` : `${path} (Current ↔ Restored)`;
+    await this.#diffs.show(
+      `rewind ${path}`,
+      { uri: uriOf(path, folder.uri), path, before, after, isNew: held.content === undefined },
+      title,
+    );
   }
 
-  #row({ messageId, goal }: Step, files: RewindFile[], lost: RewindLost[]): RewindRow {
-    return { kind: "rewind", id: `rewind ${(this.#count += 1)}`, rev: 0, messageId, goal, files, lost };
+  #row({ messageId, goal }: RewindRequest, files: RewindFile[], lost: RewindLost[]): RewindRow {
+    this.#count += 1;
+    return { kind: "rewind", id: `rewind ${this.#count}`, rev: 0, messageId, goal, files, lost };
   }
 
-  #show(asked: Asked): void {
+  #show(asked: PendingRewind): void {
     this.#asked = asked;
     this.#chat.changed();
   }
@@ -178,14 +185,21 @@ export class Rewind {
     this.#asked = undefined;
   }
 
-  async #changes(session: Session, messageId: string, folder: vscode.Uri): Promise<{ files: RewindFile[]; lost: RewindLost[]; wanted: Map<string, Wanted> }> {
+  async #changes(
+    session: Session,
+    messageId: string,
+    folder: vscode.Uri,
+  ): Promise<{ files: RewindFile[]; lost: RewindLost[]; wanted: Map<string, Wanted> }> {
     const calls = callsFrom(session.view.snapshot, messageId, argumentsOf);
     const files: RewindFile[] = [];
     const lost: RewindLost[] = [];
     const wanted = new Map<string, Wanted>();
     // What cannot be read is named, and does not stand in the way of asking again.
-    const unread = (what: string) => (error: unknown): undefined => void lost.push({ what, why: `cannot be read: ${wordsOf(error)}` });
-    const images = (await this.#images?.of(calls).catch(unread("What was in the files before"))) ?? [];
+    const unread =
+      (what: string) =>
+      (error: unknown): undefined =>
+        void lost.push({ what, why: `cannot be read: ${errorText(error)}` });
+    const images = (await this.#images?.of(calls).catch(unread("Earlier contents of files"))) ?? [];
     for (const [path, changed] of byFile(images)) {
       const content = await this.#images?.bytesOf(changed.first).catch(() => undefined);
       const now = await standingOf(path, folder).catch(unread(path));
@@ -205,21 +219,22 @@ export class Rewind {
       for (const path of effects) {
         if (known.has(path)) continue;
         known.add(path);
-        lost.push({ what: path, why: "what was in it before was not kept" });
+        lost.push({ what: path, why: "its earlier contents were not kept" });
       }
     }
     const { messages } = session.view.snapshot;
     // A message that was imported may have no time; what was said after it has.
-    const { createdAt } = messages.slice(messages.findIndex(({ id }) => id === messageId)).find((message) => message.createdAt !== undefined) ?? {};
+    const { createdAt } =
+      messages.slice(messages.findIndex(({ id }) => id === messageId)).find((message) => message.createdAt !== undefined) ?? {};
     if (createdAt !== undefined) lost.push(...(await unknownOf(calls, Date.parse(createdAt), folder, known)));
     return { files, lost, wanted };
   }
 }
 
-const AT_WORK = "The agent is still at work, and changes files. Stop it with Escape in the prompt, then do this again.";
-const PUT_BACK = { label: "Undo restoring", action: { type: "putBack" } } as const;
+const AT_WORK = "The agent is still running and may change files. Stop it (press Escape in the prompt), then try again.";
+const PUT_BACK = { label: "Undo Restore", action: { type: "putBack" } } as const;
 
-/** Whether what would be lost is what the user was told of. */
+/** True if what would be lost is what the user was told of. */
 function isStill(told: Wanted | undefined, found: Wanted | undefined): boolean {
   return told !== undefined && found !== undefined && isSame(told.now, found.now);
 }
@@ -231,9 +246,12 @@ function listed(paths: readonly string[]): string {
 }
 
 function done(restored: number, failed: number, goal: RewindGoal): string {
-  const files = (count: number): string => (count === 1 ? "1 file is" : `${count} files are`);
-  const back = goal === "rewind" ? "The conversation is back where you said. " : "";
-  const went = restored === 0 ? "" : `${files(restored)} restored. `;
-  const not = failed === 0 ? "" : `${files(failed)} not restored. `;
-  return `${back}${went}${not}As it stood before, the conversation is among the sessions of this folder.`;
+  const files = (count: number): string => (count === 1 ? "1 file" : `${count} files`);
+  const sentences = [
+    goal === "rewind" && "Rewound the conversation.",
+    restored > 0 && `Restored ${files(restored)}.`,
+    failed > 0 && `Could not restore ${files(failed)}.`,
+    "The previous conversation is kept as a separate session.",
+  ];
+  return sentences.filter((sentence) => sentence !== false).join(" ");
 }

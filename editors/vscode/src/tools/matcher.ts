@@ -4,7 +4,7 @@
 import { Worker } from "node:worker_threads";
 
 /** How long one search may take in all. */
-const PATIENCE_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 
 const WORK = `
 const { parentPort, workerData } = require("node:worker_threads");
@@ -24,15 +24,18 @@ export class Matcher {
   #refuse: ((error: Error) => void) | undefined;
   #broken: Error | undefined;
 
-  constructor(query: string, signal: AbortSignal, patience = PATIENCE_MS) {
+  constructor(query: string, signal: AbortSignal, patience = TIMEOUT_MS) {
     // An expression that is none is refused here, in the words of the language.
     new RegExp(query);
     this.#query = query;
     this.#worker = new Worker(WORK, { eval: true, workerData: query });
     this.#worker.on("message", (found: number[]) => this.#give?.(found));
     this.#worker.on("error", (error) => this.#break(error));
-    this.#timer = setTimeout(() => this.#break(new Error(`The expression ${this.#query} takes too long. Ask for a simpler one, or for fewer files.`)), patience);
-    signal.addEventListener("abort", () => this.#break(new Error("The search was stopped.")), { once: true });
+    this.#timer = setTimeout(
+      () => this.#break(new Error(`the regular expression ${this.#query} takes too long; use a simpler one, or search fewer files`)),
+      patience,
+    );
+    signal.addEventListener("abort", () => this.#break(new Error("the search was cancelled")), { once: true });
   }
 
   /** The places of the lines that are like it. */

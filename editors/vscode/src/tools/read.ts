@@ -1,9 +1,9 @@
 // Tools that look: a file, a folder, words in files. They change nothing and leave the folder's own limits to inFolder.
 
 import * as vscode from "vscode";
-import { visibleFiles } from "./files.ts";
 import { Matcher } from "./matcher.ts";
-import { inFolder, maybeCount, maybeText, read, text, type OwnTool } from "./own.ts";
+import { inFolder, maybeCount, maybeText, type OwnTool, read, text } from "./own-tool.ts";
+import { visibleFiles } from "./visible-files.ts";
 
 const MOST_MATCHES = 200;
 /** Characters of a file that is shown whole; no window of a model takes more. */
@@ -14,64 +14,78 @@ const MOST_BYTES = 1_000_000;
 
 const readFile: OwnTool = {
   name: "read_file",
-  description: "Shows a text file of the folder, whole or some of its lines, with what is not saved yet.",
+  description: "Reads a text file of the workspace, including unsaved changes. `startLine` and `endLine` limit it to some lines.",
   kind: "read",
   group: "read",
   inputSchema: {
     type: "object",
     properties: {
-      path: { type: "string", description: "The file, from the folder on." },
-      startLine: { type: "integer", minimum: 1, description: "The first line to show." },
-      endLine: { type: "integer", minimum: 1, description: "The last line to show." },
+      path: { type: "string", description: "File path, relative to the workspace folder." },
+      startLine: { type: "integer", minimum: 1, description: "First line to read, counted from 1." },
+      endLine: { type: "integer", minimum: 1, description: "Last line to read, inclusive." },
     },
     required: ["path"],
   },
   async run(given, folder) {
     const { uri, path } = await inFolder(text(given, "path"), folder);
     const said = await read(uri);
-    if (said === undefined) throw new Error(`There is no file ${path}.`);
+    if (said === undefined) throw new Error(`file ${path} does not exist`);
     const from = maybeCount(given, "startLine");
     const to = maybeCount(given, "endLine");
-    if (from !== undefined || to !== undefined) return { content: said.split("\n").slice((from ?? 1) - 1, to).join("\n") };
+    if (from !== undefined || to !== undefined)
+      return {
+        content: said
+          .split("\n")
+          .slice((from ?? 1) - 1, to)
+          .join("\n"),
+      };
     if (said.length <= MOST_CHARACTERS) return { content: said };
-    throw new Error(`${path} has ${said.length} characters in ${said.split("\n").length} lines, more than can be shown at once. Ask for some of its lines.`);
+    throw new Error(
+      `${path} has ${said.length} characters in ${said.split("\n").length} lines, more than can be shown at once. Ask for some of its lines.`,
+    );
   },
 };
 
 const listFiles: OwnTool = {
   name: "list_files",
-  description: "Lists files of the folder by a pattern; what the settings hide and what git ignores is left out.",
+  description: "Lists workspace files that match a glob pattern. Leaves out files that the settings hide or git ignores.",
   kind: "search",
   group: "read",
   inputSchema: {
     type: "object",
-    properties: { pattern: { type: "string", description: "Such as src/**/*.ts; all files where it is missing." } },
+    properties: { pattern: { type: "string", description: "Glob pattern, such as src/**/*.ts. Default: all files." } },
   },
   async run(given, folder, signal) {
     const found = await visibleFiles(folder, maybeText(given, "pattern") ?? "**/*", signal);
-    if (found.length === 0) return { content: "No file is like that." };
-    const more = found.length > MOST_FILES ? `\n… and ${found.length - MOST_FILES} more; ask for a narrower pattern.` : "";
-    return { content: found.slice(0, MOST_FILES).map(({ path }) => path).join("\n") + more };
+    if (found.length === 0) return { content: "No files match." };
+    const more = found.length > MOST_FILES ? `\n… and ${found.length - MOST_FILES} more; use a narrower pattern.` : "";
+    return {
+      content:
+        found
+          .slice(0, MOST_FILES)
+          .map(({ path }) => path)
+          .join("\n") + more,
+    };
   },
 };
 
 const searchText: OwnTool = {
   name: "search_text",
-  description: "Finds lines in the files of the folder, by words or by a regular expression.",
+  description: "Searches the files of the workspace for a text or a regular expression. Returns matching lines with path and line number.",
   kind: "search",
   group: "read",
   inputSchema: {
     type: "object",
     properties: {
-      query: { type: "string", description: "The words, or the expression." },
-      isRegex: { type: "boolean", description: "Whether it is a regular expression. Default: false." },
-      include: { type: "string", description: "Which files, such as **/*.rs. Default: all." },
+      query: { type: "string", description: "Text or regular expression to find." },
+      isRegex: { type: "boolean", description: "Treat `query` as a regular expression. Default: false." },
+      include: { type: "string", description: "Glob pattern of the files to search, such as **/*.rs. Default: all files." },
     },
     required: ["query"],
   },
   async run(given, folder, signal) {
     const query = text(given, "query");
-    if (query === "") throw new Error("The query is empty.");
+    if (query === "") throw new Error("query must not be empty");
     await using matcher = given["isRegex"] === true ? new Matcher(query, signal) : undefined;
     const files = await visibleFiles(folder, maybeText(given, "include") ?? "**/*", signal);
     const lines: string[] = [];
@@ -81,14 +95,14 @@ const searchText: OwnTool = {
       const found = matcher === undefined ? said.flatMap((line, at) => (line.includes(query) ? [at] : [])) : await matcher.find(said);
       for (const at of found) {
         lines.push(`${path}:${at + 1}: ${(said[at] ?? "").slice(0, 400)}`);
-        if (lines.length >= MOST_MATCHES) return { content: `${lines.join("\n")}\n… and more; ask for something narrower.` };
+        if (lines.length >= MOST_MATCHES) return { content: `${lines.join("\n")}\n… and more; use a narrower query.` };
       }
     }
-    return { content: lines.length === 0 ? "Nothing was found." : lines.join("\n") };
+    return { content: lines.length === 0 ? "No matches." : lines.join("\n") };
   },
 };
 
-/** What a file says that is searched; nothing of what is too large, gone, no text, or a way out of the folder. */
+/** Text to search; empty if the file is too large, gone, not text, or outside the folder. */
 async function searched(path: string, uri: vscode.Uri, folder: vscode.Uri): Promise<string> {
   try {
     await inFolder(path, folder);

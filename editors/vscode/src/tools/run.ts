@@ -2,22 +2,22 @@
 // printed and how it ended goes to the model.
 
 import * as vscode from "vscode";
-import { inFolder, maybeText, type OwnTool, text } from "./own.ts";
-import { visible, visibleLine } from "../visible.ts";
+import { visible, visibleLine } from "../shared/visible.ts";
+import { inFolder, maybeText, type OwnTool, text } from "./own-tool.ts";
 import { type Ended, start } from "./shell.ts";
 
 const runCommand: OwnTool = {
   name: "run_command",
   description:
-    "Runs a command with the shell in the folder, in a terminal that the user sees, and answers what it printed and its " +
-    "exit code. It cannot ask anything.",
+    "Runs a shell command in the workspace folder, in a terminal that the user sees. Returns its output and exit code. " +
+    "The command cannot read input.",
   kind: "run",
   group: "run",
   inputSchema: {
     type: "object",
     properties: {
-      command: { type: "string", description: "The command." },
-      folder: { type: "string", description: "Where it runs, from the folder on. Default: the folder." },
+      command: { type: "string", description: "Shell command to run." },
+      folder: { type: "string", description: "Working directory, relative to the workspace folder. Default: the workspace folder." },
     },
     required: ["command"],
   },
@@ -25,7 +25,7 @@ const runCommand: OwnTool = {
     const command = text(given, "command");
     const { uri } = await inFolder(maybeText(given, "folder") ?? ".", folder);
     const { printed, code, remark } = await inTerminal(command, uri.fsPath, signal);
-    const said = printed === "" ? "It printed nothing." : printed;
+    const said = printed === "" ? "(no output)" : printed;
     return {
       content: remark === "" ? said : `${said}\n${remark}`,
       ...(code !== null && { exitCode: code }),

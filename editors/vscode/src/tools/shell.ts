@@ -1,4 +1,4 @@
-// A command of the shell, run to its end or stopped, with all that it started. What a terminal shows of it is run.ts's.
+// Runs a shell command to its end, or stops it with everything that it started.
 
 import { spawn, spawnSync } from "node:child_process";
 
@@ -13,9 +13,9 @@ const GRACE_MS = 5_000;
 export interface Ended {
   printed: string;
   code: number | null;
-  /** What is to be said beside the exit code; empty where there is nothing. */
+  /** Note beside the exit code; may be empty. */
   remark: string;
-  /** Whether something that it started still runs. */
+  /** True if something that it started still runs. */
   isLeft: boolean;
 }
 
@@ -55,9 +55,9 @@ export function start(command: string, cwd: string, hear: (said: string) => void
   const settle = (isLeft: boolean): void => {
     const by = child.signalCode;
     const remarks = [
-      unkept > 0 && `… and ${unkept} characters more.`,
-      by !== null && `It was stopped by ${by}.`,
-      isLeft && "It left something running; what that prints is in the terminal.",
+      unkept > 0 && `… and ${unkept} more characters.`,
+      by !== null && `Terminated by ${by}.`,
+      isLeft && "A background process is still running; its output appears in the terminal.",
     ];
     resolve({ printed, code: child.exitCode, remark: remarks.filter((remark) => remark !== false).join("\n"), isLeft });
   };

@@ -3,14 +3,14 @@
 
 import { readFile, realpath, stat, writeFile } from "node:fs/promises";
 import * as vscode from "vscode";
-import { InTurn } from "../in-turn.ts";
+import { KeyedQueue } from "../shared/keyed-queue.ts";
 
 /** A text file. Its letters keep the ends of lines as they are, which a document of the editor does not. */
 export interface TextFile {
   bytes: Uint8Array;
   text: string;
   encoding: string;
-  /** Who may read, write and run it. */
+  /** Permission bits. */
   mode: number;
 }
 
@@ -18,12 +18,12 @@ export interface TextFile {
 const MOST_TRIES = 60;
 
 /** How long a document may take to be saved. */
-const PATIENCE_MS = 15_000;
+const TIMEOUT_MS = 15_000;
 
-const changes = new InTurn();
+const changes = new KeyedQueue();
 
 /** Does something with a file when all that began earlier with it is done, by whatever name the file was reached. */
-export async function inTurn<Done>(fsPath: string, act: () => Promise<Done>): Promise<Done> {
+export async function serialized<Done>(fsPath: string, act: () => Promise<Done>): Promise<Done> {
   return changes.run(await realpath(fsPath).catch(() => fsPath), act);
 }
 
@@ -50,7 +50,7 @@ export async function save(uri: vscode.Uri): Promise<boolean> {
   const document = openDocument(uri);
   if (document?.isDirty !== true) return true;
   // Where the disk says something else, the editor asks its user, and answers nothing until then.
-  const given = new Promise<boolean>((give) => setTimeout(() => give(false), PATIENCE_MS).unref());
+  const given = new Promise<boolean>((give) => setTimeout(() => give(false), TIMEOUT_MS).unref());
   return Promise.race([document.save(), given]);
 }
 
@@ -66,7 +66,10 @@ export async function replace(document: vscode.TextDocument, text: string): Prom
 export async function catchUp(document: vscode.TextDocument): Promise<void> {
   const { encoding, uri } = document;
   for (let tries = 0; tries < MOST_TRIES && !document.isDirty; tries += 1) {
-    const text = await vscode.workspace.decode(await readFile(uri.fsPath), { encoding }).then((said) => said, () => undefined);
+    const text = await vscode.workspace.decode(await readFile(uri.fsPath), { encoding }).then(
+      (said) => said,
+      () => undefined,
+    );
     if (text === undefined || says(document, text)) return;
     await new Promise((done) => setTimeout(done, 50));
   }
@@ -85,14 +88,17 @@ export async function putBytes(uri: vscode.Uri, bytes: Uint8Array): Promise<void
 
 /** Has a document that is not saved say these bytes; answers whether it is saved. */
 async function putText(document: vscode.TextDocument, bytes: Uint8Array): Promise<boolean> {
-  const text = await vscode.workspace.decode(bytes, { encoding: document.encoding }).then((said) => said, () => undefined);
+  const text = await vscode.workspace.decode(bytes, { encoding: document.encoding }).then(
+    (said) => said,
+    () => undefined,
+  );
   // What is no text is in no document.
   if (text === undefined) return true;
   await replace(document, text);
   return save(document.uri);
 }
 
-/** Whether a document of the editor can say this: all ends of lines alike, and those that it has. */
+/** True if a document of the editor can say this: all ends of lines alike, and those that it has. */
 export function canSay({ eol }: vscode.TextDocument, text: string): boolean {
   const ends = new Set(text.match(/\r\n|\n|\r/g));
   return ends.size === 0 || (ends.size === 1 && ends.has(eol === vscode.EndOfLine.CRLF ? "\r\n" : "\n"));
@@ -102,7 +108,7 @@ export function bytesEqual(one: Uint8Array, other: Uint8Array): boolean {
   return Buffer.compare(one, other) === 0;
 }
 
-/** Whether a document has this text, whatever the ends of its lines. */
+/** True if a document has this text, whatever the ends of its lines. */
 export function says(document: vscode.TextDocument, text: string): boolean {
   return withPlainEnds(document.getText()) === withPlainEnds(text);
 }

@@ -1,17 +1,17 @@
 // The tools that are offered with a request, and running them: the extension's own, and the editor's by way of
 // lm.invokeTool. The list is made anew for each request, for the editor's changes while it runs.
 
-import * as vscode from "vscode";
 import { argumentsOf, type Part, type Tool, type ToolInvokeParams, type ToolInvokeResult } from "@threadhold/client";
+import * as vscode from "vscode";
 import { configuration } from "../configuration.ts";
-import { tokenOf } from "../models.ts";
+import { tokenOf } from "../models/models.ts";
+import { errorText } from "../shared/text.ts";
 import { EDIT_TOOLS } from "./edit.ts";
-import type { Keep, OwnTool } from "./own.ts";
+import type { Keep, OwnTool } from "./own-tool.ts";
 import { READ_TOOLS } from "./read.ts";
 import { RUN_TOOLS } from "./run.ts";
-import { wordsOf } from "../words.ts";
 
-const UNREADABLE: ToolInvokeResult = { content: "The arguments are no JSON object. Write the call again.", isError: true };
+const UNREADABLE: ToolInvokeResult = { content: "arguments must be a JSON object", isError: true };
 
 const OWN: readonly OwnTool[] = [...READ_TOOLS, ...EDIT_TOOLS, ...RUN_TOOLS];
 
@@ -28,13 +28,13 @@ export function offered(): Tool[] {
   return [...tools.values()].filter(({ name }) => !set.isExcluded(name));
 }
 
-/** Whether a tool of the extension changes nothing, or only what it keeps an earlier text of. */
+/** True if a tool of the extension changes nothing, or only what it keeps an earlier text of. */
 export function isTraced(name: string): boolean {
   return OWN.some((tool) => tool.name === name && tool.group !== "run");
 }
 
 /**
- * What the editor and other extensions have now, as far as the user ticked it or named it in the request, and did not
+ * Tools of the editor and other extensions that the user enabled or named in the request, and did not
  * exclude it.
  */
 export function editorTools(named: ReadonlySet<string> = new Set()): Tool[] {
@@ -67,7 +67,7 @@ export async function run(call: ToolInvokeParams, folder: vscode.Uri, signal: Ab
     try {
       return await own.run(given, folder, signal, keep);
     } catch (error) {
-      return { content: wordsOf(error), isError: true };
+      return { content: errorText(error), isError: true };
     }
   }
   return runOfEditor(call, undefined, signal);
@@ -86,14 +86,14 @@ export async function runOfEditor(
   const input = argumentsOf(call);
   if (input === undefined) return UNREADABLE;
   const tool = editorTools(named).find(({ name }) => name === call.name);
-  if (tool === undefined) return { content: `There is no tool ${call.name}, or the user does not offer it.`, isError: true };
-  if (tool.policy === "deny") return { content: `The user does not allow ${call.name}.`, isError: true };
+  if (tool === undefined) return { content: `unknown tool ${call.name}, or the user has not enabled it`, isError: true };
+  if (tool.policy === "deny") return { content: `the user does not allow ${call.name}`, isError: true };
   const { token, end } = tokenOf(signal);
   try {
     const result = await vscode.lm.invokeTool(call.name, { input, toolInvocationToken }, token);
     return { content: result.content.flatMap(partOf) };
   } catch (error) {
-    return { content: wordsOf(error), isError: true };
+    return { content: errorText(error), isError: true };
   } finally {
     end();
   }

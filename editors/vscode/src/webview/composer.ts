@@ -1,9 +1,9 @@
-// Where the user types: the words, what is attached, what waits behind the running turn, send and stop. What was typed
-// goes to the host as a draft, so that a reload does not lose it.
+// The prompt: text, attachments, queued messages, send and stop. Its text goes to the host as a draft, so that a reload
+// does not lose it.
 
-import type { Frame } from "../view.ts";
+import type { Frame } from "../shared/view.ts";
+import type { PanelContext } from "./context.ts";
 import { button, el, iconButton } from "./dom.ts";
-import type { Desk } from "./desk.ts";
 import { drawPart } from "./part.ts";
 
 /** How long after the last key a draft is told; a person does not notice it. */
@@ -11,30 +11,34 @@ const DRAFT_DELAY_MS = 250;
 
 export class Composer {
   readonly element: HTMLElement;
-  readonly #desk: Desk;
+  readonly #panel: PanelContext;
   readonly #area: HTMLTextAreaElement;
-  readonly #waiting = el("ul", { class: "waiting", aria: { label: "Waiting" } });
-  readonly #attached = el("div", { class: "files", role: "list", aria: { label: "Attached" } });
+  readonly #waiting = el("ul", { class: "waiting", aria: { label: "Queued messages" } });
+  readonly #attached = el("div", { class: "files", role: "list", aria: { label: "Attachments" } });
   readonly #send: HTMLButtonElement;
   readonly #stop: HTMLButtonElement;
   readonly #model: HTMLButtonElement;
-  /** What attached pictures look like, by their ids. */
+  /** Data URLs of attached images, by attachment id. */
   readonly #pictures = new Map<string, string>();
   #session = "";
-  /** Whether something was typed or sent since that session is shown: its draft is older than that. */
+  /** True if something was typed or sent since that session is shown: its draft is older than that. */
   #isTouched = false;
   #busy = false;
   #wantsFocus = false;
   #unsent: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(desk: Desk) {
-    this.#desk = desk;
+  constructor(panel: PanelContext) {
+    this.#panel = panel;
     this.#area = el("textarea", { class: "prompt", aria: { label: "Ask the agent" }, data: { key: "prompt" } });
     this.#area.rows = 3;
-    this.#area.placeholder = "Ask the agent. Enter sends, Shift+Enter is a new line.";
+    this.#area.placeholder = "Ask the agent (Enter to send, Shift+Enter for a new line)";
     this.#send = button("", () => this.#go(false), { class: "icon send", icon: "send", name: "Send", title: "Send (Enter)" });
-    this.#stop = button("Stop", () => desk.post({ type: "cancel", queued: false }), { class: "stop", icon: "stop", title: "Stop (Escape)" });
-    this.#model = button("", () => desk.post({ type: "selectModel" }), { class: "model", key: "model" });
+    this.#stop = button("Stop", () => panel.post({ type: "cancel", queued: false }), {
+      class: "stop",
+      icon: "stop",
+      title: "Stop (Escape)",
+    });
+    this.#model = button("", () => panel.post({ type: "selectModel" }), { class: "model", key: "model" });
     this.element = el(
       "div",
       { class: "composer" },
@@ -44,7 +48,7 @@ export class Composer {
       el(
         "div",
         { class: "bar" },
-        iconButton("Attach files…", "attach", () => desk.post({ type: "attach" })),
+        iconButton("Attach Files…", "attach", () => panel.post({ type: "attach" })),
         this.#model,
         el("span", { class: "room" }),
         this.#stop,
@@ -91,7 +95,7 @@ export class Composer {
     this.#wantsFocus = this.#area.disabled;
   }
 
-  /** What a picture looks like that the next frame has. */
+  /** Stores the data of an image that the next frame lists. */
   takePicture(id: string, source: string): void {
     this.#pictures.set(id, source);
   }
@@ -106,18 +110,18 @@ export class Composer {
     if (activeElement !== body && activeElement !== this.#area) this.#wantsFocus = false;
     if (this.#wantsFocus && !held && document.hasFocus()) this.focus();
     this.#send.disabled = held;
-    this.#send.title = frame.busy ? "Send after this turn (Enter); now, into it (Ctrl+Enter)" : "Send (Enter)";
+    this.#send.title = frame.busy ? "Add to Queue (Enter), Steer with Message (Ctrl+Enter)" : "Send (Enter)";
     drawPart(this.#model, frame.model, () => [el("span", {}, frame.model)]);
-    this.#model.setAttribute("aria-label", `Model: ${frame.model}. Choose another…`);
+    this.#model.setAttribute("aria-label", `Model: ${frame.model}. Choose Model…`);
     this.#waiting.hidden = frame.queue.length === 0;
     drawPart(this.#waiting, frame.queue, () =>
       frame.queue.map(({ itemId, text, priority }) =>
         el(
           "li",
           {},
-          el("span", { class: "note" }, priority ? "Next: " : "Waits: "),
+          el("span", { class: "note" }, priority ? "Next: " : "Queued: "),
           el("span", { class: "words" }, text),
-          iconButton("Take it out of the queue", "close", () => this.#desk.post({ type: "removeWaiting", itemId }), itemId),
+          iconButton("Remove from Queue", "close", () => this.#panel.post({ type: "removeWaiting", itemId }), itemId),
         ),
       ),
     );
@@ -136,7 +140,7 @@ export class Composer {
         }
         chip.append(
           el("span", {}, label),
-          iconButton(`Take ${label} away`, "close", () => this.#desk.post({ type: "removeAttachment", id }), id),
+          iconButton(`Remove ${label}`, "close", () => this.#panel.post({ type: "removeAttachment", id }), id),
         );
         return chip;
       }),
@@ -151,13 +155,13 @@ export class Composer {
     this.#area.value = "";
     this.#isTouched = true;
     this.#fit();
-    this.#desk.post({ type: "send", text, urgent });
+    this.#panel.post({ type: "send", text, urgent });
   }
 
   #key(event: KeyboardEvent): void {
     if (event.isComposing) return;
     if (event.key === "Enter" && !event.shiftKey) this.#go(this.#busy && (event.ctrlKey || event.metaKey));
-    else if (event.key === "Escape" && this.#busy) this.#desk.post({ type: "cancel", queued: false });
+    else if (event.key === "Escape" && this.#busy) this.#panel.post({ type: "cancel", queued: false });
     else return;
     event.preventDefault();
   }
@@ -174,7 +178,7 @@ export class Composer {
     if (this.#unsent === undefined) return;
     clearTimeout(this.#unsent);
     this.#unsent = undefined;
-    this.#desk.post({ type: "draft", text: this.#area.value, sessionId: this.#session });
+    this.#panel.post({ type: "draft", text: this.#area.value, sessionId: this.#session });
   }
 
   /** As tall as its words, up to a third of the panel. */
@@ -187,7 +191,7 @@ export class Composer {
     event.preventDefault();
     const uris = event.dataTransfer?.getData("application/vnd.code.uri-list") || event.dataTransfer?.getData("text/uri-list") || "";
     const listed = uris.split(/\r?\n/).filter((line) => line !== "" && !line.startsWith("#"));
-    if (listed.length > 0) this.#desk.post({ type: "attachUris", uris: listed });
+    if (listed.length > 0) this.#panel.post({ type: "attachUris", uris: listed });
     else for (const file of event.dataTransfer?.files ?? []) if (file.type.startsWith("image/")) void this.#attach(file);
   }
 
@@ -196,6 +200,6 @@ export class Composer {
     let text = "";
     // In pieces, for a call takes only so many arguments.
     for (let at = 0; at < bytes.length; at += 32_768) text += String.fromCharCode(...bytes.subarray(at, at + 32_768));
-    this.#desk.post({ type: "attachImage", mediaType: file.type, data: btoa(text), name: file.name || "picture" });
+    this.#panel.post({ type: "attachImage", mediaType: file.type, data: btoa(text), name: file.name || "picture" });
   }
 }

@@ -1,23 +1,23 @@
 // The bar that says what waits for a decision, wherever the conversation is scrolled to. What allows several calls at once
 // lists each of them first, whole.
 
-import type { CallRow, Frame } from "../view.ts";
-import { visible } from "../visible.ts";
-import type { Desk } from "./desk.ts";
+import type { CallRow, Frame } from "../shared/view.ts";
+import { visible } from "../shared/visible.ts";
+import type { PanelContext } from "./context.ts";
 import { button, el } from "./dom.ts";
 import { drawPart } from "./part.ts";
-import { drawGiven } from "./rows/given.ts";
+import { drawArguments } from "./rows/arguments.ts";
 
 export class Decisions {
   readonly element = el("div", { class: "decisions" });
-  readonly #desk: Desk;
+  readonly #panel: PanelContext;
   readonly #rowOf: (callId: string) => CallRow | undefined;
   readonly #show: (callId: string) => void;
   #asked: readonly string[] = [];
   #isListing = false;
 
-  constructor(desk: Desk, rowOf: (callId: string) => CallRow | undefined, show: (callId: string) => void) {
-    this.#desk = desk;
+  constructor(panel: PanelContext, rowOf: (callId: string) => CallRow | undefined, show: (callId: string) => void) {
+    this.#panel = panel;
     this.#rowOf = rowOf;
     this.#show = show;
     this.element.addEventListener("keydown", (event) => {
@@ -41,23 +41,25 @@ export class Decisions {
   #bar([first = "", ...others]: readonly string[]): HTMLElement[] {
     const many = others.length > 0;
     return [
-      el("span", { role: "status" }, many ? `${others.length + 1} calls need your decision` : "A call needs your decision"),
+      el("span", { role: "status" }, many ? `${others.length + 1} calls require approval` : "Approval required"),
       button("Show", () => this.#show(first)),
       ...(many ? [button("Allow All…", () => this.#list(true))] : []),
     ];
   }
 
-  /** What is allowed is what is listed, and nothing that came since. */
+  /** Approves exactly the listed calls, and none that arrived since. */
   #all(): HTMLElement {
     const rows = this.#asked.flatMap((callId) => this.#rowOf(callId) ?? []);
-    const allow = (): void => this.#desk.post({ type: "decide", callIds: rows.map(({ callId }) => callId), decision: "approve" });
+    const allow = (): void => this.#panel.post({ type: "decide", callIds: rows.map(({ callId }) => callId), decision: "approve" });
     return el(
       "div",
-      { class: "all", role: "group", aria: { label: "Allow all" } },
+      { class: "all", role: "group", aria: { label: "Allow All" } },
       el(
         "div",
         { class: "list", tabIndex: 0, role: "list", aria: { label: `${rows.length} calls` } },
-        ...rows.map((row) => el("div", { class: "listed", role: "listitem" }, el("div", { class: "name" }, visible(row.name)), drawGiven(row))),
+        ...rows.map((row) =>
+          el("div", { class: "listed", role: "listitem" }, el("div", { class: "name" }, visible(row.name)), drawArguments(row)),
+        ),
       ),
       el(
         "div",

@@ -34,7 +34,7 @@ export function el<Tag extends keyof HTMLElementTagNameMap>(
 
 interface ButtonProperties {
   class?: string;
-  /** What a screen reader says, where the label alone does not. */
+  /** Accessible name, if it differs from the label. */
   name?: string;
   title?: string;
   icon?: IconName;
@@ -103,14 +103,8 @@ export function icon(name: IconName): SVGSVGElement {
   return svg;
 }
 
-/** What can be opened and closed, and stays so when its row is drawn again. */
-export function foldable(
-  open: Set<string>,
-  key: string,
-  label: string,
-  content: () => Child[],
-  className = "",
-): HTMLDetailsElement {
+/** A section that can be expanded, and stays so when its row is redrawn. */
+export function foldable(open: Set<string>, key: string, label: string, content: () => Child[], className = ""): HTMLDetailsElement {
   const details = el("details", { class: className });
   const summary = el("summary", { data: { key } }, label);
   details.append(summary);

@@ -1,5 +1,5 @@
-// Whether the end of a list is followed: what the user wants, taken from what they do (wheel, touch, keys, scrollbar,
-// focus, selection). Where the list is scrolled to says nothing by itself, for what grows or is drawn late moves it too.
+// Decides if the end of the list is followed, from the user's input alone (wheel, touch, keys, scrollbar, focus,
+// selection). The scroll position says nothing by itself, because growing and late rows move it too.
 
 /** So near to the end whoever went down has arrived, in pixels. */
 const NEAR = 32;
@@ -11,9 +11,9 @@ export class Following {
   readonly #element: HTMLElement;
   readonly #changed: () => void;
   #isOn = true;
-  /** Whether the newest input goes down: where it arrives at the end, that is followed again. */
+  /** The last input scrolls down; following resumes once it reaches the end. */
   #goesDown = false;
-  /** Whether the scrollbar is held. */
+  /** The scrollbar is being dragged. */
   #isDragged = false;
   #isTabbed = false;
   #touchedAt = 0;
@@ -121,7 +121,7 @@ export class Following {
     if (target.getBoundingClientRect().top < this.#element.getBoundingClientRect().top) this.#up();
   }
 
-  /** What somebody marks stays where it is. */
+  /** Stops following while text is selected. */
   #selected(): void {
     const selection = document.getSelection();
     if (selection !== null && !selection.isCollapsed && this.#element.contains(selection.anchorNode)) this.#up();

@@ -1,8 +1,8 @@
 // A place in a row to type a few words: the reason of a rejection, the focus of a compaction, an edited message. What was
 // typed outlives a redraw of the row. Escape leaves, Ctrl+Enter takes it, Enter too where there is one line.
 
+import type { PanelContext } from "./context.ts";
 import { button, el } from "./dom.ts";
-import type { Desk } from "./desk.ts";
 
 interface Form {
   rowId: string;
@@ -11,35 +11,35 @@ interface Form {
   initial: string;
   take: string;
   lines: boolean;
-  /** Whether nothing typed is an answer too. */
+  /** True if nothing typed is an answer too. */
   optional: boolean;
   onTake: (text: string) => void;
 }
 
-/** Whether the form of this name is open in a row. */
-export function isTyping(desk: Desk, rowId: string, name: string): boolean {
-  return desk.typed.has(`${rowId}/${name}`);
+/** True if the form of this name is open in a row. */
+export function isTyping(panel: PanelContext, rowId: string, name: string): boolean {
+  return panel.typed.has(`${rowId}/${name}`);
 }
 
 /** Opens it. */
-export function beginTyping(desk: Desk, rowId: string, name: string, initial: string): void {
-  desk.typed.set(`${rowId}/${name}`, initial);
-  desk.redraw(rowId);
+export function beginTyping(panel: PanelContext, rowId: string, name: string, initial: string): void {
+  panel.typed.set(`${rowId}/${name}`, initial);
+  panel.redraw(rowId);
   requestAnimationFrame(() => {
     requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-key="${CSS.escape(`${rowId}/${name}`)}"]`)?.focus());
   });
 }
 
 /** The open form. */
-export function form(desk: Desk, { rowId, name, label, initial, take, lines, optional, onTake }: Form): HTMLElement {
+export function form(panel: PanelContext, { rowId, name, label, initial, take, lines, optional, onTake }: Form): HTMLElement {
   const key = `${rowId}/${name}`;
   const area = el("textarea", { aria: { label }, data: { key } });
   area.rows = lines ? 6 : 1;
   area.placeholder = label;
-  area.value = desk.typed.get(key) ?? initial;
+  area.value = panel.typed.get(key) ?? initial;
   const leave = (): void => {
-    desk.typed.delete(key);
-    desk.redraw(rowId);
+    panel.typed.delete(key);
+    panel.redraw(rowId);
   };
   const finish = (): void => {
     const text = area.value.trim();
@@ -47,7 +47,7 @@ export function form(desk: Desk, { rowId, name, label, initial, take, lines, opt
     leave();
     onTake(text);
   };
-  area.addEventListener("input", () => desk.typed.set(key, area.value));
+  area.addEventListener("input", () => panel.typed.set(key, area.value));
   area.addEventListener("keydown", (event) => {
     if (event.isComposing) return;
     if (event.key === "Escape") leave();
@@ -60,6 +60,6 @@ export function form(desk: Desk, { rowId, name, label, initial, take, lines, opt
     "div",
     { class: "form" },
     area,
-    el("div", { class: "buttons" }, button(take, finish, { class: "primary" }), button("Leave", leave)),
+    el("div", { class: "buttons" }, button(take, finish, { class: "primary" }), button("Cancel", leave)),
   );
 }

@@ -27,7 +27,7 @@ export class VirtualList<Of extends Item> {
   readonly #watch: ResizeObserver;
   #items: Of[] = [];
   readonly #following: Following;
-  /** What was told last of whether the end is followed. */
+  /** Last value passed to `onFollow`. */
   #follows = true;
   #scheduled = false;
   #onFollow: (follows: boolean) => void = () => undefined;
@@ -165,7 +165,10 @@ export class VirtualList<Of extends Item> {
     if (view === 0) return;
     // Whoever types into a row is not taken away from it.
     const follows = this.#following.isOn && !this.#isTyping();
-    if (follows !== this.#follows) this.#onFollow((this.#follows = follows));
+    if (follows !== this.#follows) {
+      this.#follows = follows;
+      this.#onFollow(follows);
+    }
     // A row that is seen, and where: it is to stay there.
     const held = follows ? undefined : this.#held();
     const total = this.#items.reduce((sum, item) => sum + this.#height(item), 0);
@@ -288,11 +291,15 @@ export class VirtualList<Of extends Item> {
     if (row === null || event.altKey || event.metaKey) return;
     const at = this.#items.findIndex(({ id }) => id === row.dataset["row"]);
     const to =
-      event.ctrlKey && event.key === "Home" ? 0
-      : event.ctrlKey && event.key === "End" ? this.#items.length - 1
-      : !event.ctrlKey && event.key === "PageUp" ? at - 1
-      : !event.ctrlKey && event.key === "PageDown" ? at + 1
-      : undefined;
+      event.ctrlKey && event.key === "Home"
+        ? 0
+        : event.ctrlKey && event.key === "End"
+          ? this.#items.length - 1
+          : !event.ctrlKey && event.key === "PageUp"
+            ? at - 1
+            : !event.ctrlKey && event.key === "PageDown"
+              ? at + 1
+              : undefined;
     const item = to === undefined ? undefined : this.#items[to];
     if (item === undefined) return;
     event.preventDefault();

@@ -3,12 +3,12 @@
 // another page or another session is not drawn.
 
 import "./style.css";
-import { type Done, PageEnd, type Told } from "../envelope.ts";
-import type { AnswerRow, CallRow, Frame, NoticeRow, Row, ToPanel } from "../view.ts";
+import { type HostMessage, PageChannel, type PageMessage } from "../shared/envelope.ts";
+import type { AnswerRow, CallRow, Frame, NoticeRow, Row, ToPanel } from "../shared/view.ts";
 import { Composer } from "./composer.ts";
+import { type PanelContext, SessionState } from "./context.ts";
 import { Decisions } from "./decisions.ts";
 import { button, el, iconButton } from "./dom.ts";
-import { type Desk, Kept } from "./desk.ts";
 import { beginTyping } from "./form.ts";
 import { VirtualList } from "./list.ts";
 import { followed } from "./markdown.ts";
@@ -16,21 +16,21 @@ import { MeterView } from "./meter.ts";
 import { drawPart } from "./part.ts";
 import { drawCall } from "./rows/call.ts";
 import { drawCompaction } from "./rows/compaction.ts";
-import { type DrawnAnswer, drawAnswer, drawUser } from "./rows/message.ts";
 import { drawEarlier } from "./rows/earlier.ts";
+import { type DrawnAnswer, drawAnswer, drawUser } from "./rows/message.ts";
 import { drawNotice } from "./rows/notice.ts";
 import { drawRewind } from "./rows/rewind.ts";
 import { SessionsView } from "./sessions.ts";
 
-declare function acquireVsCodeApi(): { postMessage(done: Done): void };
+declare function acquireVsCodeApi(): { postMessage(done: PageMessage): void };
 const host = acquireVsCodeApi();
-const end = new PageEnd(crypto.getRandomValues(new Uint32Array(4)).join("-"));
+const end = new PageChannel(crypto.getRandomValues(new Uint32Array(4)).join("-"));
 
-/** What is folded open, typed and chosen in each session that was shown: the same message may stand in two of them. */
-const sessionsKept = new Map<string, Kept>();
-let kept = new Kept();
+/** View state by session: forks share messages, and so row ids. */
+const sessionsKept = new Map<string, SessionState>();
+let kept = new SessionState();
 
-const desk: Desk = {
+const panel: PanelContext = {
   post: (action) => {
     host.postMessage(end.seal(action));
     if (action.type === "earlier") setReading(true);
@@ -53,7 +53,7 @@ const desk: Desk = {
     return kept.results;
   },
   redraw: (id) => list.redraw(id),
-  copy: (text) => desk.post({ type: "copy", text }),
+  copy: (text) => panel.post({ type: "copy", text }),
 };
 
 /** Answers that are being written, where they are drawn. */
@@ -64,7 +64,7 @@ const activity = el("span", { class: "activity", role: "status", aria: { live: "
 const header = el(
   "header",
   {},
-  iconButton("Sessions of this folder", "list", () => desk.post({ type: "listSessions", query: "", more: false }), "sessions"),
+  iconButton("Show Sessions", "list", () => panel.post({ type: "listSessions", query: "", more: false }), "sessions"),
   title,
   activity,
 );
@@ -79,43 +79,39 @@ toEnd.hidden = true;
 list.onFollow = (follows) => {
   toEnd.hidden = follows;
 };
-const rowOf = (callId: string): CallRow | undefined => list.items.find((row): row is CallRow => row.kind === "call" && row.callId === callId);
-const decisions = new Decisions(desk, rowOf, (callId) => list.reveal(`call ${callId}`, true));
-const sessions = new SessionsView(desk);
-const meter = new MeterView(desk);
-const composer = new Composer(desk);
+const rowOf = (callId: string): CallRow | undefined =>
+  list.items.find((row): row is CallRow => row.kind === "call" && row.callId === callId);
+const decisions = new Decisions(panel, rowOf, (callId) => list.reveal(`call ${callId}`, true));
+const sessions = new SessionsView(panel);
+const meter = new MeterView(panel);
+const composer = new Composer(panel);
 const FIRST_WORDS =
-  "Sessions are kept. When the prompt grows near the model's window, old rounds are summed up; a card shows what was done, " +
-  "and can be undone.";
-const empty = el(
-  "div",
-  { class: "empty" },
-  el("p", {}, "Ask something about this folder."),
-  el("p", { class: "note" }, FIRST_WORDS),
-);
+  "Sessions are saved. When the prompt nears the model's context window, earlier rounds are summarized. A card shows " +
+  "each compaction, which you can undo.";
+const empty = el("div", { class: "empty" }, el("p", {}, "Ask about this folder."), el("p", { class: "note" }, FIRST_WORDS));
 const middle = el("div", { class: "middle" }, empty, feed, toEnd);
 document.body.append(header, sessions.element, notices, middle, decisions.element, meter.element, composer.element);
 
 function drawRow(row: Row): HTMLElement {
   switch (row.kind) {
     case "earlier":
-      return drawEarlier(desk, row);
+      return drawEarlier(panel, row);
     case "user":
-      return drawUser(desk, row);
+      return drawUser(panel, row);
     case "answer": {
-      const drawn = drawAnswer(desk, row);
+      const drawn = drawAnswer(panel, row);
       if (row.streaming) answers.set(row.id, drawn);
       else answers.delete(row.id);
       return drawn.element;
     }
     case "call":
-      return drawCall(desk, row);
+      return drawCall(panel, row);
     case "compaction":
-      return drawCompaction(desk, row);
+      return drawCompaction(panel, row);
     case "rewind":
-      return drawRewind(desk, row);
+      return drawRewind(panel, row);
     case "notice":
-      return drawNotice(desk, row);
+      return drawNotice(panel, row);
   }
 }
 
@@ -135,12 +131,12 @@ function drawNotices({ sidecar, heldBy, warning, notice }: Frame): void {
     sidecar.state === "none" ? { level: "error", text: sidecar.title, detail: sidecar.text, actions: sidecar.actions } : undefined;
   const held: Notice | undefined = heldBy && {
     level: "info",
-    text: `Another window writes this session (process ${heldBy.pid}). You see what it does.`,
-    actions: [{ label: "Write here instead", action: { type: "takeOver" } }],
+    text: `This session is in use in another window (process ${heldBy.pid}). It is read-only here.`,
+    actions: [{ label: "Take Over Here", action: { type: "takeOver" } }],
   };
   const actions: Notice["actions"] = [
-    { label: "Compact now…", action: { type: "compact" } },
-    { label: "Understood", action: { type: "dismissWarning" } },
+    { label: "Compact Conversation…", action: { type: "compact" } },
+    { label: "Dismiss", action: { type: "dismissWarning" } },
   ];
   drawPlace("sidecar", none);
   drawPlace("held", held);
@@ -151,13 +147,13 @@ function drawNotices({ sidecar, heldBy, warning, notice }: Frame): void {
 type Notice = Omit<NoticeRow, "kind" | "id" | "rev">;
 
 function drawPlace(place: keyof typeof places, notice: Notice | undefined): void {
-  const draw = (): Node[] => (notice === undefined ? [] : [drawNotice(desk, { ...notice, kind: "notice", id: place, rev: 0 })]);
+  const draw = (): Node[] => (notice === undefined ? [] : [drawNotice(panel, { ...notice, kind: "notice", id: place, rev: 0 })]);
   drawPart(places[place], notice, draw);
 }
 
 // What came since the last frame of the screen is drawn together.
-let waiting: Told[] = [];
-window.addEventListener("message", ({ data }: MessageEvent<Told>) => {
+let waiting: HostMessage[] = [];
+window.addEventListener("message", ({ data }: MessageEvent<HostMessage>) => {
   if (waiting.length === 0) requestAnimationFrame(drawWaiting);
   waiting.push(data);
 });
@@ -172,7 +168,7 @@ function drawWaiting(): void {
     for (const message of envelope.messages) take(message);
     empty.hidden = list.items.length > 0;
   }
-  desk.post({ type: "drawn" });
+  panel.post({ type: "drawn" });
 }
 
 /** Rows are told anew; those of another session are gone at once, with what could be done in them. */
@@ -180,7 +176,7 @@ function begin(isOther: boolean): void {
   list.begin(isOther);
   if (!isOther) return;
   answers.clear();
-  kept = sessionsKept.get(end.session) ?? new Kept();
+  kept = sessionsKept.get(end.session) ?? new SessionState();
   sessionsKept.set(end.session, kept);
 }
 
@@ -219,17 +215,17 @@ function take(message: ToPanel): void {
       const { compactionId, originals, before } = message;
       // Those before what is there, or all of it anew.
       const ids = new Set(originals.map(({ messageId }) => messageId));
-      const behind = (desk.originals.get(compactionId)?.told ?? []).filter(({ messageId }) => !ids.has(messageId));
-      desk.originals.set(compactionId, { told: [...originals, ...behind], ...(before !== undefined && { before }) });
+      const behind = (panel.originals.get(compactionId)?.told ?? []).filter(({ messageId }) => !ids.has(messageId));
+      panel.originals.set(compactionId, { told: [...originals, ...behind], ...(before !== undefined && { before }) });
       list.redraw(`compaction ${compactionId}`);
       break;
     }
     case "wholeResult":
-      desk.results.set(message.callId, message.text);
+      panel.results.set(message.callId, message.text);
       list.redraw(`call ${message.callId}`);
       break;
     case "editing":
-      beginTyping(desk, `user ${message.messageId}`, "edit", message.text);
+      beginTyping(panel, `user ${message.messageId}`, "edit", message.text);
       break;
     case "reveal": {
       const row = list.items.find((row) => isOf(row, message.of));
@@ -255,7 +251,7 @@ function putRows({ at, remove, rows }: Extract<ToPanel, { type: "rows" }>): void
   if (hadFocus && behind !== undefined) list.reveal(behind.id, true);
 }
 
-/** Whether a message, or the result that it is, stands in a row. */
+/** True if a message, or the result that it is, stands in a row. */
 function isOf(row: Row, id: string): boolean {
   if (row.kind === "compaction") return row.compactionId === id;
   if (row.kind === "call" && row.result?.messageId === id) return true;
@@ -266,9 +262,9 @@ function follow(event: MouseEvent | KeyboardEvent): void {
   const href = followed(event);
   if (href === undefined) return;
   event.preventDefault();
-  desk.post({ type: "open", href });
+  panel.post({ type: "open", href });
 }
 document.addEventListener("click", follow);
 document.addEventListener("keydown", follow);
 
-desk.post({ type: "ready" });
+panel.post({ type: "ready" });

@@ -3,21 +3,21 @@
 // its length costs once.
 
 import MarkdownIt from "markdown-it";
-import { targetOf } from "../link.ts";
+import { targetOf } from "../shared/link.ts";
 import { button, el } from "./dom.ts";
 
 const markdown = new MarkdownIt("default", { html: false, linkify: true, typographer: false, breaks: false });
-const escape = markdown.utils.escapeHtml;
+const escapeHtml = markdown.utils.escapeHtml;
 // What is no link stays as it was written.
 markdown.validateLink = (href) => targetOf(href) !== undefined;
 // Without `href`: the webview's host acts on each link that has one, before the panel and before any question.
-const opening = (href: string): string => `<a role="link" tabindex="0" data-href="${escape(href)}" title="${escape(href)}">`;
+const opening = (href: string): string => `<a role="link" tabindex="0" data-href="${escapeHtml(href)}" title="${escapeHtml(href)}">`;
 markdown.renderer.rules["link_open"] = (tokens, at) => opening(String(tokens[at]?.attrGet("href") ?? ""));
 // What a model says must not fetch anything.
 markdown.renderer.rules["image"] = (tokens, at) => {
   const { attrs, content } = tokens[at] ?? {};
   const source = String(attrs?.find(([name]) => name === "src")?.[1] ?? "");
-  return `${opening(source)}${escape(content === undefined || content === "" ? source : content)}</a>`;
+  return `${opening(source)}${escapeHtml(content === undefined || content === "" ? source : content)}</a>`;
 };
 
 /** Where a link leads that somebody clicks or presses Enter on; undefined where that is no link. */
@@ -36,7 +36,10 @@ export function draw(text: string, copy: (text: string) => void): DocumentFragme
     const frame = el("div", { class: "code" });
     block.replaceWith(frame);
     block.tabIndex = 0;
-    frame.append(block, button("", () => copy(text), { class: "icon", icon: "copy", name: "Copy code", title: "Copy code" }));
+    frame.append(
+      block,
+      button("", () => copy(text), { class: "icon", icon: "copy", name: "Copy Code", title: "Copy Code" }),
+    );
   }
   for (const table of template.content.querySelectorAll("table")) {
     const frame = el("div", { class: "table", tabIndex: 0 });

@@ -1,9 +1,9 @@
-// How full the prompt is: a bar with the place where a compaction begins, and on demand what the prompt is made of, what
-// is pinned, and what would start a compaction.
+// The context meter: a bar with the place where a compaction starts, and on demand the prompt's contents, its pins, and the
+// compaction triggers.
 
-import type { Frame, Meter } from "../view.ts";
+import type { Frame, Meter } from "../shared/view.ts";
+import type { PanelContext } from "./context.ts";
 import { el, icon, iconButton, tokens } from "./dom.ts";
-import type { Desk } from "./desk.ts";
 import { drawPart } from "./part.ts";
 
 /** A colour for each channel, as a class of style.css; the words beside it say the same. */
@@ -11,16 +11,16 @@ const CHANNELS = ["system", "memory", "summary", "history", "input"];
 
 export class MeterView {
   readonly element: HTMLElement;
-  readonly #desk: Desk;
+  readonly #panel: PanelContext;
   readonly #details = el("details", { class: "meter" });
   readonly #summary = el("summary", { data: { key: "meter" } });
   readonly #body = el("div", { class: "breakdown" });
 
-  constructor(desk: Desk) {
-    this.#desk = desk;
+  constructor(panel: PanelContext) {
+    this.#panel = panel;
     this.#details.append(this.#summary, this.#body);
     this.element = this.#details;
-    this.#details.addEventListener("toggle", () => desk.post({ type: "inspect", open: this.#details.open }));
+    this.#details.addEventListener("toggle", () => panel.post({ type: "inspect", open: this.#details.open }));
   }
 
   draw({ meter }: Frame): void {
@@ -54,22 +54,24 @@ export class MeterView {
     const table = el(
       "table",
       {},
-      el("caption", {}, "What the prompt is made of"),
+      el("caption", {}, "Prompt contents"),
       el("thead", {}, el("tr", {}, el("th", {}, "Section"), el("th", { class: "number" }, "Tokens"))),
       el("tbody", {}, ...rows),
     );
     const nodes: Node[] = [table];
     const until =
-      meter.untilCompaction > 0 ?
-        `About ${tokens(meter.untilCompaction)} tokens until the next compaction.`
-      : "The next request may start a compaction.";
+      meter.untilCompaction > 0
+        ? `About ${tokens(meter.untilCompaction)} tokens until the next compaction.`
+        : "The next request may start a compaction.";
     nodes.push(el("p", { class: "note" }, `${until} Counted by ${meter.estimator}.${meter.usage === undefined ? "" : ` ${meter.usage}`}`));
     if (meter.window !== undefined) {
-      nodes.push(el("p", { class: "note" }, `The model's window is ${tokens(meter.window)} tokens; what an answer needs is kept free.`));
+      nodes.push(
+        el("p", { class: "note" }, `The model's context window is ${tokens(meter.window)} tokens, with space reserved for the answer.`),
+      );
     }
     if (meter.pins.length > 0) {
       nodes.push(
-        el("div", { class: "label" }, "Pinned: every prompt shows it"),
+        el("div", { class: "label" }, "Pinned to every prompt"),
         el(
           "ul",
           { class: "pins" },
@@ -80,7 +82,7 @@ export class MeterView {
               icon("pin"),
               el("span", { class: "words" }, label),
               el("span", { class: "number" }, tokens(size)),
-              iconButton("Unpin", "close", () => this.#desk.post({ type: "unpin", pinId }), pinId),
+              iconButton("Unpin", "close", () => this.#panel.post({ type: "unpin", pinId }), pinId),
             ),
           ),
         ),
@@ -88,15 +90,19 @@ export class MeterView {
     }
     if (meter.excluded > 0) {
       const what = meter.excluded === 1 ? "1 message is" : `${meter.excluded} messages are`;
-      nodes.push(el("p", { class: "note" }, `${what} left out of prompts; undo the card of it to bring them back.`));
+      nodes.push(el("p", { class: "note" }, `${what} excluded from prompts. Undo their card to include them again.`));
     }
     if (meter.triggers.length > 0) {
       nodes.push(
         el(
           "table",
           {},
-          el("caption", {}, "What starts a compaction"),
-          el("thead", {}, el("tr", {}, el("th", {}, "When"), el("th", { class: "number" }, "Now"), el("th", { class: "number" }, "At"))),
+          el("caption", {}, "Compaction triggers"),
+          el(
+            "thead",
+            {},
+            el("tr", {}, el("th", {}, "Trigger"), el("th", { class: "number" }, "Now"), el("th", { class: "number" }, "Limit")),
+          ),
           el(
             "tbody",
             {},

@@ -1,7 +1,7 @@
 // Drawing what stands around the rows again, and no more of it than is others than before: what is thrown away takes the
 // focus, a click that has begun, and the silence of an alert that was read out with it.
 
-/** What each part was drawn from last. */
+/** Data that each part was last drawn from, as JSON. */
 const drawn = new WeakMap<Element, string>();
 
 /** Draws a part, where it is to say something else than before. The focus stays on the same thing, found by its key. */

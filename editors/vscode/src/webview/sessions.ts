@@ -1,36 +1,36 @@
 // The sessions of the folder, over the conversation: found by words, opened, renamed, branched, deleted.
 
-import type { Frame, SessionItem, SessionList } from "../view.ts";
+import type { Frame, SessionItem, SessionList } from "../shared/view.ts";
+import type { PanelContext } from "./context.ts";
 import { button, el, iconButton } from "./dom.ts";
-import type { Desk } from "./desk.ts";
 import { drawPart } from "./part.ts";
 
 const SEARCH_DELAY_MS = 150;
 
 export class SessionsView {
   readonly element = el("section", { class: "sessions", aria: { label: "Sessions of this folder" } });
-  readonly #desk: Desk;
+  readonly #panel: PanelContext;
   readonly #search = el("input", { aria: { label: "Search sessions" }, data: { key: "search" } });
   readonly #list = el("ul", {});
   #shown = false;
   #unasked: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(desk: Desk) {
-    this.#desk = desk;
+  constructor(panel: PanelContext) {
+    this.#panel = panel;
     this.#search.type = "search";
     this.#search.placeholder = "Search sessions";
     this.#search.addEventListener("input", () => {
       clearTimeout(this.#unasked);
       const query = this.#search.value;
-      this.#unasked = setTimeout(() => desk.post({ type: "listSessions", query, more: false }), SEARCH_DELAY_MS);
+      this.#unasked = setTimeout(() => panel.post({ type: "listSessions", query, more: false }), SEARCH_DELAY_MS);
     });
     this.element.append(
       el(
         "div",
         { class: "head" },
         this.#search,
-        iconButton("New session", "add", () => desk.post({ type: "newSession" })),
-        iconButton("Close", "close", () => desk.post({ type: "closeSessions" })),
+        iconButton("New Session", "add", () => panel.post({ type: "newSession" })),
+        iconButton("Close", "close", () => panel.post({ type: "closeSessions" })),
       ),
       this.#list,
     );
@@ -52,23 +52,19 @@ export class SessionsView {
   }
 
   #items(sessions: SessionList): Node[] {
-    const empty = sessions.loading ? "Reading…" : sessions.query === "" ? "No session yet." : "No session has these words.";
+    const empty = sessions.loading ? "Loading…" : sessions.query === "" ? "No sessions yet." : "No sessions match.";
     const items = sessions.items.length === 0 ? [el("li", { class: "note" }, empty)] : sessions.items.map((item) => this.#item(item));
     if (!sessions.more) return items;
-    const more = button("Show more", () => this.#desk.post({ type: "listSessions", query: sessions.query, more: true }));
+    const more = button("Show More", () => this.#panel.post({ type: "listSessions", query: sessions.query, more: true }));
     return [...items, el("li", {}, more)];
   }
 
   #item({ sessionId, title, updatedAt, messages, summarized, state, origin, current }: SessionItem): HTMLElement {
     // What tells sessions of one title apart comes first.
-    const facts = [
-      origin ?? "",
-      state ?? "",
-      updatedAt,
-      `${messages} messages`,
-      summarized > 0 ? `${summarized} summed up` : "",
-    ].filter((fact) => fact !== "");
-    const open = button("", () => this.#desk.post({ type: "openSession", sessionId }), {
+    const facts = [origin ?? "", state ?? "", updatedAt, `${messages} messages`, summarized > 0 ? `${summarized} summarized` : ""].filter(
+      (fact) => fact !== "",
+    );
+    const open = button("", () => this.#panel.post({ type: "openSession", sessionId }), {
       class: "open",
       name: `${title}, ${facts.join(", ")}`,
       key: `open ${sessionId}`,
@@ -78,13 +74,13 @@ export class SessionsView {
       "li",
       { class: current ? "current" : "", aria: { current: current ? "true" : undefined } },
       open,
-      iconButton(`Rename ${title}`, "edit", () => this.#desk.post({ type: "renameSession", sessionId }), `rename ${sessionId}`),
-      iconButton(`Delete ${title}`, "trash", () => this.#desk.post({ type: "deleteSession", sessionId }), `delete ${sessionId}`),
+      iconButton(`Rename ${title}`, "edit", () => this.#panel.post({ type: "renameSession", sessionId }), `rename ${sessionId}`),
+      iconButton(`Delete ${title}`, "trash", () => this.#panel.post({ type: "deleteSession", sessionId }), `delete ${sessionId}`),
     );
   }
 
   #key(event: KeyboardEvent): void {
-    if (event.key === "Escape") this.#desk.post({ type: "closeSessions" });
+    if (event.key === "Escape") this.#panel.post({ type: "closeSessions" });
     else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       const stops = [this.#search, ...this.#list.querySelectorAll<HTMLElement>("button.open")];
       const at = stops.indexOf(document.activeElement as HTMLInputElement);

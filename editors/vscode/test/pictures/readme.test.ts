@@ -5,8 +5,8 @@ import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Locator } from "playwright-core";
 import type { Message } from "@threadhold/client";
+import type { Locator } from "playwright-core";
 import { Editor } from "../support/editor.ts";
 import { Panel } from "../support/panel.ts";
 import { Probe } from "../support/probe.ts";
@@ -17,24 +17,33 @@ const PLACE = "media/readme";
 const MOST_BYTES = 150_000;
 const SIZE = { width: 1040, height: 700 };
 
-/** What the demonstration's conversation read, by call: the files of the folder here. */
+/** Files that the demo conversation read, by call. */
 const read = new Map(
-  readFileSync("media/demo/session.jsonl", "utf8").trim().split("\n").slice(1).flatMap((line) => (JSON.parse(line) as Message).parts).flatMap((part) =>
-    part.type === "toolResult" && typeof part.content !== "string" && part.content[0]?.type === "text" ? [[part.toolCallId, part.content[0].text] as const] : [],
-  ),
+  readFileSync("media/demo/session.jsonl", "utf8")
+    .trim()
+    .split("\n")
+    .slice(1)
+    .flatMap((line) => (JSON.parse(line) as Message).parts)
+    .flatMap((part) =>
+      part.type === "toolResult" && typeof part.content !== "string" && part.content[0]?.type === "text"
+        ? [[part.toolCallId, part.content[0].text] as const]
+        : [],
+    ),
 );
 const FILES = { "src/table.rs": read.get("d2") ?? "", "src/clock.rs": read.get("d3") ?? "", "tests/table.rs": read.get("d6") ?? "" };
 
 test("the demonstration: its card, what it covers, what the prompt is made of", async () => {
   await using editor = await Editor.start({
-    extensions: ["dist/threadhold.vsix"], files: FILES, size: SIZE,
+    extensions: ["dist/threadhold.vsix"],
+    files: FILES,
+    size: SIZE,
     settings: { "threadhold.binary": process.env["THREADHOLD_BIN"] },
   });
   const panel = await Panel.open(editor);
   await widen(editor, 460);
-  await editor.command("threadhold: Show a Compaction");
+  await editor.command("threadhold: Show Compaction Demo");
   await panel.answer("You asked to keep the format").waitFor();
-  await panel.button("Understood").click();
+  await panel.button("Dismiss").click();
   const card = panel.cards.first();
   await card.getByText("Summary", { exact: true }).click();
   await card.locator(".markdown").waitFor();
@@ -42,15 +51,15 @@ test("the demonstration: its card, what it covers, what the prompt is made of", 
   await calm(editor);
   await take(editor, "compaction", sidebar(editor));
   await card.getByText("Summary", { exact: true }).click();
-  await card.getByText(/^What it covers/).click();
+  await card.getByText(/^Original messages/).click();
   await card.getByText("Result: //! What day and hour").click();
   await card.locator(".originals pre").first().waitFor();
   await card.scrollIntoViewIfNeeded();
   await calm(editor);
   await take(editor, "covered", sidebar(editor));
-  await card.getByText(/^What it covers/).click();
+  await card.getByText(/^Original messages/).click();
   await panel.meter.click();
-  await panel.frame.getByText("What starts a compaction").waitFor();
+  await panel.frame.getByText("Compaction triggers").waitFor();
   await calm(editor);
   await take(editor, "context", sidebar(editor));
 });
@@ -63,7 +72,8 @@ test("a decision about an edit, and a rewind", async () => {
         say: "`Clock::day` gives the day at **Greenwich**, `Clock::local_hour` the hour at the place. I take both from local time.",
         calls: [
           {
-            id: "c2", name: "edit_file",
+            id: "c2",
+            name: "edit_file",
             input: {
               path: "src/clock.rs",
               old: "civil_from_days(self.seconds_utc.div_euclid(86_400))",
@@ -77,7 +87,9 @@ test("a decision about an edit, and a rewind", async () => {
     ],
   });
   await using editor = await Editor.start({
-    extensions: PACKAGES, files: FILES, size: SIZE,
+    extensions: PACKAGES,
+    files: FILES,
+    size: SIZE,
     settings: { ...SCRIPTED, "threadhold.approve.run": "allow", "editor.minimap.enabled": false },
     environment: { PROBE: probe.folder },
   });
@@ -92,7 +104,7 @@ test("a decision about an edit, and a rewind", async () => {
   await panel.answer("Day and hour are both local now.").waitFor();
   const question = panel.frame.locator(".row.user").first();
   await question.hover();
-  await question.getByRole("button", { name: "Rewind to here…" }).click();
+  await question.getByRole("button", { name: "Rewind to Here…" }).click();
   await panel.frame.locator(".row.rewind").waitFor();
   await calm(editor);
   await take(editor, "rewind", sidebar(editor));

@@ -65,14 +65,17 @@ export class ChatView {
     return this.#root.locator(".interactive-request");
   }
 
-  /** What was answered last. */
+  /** The last answer. */
   get answer(): Locator {
     return this.#root.locator(".interactive-response").last();
   }
 
-  /** What is said below an answer of its compaction. */
+  /** The link below an answer to its compaction. */
   get compacted(): Locator {
-    return this.#root.locator(".interactive-response a").filter({ hasText: /Compacted: [\d,]+ → [\d,]+ tokens/ }).first();
+    return this.#root
+      .locator(".interactive-response a")
+      .filter({ hasText: /Compacted: [\d,]+ → [\d,]+ tokens/ })
+      .first();
   }
 
   /** Types words and sends them. */

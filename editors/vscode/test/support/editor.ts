@@ -1,12 +1,26 @@
 // A real VS Code in a browser, with folders of its own, as a user would meet it: started, opened, typed into, restarted,
 // photographed. Nothing of the extension's own inside is known here; the panel's parts are in panel.ts.
 
-import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { chromium, type BrowserContext, type Page } from "playwright-core";
+import { type BrowserContext, chromium, type Page } from "playwright-core";
 import { editorCopy, type Variant } from "./extension-host.ts";
 import { hiding } from "./hidden.ts";
 import { settings } from "./manifest.ts";
@@ -16,6 +30,11 @@ const here = import.meta.dirname;
 const home = process.env["THREADHOLD_EDITOR"] ?? join(here, "..", ".editor");
 /** Where pictures are written: one folder for each run of the tests. */
 const shots = process.env["THREADHOLD_SHOTS"] ?? join(here, "..", "shots");
+
+/** Packages that are installed, for the next editors of this checkout. */
+const cache = join(here, "..", ".cache");
+/** Sets of installed packages that stay when another one is added. */
+const MOST_KEPT = 3;
 
 /** The extension's settings that the user's own file alone may set. */
 const OF_ALL_WINDOWS = new Set(settings.flatMap(([name, { scope }]) => (scope === "application" ? [name] : [])));
@@ -32,7 +51,7 @@ export async function until(holds: () => Promise<boolean> | boolean, what: strin
   }
 }
 
-/** What a test says of the editor that it wants. */
+/** Options of an editor for a test. */
 export interface Wanted {
   /** Packages to install. */
   extensions: string[];
@@ -42,11 +61,11 @@ export interface Wanted {
   files?: Record<string, string>;
   /** Variables for the editor and all that it starts. */
   environment?: Record<string, string>;
-  /** What is done with the folders before the editor starts. */
+  /** Prepares the folders before the editor starts. */
   before?: (editor: Editor) => Promise<void>;
   /** The browser's window. */
   size?: { width: number; height: number };
-  /** What its API has. Default: what every user's editor has. */
+  /** API variant. Default: the API of a user's editor. */
   variant?: Variant;
   /** Paths of this machine that are not there for the editor and all that it starts. */
   hidden?: string[];
@@ -78,17 +97,8 @@ export class Editor {
     mkdirSync(editor.folder, { recursive: true });
     for (const [path, text] of Object.entries(wanted.files ?? {})) editor.write(path, text);
     editor.settings(wanted.settings ?? {});
-    const downloads = join(editor.root, "downloads");
-    mkdirSync(downloads);
-    for (const path of wanted.extensions) {
-      // As if downloaded: nothing of the editor's reaches into where it was made.
-      const downloaded = join(downloads, basename(path));
-      copyFileSync(path, downloaded);
-      const [command = "", ...args] = editor.#command("--install-extension", downloaded);
-      const done = spawnSync(command, args, { env: editor.environment, encoding: "utf8" });
-      if (done.status !== 0) throw new Error(`${path} cannot be installed: ${done.stdout}${done.stderr}`);
-    }
     try {
+      editor.#install(wanted.extensions);
       await wanted.before?.(editor);
       await editor.up();
     } catch (error) {
@@ -104,7 +114,7 @@ export class Editor {
     return this.#page;
   }
 
-  /** What the editor's server printed. */
+  /** Output of the editor's server. */
   get log(): string {
     return this.#log;
   }
@@ -126,12 +136,18 @@ export class Editor {
     this.#process.stdout?.on("data", listen);
     this.#process.stderr?.on("data", listen);
     this.#process.once("exit", () => started.reject(new Error(`The editor ended at its start: ${this.#log}`)));
-    this.#address = await started.promise;
-    this.#browser = await chromium.launchPersistentContext(join(this.root, "browser"), {
+    // Both take seconds, and neither needs the other.
+    const browser = chromium.launchPersistentContext(join(this.root, "browser"), {
       executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
       args: ["--no-sandbox", "--disable-dev-shm-usage"],
       viewport: this.#wanted.size ?? { width: 1280, height: 900 },
     });
+    const [address, launched] = await Promise.allSettled([started.promise, browser]);
+    if (launched.status === "fulfilled") this.#browser = launched.value;
+    if (address.status === "rejected") throw address.reason;
+    if (launched.status === "rejected") throw launched.reason;
+    this.#address = address.value;
+    this.#browser = launched.value;
     this.#page = this.#browser.pages()[0] ?? (await this.#browser.newPage());
     await this.#show(this.#page);
   }
@@ -209,7 +225,7 @@ export class Editor {
     rmSync(join(this.folder, path));
   }
 
-  /** What a file of the folder says. */
+  /** Text of a file in the folder. */
   read(path: string): string {
     return readFileSync(join(this.folder, path), "utf8");
   }
@@ -250,7 +266,11 @@ export class Editor {
     await until(async () => {
       // What the editor opens by itself while it starts takes the palette away.
       if (!(await input.isVisible())) await page.keyboard.press("F1");
-      const fill = (words: string): Promise<boolean> => input.fill(words, { timeout: 2000 }).then(() => true, () => false);
+      const fill = (words: string): Promise<boolean> =>
+        input.fill(words, { timeout: 2000 }).then(
+          () => true,
+          () => false,
+        );
       if (!(await fill(">")) || !(await fill(`>${title}`))) return false;
       await page.waitForTimeout(300);
       return (await first.getAttribute("aria-label", { timeout: 1000 }).catch(() => ""))?.includes(title) ?? false;
@@ -268,6 +288,48 @@ export class Editor {
     page.setDefaultTimeout(PATIENCE);
     await page.goto(`${this.#address}/?${has === "nothing" ? "ew=true" : `folder=${encodeURIComponent(this.folder)}`}`);
     await page.locator(".activitybar .action-item").first().waitFor({ timeout: PATIENCE });
+  }
+
+  /** Installs packages; each set of them really once, and for the next editors a copy of what came of it. */
+  #install(packages: readonly string[]): void {
+    const { hidden } = this.#wanted;
+    if (hidden !== undefined) return this.#installReally(packages);
+    const hash = createHash("sha256").update(readFileSync(join(home, ".installed")));
+    for (const path of packages) hash.update(readFileSync(path));
+    const kept = join(cache, `extensions-${hash.digest("hex").slice(0, 16)}`);
+    const folder = join(this.root, "extensions");
+    if (existsSync(kept)) {
+      cpSync(kept, folder, { recursive: true });
+      // The list of what is installed has whole paths.
+      const list = join(folder, "extensions.json");
+      const { folder: former } = JSON.parse(readFileSync(join(folder, "folder.json"), "utf8")) as { folder: string };
+      writeFileSync(list, readFileSync(list, "utf8").replaceAll(former, folder));
+      return;
+    }
+    this.#installReally(packages);
+    mkdirSync(cache, { recursive: true });
+    // Each build of the extension makes new ones; the tests install few different sets.
+    const others = readdirSync(cache).map((name) => join(cache, name));
+    const oldest = others.sort((one, other) => statSync(one).mtimeMs - statSync(other).mtimeMs).slice(0, -MOST_KEPT);
+    for (const path of oldest) rmSync(path, { recursive: true, force: true });
+    const unfinished = `${kept}.${process.pid}`;
+    cpSync(folder, unfinished, { recursive: true });
+    writeFileSync(join(unfinished, "folder.json"), JSON.stringify({ folder }));
+    renameSync(unfinished, kept);
+  }
+
+  #installReally(packages: readonly string[]): void {
+    const downloads = join(this.root, "downloads");
+    mkdirSync(downloads);
+    const args = packages.flatMap((path) => {
+      // As if downloaded: nothing of the editor's reaches into where it was made.
+      const downloaded = join(downloads, basename(path));
+      copyFileSync(path, downloaded);
+      return ["--install-extension", downloaded];
+    });
+    const [command = "", ...rest] = this.#command(...args);
+    const done = spawnSync(command, rest, { env: this.environment, encoding: "utf8" });
+    if (done.status !== 0) throw new Error(`${packages.join(", ")} cannot be installed: ${done.stdout}${done.stderr}`);
   }
 
   /** The editor's server, with arguments. */
@@ -296,6 +358,8 @@ export class Editor {
       XDG_DATA_HOME: join(this.root, "data"),
       XDG_CONFIG_HOME: join(this.root, "config"),
       THREADHOLD_CONFIG: "",
+      // The editor's scripts are compiled once for all editors that the tests start.
+      NODE_COMPILE_CACHE: join(home, ".compiled"),
       ...this.#wanted.environment,
     };
   }

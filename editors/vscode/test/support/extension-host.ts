@@ -13,7 +13,7 @@ export type Variant = "stable" | "withoutAddress";
 /** A place in a shipped file that is replaced. */
 export interface Edit {
   file: string;
-  /** What it is, for the sentence that says that it was not found. */
+  /** Name for the error message if it is not found. */
   what: string;
   find: RegExp;
   put: string;
@@ -24,7 +24,7 @@ const HOST = `${OUT}/vs/workbench/api/node/extensionHostProcess.js`;
 const WORKER = `${OUT}/vs/workbench/api/worker/extensionHostWorkerMain.js`;
 const WORKBENCH = `${OUT}/vs/code/browser/workbench/workbench.js`;
 
-/** It is known by the function behind it, which throws where it says no. */
+/** Found by the function behind it, which throws if the check fails. */
 const IS_PROPOSAL_ENABLED =
   /function ([\w$]+)\(([\w$]+),([\w$]+)\)\{return!0\}(?=function [^{]*\{if\(!\1\([^)]*\)\)throw new Error\(`Extension '[^']*' CANNOT use API proposal)/g;
 
@@ -68,7 +68,8 @@ export function editorCopy(home: string, variant: Variant): string {
   if (existsSync(copy)) return copy;
   mkdirSync(copies, { recursive: true });
   // Copies of an installation that is gone would keep all of it on disk.
-  for (const name of readdirSync(copies).filter((name) => !name.startsWith(installed))) rmSync(join(copies, name), { recursive: true, force: true });
+  for (const name of readdirSync(copies).filter((name) => !name.startsWith(installed)))
+    rmSync(join(copies, name), { recursive: true, force: true });
   const unfinished = `${copy}.${process.pid}`;
   rmSync(unfinished, { recursive: true, force: true });
   mkdirSync(unfinished);
@@ -77,7 +78,10 @@ export function editorCopy(home: string, variant: Variant): string {
     if (linked.status !== 0) throw new Error(`The editor in ${home} cannot be copied by hard links: ${linked.stderr}`);
     for (const file of new Set(edits.map(({ file }) => file))) {
       const path = join(unfinished, file);
-      const text = edited(readFileSync(path, "utf8"), edits.filter((edit) => edit.file === file));
+      const text = edited(
+        readFileSync(path, "utf8"),
+        edits.filter((edit) => edit.file === file),
+      );
       // Written anew: to write into a hard link is to write into what is installed.
       rmSync(path);
       writeFileSync(path, text);

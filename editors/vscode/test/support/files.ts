@@ -7,7 +7,8 @@ import type { Answer } from "../extension/src/script.ts";
 /** A file of about this many tokens. */
 export function long(name: string, tokens: number): string {
   const lines = [`// ${name}`];
-  for (let line = 0; lines.length * 14 < tokens; line += 1) lines.push(`fn ${name}_${line}(input: &str) -> Option<Token> { scan(input, ${line}) }`);
+  for (let line = 0; lines.length * 14 < tokens; line += 1)
+    lines.push(`fn ${name}_${line}(input: &str) -> Option<Token> { scan(input, ${line}) }`);
   return `${lines.join("\n")}\n`;
 }
 

@@ -20,7 +20,9 @@ exec "$@"`;
 
 /** Why this machine cannot hide anything; undefined where it can. */
 export function cannotHide(): string | undefined {
-  const { status, error, stderr } = spawnSync(UNSHARE[0] ?? "", [...UNSHARE.slice(1), "mount", "-t", "tmpfs", "none", "/mnt"], { encoding: "utf8" });
+  const { status, error, stderr } = spawnSync(UNSHARE[0] ?? "", [...UNSHARE.slice(1), "mount", "-t", "tmpfs", "none", "/mnt"], {
+    encoding: "utf8",
+  });
   return status === 0 ? undefined : `no mount namespace can be made here: ${error?.message ?? stderr.trim()}`;
 }
 

@@ -83,9 +83,9 @@ export class Panel {
   /** Compacts by the button in the panel's title, with a focus. */
   async compactNow(editor: Editor, focus: string): Promise<void> {
     await editor.page.locator(".part.sidebar .pane-header, .part.sidebar .composite.title").first().hover();
-    await editor.page.getByRole("button", { name: "Compact Now…" }).first().click();
+    await editor.page.getByRole("button", { name: "Compact Conversation…" }).first().click();
     const input = editor.page.locator(".quick-input-widget input");
-    await editor.page.locator(".quick-input-widget").getByText("Compact now").waitFor();
+    await editor.page.locator(".quick-input-widget").getByText("Compact Conversation").waitFor();
     await input.fill(focus);
     await editor.page.keyboard.press("Enter");
   }

@@ -21,12 +21,12 @@ export class Probe {
     writeFileSync(join(this.folder, "script.json"), JSON.stringify(script));
   }
 
-  /** What it was asked so far. */
+  /** Requests so far. */
   get asked(): Asked[] {
     return this.#lines("requests.jsonl") as Asked[];
   }
 
-  /** What its participant was given, for each of its requests. */
+  /** Requests of its participant so far. */
   get given(): Given[] {
     return this.#lines("given.jsonl") as Given[];
   }
@@ -57,7 +57,10 @@ export class Probe {
   #lines(name: string): unknown[] {
     const path = join(this.folder, name);
     if (!existsSync(path)) return [];
-    return readFileSync(path, "utf8").split("\n").filter((line) => line !== "").map((line) => JSON.parse(line) as unknown);
+    return readFileSync(path, "utf8")
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line) as unknown);
   }
 
   [Symbol.dispose](): void {

@@ -16,7 +16,7 @@ export class Provider {
   readonly #lines: Line[];
   /** The keys of the requests that came, in order; of one without a key, nothing. */
   readonly keys: (string | undefined)[] = [];
-  /** What is waited for between the thinking and the words. */
+  /** Awaited between the reasoning and the text. */
   pause: Promise<void> = Promise.resolve();
 
   private constructor(lines: Line[]) {
@@ -30,7 +30,8 @@ export class Provider {
           return;
         }
         response.writeHead(200, { "content-type": "text/event-stream" });
-        const send = (choice: object): void => void response.write(`data: ${JSON.stringify({ id: "a", choices: [{ index: 0, ...choice }] })}\n\n`);
+        const send = (choice: object): void =>
+          void response.write(`data: ${JSON.stringify({ id: "a", choices: [{ index: 0, ...choice }] })}\n\n`);
         const { think, say } = this.#lines.shift() ?? { say: "I have nothing more to say." };
         for (const word of (think ?? "").split(/(?<= )/)) if (word !== "") send({ delta: { reasoning_content: word } });
         void this.pause.then(() => {

@@ -25,7 +25,11 @@ async function answered(environment: NodeJS.ProcessEnv, method: string, params: 
     const body = JSON.stringify({ jsonrpc: "2.0", ...message });
     sidecar.stdin.write(`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
   };
-  send({ id: 1, method: "initialize", params: { capabilities: {}, initializationOptions: { threadhold: { protocolVersion: 1, capabilities: {} } } } });
+  send({
+    id: 1,
+    method: "initialize",
+    params: { capabilities: {}, initializationOptions: { threadhold: { protocolVersion: 1, capabilities: {} } } },
+  });
   send({ method: "initialized", params: {} });
   send({ id: 2, method, params });
   send({ id: 3, method: "shutdown" });

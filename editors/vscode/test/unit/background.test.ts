@@ -1,19 +1,19 @@
-// What goes on in a session that is not shown any more: its answer is written to the end, what waits is asked, and only
-// then it is closed. The real sidecar, a scripted model, no editor.
+// Sessions in the background: the answer is written to its end, queued messages are asked, and only then is the session
+// closed. The real sidecar, a scripted model, no editor.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Client, type Session } from "@threadhold/client";
 import { sidecar } from "@threadhold/client/node";
-import { Background } from "../../src/background.ts";
+import { Background } from "../../src/session/background.ts";
 import { BINARY, emptyFolder } from "./support/window.ts";
 
 /** Fails the test where it does not come; nothing here takes long. */
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
 function becomes(session: Session, isSo: () => boolean): Promise<void> {
   return new Promise((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error(`it stays ${session.view.snapshot.state}, ${session.freshness}`)), PATIENCE_MS);
+    const late = setTimeout(() => reject(new Error(`it stays ${session.view.snapshot.state}, ${session.freshness}`)), TIMEOUT_MS);
     const look = (): void => {
       if (!isSo()) return;
       clearTimeout(late);
@@ -48,7 +48,10 @@ test("an answer that nobody looks at goes on, and so does what waits behind it",
     const params = { workspaceFolder: emptyFolder() };
     const session = await client.openSession(params);
     let shown: Session | undefined = session;
-    const background = new Background((one) => one === shown, () => undefined);
+    const background = new Background(
+      (one) => one === shown,
+      () => undefined,
+    );
     await session.ask(request("First."));
     await session.ask(request("Second."));
     await becomes(session, () => session.view.snapshot.state === "generating" && session.view.snapshot.queue.length === 1);

@@ -1,19 +1,36 @@
-// What the panel draws, as data: rows of messages, calls and compactions, and which of them are told anew; the warning
-// before a compaction. No editor is needed.
+// The panel as data: rows of messages, calls and compactions, and which of them are sent again; the warning before a
+// compaction. No editor is needed.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CompactionView, Message, Session, SessionView, Snapshot } from "@threadhold/client";
-import type { Chat } from "../../src/chat.ts";
-import { type Beside, Conversation } from "../../src/conversation.ts";
-import { endNoticesOf, Warning } from "../../src/frame.ts";
-import { rerun } from "../../src/steering.ts";
-import type { CallRow, Meter, Row } from "../../src/view.ts";
+import { Conversation, type RowContext } from "../../src/panel/conversation.ts";
+import { endNoticesOf, Warning } from "../../src/panel/frame.ts";
+import type { Chat } from "../../src/session/chat.ts";
+import { rerun } from "../../src/session/steering.ts";
+import type { CallRow, Meter, Row } from "../../src/shared/view.ts";
 
-const BESIDE: Beside = { running: new Set(), durations: new Map(), hasDiff: () => false, runsCommands: (name) => name === "run_command", cuts: [], notices: [] };
+const BESIDE: RowContext = {
+  running: new Set(),
+  durations: new Map(),
+  hasDiff: () => false,
+  runsCommands: (name) => name === "run_command",
+  cuts: [],
+  notices: [],
+};
 
 function message(ord: number, of: Partial<Message>): Message {
-  return { id: `m${ord}`, ord, rev: 0, turnId: "t0", role: "assistant", parts: [], tokens: 1, createdAt: new Date(ord * 1000).toISOString(), ...of };
+  return {
+    id: `m${ord}`,
+    ord,
+    rev: 0,
+    turnId: "t0",
+    role: "assistant",
+    parts: [],
+    tokens: 1,
+    createdAt: new Date(ord * 1000).toISOString(),
+    ...of,
+  };
 }
 
 const call = (ord: number, id: string) => message(ord, { parts: [{ type: "toolCall", id, name: "read", arguments: '{"path":"a.rs"}' }] });
@@ -22,9 +39,23 @@ const result = (ord: number, toolCallId: string, text: string, isError = false) 
 
 function snapshot(of: Partial<Snapshot>): Snapshot {
   return {
-    sessionId: "s", stream: "p", seq: 0, state: "idle", driver: "sidecar", generation: 0, origin: "new",
-    scope: { revision: 0, todos: [], pins: [], artifacts: [] }, messages: [], turns: [], queue: [], compression: { running: false },
-    pendingCalls: [], compactions: [], summarizedCount: 0, settings: {}, ...of,
+    sessionId: "s",
+    stream: "p",
+    seq: 0,
+    state: "idle",
+    driver: "sidecar",
+    generation: 0,
+    origin: "new",
+    scope: { revision: 0, todos: [], pins: [], artifacts: [] },
+    messages: [],
+    turns: [],
+    queue: [],
+    compression: { running: false },
+    pendingCalls: [],
+    compactions: [],
+    summarizedCount: 0,
+    settings: {},
+    ...of,
   };
 }
 
@@ -35,15 +66,27 @@ test("a row that says the same is the same object", () => {
   const messages = [message(0, { role: "user", parts: [{ type: "text", text: "Read it." }] }), call(1, "c1"), result(2, "c1", "fn a() {}")];
   const before = conversation.rows(snapshot({ messages }), BESIDE);
   const after = conversation.rows(snapshot({ messages: [...messages, message(3, { parts: [{ type: "text", text: "Done." }] })] }), BESIDE);
-  assert.deepEqual(before.map(({ kind }) => kind), ["user", "call"]);
-  assert.deepEqual(after.map(({ kind }) => kind), ["user", "call", "answer"]);
+  assert.deepEqual(
+    before.map(({ kind }) => kind),
+    ["user", "call"],
+  );
+  assert.deepEqual(
+    after.map(({ kind }) => kind),
+    ["user", "call", "answer"],
+  );
   assert.equal(after[0], before[0]);
   assert.equal(after[1], before[1]);
 });
 
 test("a call says how it stands", () => {
   const conversation = new Conversation();
-  const messages = [call(0, "c1"), call(1, "c2"), result(1, "c2", "[rejected by the user] Not now."), call(2, "c3"), result(3, "c3", "no such file", true)];
+  const messages = [
+    call(0, "c1"),
+    call(1, "c2"),
+    result(1, "c2", "[rejected by the user] Not now."),
+    call(2, "c3"),
+    result(3, "c3", "no such file", true),
+  ];
   const asked = { reasons: [{ toolCallId: "c1", name: "read", arguments: "{}", reason: "the tool asks first" }] };
   const states = calls(conversation.rows(snapshot({ messages, pause: asked, state: "paused" }), BESIDE)).map(({ state }) => state);
   assert.deepEqual(states, ["asked", "rejected", "failed"]);
@@ -61,7 +104,10 @@ test("a call that another window or the sidecar runs is not offered to be run ag
   const rowsOf = (of: Partial<Snapshot>): Row[] => new Conversation().rows(snapshot({ messages, pendingCalls, ...of }), BESIDE);
   const followed = rowsOf({ state: "waitingIde", heldBy: held });
   assert.equal(calls(followed)[0]?.state, "running", "it runs in the other window");
-  assert.ok(followed.every((row) => row.held === true), "nothing is offered that changes the session");
+  assert.ok(
+    followed.every((row) => row.held === true),
+    "nothing is offered that changes the session",
+  );
   assert.equal(calls(rowsOf({ state: "executingTools" }))[0]?.state, "running", "a tool of the sidecar's own");
   const own = rowsOf({ state: "waitingIde" });
   assert.equal(calls(own)[0]?.state, "open");
@@ -81,8 +127,11 @@ test("a call is run again only where it waits for this window and does not run",
   const rerunIn = async (of: Partial<Snapshot>, running: string[] = []): Promise<string[]> => {
     const chat = {
       running: new Map(running.map((id) => [id, {}])),
-      invoke: async ({ toolCallId }: { toolCallId: string }) => (ran.push(toolCallId), { content: "" }),
-      bring: async () => undefined,
+      invoke: async ({ toolCallId }: { toolCallId: string }) => {
+        ran.push(toolCallId);
+        return { content: "" };
+      },
+      deliver: async () => undefined,
     };
     await rerun(chat as unknown as Chat, { id: "s", view: { snapshot: snapshot({ pendingCalls, ...of }) } } as unknown as Session, "c1");
     return ran.splice(0);
@@ -96,14 +145,31 @@ test("a call is run again only where it waits for this window and does not run",
 test("a call says whether allowing it for good allows a command or all calls of its tool", () => {
   const asked = (ord: number, name: string) => message(ord, { parts: [{ type: "toolCall", id: `c${ord}`, name, arguments: "{}" }] });
   const rows = new Conversation().rows(snapshot({ messages: [asked(0, "run_command"), asked(1, "edit_file")] }), BESIDE);
-  assert.deepEqual(calls(rows).map(({ isCommand }) => isCommand), [true, false]);
+  assert.deepEqual(
+    calls(rows).map(({ isCommand }) => isCommand),
+    [true, false],
+  );
 });
 
 const CARD: CompactionView = {
-  id: "c", status: "inForce", mode: "full", modeRequested: "auto", trigger: "manual", anchorRoundId: "r", coversFromOrd: 0, coversToOrd: 1,
-  placement: "userAtBoundary", block: "<conversation-summary>\nBackground.\n\n## Goal\nRead.\n\n# Files\n- a.rs\n</conversation-summary>",
-  tokensBefore: 10, tokensAfter: 5, estimator: "o200k_base", numRounds: 1, fallbacks: [], strength: "absent",
-  createdAt: new Date(2500).toISOString(), metadata: {},
+  id: "c",
+  status: "inForce",
+  mode: "full",
+  modeRequested: "auto",
+  trigger: "manual",
+  anchorRoundId: "r",
+  coversFromOrd: 0,
+  coversToOrd: 1,
+  placement: "userAtBoundary",
+  block: "<conversation-summary>\nBackground.\n\n## Goal\nRead.\n\n# Files\n- a.rs\n</conversation-summary>",
+  tokensBefore: 10,
+  tokensAfter: 5,
+  estimator: "o200k_base",
+  numRounds: 1,
+  fallbacks: [],
+  strength: "absent",
+  createdAt: new Date(2500).toISOString(),
+  metadata: {},
 };
 
 test("a compaction stands where it happened, and marks what it covers", () => {
@@ -113,7 +179,10 @@ test("a compaction stands where it happened, and marks what it covers", () => {
     message(3, { role: "user", parts: [{ type: "text", text: "And now?" }] }),
   ];
   const rows = new Conversation().rows(snapshot({ messages, compactions: [CARD] }), BESIDE);
-  assert.deepEqual(rows.map(({ kind }) => kind), ["user", "answer", "compaction", "user"]);
+  assert.deepEqual(
+    rows.map(({ kind }) => kind),
+    ["user", "answer", "compaction", "user"],
+  );
   const shown = rows.map((row) => ("shown" in row ? row.shown : row.kind === "compaction" ? [row.narrative, row.ledger] : ""));
   assert.deepEqual(shown, ["whole", "covered", ["## Goal\nRead.", "# Files\n- a.rs"], "whole"]);
 });
@@ -125,22 +194,22 @@ test("a card tells how often a model was asked, and why in vain", () => {
   };
   const empty = (mode: "full" | "simple", asked: number) => ({ mode, reason: "the answer was empty", asked });
   const unasked = { mode: "full" as const, reason: "what must stay leaves no room for a summary", asked: 0 };
-  const done = "It says what was done and which names were used.";
+  const done = "It lists the actions taken and the names used.";
   const cases: [Partial<CompactionView>, string][] = [
-    [{ mode: "full" }, "A model summed up the conversation."],
-    [{ mode: "full", askedAgain: 1 }, "A model summed up the conversation. It was asked 2 times."],
+    [{ mode: "full" }, "A model summarized the conversation."],
+    [{ mode: "full", askedAgain: 1 }, "A model summarized the conversation. The model was asked 2 times."],
     [
       { mode: "simple", fallbacks: [empty("full", 1)] },
-      "A model summed up the conversation. A model was asked once for a summary in vain: the answer was empty.",
+      "A model summarized the conversation. Requests for a summary failed once: the answer was empty.",
     ],
     [
       { mode: "ledger", fallbacks: [empty("full", 2), empty("simple", 1)] },
-      `${done} A model was asked 3 times for a summary in vain: the answer was empty.`,
+      `${done} Requests for a summary failed 3 times: the answer was empty.`,
     ],
-    [{ mode: "ledger", fallbacks: [unasked] }, `${done} No model was asked.`],
+    [{ mode: "ledger", fallbacks: [unasked] }, `${done} No model was used.`],
     [{ mode: "ledger", fallbacks: [{ mode: "full", reason: "the answer was empty" }] }, done],
-    [{ mode: "limitHistory" }, "Old tool results were shortened. No model was asked."],
-    [{ mode: "edited" }, "Its summary has your words."],
+    [{ mode: "limitHistory" }, "Old tool results were shortened. No model was used."],
+    [{ mode: "edited" }, "You edited the summary."],
   ];
   for (const [view, words] of cases) assert.deepEqual(how(view), [words]);
 });
@@ -151,12 +220,19 @@ test("a compaction of an imported session stands behind what was imported, which
     return undated;
   });
   const rows = new Conversation().rows(snapshot({ messages, compactions: [{ ...CARD, coversToOrd: 0 }] }), BESIDE);
-  assert.deepEqual(rows.map(({ kind }) => kind), ["answer", "answer", "compaction"]);
+  assert.deepEqual(
+    rows.map(({ kind }) => kind),
+    ["answer", "answer", "compaction"],
+  );
 });
 
 test("of a session that is shown in part, what is not there yet has a row, and cards come with what is around them", () => {
   const card = (id: string, at: number, of: Partial<CompactionView>): CompactionView => ({
-    ...CARD, id, coversToOrd: at - 1, createdAt: new Date(at * 1000 - 500).toISOString(), ...of,
+    ...CARD,
+    id,
+    coversToOrd: at - 1,
+    createdAt: new Date(at * 1000 - 500).toISOString(),
+    ...of,
   });
   const messages = [10, 11, 12].map((ord) => message(ord, { parts: [{ type: "text", text: `Said ${ord}.` }] }));
   const newest = card("c3", 12, {});
@@ -166,13 +242,22 @@ test("of a session that is shown in part, what is not there yet has a row, and c
   const drawn = rows.map((row) => (row.kind === "compaction" ? `${row.compactionId} ${row.phase} ${row.messages ?? "?"}` : row.id));
   assert.deepEqual(drawn, ["earlier", "answer m10", "c2 undone ?", "answer m11", "c3 inForce ?", "answer m12"]);
   const whole = new Conversation().rows({ ...part, earlierMessages: 0 }, { ...BESIDE, compactions });
-  assert.ok(whole.every(({ kind }) => kind !== "earlier"), "nothing stands before the first message");
-  assert.deepEqual(whole.filter(({ kind }) => kind === "compaction").map((row) => "messages" in row && row.messages), [0, 1, 2]);
+  assert.ok(
+    whole.every(({ kind }) => kind !== "earlier"),
+    "nothing stands before the first message",
+  );
+  assert.deepEqual(
+    whole.filter(({ kind }) => kind === "compaction").map((row) => "messages" in row && row.messages),
+    [0, 1, 2],
+  );
 });
 
 test("a stopped answer says so, also where the turns are not known", () => {
-  const messages = [message(0, { role: "user", parts: [{ type: "text", text: "Say it." }] }), message(1, { parts: [{ type: "text", text: "I beg" }] })];
-  const beside: Beside = { ...BESIDE, lastEnd: { turnId: "t0", status: "cancelled" } };
+  const messages = [
+    message(0, { role: "user", parts: [{ type: "text", text: "Say it." }] }),
+    message(1, { parts: [{ type: "text", text: "I beg" }] }),
+  ];
+  const beside: RowContext = { ...BESIDE, lastEnd: { turnId: "t0", status: "cancelled" } };
   const [, , answer] = new Conversation().rows(snapshot({ messages, earlierMessages: 4 }), beside);
   assert.ok(answer?.kind === "answer" && answer.stopped === "cancelled");
 });
@@ -180,19 +265,30 @@ test("a stopped answer says so, also where the turns are not known", () => {
 test("a request that has no answer says so where nothing runs, and how it can have one", () => {
   const messages = [message(0, { role: "user", parts: [{ type: "text", text: "Say it." }] })];
   const told = (of: Partial<Snapshot>, more: Partial<SessionView> = {}) =>
-    endNoticesOf({ snapshot: snapshot({ messages, ...of }), lastEnd: undefined, ...more }, false).map(({ level, actions }) => [level, ...actions.map(({ label }) => label)]);
-  assert.deepEqual(told({}), [["info", "Ask again"]]);
+    endNoticesOf({ snapshot: snapshot({ messages, ...of }), lastEnd: undefined, ...more }, false).map(({ level, actions }) => [
+      level,
+      ...actions.map(({ label }) => label),
+    ]);
+  assert.deepEqual(told({}), [["info", "Ask Again"]]);
   assert.deepEqual(told({ state: "generating" }), []);
   assert.deepEqual(told({ heldBy: { pid: 1, since: "" } }), [], "whoever writes it answers");
   assert.deepEqual(told({ messages: [...messages, message(1, { parts: [{ type: "text", text: "Said." }] })] }), []);
   const data = { kind: "ProviderError", provider: "openai-chat", cause: "auth" } as const;
   const lastEnd = { status: "failed" as const, error: { code: -33008, message: "the key was not accepted", data } };
-  assert.deepEqual(told({ state: "error" }, { lastEnd }), [["error", "Try again", "Set its key…", "Choose another model…"]]);
+  assert.deepEqual(told({ state: "error" }, { lastEnd }), [["error", "Try Again", "Set API Key…", "Choose Another Model…"]]);
 });
 
 test("a compaction is warned of once, and again only after the prompt was well below", () => {
   const meter = (untilCompaction: number): Meter => ({
-    tokens: 0, limit: 1000, untilCompaction, estimator: "", sections: [], pins: [], excluded: 0, detailed: false, triggers: [],
+    tokens: 0,
+    limit: 1000,
+    untilCompaction,
+    estimator: "",
+    sections: [],
+    pins: [],
+    excluded: 0,
+    detailed: false,
+    triggers: [],
   });
   const warning = new Warning();
   const told = [500, 90, 80, 150, 70, 600, 50].map((until) => {

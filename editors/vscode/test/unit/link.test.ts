@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Target, targetOf } from "../../src/link.ts";
+import { type Target, targetOf } from "../../src/shared/link.ts";
 
 const file = (path: string, line?: number): Target => ({ kind: "file", path, ...(line !== undefined && { line }) });
 const page = (address: string): Target => ({ kind: "page", address });
@@ -29,7 +29,14 @@ test("a link leads to a page or a file", () => {
 
 test("no other scheme and no other machine is a target", () => {
   const refused = [
-    ...["http://example.com", "vscode://file/etc/passwd", "command:workbench.action.quit", "file:///etc/passwd", "mailto:a@b.c", "javascript:alert(1)"],
+    ...[
+      "http://example.com",
+      "vscode://file/etc/passwd",
+      "command:workbench.action.quit",
+      "file:///etc/passwd",
+      "mailto:a@b.c",
+      "javascript:alert(1)",
+    ],
     ...["data:text/html,x", "VSCODE-INSIDERS://x", "command%3Aworkbench.action.quit", "vscode:extension/a.b", "ftp://example.com"],
     ...["//example.com/a", "\\\\example.com\\a", "%5C%5Cexample.com%5Ca", "/\\example.com/a", "https://", "https:"],
     ...["", "#place", "a%00b", "a%0Ab"],

@@ -5,21 +5,20 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { keptIn, type Metadata, persisted, sessionOf, turnsOf } from "../../src/participant/metadata.ts";
-import { BINARY, emptyFolder, said, SUMMARY, text, Window } from "./support/window.ts";
+import { BINARY, emptyFolder, SUMMARY, said, text, Window } from "./support/window.ts";
 
 /** Three turns; the second one overflows. */
 async function threeTurns(window: Window): Promise<void> {
-  await window.ask("Begin.", { say: "I look.", read: "a" }, { say: "I looked at a." });
+  await window.ask("TurnInput.", { say: "I look.", read: "a" }, { say: "I looked at a." });
   await window.ask("Read more.", { read: "b" }, { read: "c" }, { read: "d" }, { say: "I read b, c and d." });
   await window.ask("Thanks.", { say: "You are welcome." });
 }
 
-/** What the fourth turn asks: the third one's prompt to the letter, its answer, the new request. */
+/** Prompt of the fourth turn: the third one's prompt unchanged, its answer, the new request. */
 function fourth(window: Window) {
   return [...said(window.prompt), text("assistant", "You are welcome."), text("user", "And now?")];
 }
 
-// rows: V23 V24 V25 V4
 test("a summary comes back from the store, and from the editor's metadata alone, with the same bytes", async () => {
   await using window = new Window();
   await threeTurns(window);
@@ -43,14 +42,23 @@ test("a summary comes back from the store, and from the editor's metadata alone,
   assert.equal(window.summed.length, asked, "no summary was made a second time");
 });
 
-// rows: V23 V36
 test("two compactions in one turn are both in its metadata, and the list of tools is made again after each", async () => {
   await using window = new Window();
   window.result = (id) => {
     window.tools = ["read", "late"];
     return `${id} ${"word ".repeat(900)}`;
   };
-  await window.ask("Read all.", { read: "a" }, { read: "b" }, { read: "c" }, { read: "d" }, { read: "e" }, { read: "f" }, { read: "g" }, { say: "All are read." });
+  await window.ask(
+    "Read all.",
+    { read: "a" },
+    { read: "b" },
+    { read: "c" },
+    { read: "d" },
+    { read: "e" },
+    { read: "f" },
+    { read: "g" },
+    { say: "All are read." },
+  );
   const { summaries = [] } = window.metadata(0);
   assert.ok(summaries.length >= 2, `${summaries.length} summaries`);
   assert.equal(new Set(summaries.map(({ toolCallRoundId }) => toolCallRoundId)).size, summaries.length);
@@ -61,7 +69,6 @@ test("two compactions in one turn are both in its metadata, and the list of tool
   assert.ok(window.progress.length > 0, "the user is told while it is made");
 });
 
-// rows: V9 V24
 test("a summary that failed hides none", async () => {
   await using window = new Window();
   let made = 0;
@@ -70,7 +77,16 @@ test("a summary that failed hides none", async () => {
     if (made > 1) throw new Error("the model is gone");
     return `<summary>\n${SUMMARY.replace("None.", "The first goal.")}\n</summary>`;
   };
-  await window.ask("Read all.", { read: "a" }, { read: "b" }, { read: "c" }, { read: "d" }, { read: "e" }, { read: "f" }, { say: "All are read." });
+  await window.ask(
+    "Read all.",
+    { read: "a" },
+    { read: "b" },
+    { read: "c" },
+    { read: "d" },
+    { read: "e" },
+    { read: "f" },
+    { say: "All are read." },
+  );
   const { summaries = [] } = window.metadata(0);
   assert.ok(made > 1, "a second one was tried");
   assert.match(summaries[0]?.text ?? "", /The first goal/);
@@ -81,7 +97,6 @@ test("a summary that failed hides none", async () => {
   assert.deepEqual(said(window.prompt), expected);
 });
 
-// rows: V24
 test("an earlier request sent again: summaries of dropped turns are void, and what is dropped is kept beside", async () => {
   await using window = new Window();
   await threeTurns(window);
@@ -97,13 +112,16 @@ test("an earlier request sent again: summaries of dropped turns are void, and wh
   const fork = sessions.find(({ origin }) => origin === "rewind");
   assert.ok(fork !== undefined, "what the chat no longer shows is a session of its own");
   const { snapshot } = await client.request("session/open", { workspaceFolder: window.folder, sessionId: fork.sessionId });
-  assert.deepEqual(snapshot.compactions.map(({ status }) => status), summaries.map((_, at) => (at + 1 === summaries.length ? "inForce" : "superseded")));
+  assert.deepEqual(
+    snapshot.compactions.map(({ status }) => status),
+    summaries.map((_, at) => (at + 1 === summaries.length ? "inForce" : "superseded")),
+  );
   assert.ok(JSON.stringify(snapshot.messages).includes("You are welcome."));
 });
 
 test("a stopped turn, of which the editor keeps no metadata, goes on where it stood", async () => {
   await using window = new Window();
-  await window.ask("Begin.", { say: "I look.", read: "a" }, { say: "I looked at a." });
+  await window.ask("TurnInput.", { say: "I look.", read: "a" }, { say: "I looked at a." });
   window.result = () => {
     window.abort.abort();
     return "the end of b";
@@ -120,14 +138,13 @@ test("a stopped turn, of which the editor keeps no metadata, goes on where it st
 
 test("a model that goes on although it is stopped holds up nobody, and what it had said stays", async () => {
   await using window = new Window();
-  await window.ask("Begin.", { say: "I look at a." });
+  await window.ask("TurnInput.", { say: "I look at a." });
   assert.equal((await window.ask("Tell a long story.", { say: "Once upon a time", hangs: true })).status, "cancelled");
   window.abort = new AbortController();
   await window.ask("Go on.", { say: "Gladly." });
   assert.deepEqual(said(window.prompt).slice(-2), [text("assistant", "Once upon a time"), text("user", "Go on.")]);
 });
 
-// rows: V24
 test("pictures that were too much to persist stay in the conversation, in its first turn and in a later one", async () => {
   await using window = new Window();
   window.given = [{ name: "a.png", value: [{ type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" }] }];
@@ -149,11 +166,10 @@ test("pictures that were too much to persist stay in the conversation, in its fi
   assert.equal(sessions.length, 1, "nothing was taken for dropped");
 });
 
-// rows: V24
 test("a compaction that is asked for after turns were taken back sums up none of them", async () => {
   await using window = new Window();
   window.result = (id) => `${id} ${"word ".repeat(400)}`;
-  await window.ask("Begin.", { say: "I look.", read: "a" }, { say: "I looked at a." });
+  await window.ask("TurnInput.", { say: "I look.", read: "a" }, { say: "I looked at a." });
   await window.ask("Go on.", { say: "I look.", read: "b" }, { say: "I looked at b." });
   await window.ask("Take a wrong turn.", { say: "THE WRONG TURN", read: "c" }, { say: "Done." });
   window.history.length -= 2;
@@ -166,17 +182,19 @@ test("a compaction that is asked for after turns were taken back sums up none of
   assert.ok(!prompt.includes("THE WRONG TURN"));
 });
 
-// rows: V24
 test("a compaction that the user asked for in the chat is no turn, and comes back with the turn before it", async () => {
   await using window = new Window();
   window.result = (id) => `${id} ${"word ".repeat(500)}`;
-  await window.ask("Begin.", { say: "I look.", read: "a" }, { say: "I looked at a." });
+  await window.ask("TurnInput.", { say: "I look.", read: "a" }, { say: "I looked at a." });
   await window.ask("Go on.", { say: "I look.", read: "b" }, { say: "I looked at b." });
   const { compaction, metadata } = await window.compact("Keep the names.");
   assert.ok(compaction !== undefined && metadata?.summary !== undefined);
   assert.match(JSON.stringify(window.summed.at(-1)?.messages), /Keep the names\./);
   assert.ok(window.progress.length > 0, "the user is told while it is made");
-  assert.deepEqual(window.turns.map(({ request }) => request), ["Begin.", "Go on."]);
+  assert.deepEqual(
+    window.turns.map(({ request }) => request),
+    ["TurnInput.", "Go on."],
+  );
   assert.deepEqual(window.turns.at(-1)?.metadata?.summaries, [metadata.summary]);
   await window.ask("And now?", { say: "Well." });
   const expected = [...said(window.prompt), text("assistant", "Well."), text("user", "Really?")];
@@ -207,7 +225,6 @@ test("the limit of rounds ends a turn that would go on", async () => {
   assert.deepEqual([isAtLimit, status, window.ran], [true, "completed", ["a", "b"]]);
 });
 
-// rows: V24
 test("what annotates no round is persisted, and goes with the turn before a request that only compacts", () => {
   const summary = { toolCallRoundId: "r/1", text: "S" };
   const said = persisted({ sessionId: "s", requestId: "r" }, { summary, summaries: [summary], threadhold: "[1]" });
@@ -225,7 +242,10 @@ test("what annotates no round is persisted, and goes with the turn before a requ
 
 test("metadata of other extensions is understood: summary, summaries, and the old name of the anchor", async () => {
   const round = (id: string, words: string, call?: string) => ({
-    id, response: words, toolInputRetry: 0, toolCalls: call === undefined ? [] : [{ id: call, name: "read", arguments: `{"path":"${call}"}` }],
+    id,
+    response: words,
+    toolInputRetry: 0,
+    toolCalls: call === undefined ? [] : [{ id: call, name: "read", arguments: `{"path":"${call}"}` }],
   });
   const rounds = {
     toolCallRounds: [round("r1", "I look.", "a"), round("r2", "I looked at a.")],
@@ -241,10 +261,15 @@ test("metadata of other extensions is understood: summary, summaries, and the ol
     await using window = new Window();
     const isPrevious = JSON.stringify(shape).includes("previous");
     window.history = [
-      { prompt: "Begin.", references: [] },
+      { prompt: "TurnInput.", references: [] },
       { response: [{ value: { value: "I looked at a." } }], result: { metadata: { ...rounds, ...(isPrevious ? {} : shape) } } },
       // The old name stands for the newest round before its own turn.
-      ...(isPrevious ? [{ prompt: "More.", references: [] }, { response: [{ value: { value: "No more." } }], result: { metadata: { ...shape } } }] : []),
+      ...(isPrevious
+        ? [
+            { prompt: "More.", references: [] },
+            { response: [{ value: { value: "No more." } }], result: { metadata: { ...shape } } },
+          ]
+        : []),
     ];
     await window.ask("And now?", { say: "Well." });
     const prompt = JSON.stringify(window.prompt);
@@ -256,8 +281,11 @@ test("metadata of other extensions is understood: summary, summaries, and the ol
 
 test("no key that the editor takes for its own is in the metadata, whatever a tool was given", () => {
   const kept = {
-    sessionId: "s", requestId: "r",
-    rounds: [{ id: "r/1", assistant: { parts: [{ type: "toolCall" as const, id: "c", name: "open", arguments: { $mid: 1, path: "a" } }] } }],
+    sessionId: "s",
+    requestId: "r",
+    rounds: [
+      { id: "r/1", assistant: { parts: [{ type: "toolCall" as const, id: "c", name: "open", arguments: { $mid: 1, path: "a" } }] } },
+    ],
   };
   const metadata = persisted(kept, { summaries: [{ toolCallRoundId: "r/1", text: "S" }] });
   const keys = (value: unknown): string[] =>
@@ -273,21 +301,45 @@ test("rounds too large to be persisted are left to the sidecar, and five million
   assert.deepEqual(left, { sessionId: "s", requestId: "r" });
   const variables = (length: number) => [{ name: "a.txt", value: "x".repeat(length) }];
   const given = persisted({ sessionId: "s", requestId: "r", variables: variables(10), rounds: [round(9_000_000)] }, {});
-  assert.deepEqual(keptIn(given), { sessionId: "s", requestId: "r", variables: variables(10) }, "what was given is kept where only the rounds are too large");
-  assert.deepEqual(keptIn(persisted({ sessionId: "s", requestId: "r", variables: variables(9_000_000) }, {})), { sessionId: "s", requestId: "r" });
+  assert.deepEqual(
+    keptIn(given),
+    { sessionId: "s", requestId: "r", variables: variables(10) },
+    "what was given is kept where only the rounds are too large",
+  );
+  assert.deepEqual(keptIn(persisted({ sessionId: "s", requestId: "r", variables: variables(9_000_000) }, {})), {
+    sessionId: "s",
+    requestId: "r",
+  });
   // Then the history has the words of the answer, and the sidecar its own rounds.
-  const [turn] = turnsOf([{ prompt: "Q" }, { response: [{ value: { value: "A" } }], result: { metadata: persisted({ sessionId: "s", requestId: "r", rounds: [round(9_000_000)] }, {}) } }]);
+  const [turn] = turnsOf([
+    { prompt: "Q" },
+    {
+      response: [{ value: { value: "A" } }],
+      result: { metadata: persisted({ sessionId: "s", requestId: "r", rounds: [round(9_000_000)] }, {}) },
+    },
+  ]);
   assert.deepEqual(turn, { request: "Q", externalId: "r", response: "A", metadata: {} });
 });
 
 test("of many large turns, as much is handed back as one message may hold, the newest first", () => {
   const history = Array.from({ length: 12 }, (_, at) => [
     { prompt: `Q${at}` },
-    { response: [{ value: { value: `A${at}` } }], result: { metadata: persisted({ sessionId: "s", requestId: `r${at}`, rounds: [{ id: `r${at}/1`, assistant: { parts: "x".repeat(7_000_000) } }] }, {}) } },
+    {
+      response: [{ value: { value: `A${at}` } }],
+      result: {
+        metadata: persisted(
+          { sessionId: "s", requestId: `r${at}`, rounds: [{ id: `r${at}/1`, assistant: { parts: "x".repeat(7_000_000) } }] },
+          {},
+        ),
+      },
+    },
   ]).flat();
   const turns = turnsOf(history);
   assert.ok(Buffer.byteLength(JSON.stringify(turns)) < 48_000_000);
-  assert.deepEqual(turns.map(({ rounds }) => rounds?.length ?? 0), [0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1]);
+  assert.deepEqual(
+    turns.map(({ rounds }) => rounds?.length ?? 0),
+    [0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1],
+  );
   assert.deepEqual(turns[0], { request: "Q0", externalId: "r0", response: "A0", metadata: {} });
 });
 
@@ -302,7 +354,6 @@ test("the session is found by the editor's address, else by the newest metadata"
   assert.notEqual(sessionOf("vscode-chat-session://local/abd", []), found);
 });
 
-// rows: M13
 test("a terminal goes on with a session of the editor, and the editor after it", async () => {
   await using window = new Window();
   const client = await window.client();
@@ -317,9 +368,15 @@ test("a terminal goes on with a session of the editor, and the editor after it",
   await session.ask("From the editor.");
   await over(1);
   await window.quit();
-  const spoken = spawnSync(BINARY, ["chat", "--session", "s", "--folder", window.folder, "--storage", window.storage, "--model", "scripted"], {
-    input: "From the terminal.\n", encoding: "utf8", env: { ...process.env, THREADHOLD_CONFIG: "" },
-  });
+  const spoken = spawnSync(
+    BINARY,
+    ["chat", "--session", "s", "--folder", window.folder, "--storage", window.storage, "--model", "scripted"],
+    {
+      input: "From the terminal.\n",
+      encoding: "utf8",
+      env: { ...process.env, THREADHOLD_CONFIG: "" },
+    },
+  );
   assert.equal(spoken.status, 0, spoken.stderr);
   const again = await (await window.client()).openSession({ workspaceFolder: window.folder, sessionId: "s" });
   const requests = again.view.snapshot.messages.filter(({ role }) => role === "user").map(({ parts }) => parts);

@@ -1,5 +1,4 @@
-// What the README names is there: commands, settings, tools, pictures that are small enough for a page. Whether the
-// sentences are true is for people, and for the tests of what they speak of.
+// Names in the README exist: commands, settings, and pictures that are small enough for a page.
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Client } from "@threadhold/client";
 import { sidecar } from "@threadhold/client/node";
-import { retry } from "../../src/steering.ts";
+import { retry } from "../../src/session/steering.ts";
 import { BINARY, emptyFolder } from "./support/window.ts";
 
 test("a question in other words keeps its files and pictures", async () => {
@@ -38,7 +38,9 @@ test("a question in other words keeps its files and pictures", async () => {
         look();
       });
     const picture = { type: "image" as const, mediaType: "image/png", data: "iVBORw0KGgo=" };
-    await session.ask([{ type: "text", text: "What is it?" }, picture], { contextFiles: [{ path: "notes.txt", text: "words of the file" }] });
+    await session.ask([{ type: "text", text: "What is it?" }, picture], {
+      contextFiles: [{ path: "notes.txt", text: "words of the file" }],
+    });
     await answered(1);
     const question = session.view.snapshot.messages.find(({ role }) => role === "user");
     await retry(session, question?.id ?? "", "What is in it?");

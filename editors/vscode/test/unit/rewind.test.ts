@@ -1,5 +1,5 @@
-// What a rewind can put back: earlier texts kept within their bound and over damage, and which files are offered, refused
-// or named with somebody else's changes. No editor is needed.
+// Rewinds of files: earlier contents within their size limit and after damage, and which files are offered, refused, or
+// named with somebody else's changes. No editor is needed.
 
 import assert from "node:assert/strict";
 import { appendFileSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
@@ -8,12 +8,13 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { Message, Part } from "@threadhold/client";
 import { type BeforeImage, BeforeImages, hashOf } from "../../src/rewind/before-images.ts";
-import { namedIn } from "../../src/rewind/command.ts";
-import { byFile, callsFrom, commandOf, fileOf, type FileNow, namedBy, unknownChanges } from "../../src/rewind/plan.ts";
+import { byFile, callsFrom, commandOf, type FileNow, fileOf, namedBy, unknownChanges } from "../../src/rewind/plan.ts";
+import { namedIn } from "../../src/rewind/shell-command.ts";
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 const sha = (text: string): string => hashOf(bytes(text));
-const plain = (found: Uint8Array | undefined): string | undefined => (found === undefined ? undefined : Buffer.from(found).toString("utf8"));
+const plain = (found: Uint8Array | undefined): string | undefined =>
+  found === undefined ? undefined : Buffer.from(found).toString("utf8");
 const call = (turnId: string, toolCallId: string) => ({ turnId, toolCallId });
 
 function images(mostBytes: number) {
@@ -24,7 +25,11 @@ function images(mostBytes: number) {
 
 /** The files in which texts are, by session. */
 const texts = (home: string): string[] =>
-  readdirSync(home).flatMap((folder) => readdirSync(join(home, folder)).filter((name) => name !== "index.jsonl").map((name) => join(home, folder, name)));
+  readdirSync(home).flatMap((folder) =>
+    readdirSync(join(home, folder))
+      .filter((name) => name !== "index.jsonl")
+      .map((name) => join(home, folder, name)),
+  );
 
 test("what a file said is there after a restart, and after a line was torn", async () => {
   using store = images(1000);
@@ -65,7 +70,14 @@ test("the oldest texts go when there are too many, and damaged ones are none", a
   assert.deepEqual(await none.kept.of([call("s/t0", "c")]), [], "nothing is kept where the setting says so");
 });
 
-const image = (of: Partial<BeforeImage>): BeforeImage => ({ ...call("t", "c"), path: "a", isNew: false, content: sha("one"), after: sha("two"), ...of });
+const image = (of: Partial<BeforeImage>): BeforeImage => ({
+  ...call("t", "c"),
+  path: "a",
+  isNew: false,
+  content: sha("one"),
+  after: sha("two"),
+  ...of,
+});
 const now = (text: string, of: Partial<FileNow> = {}): FileNow => ({ isThere: true, sha256: sha(text), ...of });
 const nowhere: FileNow = { isThere: false };
 const offered = (images: BeforeImage[], standing: FileNow, isKept = true) => {
@@ -85,19 +97,23 @@ test("a file is put back only over what the agent left, or with a word on whose 
   const broken = [image({}), image({ content: sha("by hand"), after: sha("three") })];
   assert.deepEqual(offered(broken, now("three")), { path: "a", how: "restore", others: "between" });
   assert.deepEqual(offered([image({})], nowhere), { path: "a", how: "create" });
-  assert.match(JSON.stringify(offered([image({})], now("two"), false)), /not kept any more/);
+  assert.match(JSON.stringify(offered([image({})], now("two"), false)), /no longer kept/);
   const { content: __, ...large } = image({});
   assert.match(JSON.stringify(offered([large], now("two"), false)), /too large/);
-  assert.deepEqual(offered([image({})], now("one", { unsaved: sha("typed") })), { path: "a", how: "restore", others: "unsaved" }, "what is typed counts");
+  assert.deepEqual(
+    offered([image({})], now("one", { unsaved: sha("typed") })),
+    { path: "a", how: "restore", others: "unsaved" },
+    "what is typed counts",
+  );
   assert.deepEqual(offered([image({})], { isThere: false, unsaved: sha("typed") }), { path: "a", how: "create", others: "unsaved" });
 });
 
 test("what stands in the way is said, and is offered to nobody", () => {
-  const folder: FileNow = { isThere: true, obstacle: "a folder is in its place now" };
-  assert.deepEqual(offered([image({})], folder), { what: "a", why: "a folder is in its place now, so nothing is written there" });
+  const folder: FileNow = { isThere: true, obstacle: "a folder now has its name" };
+  assert.deepEqual(offered([image({})], folder), { what: "a", why: "a folder now has its name, so it is not restored" });
   const { content: _, ...made } = image({ isNew: true });
-  assert.deepEqual(offered([made], folder, false), { what: "a", why: "a folder is in its place now, so it is not deleted" });
-  assert.equal(offered([image({})], now("one", { obstacle: "it is write-protected" })), undefined, "it is as it was anyway");
+  assert.deepEqual(offered([made], folder, false), { what: "a", why: "a folder now has its name, so it is not deleted" });
+  assert.equal(offered([image({})], now("one", { obstacle: "it is read-only" })), undefined, "it is as it was anyway");
 });
 
 test("a file that the agent made is deleted, and one that is gone is left alone", () => {
@@ -121,10 +137,23 @@ test("calls from a message on, those that may have changed something else, and w
     message("m2", [{ type: "toolResult", toolCallId: "c4", content: "ok", effects: [{ path: "g.txt", sha256: "" }] }]),
   ];
   const calls = callsFrom({ messages }, "m1", (part) => JSON.parse(String(part.arguments)) as { [name: string]: unknown });
-  assert.deepEqual(calls.map(({ toolCallId, succeeded }) => [toolCallId, succeeded]), [["c1", false], ["c2", false], ["c3", false], ["c4", true]]);
+  assert.deepEqual(
+    calls.map(({ toolCallId, succeeded }) => [toolCallId, succeeded]),
+    [
+      ["c1", false],
+      ["c2", false],
+      ["c3", false],
+      ["c4", true],
+    ],
+  );
   const unknown = unknownChanges(calls, (name) => name === "edit_file");
-  assert.deepEqual(unknown.map(({ name }) => name), ["run_command", "replaceString"], "what only reads is not suspected");
-  const suspected = (name: string): boolean => unknownChanges([{ ...call("t", "c"), name, given: {}, effects: [], succeeded: true }], () => false).length > 0;
+  assert.deepEqual(
+    unknown.map(({ name }) => name),
+    ["run_command", "replaceString"],
+    "what only reads is not suspected",
+  );
+  const suspected = (name: string): boolean =>
+    unknownChanges([{ ...call("t", "c"), name, given: {}, effects: [], succeeded: true }], () => false).length > 0;
   assert.ok(["find_and_replace", "widget_write", "target", "thread_delete"].every(suspected), "a word within a word is none");
   assert.ok(!["copilot_readFile", "getErrors", "list-files"].some(suspected));
   const named = unknown.map(namedBy);
@@ -170,7 +199,10 @@ test("any text can be a command", () => {
     let text = "";
     for (let at = seed * 7919; at > 0; at = Math.floor(at / signs.length)) text += signs[at % signs.length] ?? "";
     const { gone, others } = namedIn(text);
-    assert.ok([...gone, ...others].every((name) => name !== ""), text);
+    assert.ok(
+      [...gone, ...others].every((name) => name !== ""),
+      text,
+    );
   }
 });
 
@@ -188,8 +220,14 @@ test("what is kept is the bytes, for this user alone", async () => {
   assert.deepEqual(Buffer.from((await store.made().bytesOf(image as BeforeImage)) ?? []), latin);
   assert.equal(image?.mode, 0o755);
   const modes = [store.home, ...readdirSync(store.home, { recursive: true, encoding: "utf8" }).map((name) => join(store.home, name))]
-    .map((file) => statSync(file)).map((found) => [found.isDirectory(), found.mode & 0o777]);
-  assert.deepEqual(modes, [[true, 0o700], [true, 0o700], [false, 0o600], [false, 0o600]]);
+    .map((file) => statSync(file))
+    .map((found) => [found.isDirectory(), found.mode & 0o777]);
+  assert.deepEqual(modes, [
+    [true, 0o700],
+    [true, 0o700],
+    [false, 0o600],
+    [false, 0o600],
+  ]);
 });
 
 test("the same content may be kept many times at the same moment", async () => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Model } from "@threadhold/client";
-import { keyed, keyedSettings, routeOf, routesOf } from "../../src/routes.ts";
+import { keyed, keyedSettings, routeOf, routesOf } from "../../src/models/routes.ts";
 
 const nameOf = (model: Model): string | undefined => routeOf({ name: "m", ...model })?.keyName;
 
@@ -24,9 +24,19 @@ test("each address has a name of its own for its key", () => {
     nameOf({ wire: "openai-chat", baseUrl: "no address" }),
   ];
   assert.deepEqual(names, [
-    "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "MINE", "KEY_OF_MODELS_EXAMPLE", "KEY_OF_MODELS_EXAMPLE", "KEY_OF_HTTP_MODELS_EXAMPLE",
-    "KEY_OF_MY__2D_MODELS_EXAMPLE__3A_8443", "KEY_OF_MY_2D_MODELS_EXAMPLE", "KEY_OF_MODELS_EXAMPLE", "KEY_OF_HTTP_127_0_0_1__3A_11434",
-    undefined, undefined, undefined,
+    "ANTHROPIC_API_KEY",
+    "OPENAI_API_KEY",
+    "MINE",
+    "KEY_OF_MODELS_EXAMPLE",
+    "KEY_OF_MODELS_EXAMPLE",
+    "KEY_OF_HTTP_MODELS_EXAMPLE",
+    "KEY_OF_MY__2D_MODELS_EXAMPLE__3A_8443",
+    "KEY_OF_MY_2D_MODELS_EXAMPLE",
+    "KEY_OF_MODELS_EXAMPLE",
+    "KEY_OF_HTTP_127_0_0_1__3A_11434",
+    undefined,
+    undefined,
+    undefined,
   ]);
 });
 
@@ -45,6 +55,10 @@ test("a model that sums up elsewhere has a key of its own", () => {
     { label: "s", host: "other.example", keyName: "KEY_OF_OTHER_EXAMPLE" },
   ]);
   assert.deepEqual(keyedSettings(main, settings, ["KEY_OF_OTHER_EXAMPLE"]), { ...settings, summaryKeyEnv: "KEY_OF_OTHER_EXAMPLE" });
-  assert.deepEqual(routesOf(main, { ...settings, summaryBaseUrl: "https://models.example/v2" }).length, 1, "at the same place it has the same key");
+  assert.deepEqual(
+    routesOf(main, { ...settings, summaryBaseUrl: "https://models.example/v2" }).length,
+    1,
+    "at the same place it has the same key",
+  );
   assert.deepEqual(routesOf(undefined, {}), []);
 });

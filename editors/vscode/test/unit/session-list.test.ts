@@ -3,9 +3,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Backend } from "../../src/backend.ts";
-import type { Chat } from "../../src/chat.ts";
-import { Sessions } from "../../src/session-list.ts";
+import type { Backend } from "../../src/session/backend.ts";
+import type { Chat } from "../../src/session/chat.ts";
+import { Sessions } from "../../src/session/session-list.ts";
 import { Window } from "./support/window.ts";
 
 /** The list in a folder with so many sessions. */

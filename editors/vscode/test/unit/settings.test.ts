@@ -1,5 +1,5 @@
-// Who may set what: a folder that is opened brings `.vscode/settings.json`, so each setting has a scope that says whether
-// the folder is obeyed. That the editor goes by it is tested in the editor.
+// Scopes of the settings: a folder brings its own `.vscode/settings.json`, so each scope says if the folder is obeyed. The
+// end-to-end tests check that the editor goes by it.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,10 +1,10 @@
-// What the tools rest on that needs no editor: commands of the shell that leave something running or do not want to end,
-// expressions that take for ever, and which errors mean that a prompt is too large.
+// Parts of the tools that need no editor: shell commands that leave processes running or resist their end, regular
+// expressions that never finish, and errors that mean that a prompt is too large.
 
 import assert from "node:assert/strict";
 import { tmpdir } from "node:os";
 import { test } from "node:test";
-import { isOverflow } from "../../src/overflow.ts";
+import { isOverflow } from "../../src/models/overflow.ts";
 import { Matcher } from "../../src/tools/matcher.ts";
 import { start } from "../../src/tools/shell.ts";
 
@@ -25,7 +25,7 @@ test("a command that leaves something running has ended, and what it left can be
   const { ended, stop } = start("sleep 600 & echo $!", tmpdir(), () => undefined);
   const { printed, code, remark, isLeft } = await ended;
   assert.deepEqual({ code, isLeft }, { code: 0, isLeft: true });
-  assert.match(remark, /left something running/);
+  assert.match(remark, /background process is still running/);
   const pid = Number(printed);
   assert.ok(isThere(pid));
   stop();

@@ -1,8 +1,8 @@
-// What cannot be seen in a text is named, and everything else stays as it is.
+// Invisible characters in a text are named, and everything else stays as it is.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pieces, visible, visibleLine } from "../../src/visible.ts";
+import { pieces, visible, visibleLine } from "../../src/shared/visible.ts";
 
 test("text that can be seen stays as it is", () => {
   for (const text of ["", "echo tidy\n\techo 'grün 日本 🙂'\n\n\nשלום", "a  b", `${" ".repeat(40)}deep`, "\n\n\n"]) {
@@ -32,7 +32,10 @@ test("space that pushes the rest out of sight is counted", () => {
   assert.equal(visible(`a${" ".repeat(5000)}b`), "a[5,000 spaces]b");
   assert.equal(visible(`a${"\n".repeat(500)}b`), "a\n[499 empty lines]\nb");
   assert.equal(visible(`a${"\n  \t".repeat(20)}\nb`), "a\n[20 empty lines]\nb");
-  assert.deepEqual(pieces(`a${" ".repeat(80)}`), [{ text: "a", isUnseen: false }, { text: "80 spaces", isUnseen: true }]);
+  assert.deepEqual(pieces(`a${" ".repeat(80)}`), [
+    { text: "a", isUnseen: false },
+    { text: "80 spaces", isUnseen: true },
+  ]);
 });
 
 test("a line says where lines end, and that it was cut", () => {

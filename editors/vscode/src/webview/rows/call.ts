@@ -1,36 +1,38 @@
 // A call of a tool, drawn as a row: what it is to do, how it stands, what came of it, and the decision where it waits for
 // one.
 
-import type { CallRow, CallState } from "../../view.ts";
-import { visible } from "../../visible.ts";
+import type { CallRow, CallState } from "../../shared/view.ts";
+import { visible } from "../../shared/visible.ts";
+import type { PanelContext } from "../context.ts";
 import { button, duration, el, foldable, tokens } from "../dom.ts";
-import type { Desk } from "../desk.ts";
 import { beginTyping, form, isTyping } from "../form.ts";
-import { drawGiven, put, spoken } from "./given.ts";
+import { appendVisible, argumentsText, drawArguments } from "./arguments.ts";
 import { pictures, shownMark } from "./message.ts";
 
 const STATES: Record<CallState, string> = {
-  writing: "being written",
-  asked: "needs your decision",
-  waiting: "waits for the other decisions",
+  writing: "writing",
+  asked: "needs approval",
+  waiting: "waiting for other approvals",
   running: "running",
   done: "done",
   failed: "failed",
   rejected: "rejected by you",
   cancelled: "cancelled",
-  open: "was not finished",
+  open: "not finished",
 };
 
-export function drawCall(desk: Desk, row: CallRow): HTMLElement {
+export function drawCall(panel: PanelContext, row: CallRow): HTMLElement {
   const { name, about, state, result, durationMs } = row;
   const took = durationMs === undefined || state === "open" ? "" : ` in ${duration(durationMs)}`;
   const ended =
-    state === "asked" && row.held === true ? "waits for a decision in the other window"
-    : state === "failed" && result?.exitCode !== undefined ? `exit ${result.exitCode}`
-    : STATES[state];
+    state === "asked" && row.held === true
+      ? "waiting for approval in the other window"
+      : state === "failed" && result?.exitCode !== undefined
+        ? `exit ${result.exitCode}`
+        : STATES[state];
   const stands = `${ended}${took}`;
   const isDecided = state !== "asked" && state !== "open";
-  const said = isDecided ? `Tool ${visible(name)} ${about}: ${stands}` : `Tool ${visible(name)}: ${stands}. ${spoken(row)}`;
+  const said = isDecided ? `Tool ${visible(name)} ${about}: ${stands}` : `Tool ${visible(name)}: ${stands}. ${argumentsText(row)}`;
   const element = el("div", { class: `row call ${state}`, aria: { label: said } });
   const head = [
     el("span", { class: `dot ${state}`, aria: { hidden: true } }),
@@ -39,12 +41,12 @@ export function drawCall(desk: Desk, row: CallRow): HTMLElement {
     el("span", { class: "stands" }, stands),
   ];
   if (isDecided) {
-    const details = foldable(desk.open, `${row.callId}/call`, "", () => [argumentsOf(row), resultOf(desk, row)], "card");
+    const details = foldable(panel.open, `${row.callId}/call`, "", () => [argumentsOf(row), resultOf(panel, row)], "card");
     details.querySelector("summary")?.append(...head.filter((part) => part !== false));
     element.append(details);
   } else {
-    const ask = row.held === true ? undefined : state === "open" ? unfinished(desk, row) : decision(desk, row);
-    element.append(el("div", { class: "card" }, el("div", { class: "title" }, ...head), drawGiven(row), ask));
+    const ask = row.held === true ? undefined : state === "open" ? unfinished(panel, row) : decision(panel, row);
+    element.append(el("div", { class: "card" }, el("div", { class: "title" }, ...head), drawArguments(row), ask));
   }
   const mark = shownMark(row.shown);
   if (mark !== undefined) element.append(el("div", { class: "foot" }, mark));
@@ -59,57 +61,57 @@ function argumentsOf(row: CallRow): HTMLElement {
     // Shown as the model wrote it.
   }
   const block = el("pre", { tabIndex: 0, aria: { label: "Arguments" } });
-  put(block, text);
+  appendVisible(block, text);
   const { characters } = row;
   const label = characters === undefined ? "Arguments" : `Arguments: the last ${tokens(text.length)} of ${tokens(characters)} characters`;
   return el("div", {}, el("div", { class: "label" }, label), block);
 }
 
-function resultOf(desk: Desk, { callId, id, result }: CallRow): HTMLElement | undefined {
+function resultOf(panel: PanelContext, { callId, id, result }: CallRow): HTMLElement | undefined {
   if (result === undefined) return undefined;
-  const whole = desk.results.get(callId);
+  const whole = panel.results.get(callId);
   const text = whole ?? result.text;
   const block = el("pre", { tabIndex: 0, aria: { label: "Result" } }, text);
   const rest = result.characters - text.length;
   const more =
-    whole !== undefined || rest <= 0 ? undefined : (
-      button(`Show all ${tokens(result.characters)} characters`, () => desk.post({ type: "wholeResult", callId }), {
-        key: `${id}/whole`,
-      })
-    );
+    whole !== undefined || rest <= 0
+      ? undefined
+      : button(`Show All ${tokens(result.characters)} Characters`, () => panel.post({ type: "wholeResult", callId }), {
+          key: `${id}/whole`,
+        });
   const changed = result.changed.length > 0 && el("div", { class: "note" }, `Changed ${result.changed.join(", ")}`);
   return el("div", {}, el("div", { class: "label" }, "Result"), block, more, pictures(result.images), changed);
 }
 
-function decision(desk: Desk, { id, callId, reason, name, hasDiff, isCommand }: CallRow): HTMLElement {
-  const frame = el("div", { class: "decision", role: "group", aria: { label: `Decide about ${name}` } });
+function decision(panel: PanelContext, { id, callId, reason, name, hasDiff, isCommand }: CallRow): HTMLElement {
+  const frame = el("div", { class: "decision", role: "group", aria: { label: `Approval of ${name}` } });
   if (reason !== undefined) frame.append(el("div", { class: "reason" }, reason));
-  if (isTyping(desk, id, "reject")) {
+  if (isTyping(panel, id, "reject")) {
     frame.append(
-      form(desk, {
+      form(panel, {
         rowId: id,
         name: "reject",
-        label: "What should it do instead? The model is told.",
+        label: "What should the agent do instead? (optional)",
         initial: "",
         take: "Reject",
         lines: false,
         optional: true,
-        onTake: (note) => desk.post({ type: "decide", callIds: [callId], decision: "reject", ...(note !== "" && { note }) }),
+        onTake: (note) => panel.post({ type: "decide", callIds: [callId], decision: "reject", ...(note !== "" && { note }) }),
       }),
     );
     return frame;
   }
   // The sidecar keeps a command as it is, and of any other tool all calls.
-  const always = `Always allow ${isCommand ? "this command" : visible(name)}`;
+  const always = `Always Allow ${isCommand ? "This Command" : visible(name)}`;
   frame.append(
     el(
       "div",
       { class: "buttons" },
-      button("Allow", () => desk.post({ type: "decide", callIds: [callId], decision: "approve" }), { class: "primary" }),
-      button("Reject…", () => beginTyping(desk, id, "reject", "")),
-      hasDiff && button("Show diff", () => desk.post({ type: "diff", callId })),
-      button(always, () => desk.post({ type: "decide", callIds: [callId], decision: "approveAlways" }), {
-        title: `${isCommand ? "Exactly this command" : `Every call of ${name}, whatever its arguments are`}, in this folder, from now on`,
+      button("Allow", () => panel.post({ type: "decide", callIds: [callId], decision: "approve" }), { class: "primary" }),
+      button("Reject…", () => beginTyping(panel, id, "reject", "")),
+      hasDiff && button("Show Diff", () => panel.post({ type: "diff", callId })),
+      button(always, () => panel.post({ type: "decide", callIds: [callId], decision: "approveAlways" }), {
+        title: `Allows ${isCommand ? "exactly this command" : `every call of ${name}, with any arguments,`} in this folder from now on`,
       }),
     ),
   );
@@ -117,16 +119,16 @@ function decision(desk: Desk, { id, callId, reason, name, hasDiff, isCommand }: 
 }
 
 /** A call that a restart left open: nothing runs again by itself. */
-function unfinished(desk: Desk, { callId, name }: CallRow): HTMLElement {
+function unfinished(panel: PanelContext, { callId, name }: CallRow): HTMLElement {
   return el(
     "div",
-    { class: "decision", role: "group", aria: { label: `Decide about ${name}` } },
-    el("div", { class: "reason" }, "This was broken off before it had a result. It is not run again by itself."),
+    { class: "decision", role: "group", aria: { label: `Approval of ${name}` } },
+    el("div", { class: "reason" }, "Interrupted before it returned a result. It does not run again automatically."),
     el(
       "div",
       { class: "buttons" },
-      button("Run it again", () => desk.post({ type: "rerun", callId }), { class: "primary" }),
-      button("Go on without it", () => desk.post({ type: "abandon", callId })),
+      button("Run Again", () => panel.post({ type: "rerun", callId }), { class: "primary" }),
+      button("Continue Without It", () => panel.post({ type: "abandon", callId })),
     ),
   );
 }

@@ -1,19 +1,18 @@
-// What a user or a model said, drawn as a row, with what can be done with it. Calls and compactions have files of their
-// own.
+// Rows of the user's messages and the model's answers, with their toolbars.
 
-import type { AnswerRow, Picture, Shown, UserRow } from "../../view.ts";
+import type { AnswerRow, Picture, Shown, UserRow } from "../../shared/view.ts";
+import type { PanelContext } from "../context.ts";
 import { el, foldable, icon, iconButton } from "../dom.ts";
-import type { Desk } from "../desk.ts";
 import { beginTyping, form, isTyping } from "../form.ts";
 import { draw, Growing } from "../markdown.ts";
 
-/** What a prompt shows of a message, for a mark beside it. */
+/** Marks for messages that the prompt does not show in full. */
 const SHOWN: Record<Shown, string | undefined> = {
   whole: undefined,
-  shortened: "The model sees part of this",
-  covered: "A summary stands for this",
-  excluded: "Left out of prompts",
-  dropped: "The model does not see this",
+  shortened: "Shortened in the prompt",
+  covered: "Summarized in the prompt",
+  excluded: "Excluded from prompts",
+  dropped: "Not in the prompt",
 };
 
 /** The mark that says so, where a prompt does not show it whole. */
@@ -28,54 +27,55 @@ export function pictures(images: readonly Picture[]): HTMLElement | undefined {
   for (const [at, { source }] of images.entries()) {
     const image = document.createElement("img");
     image.src = source;
-    image.alt = `Picture ${at + 1}`;
+    image.alt = `Image ${at + 1}`;
     frame.append(image);
   }
   return frame;
 }
 
-/** What can be done with a message: its own, and what all have. Where another window writes, it can be copied. */
-function tools(desk: Desk, row: UserRow | AnswerRow, ...own: Node[]): HTMLElement {
+/** Toolbar of a message. A read-only session offers only copying. */
+function tools(panel: PanelContext, row: UserRow | AnswerRow, ...own: Node[]): HTMLElement {
   const steering = [
     ...own,
-    pinButton(desk, row),
-    hideButton(desk, row),
-    iconButton("Branch from here", "branch", () => desk.post({ type: "branch", messageId: row.messageId })),
+    pinButton(panel, row),
+    hideButton(panel, row),
+    iconButton("Fork from Here", "branch", () => panel.post({ type: "branch", messageId: row.messageId })),
   ];
-  const copy = iconButton("Copy", "copy", () => desk.copy(row.text));
+  const copy = iconButton("Copy", "copy", () => panel.copy(row.text));
   return el("div", { class: "tools", role: "toolbar", aria: { label: "Message" } }, ...(row.held === true ? [] : steering), copy);
 }
 
-function pinButton(desk: Desk, row: UserRow | AnswerRow): HTMLElement {
+function pinButton(panel: PanelContext, row: UserRow | AnswerRow): HTMLElement {
   const { pinId, messageId } = row;
-  return pinId === undefined ?
-      iconButton("Pin: every prompt shows this", "pin", () => desk.post({ type: "pin", messageId }), "pin")
-    : iconButton("Unpin", "pin", () => desk.post({ type: "unpin", pinId }), "pin");
+  return pinId === undefined
+    ? iconButton("Pin to Prompt", "pin", () => panel.post({ type: "pin", messageId }), "pin")
+    : iconButton("Unpin", "pin", () => panel.post({ type: "unpin", pinId }), "pin");
 }
 
-function hideButton(desk: Desk, { shown, messageId }: UserRow | AnswerRow): HTMLElement | undefined {
+function hideButton(panel: PanelContext, { shown, messageId }: UserRow | AnswerRow): HTMLElement | undefined {
   if (shown === "excluded" || shown === "covered") return undefined;
-  return iconButton("Leave out of prompts", "hide", () => desk.post({ type: "exclude", messageIds: [messageId] }));
+  return iconButton("Exclude from Prompts", "hide", () => panel.post({ type: "exclude", messageIds: [messageId] }));
 }
 
-export function drawUser(desk: Desk, row: UserRow): HTMLElement {
+export function drawUser(panel: PanelContext, row: UserRow): HTMLElement {
   const element = el("div", { class: `row user ${row.shown}`, aria: { label: `You: ${row.text.slice(0, 200)}` } });
-  if (isTyping(desk, row.id, "edit") && row.held !== true) {
+  if (isTyping(panel, row.id, "edit") && row.held !== true) {
     element.append(
-      form(desk, {
+      form(panel, {
         rowId: row.id,
         name: "edit",
-        label: "Ask this in its place. What follows is kept as another session.",
+        label: "Edited request (the later conversation is kept as a separate session)",
         initial: row.text,
-        take: "Ask again",
+        take: "Ask Again",
         lines: true,
         optional: false,
-        onTake: (text) => desk.post({ type: "edit", messageId: row.messageId, text }),
+        onTake: (text) => panel.post({ type: "edit", messageId: row.messageId, text }),
       }),
     );
     return element;
   }
-  const files = row.files.length === 0 ? undefined : el("div", { class: "files" }, ...row.files.map((file) => el("span", { class: "chip" }, file)));
+  const files =
+    row.files.length === 0 ? undefined : el("div", { class: "files" }, ...row.files.map((file) => el("span", { class: "chip" }, file)));
   element.append(el("div", { class: "bubble" }, el("div", { class: "words" }, row.text)));
   if (files !== undefined) element.append(files);
   const images = pictures(row.images);
@@ -87,11 +87,11 @@ export function drawUser(desk: Desk, row: UserRow): HTMLElement {
       row.pinId !== undefined && el("span", { class: "shown pinned" }, icon("pin"), "Pinned"),
       shownMark(row.shown),
       tools(
-        desk,
+        panel,
         row,
-        iconButton("Edit and ask again", "edit", () => beginTyping(desk, row.id, "edit", row.text)),
-        iconButton("Ask again", "retry", () => desk.post({ type: "retry", messageId: row.messageId })),
-        iconButton("Rewind to here…", "undo", () => desk.post({ type: "rewind", messageId: row.messageId })),
+        iconButton("Edit and Ask Again", "edit", () => beginTyping(panel, row.id, "edit", row.text)),
+        iconButton("Ask Again", "retry", () => panel.post({ type: "retry", messageId: row.messageId })),
+        iconButton("Rewind to Here…", "undo", () => panel.post({ type: "rewind", messageId: row.messageId })),
       ),
     ),
   );
@@ -99,10 +99,10 @@ export function drawUser(desk: Desk, row: UserRow): HTMLElement {
 }
 
 const STOPPED = {
-  cancelled: "You stopped this answer. What was said stays.",
-  failed: "This answer broke off. What was said stays.",
-  length: "This answer reached the length limit.",
-  refused: "The model would not answer.",
+  cancelled: "Stopped by you.",
+  failed: "The answer was interrupted.",
+  length: "The answer reached the length limit.",
+  refused: "The model declined to answer.",
 } as const;
 
 /** An answer, and how it goes on while it is written. */
@@ -111,9 +111,9 @@ export interface DrawnAnswer {
   append(text: string, reasoning: string): void;
 }
 
-export function drawAnswer(desk: Desk, row: AnswerRow): DrawnAnswer {
+export function drawAnswer(panel: PanelContext, row: AnswerRow): DrawnAnswer {
   const element = el("div", { class: `row answer ${row.shown}`, aria: { label: "Agent" } });
-  const growing = new Growing((text) => desk.copy(text));
+  const growing = new Growing((text) => panel.copy(text));
   let thinking: Text | undefined;
   let details: HTMLElement | undefined;
   const think = (text: string): void => {
@@ -122,7 +122,7 @@ export function drawAnswer(desk: Desk, row: AnswerRow): DrawnAnswer {
     thinking.appendData(text);
     if (details === undefined) {
       const shown = thinking;
-      details = foldable(desk.open, `${row.messageId}/thinking`, "Thinking", () => [el("div", { class: "words" }, shown)], "thinking");
+      details = foldable(panel.open, `${row.messageId}/thinking`, "Thinking", () => [el("div", { class: "words" }, shown)], "thinking");
       element.prepend(details);
     }
   };
@@ -131,7 +131,14 @@ export function drawAnswer(desk: Desk, row: AnswerRow): DrawnAnswer {
     element.append(growing.element);
     if (row.text !== "") growing.append(row.text);
   } else {
-    if (row.text !== "") element.append(el("div", { class: "markdown" }, draw(row.text, (text) => desk.copy(text))));
+    if (row.text !== "")
+      element.append(
+        el(
+          "div",
+          { class: "markdown" },
+          draw(row.text, (text) => panel.copy(text)),
+        ),
+      );
     if (row.stopped !== undefined) element.append(el("div", { class: `stopped ${row.stopped}` }, STOPPED[row.stopped]));
     if (row.text !== "" || row.pinId !== undefined || row.shown !== "whole") {
       element.append(
@@ -141,9 +148,9 @@ export function drawAnswer(desk: Desk, row: AnswerRow): DrawnAnswer {
           row.pinId !== undefined && el("span", { class: "shown pinned" }, icon("pin"), "Pinned"),
           shownMark(row.shown),
           tools(
-            desk,
+            panel,
             row,
-            iconButton("Answer again", "retry", () => desk.post({ type: "retry", messageId: row.messageId })),
+            iconButton("Answer Again", "retry", () => panel.post({ type: "retry", messageId: row.messageId })),
           ),
         ),
       );

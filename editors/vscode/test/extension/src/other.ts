@@ -12,13 +12,18 @@ import { turnsOf } from "../../../src/participant/metadata.ts";
 
 const ROUNDS = {
   toolCallRounds: [
-    { id: "other-1", response: "I look.", toolInputRetry: 0, toolCalls: [{ id: "o1", name: "probe_read", arguments: '{"path":"one.rs"}' }] },
+    {
+      id: "other-1",
+      response: "I look.",
+      toolInputRetry: 0,
+      toolCalls: [{ id: "o1", name: "probe_read", arguments: '{"path":"one.rs"}' }],
+    },
     { id: "other-2", response: "I looked at it.", toolInputRetry: 0, toolCalls: [] },
   ],
   toolCallResults: { o1: { content: [{ value: "the words of another tool" }] } },
 };
 
-/** What each of its requests writes, in their order: all shapes that there are. */
+/** Metadata that each request stores, in order: all shapes there are. */
 const SHAPES: object[] = [
   { ...ROUNDS, summary: { toolCallRoundId: "other-1", text: "SUMMARY OF ANOTHER EXTENSION" } },
   { summaries: [{ toolCallRoundId: "", text: "" }] },
@@ -38,11 +43,15 @@ export async function answerAsOther(
   }
   const storage = mkdtempSync(join(tmpdir(), "threadhold-other-"));
   const client = await Client.start({
-    launch: sidecar({ command: process.env["THREADHOLD_BIN"] ?? "" }), client: { name: "other" }, storage: { path: storage },
+    launch: sidecar({ command: process.env["THREADHOLD_BIN"] ?? "" }),
+    client: { name: "other" },
+    storage: { path: storage },
   });
   try {
     const { messages } = await client.request("prompt/render", {
-      history: turnsOf(history), input: { content: request.prompt }, model: { window: request.model.maxInputTokens },
+      history: turnsOf(history),
+      input: { content: request.prompt },
+      model: { window: request.model.maxInputTokens },
     });
     const asked = toLanguageModelMessages(messages, vscode);
     const answer = await request.model.sendRequest(asked.messages, {}, token);

@@ -64,7 +64,12 @@ const provider: vscode.LanguageModelChatProvider = {
   provideLanguageModelChatInformation() {
     const { window = 16_000, large } = script();
     const model = (id: string, name: string, maxInputTokens: number): vscode.LanguageModelChatInformation => ({
-      id, name, maxInputTokens, family: "probe", version: "1", maxOutputTokens: 4_000,
+      id,
+      name,
+      maxInputTokens,
+      family: "probe",
+      version: "1",
+      maxOutputTokens: 4_000,
       capabilities: { toolCalling: true, imageInput: true },
     });
     return [model("scripted", "Scripted", window), ...(large === undefined ? [] : [model("large", "Scripted, large", large)])];
@@ -80,7 +85,9 @@ const provider: vscode.LanguageModelChatProvider = {
       tools: (options.tools ?? []).map(({ name }) => name),
       toolMode: vscode.LanguageModelChatToolMode[options.toolMode] ?? String(options.toolMode),
       summary: isSummary(messages),
-      tokens: counted(JSON.stringify(options.tools ?? [])) + messages.flatMap(({ content }) => content).reduce<number>((sum, part) => sum + counted(said(part)), 0),
+      tokens:
+        counted(JSON.stringify(options.tools ?? [])) +
+        messages.flatMap(({ content }) => content).reduce<number>((sum, part) => sum + counted(said(part)), 0),
     };
     const { answers, summary, holdSummaryWhile } = script();
     const before = pastTurns();
@@ -112,7 +119,9 @@ const provider: vscode.LanguageModelChatProvider = {
 function pastTurns(): number {
   const path = join(FOLDER, "requests.jsonl");
   if (!existsSync(path)) return 0;
-  const lines = readFileSync(path, "utf8").split("\n").filter((line) => line !== "");
+  const lines = readFileSync(path, "utf8")
+    .split("\n")
+    .filter((line) => line !== "");
   return lines.filter((line) => !(JSON.parse(line) as Asked).summary).length;
 }
 
@@ -140,7 +149,7 @@ function counted(text: string): number {
   return Math.ceil(text.length / 4);
 }
 
-/** What a part says, in characters that count. */
+/** Text of a part, for counting. */
 function said(part: unknown): string {
   if (part instanceof vscode.LanguageModelTextPart) return part.value;
   if (part instanceof vscode.LanguageModelToolCallPart) return part.name + JSON.stringify(part.input);

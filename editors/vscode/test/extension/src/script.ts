@@ -1,4 +1,4 @@
-// What a test and the scripted model say to each other, in files. Types only.
+// Files through which a test and the scripted model talk. Types only.
 
 export interface Script {
   /** The model's window. Default: 16,000 tokens. */
@@ -7,7 +7,7 @@ export interface Script {
   large?: number;
   /** One for each request of a turn, in order, also over a restart. */
   answers: Answer[];
-  /** What every request for a summary gets. */
+  /** Answer to every request for a summary. */
   summary?: string;
   /** A file of the script's folder: summaries come when it is gone. */
   holdSummaryWhile?: string;
@@ -19,10 +19,10 @@ export interface Answer {
   pieces?: { count: number; text: string };
   /** A file of the script's folder: the answer goes on when it is gone. */
   holdWhile?: string;
-  /** What comes then. */
+  /** Text that follows. */
   then?: string;
   calls?: { id: string; name: string; input: object }[];
-  /** It fails with these words. */
+  /** Fails with this message. */
   fail?: string;
 }
 
@@ -36,11 +36,11 @@ export interface Asked {
   /** By the editor's own names, such as `Auto`. */
   toolMode: string;
   summary: boolean;
-  /** What all of it weighs, with its tools, as this model counts. */
+  /** Size of the request with its tools, in this model's tokens. */
   tokens: number;
 }
 
-/** What the editor gave a participant: the names of the fields that are there. */
+/** Fields of the request that the editor passed to a participant. */
 export interface Given {
   request: string[];
   context: string[];

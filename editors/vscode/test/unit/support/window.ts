@@ -7,13 +7,23 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import {
-  type ChatRequestLike, type ChatResponseLike, Client, type ContextCompactResult, ContextOverflow, type Model, type PromptMessage, type Settings, type Tool, type Turn, type Variable,
+  type ChatRequestLike,
+  type ChatResponseLike,
+  Client,
+  type ContextCompactResult,
+  ContextOverflow,
+  type Model,
+  type PromptMessage,
+  type Settings,
+  type Tool,
+  type Turn,
+  type Variable,
 } from "@threadhold/client";
 import { sidecar } from "@threadhold/client/node";
 import { compactNow } from "../../../src/participant/compact.ts";
 import { type Outcome, runTurn } from "../../../src/participant/loop.ts";
 import { COMPACT, persisted, sessionOf, turnsOf } from "../../../src/participant/metadata.ts";
-import { wordsOf } from "../../../src/words.ts";
+import { errorText } from "../../../src/shared/text.ts";
 
 export const BINARY = process.env["THREADHOLD_BIN"] ?? "";
 process.env["THREADHOLD_CONFIG"] = "";
@@ -22,13 +32,13 @@ export interface Answer {
   say?: string;
   /** A call of the tool `read`, by its id. */
   read?: string;
-  /** It finds its prompt too large. */
+  /** Rejects its prompt as too large. */
   overflows?: true;
-  /** It never ends, whatever it is told; the user stops it. */
+  /** Never ends by itself; the user stops it. */
   hangs?: true;
 }
 
-/** What the model was asked. */
+/** A request to the model. */
 export interface Asked {
   messages: readonly PromptMessage[];
   tools: string[];
@@ -54,11 +64,11 @@ export class Window {
   readonly log: string[] = [];
   compacted = 0;
   answers: Answer[] = [];
-  /** What a request for a summary is answered; nothing: it fails. */
+  /** Answer to a request for a summary; fails if undefined. */
   summary: (() => string) | undefined = () => `<summary>\n${SUMMARY}\n</summary>`;
-  /** What the tool says. */
+  /** Result of the tool. */
   result = (id: string): string => `${id} ${"word ".repeat(900)}`;
-  /** What is given with the next request. */
+  /** Attachments of the next request. */
   given: Variable[] = [];
   tools = ["read"];
   model: Model = { name: "m", window: 4_000, wire: "editor", roles: ["user", "assistant"], toolChoiceNone: false };
@@ -128,23 +138,41 @@ export class Window {
           this.ran.push(id);
           return { content: this.result(id) };
         },
-        tools: () => this.tools.map((name): Tool => ({ name, kind: "read", description: "Shows a file.", inputSchema: { type: "object", properties: { path: { type: "string" } } } })),
+        tools: () =>
+          this.tools.map(
+            (name): Tool => ({
+              name,
+              kind: "read",
+              description: "Shows a file.",
+              inputSchema: { type: "object", properties: { path: { type: "string" } } },
+            }),
+          ),
         say: (text) => (said += text),
         progress: (message) => this.progress.push(message),
         compacted: () => (this.compacted += 1),
         log: (message) => this.log.push(message),
       },
       {
-        requestId, content: prompt, variables: this.given, attachments: [], sections: [], history: this.turns, model: this.model,
-        roundLimit: this.roundLimit, signal: this.abort.signal,
+        requestId,
+        content: prompt,
+        variables: this.given,
+        attachments: [],
+        sections: [],
+        history: this.turns,
+        model: this.model,
+        roundLimit: this.roundLimit,
+        signal: this.abort.signal,
       },
     );
-    const metadata = persisted({ sessionId, requestId, ...(this.given.length > 0 && { variables: this.given }), rounds: outcome.rounds }, outcome.metadata);
+    const metadata = persisted(
+      { sessionId, requestId, ...(this.given.length > 0 && { variables: this.given }), rounds: outcome.rounds },
+      outcome.metadata,
+    );
     // The editor keeps no metadata of a request that the user stopped.
     const result = outcome.status === "cancelled" ? {} : { metadata: asOnDisk(metadata) };
     this.history.push({ prompt, references: [] }, { response: [{ value: { value: said } }], result });
     await session.close();
-    if (outcome.error !== undefined) this.log.push(wordsOf(outcome.error));
+    if (outcome.error !== undefined) this.log.push(errorText(outcome.error));
     return outcome;
   }
 
@@ -154,10 +182,17 @@ export class Window {
     const client = await this.client();
     const session = await client.openSession({ workspaceFolder: this.folder, sessionId, driver: "editor", snapshotMessages: 1 });
     const made = await compactNow(session, {
-      history: this.turns, model: this.model, focus, signal: this.abort.signal, onProgress: (message) => this.progress.push(message),
+      history: this.turns,
+      model: this.model,
+      focus,
+      signal: this.abort.signal,
+      onProgress: (message) => this.progress.push(message),
     });
     const metadata = persisted({ sessionId, requestId: randomUUID() }, made.metadata ?? {});
-    this.history.push({ prompt: focus, command: COMPACT, references: [] }, { response: [{ value: { value: "Compacted" } }], result: { metadata: asOnDisk(metadata) } });
+    this.history.push(
+      { prompt: focus, command: COMPACT, references: [] },
+      { response: [{ value: { value: "Compacted" } }], result: { metadata: asOnDisk(metadata) } },
+    );
     await session.close();
     return made;
   }
@@ -166,7 +201,7 @@ export class Window {
     return turnsOf(this.history);
   }
 
-  /** What the prompt of the newest request was. */
+  /** Prompt of the last request. */
   get prompt(): readonly PromptMessage[] {
     return this.asked.at(-1)?.messages ?? [];
   }
@@ -178,7 +213,7 @@ export class Window {
   }
 }
 
-/** What is left of metadata once the editor wrote it and read it. */
+/** Metadata after the editor stored and reloaded it. */
 function asOnDisk<Of>(value: Of): Of {
   return JSON.parse(JSON.stringify(value)) as Of;
 }

@@ -1,0 +1,373 @@
+// Carries out the user's actions in the panel. Errors are shown in the panel, in the words of whoever rejected the action.
+
+import { type ErrorData, isProtocolError, type Session } from "@threadhold/client";
+import * as vscode from "vscode";
+import { textIn } from "../panel/conversation.ts";
+import type { Panel } from "../panel/panel.ts";
+import type { BeforeImages } from "../rewind/before-images.ts";
+import type { Rewind } from "../rewind/rewind.ts";
+import type { Backend } from "../session/backend.ts";
+import type { Chat } from "../session/chat.ts";
+import type { Demonstration } from "../session/demonstration.ts";
+import type { Sessions } from "../session/session-list.ts";
+import * as steering from "../session/steering.ts";
+import { meansSession } from "../shared/envelope.ts";
+import { targetOf } from "../shared/link.ts";
+import { errorText, escapeLinks, sentence } from "../shared/text.ts";
+import { type Action, DISMISS } from "../shared/view.ts";
+import { inFolder } from "../tools/own-tool.ts";
+
+/** The parts of the extension that actions and commands use. */
+export interface App {
+  backend: Backend;
+  chat: Chat;
+  panel: Panel;
+  sessions: Sessions;
+  rewind: Rewind;
+  /** Missing where no folder is open. */
+  images: BeforeImages | undefined;
+  demonstration: Demonstration;
+  log: vscode.LogOutputChannel;
+  showDiff: (callId: string) => Promise<void>;
+}
+
+const COMMANDS = {
+  showLog: "threadhold.showLog",
+  restart: "threadhold.restart",
+  setKey: "threadhold.setKey",
+  openFolder: "workbench.action.files.openFolder",
+} as const;
+
+/** Carries an action out; whatever fails is said in the panel. */
+export async function act(app: App, action: Action): Promise<void> {
+  const sessionId = meansSession(action) ? app.chat.session?.id : undefined;
+  try {
+    await carryOut(app, action);
+  } catch (error) {
+    const text = errorText(error);
+    app.log.error(`${action.type}: ${text}`);
+    // Why there is no sidecar is said by its standing already.
+    if (app.backend.standing.state === "none") return;
+    const cannot = isProtocolError(error, "CannotUndo") ? cannotUndo(error.data) : undefined;
+    sayOf(app, sessionId, cannot ?? { level: "error", text: sentence(text), actions: [DISMISS] });
+  }
+}
+
+type Said = Exclude<Parameters<Panel["say"]>[0], undefined>;
+
+/** Says something of a session above it; where another one is shown by now, beside the panel and without what could be done. */
+function sayOf({ chat, panel }: App, sessionId: string | undefined, notice: Said): void {
+  if (sessionId === undefined || sessionId === chat.session?.id) return panel.say(notice);
+  const { level, text } = notice;
+  const tell = {
+    error: vscode.window.showErrorMessage,
+    warning: vscode.window.showWarningMessage,
+    info: vscode.window.showInformationMessage,
+  };
+  void tell[level](escapeLinks(text));
+}
+
+const CHOOSE = { label: "Choose Model…", action: { type: "selectModel" } } as const;
+
+/** Actions that a model would have to answer. */
+const ASKS = new Set<Action["type"]>(["send", "edit", "retry", "regenerate"]);
+
+const NOBODY = {
+  level: "info",
+  text: "This demo session has no model. Start a new session to ask something.",
+  actions: [{ label: "New Session", action: { type: "newSession" } }, DISMISS],
+} as const satisfies Said;
+
+/** Shows a compaction in a session made for it. */
+export async function showCompaction({ chat, demonstration, panel }: App): Promise<void> {
+  if (await demonstration.show()) {
+    panel.say({
+      level: "info",
+      text: "Demo: the conversation is recorded and its summary is scripted. The compaction itself is real.",
+      detail: "On the card, open Original messages to read what was summarized, or choose Undo to revert the compaction.",
+      actions: [DISMISS],
+    });
+    const compaction = chat.session?.view.snapshot.compactions.at(-1);
+    if (compaction !== undefined) panel.reveal(compaction.id);
+    return;
+  }
+  const open = "Open Folder…";
+  const answer = await vscode.window.showInformationMessage(
+    "Sessions belong to a folder. Open a folder, then run Show Compaction Demo again.",
+    open,
+  );
+  if (answer === open) await vscode.commands.executeCommand(COMMANDS.openFolder);
+}
+
+async function carryOut(app: App, action: Action): Promise<void> {
+  const { chat, panel, sessions } = app;
+  const session = chat.session;
+  if (ASKS.has(action.type) && app.demonstration.is(session?.id)) {
+    if ("text" in action) panel.giveBack(action.text);
+    return panel.say(NOBODY);
+  }
+  switch (action.type) {
+    case "ready":
+      panel.begin();
+      if (chat.folder !== undefined) await chat.ready();
+      return;
+    case "drawn":
+      return panel.drawn();
+    case "send":
+      return send(app, action.text, action.urgent);
+    case "newSession":
+      sessions.close();
+      await chat.show(undefined);
+      return panel.focus();
+    case "listSessions":
+      return sessions.list(action.query, action.more);
+    case "closeSessions":
+      return sessions.close();
+    case "openSession":
+      sessions.close();
+      await chat.show(action.sessionId);
+      return panel.focus();
+    case "renameSession":
+      return renameSession(app, action.sessionId);
+    case "deleteSession":
+      return deleteSession(app, action.sessionId);
+    case "takeOver":
+      return chat.takeOver();
+    case "inspect":
+      return chat.inspect(action.open);
+    case "dismissWarning":
+      panel.warning.dismiss();
+      return chat.changed();
+    case "dismissNotice":
+      return panel.say(undefined);
+    case "attach":
+      await vscode.commands.executeCommand("threadhold.attachFiles");
+      return;
+    case "attachImage":
+      chat.attachments.addPicture(action.mediaType, action.data, action.name);
+      return chat.changed();
+    case "attachUris":
+      await chat.attachments.addFiles(action.uris.map((uri) => vscode.Uri.parse(uri)));
+      return chat.changed();
+    case "removeAttachment":
+      chat.attachments.remove(action.id);
+      return chat.changed();
+    case "selectModel":
+      await vscode.commands.executeCommand("threadhold.selectModel");
+      return;
+    case "open":
+      return open(app, action.href);
+    case "copy":
+      await vscode.env.clipboard.writeText(action.text);
+      return;
+    case "compact":
+      await vscode.commands.executeCommand("threadhold.compact");
+      return;
+    case "command":
+      if (action.command === "settings") await vscode.commands.executeCommand("workbench.action.openSettings", "threadhold.binary");
+      else await vscode.commands.executeCommand(COMMANDS[action.command]);
+      return;
+    case "draft":
+      return chat.keepDraft(action.text, action.sessionId);
+    default:
+      break;
+  }
+  if (session === undefined) return;
+  switch (action.type) {
+    case "cancel":
+      await session.cancel({ cancelQueued: action.queued });
+      return;
+    case "decide":
+      return steering.decide(session, action);
+    case "retry":
+    case "edit":
+    case "regenerate":
+    case "rewind":
+      return takeAway(app, session, action);
+    case "rewindWith":
+      return app.rewind.go(action.restore, (notice) => sayOf(app, session.id, notice));
+    case "rewindNot":
+      return app.rewind.leave();
+    case "rewindDiff":
+      return app.rewind.showDiff(action.path);
+    case "putBack":
+      return app.rewind.putBack((notice) => sayOf(app, session.id, notice));
+    case "removeWaiting":
+      await session.request("queue/remove", { itemId: action.itemId });
+      return;
+    case "rerun":
+      return steering.rerun(chat, session, action.callId);
+    case "abandon":
+      return steering.abandon(session, action.callId);
+    case "branch": {
+      const { sessionId } = await session.request("session/fork", { upToMessageId: action.messageId });
+      await chat.show(sessionId);
+      return panel.say({ level: "info", text: "This session is a fork. The original session is unchanged.", actions: [DISMISS] });
+    }
+    case "undo":
+      await session.request("context/undo", { compactionId: action.compactionId });
+      // What was said of a try before holds no longer.
+      return chat.session === session ? panel.say(undefined) : undefined;
+    case "redo":
+      return compacted(app, session, {
+        redo: action.compactionId,
+        keep: action.keep,
+        ...(action.focus !== "" && { focus: action.focus }),
+      });
+    case "editSummary":
+      await session.request("context/edit", { compactionId: action.compactionId, narrative: action.text });
+      return;
+    case "review":
+      return chat.answerReview(action.compactionId, { decision: action.decision, ...(action.text !== undefined && { text: action.text }) });
+    case "earlier":
+      return chat.showEarlier(action.all);
+    case "covered": {
+      const { compactionId } = action;
+      return panel.tell(session.id, { type: "covered", compactionId, ...(await steering.originalsOf(session, action)) });
+    }
+    case "wholeResult": {
+      const { callId } = action;
+      return panel.tell(session.id, { type: "wholeResult", callId, text: await steering.whole(session, callId) });
+    }
+    case "pin":
+      await session.request("context/pin", { messageId: action.messageId });
+      return;
+    case "unpin":
+      await session.request("context/unpin", { pinId: action.pinId });
+      return;
+    case "exclude":
+      await session.request("context/exclude", { messageIds: action.messageIds });
+      return;
+    case "diff":
+      return app.showDiff(action.callId);
+  }
+}
+
+async function send({ chat, panel }: App, text: string, urgent: boolean): Promise<void> {
+  try {
+    panel.say(undefined);
+    if (await chat.ask(text, urgent)) return;
+    panel.say({ level: "warning", text: "No model is selected. Choose a model, then send again.", actions: [CHOOSE] });
+    panel.giveBack(text);
+  } catch (error) {
+    // What the user typed is theirs.
+    panel.giveBack(text);
+    throw error;
+  }
+}
+
+/** Takes the conversation away from a message on, in one of the ways there are, after asking about the files. */
+async function takeAway(
+  app: App,
+  session: Session,
+  action: Extract<Action, { type: "retry" | "edit" | "regenerate" | "rewind" }>,
+): Promise<void> {
+  const { panel, rewind } = app;
+  const say = (notice: Said): void => sayOf(app, session.id, notice);
+  const { messages } = session.view.snapshot;
+  if (action.type === "regenerate") {
+    const newest = messages.findLast(({ role, visibleToModel }) => role === "user" && visibleToModel !== false);
+    const go = (): Promise<unknown> => session.request("turn/regenerate", {});
+    return newest === undefined ? void (await go()) : rewind.ask(session, { goal: "answerAgain", messageId: newest.id, go }, say);
+  }
+  const { messageId } = action;
+  const message = messages.find(({ id }) => id === messageId);
+  switch (action.type) {
+    case "retry": {
+      const goal = message?.role === "user" ? "askAgain" : "answerAgain";
+      return rewind.ask(session, { goal, messageId, go: () => steering.retry(session, messageId) }, say);
+    }
+    case "edit": {
+      const { text } = action;
+      const leave = (): void => panel.tell(session.id, { type: "editing", messageId, text });
+      return rewind.ask(session, { goal: "askAgain", messageId, go: () => steering.retry(session, messageId, text), leave }, say);
+    }
+    case "rewind": {
+      const go = async (): Promise<void> => {
+        await session.request("message/truncate", { messageId });
+        panel.tell(session.id, { type: "unsent", text: textIn(message?.parts ?? []).text });
+      };
+      return rewind.ask(session, { goal: "rewind", messageId, go }, say);
+    }
+  }
+}
+
+/** Compacts, and says why nothing was done where nothing was. */
+export async function compacted(app: App, session: Session, more: Parameters<typeof steering.compact>[1]): Promise<void> {
+  const nothing = await steering.compact(session, more);
+  if (nothing !== undefined) sayOf(app, session.id, { level: "info", text: nothing, actions: [DISMISS] });
+}
+
+export async function renameSession({ backend, chat, sessions }: App, sessionId: string): Promise<void> {
+  const client = await backend.client();
+  // One that is open stays open: something may go on in it.
+  const open = client.sessions.get(sessionId);
+  const known = sessions.shown?.items.find((item) => item.sessionId === sessionId)?.title ?? open?.view.snapshot.title ?? "";
+  const title = await vscode.window.showInputBox({ title: "Rename Session", value: known, prompt: "New name of the session" });
+  if (title === undefined || title.trim() === "" || title === known) return;
+  const { folder } = chat;
+  if (folder === undefined) return;
+  // A session must be open to be changed.
+  const session = open ?? (await backend.open({ workspaceFolder: folder.uri.fsPath, sessionId }));
+  try {
+    await session.request("session/configure", { title: title.trim() });
+  } finally {
+    if (open === undefined) await session.close();
+  }
+  await sessions.refresh();
+}
+
+export async function deleteSession({ backend, chat, sessions, images }: App, sessionId: string): Promise<void> {
+  const title =
+    sessions.shown?.items.find((item) => item.sessionId === sessionId)?.title ?? chat.session?.view.snapshot.title ?? "this session";
+  const detail =
+    "The conversation is deleted permanently, together with the copies that rewinds kept. Forks of the session are not deleted.";
+  const answer = await vscode.window.showWarningMessage(`Delete “${title}”?`, { modal: true, detail }, "Delete");
+  if (answer !== "Delete") return;
+  const client = await backend.client();
+  await client.request("session/delete", { sessionId });
+  await images?.forget(sessionId);
+  if (chat.session?.id === sessionId) await chat.show(undefined);
+  await sessions.refresh();
+}
+
+/** Follows a link of the conversation: into the folder, or to a page after the editor's own question. */
+async function open({ chat }: App, href: string): Promise<void> {
+  const target = targetOf(href);
+  if (target?.kind === "page") await vscode.env.openExternal(vscode.Uri.parse(target.address, true));
+  const { folder } = chat;
+  if (target?.kind !== "file" || folder === undefined) return;
+  const { uri } = await inFolder(target.path, folder.uri);
+  const line = target.line === undefined ? undefined : target.line - 1;
+  await vscode.window.showTextDocument(uri, {
+    preview: true,
+    ...(line !== undefined && { selection: new vscode.Range(line, 0, line, 0) }),
+  });
+}
+
+/** Why a compaction cannot be undone, and what can be done, without the ids that a person does not know. */
+function cannotUndo({ needed, limit, ways }: Extract<ErrorData, { kind: "CannotUndo" }>): Said {
+  const figure = (count: number): string => count.toLocaleString("en-US");
+  const why = needed > 0 ? `: the prompt would need ${figure(needed)} tokens, but only ${figure(limit)} fit` : "";
+  const words = ways.map((way) => {
+    switch (way.way) {
+      case "undoFirst":
+        return "Undo the newer compaction first.";
+      case "redo":
+        return "Redo it with a focus, or restore some of its messages.";
+      case "pin":
+        return `Pin the messages you need: up to ${figure(way.mostTokens)} tokens fit.`;
+      case "window":
+        return `Choose a model with a context window of at least ${figure(way.tokens)} tokens, then undo.`;
+      default:
+        return "";
+    }
+  });
+  const larger = ways.some(({ way }) => way === "window") ? [{ ...CHOOSE, label: "Choose Another Model…" }] : [];
+  return {
+    level: "warning",
+    text: `This compaction cannot be undone${why}. Nothing was changed.`,
+    detail: words.filter((word) => word !== "").join("\n"),
+    actions: [...larger, DISMISS],
+  };
+}

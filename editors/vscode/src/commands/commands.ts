@@ -1,0 +1,228 @@
+// Commands of the palette and the menus.
+
+import * as vscode from "vscode";
+import { configuration } from "../configuration.ts";
+import { importChats } from "../import/import.ts";
+import type { Keys } from "../models/keys.ts";
+import type { Models } from "../models/models.ts";
+import { type Route, routesOf } from "../models/routes.ts";
+import { knownSessions } from "../session/session-list.ts";
+import { preview } from "../session/steering.ts";
+import { errorText, escapeIcons, escapeLinks, sentence } from "../shared/text.ts";
+import { DISMISS } from "../shared/view.ts";
+import { visible, visibleLine } from "../shared/visible.ts";
+import { chooseTools } from "../tools/choose-tools.ts";
+import { type App, act, compacted, deleteSession, renameSession, showCompaction } from "./actions.ts";
+import { find } from "./find.ts";
+
+/** Characters of a command in the list of what is always allowed; the editor shows the whole of it on hover. */
+const MOST_LISTED = 2_000;
+
+/** How long the status bar says what was done. */
+const TOLD_MS = 5_000;
+
+/** Registers all of them. */
+export function registerCommands(context: vscode.ExtensionContext, app: App, models: Models, keys: Keys): void {
+  const { chat, panel, backend, log } = app;
+  const show = async (): Promise<void> => {
+    await panel.open();
+    panel.focus();
+  };
+  const commands: Record<string, (...given: never[]) => unknown> = {
+    focus: show,
+    newSession: async () => {
+      // The prompt has the focus once it is the new session's: what is typed before is the other's.
+      await panel.open();
+      await act(app, { type: "newSession" });
+    },
+    sessions: async () => {
+      await panel.open();
+      await act(app, { type: "listSessions", query: "", more: false });
+    },
+    // For links that know a session, which may be older than it is; the palette has the list.
+    showSession: async (sessionId: string) => {
+      await show();
+      const { folder } = chat;
+      const isThere = folder !== undefined && (await knownSessions(await backend.client(), folder.uri.fsPath)).has(sessionId);
+      if (isThere) await act(app, { type: "openSession", sessionId });
+      else
+        panel.say({
+          level: "info",
+          text: "The linked session is not in this folder. It was deleted, or sessions are now stored elsewhere.",
+          actions: [DISMISS],
+        });
+    },
+    renameSession: async () => renameSession(app, (await chat.ready()).id),
+    deleteSession: async () => deleteSession(app, (await chat.ready()).id),
+    branchSession: async () => {
+      const session = await chat.ready();
+      const { sessionId } = await session.request("session/fork", {});
+      await chat.show(sessionId);
+    },
+    exportSession: () => exportSession(app),
+    importChats: () => importChats(app, context),
+    cancel: () => act(app, { type: "cancel", queued: false }),
+    compact: () => compactNow(app),
+    showCompaction: async () => {
+      await show();
+      await showCompaction(app);
+    },
+    undoCompaction: async () => {
+      const session = await chat.ready();
+      const newest = session.view.snapshot.compactions.findLast(({ status }) => status === "inForce");
+      if (newest === undefined) return void vscode.window.showInformationMessage("There is no compaction to undo.");
+      return act(app, { type: "undo", compactionId: newest.id });
+    },
+    pinText: async () => {
+      // The one that is shown now: another may be while this is typed.
+      const session = await chat.ready();
+      const text = await vscode.window.showInputBox({
+        title: "Pin Text to Prompt",
+        prompt: "Text to include unchanged in every prompt of this session",
+      });
+      if (text !== undefined && text.trim() !== "") await session.request("context/pin", { text });
+    },
+    pinSelection: async () => {
+      const editor = vscode.window.activeTextEditor;
+      if (editor === undefined || editor.selection.isEmpty) return;
+      const path = vscode.workspace.asRelativePath(editor.document.uri);
+      const text = `${path}:${editor.selection.start.line + 1}\n${editor.document.getText(editor.selection)}`;
+      await (await chat.ready()).request("context/pin", { text });
+      vscode.window.setStatusBarMessage(`Pinned the selection from ${path} to every prompt of this session`, TOLD_MS);
+    },
+    attachFiles: async () => {
+      const { folder } = chat;
+      const uris = await vscode.window.showOpenDialog({
+        canSelectMany: true,
+        openLabel: "Attach",
+        ...(folder !== undefined && { defaultUri: folder.uri }),
+      });
+      if (uris !== undefined) await act(app, { type: "attachUris", uris: uris.map(String) });
+    },
+    attachFile: async (uri?: vscode.Uri) => {
+      await show();
+      const editor = vscode.window.activeTextEditor;
+      if (uri === undefined || uri.toString() === editor?.document.uri.toString()) {
+        if (editor !== undefined) await chat.attachments.addFrom(editor);
+      } else await chat.attachments.addFiles([uri]);
+      chat.changed();
+    },
+    selectModel: () => models.choose(),
+    setKey: async () => {
+      const route = await chooseRoute();
+      const key = route === undefined ? undefined : await keys.ask(route);
+      if (key === undefined) return;
+      await (await backend.client()).request("model/key", key);
+      await followKeys(app, models);
+    },
+    deleteKey: async () => {
+      const name = await keys.forget();
+      if (name === undefined) return;
+      await (await backend.client()).request("model/key", { name });
+      await followKeys(app, models);
+    },
+    chooseTools: () => chooseTools(),
+    find: () => find(app),
+    approvals: () => approvals(app),
+    showLog: () => log.show(),
+    diagnostics: async () => {
+      const found = await (await backend.client()).request("server/diagnostics", {});
+      const document = await vscode.workspace.openTextDocument({ language: "json", content: JSON.stringify(found, null, 2) });
+      await vscode.window.showTextDocument(document);
+    },
+    restart: () => backend.restart(),
+    openWalkthrough: () => vscode.commands.executeCommand("workbench.action.openWalkthrough", `${context.extension.id}#start`),
+  };
+  for (const [name, run] of Object.entries(commands)) {
+    const guarded = async (...given: unknown[]): Promise<void> => {
+      try {
+        await (run as (...given: unknown[]) => unknown)(...given);
+      } catch (error) {
+        const text = errorText(error);
+        log.error(`${name}: ${text}`);
+        void vscode.window.showErrorMessage(escapeLinks(sentence(text)));
+      }
+    };
+    context.subscriptions.push(vscode.commands.registerCommand(`threadhold.${name}`, guarded));
+  }
+}
+
+/** The model whose key is set: asked only where there are several; where there is none, what is missing is said. */
+async function chooseRoute(): Promise<Route | undefined> {
+  const { configuredModel, settings } = configuration();
+  const [first, ...others] = routesOf(configuredModel, settings);
+  if (first === undefined) {
+    const describe = "Configure Model…";
+    const text =
+      "No configured model needs an API key. Configure a model first: its API (wire), its name and, if it is not the provider's own, its base URL.";
+    if ((await vscode.window.showWarningMessage(text, describe)) === describe) {
+      await vscode.commands.executeCommand("workbench.action.openSettings", "threadhold.configuredModel");
+    }
+    return undefined;
+  }
+  if (others.length === 0) return first;
+  const items = [first, ...others].map((route) => ({ label: route.label, description: route.host, detail: route.keyName, route }));
+  return (await vscode.window.showQuickPick(items, { title: "Set API Key", placeHolder: "Choose the model that the key is for" }))?.route;
+}
+
+/** Has the model of the next request, and the session that is shown, name the keys that are kept now. */
+async function followKeys({ backend, chat }: App, models: Models): Promise<void> {
+  await models.refresh();
+  await backend.configure();
+  await chat.followModel();
+}
+
+/** Compacts with a focus, after saying what that would do. */
+async function compactNow(app: App): Promise<void> {
+  const session = await app.chat.ready();
+  const focus = await vscode.window.showInputBox({
+    title: "Compact Conversation",
+    prompt: await preview(session),
+    placeHolder: "What must the summary keep? (optional)",
+    ignoreFocusOut: true,
+  });
+  if (focus !== undefined) await compacted(app, session, focus.trim() === "" ? {} : { focus: focus.trim() });
+}
+
+const FORMATS = [
+  { label: "Markdown", detail: "Readable document", format: "markdown", ending: "md" },
+  { label: "JSON Lines", detail: "One line per message; can be imported again", format: "jsonl", ending: "jsonl" },
+  { label: "Trajectory", detail: "A single JSON object; can be imported again", format: "trajectory", ending: "json" },
+] as const;
+
+async function exportSession({ chat }: App): Promise<void> {
+  const session = await chat.ready();
+  const chosen = await vscode.window.showQuickPick(FORMATS, { title: "Export Session As" });
+  if (chosen === undefined) return;
+  const { data } = await session.request("session/export", { format: chosen.format });
+  const name = `${session.view.snapshot.title ?? session.id}`.replace(/[^\p{L}\p{N}-]+/gu, "-").slice(0, 60);
+  const { folder } = chat;
+  const uri = await vscode.window.showSaveDialog({
+    ...(folder !== undefined && { defaultUri: vscode.Uri.joinPath(folder.uri, `${name}.${chosen.ending}`) }),
+  });
+  if (uri === undefined) return;
+  await vscode.workspace.fs.writeFile(uri, Buffer.from(data, "utf8"));
+  await vscode.window.showTextDocument(uri);
+}
+
+/** Lists what was allowed for good in the folder, and takes back what is chosen. */
+async function approvals({ chat, backend }: App): Promise<void> {
+  const { folder } = chat;
+  if (folder === undefined) return;
+  const client = await backend.client();
+  const workspaceFolder = folder.uri.fsPath;
+  const { approved } = await client.request("tool/approvals", { workspaceFolder });
+  if (approved.length === 0) return void vscode.window.showInformationMessage("No tool is always allowed in this folder.");
+  const items = approved.map((one) => ({
+    label: escapeIcons(visible(one.tool)),
+    description: one.pattern === undefined ? "All calls" : escapeIcons(visibleLine(one.pattern, MOST_LISTED)),
+    one,
+  }));
+  const revoked = await vscode.window.showQuickPick(items, {
+    canPickMany: true,
+    title: "Always-Allowed Tools",
+    placeHolder: "Select the tools that need approval again",
+  });
+  if (revoked === undefined || revoked.length === 0) return;
+  await client.request("tool/approvals", { workspaceFolder, revoke: revoked.map(({ one }) => one) });
+}

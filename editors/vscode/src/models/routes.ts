@@ -1,0 +1,89 @@
+// Addresses that the sidecar calls for models, and the name of the API key for each: the provider's usual name, otherwise
+// one made of the address, so that a key is sent to one address only. Imports no editor.
+
+import type { Model, Settings } from "@threadhold/client";
+
+/** A model that may need a key. */
+export interface Route {
+  /** Its name for people. */
+  label: string;
+  /** Host that the key is sent to. */
+  host: string;
+  /** The name under which the sidecar looks for it. */
+  keyName: string;
+}
+
+/** Where a wire's own provider is asked, and the name of the key that goes there, as the sidecar has them. */
+const USUAL: Partial<Record<string, { url: string; key?: string }>> = {
+  "openai-chat": { url: "https://api.openai.com/v1", key: "OPENAI_API_KEY" },
+  "openai-responses": { url: "https://api.openai.com/v1", key: "OPENAI_API_KEY" },
+  anthropic: { url: "https://api.anthropic.com/v1", key: "ANTHROPIC_API_KEY" },
+  ollama: { url: "http://127.0.0.1:11434" },
+};
+
+/** The route of a model; undefined for one that no key is sent to, such as the editor's own. */
+export function routeOf({ name, wire, baseUrl, keyEnv }: Model): Route | undefined {
+  const usual = wire === undefined ? undefined : USUAL[wire];
+  const address = addressOf(baseUrl ?? usual?.url ?? "");
+  if (usual === undefined || address === undefined) return undefined;
+  const usualKey = address.origin === addressOf(usual.url)?.origin ? usual.key : undefined;
+  return { label: name ?? String(wire), host: address.host, keyName: keyEnv ?? usualKey ?? nameOf(address) };
+}
+
+/** All routes that the settings name, each key once: the configured model's, then those of other settings of the sidecar. */
+export function routesOf(configured: Model | undefined, settings: Settings): Route[] {
+  const models = [configured, settings.model, summaryOf(configured, settings)];
+  const routes = models.flatMap((model) => (model === undefined ? [] : (routeOf(model) ?? [])));
+  return [...new Map(routes.map((route) => [route.keyName, route])).values()];
+}
+
+/** The model with the name of its key, where one is kept for its address and the settings name none. */
+export function keyed(model: Model, names: readonly string[]): Model {
+  const keyName = model.keyEnv === undefined ? routeOf(model)?.keyName : undefined;
+  return keyName !== undefined && names.includes(keyName) ? { ...model, keyEnv: keyName } : model;
+}
+
+/** The settings with the names of their keys, in the same way. */
+export function keyedSettings(configured: Model | undefined, settings: Settings, names: readonly string[]): Settings {
+  const summary = summaryOf(configured, settings);
+  const summaryKeyEnv = summary === undefined ? undefined : keyed(summary, names).keyEnv;
+  return {
+    ...settings,
+    ...(settings.model !== undefined && { model: keyed(settings.model, names) }),
+    ...(summaryKeyEnv !== undefined && { summaryKeyEnv }),
+  };
+}
+
+/** The model that sums up, where it is asked at another address than the one that answers: as that one is. */
+function summaryOf(
+  configured: Model | undefined,
+  { model: main = configured, summaryModel, summaryBaseUrl, summaryKeyEnv }: Settings,
+): Model | undefined {
+  if (summaryBaseUrl === undefined && summaryKeyEnv === undefined) return undefined;
+  const like = main === undefined ? undefined : routeOf(main);
+  const wire = (like === undefined ? undefined : main?.wire) ?? "openai-chat";
+  const baseUrl = summaryBaseUrl ?? main?.baseUrl;
+  const model: Model = {
+    wire,
+    name: summaryModel ?? "summary model",
+    ...(baseUrl !== undefined && { baseUrl }),
+    ...(summaryKeyEnv !== undefined && { keyEnv: summaryKeyEnv }),
+  };
+  // At the same place it has the same key.
+  return summaryKeyEnv === undefined && routeOf(model)?.host === like?.host ? undefined : model;
+}
+
+function addressOf(url: string): URL | undefined {
+  try {
+    // The handshake of a socket goes to the same place.
+    return new URL(url.trim().replace(/^ws(?=s?:)/i, "http"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** A name that no other address has: letters, digits and dots stay apart, whatever else there is becomes its code. */
+function nameOf({ protocol, host }: URL): string {
+  const plain = host.replace(/[^a-z0-9]/g, (character) => (character === "." ? "_" : `__${character.charCodeAt(0).toString(16)}_`));
+  return `KEY_OF_${protocol === "https:" ? "" : "HTTP_"}${plain.toUpperCase()}`;
+}

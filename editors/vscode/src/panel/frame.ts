@@ -1,0 +1,178 @@
+// The frame around the rows of a conversation: activity, notices, meter. Pure functions of the client's view.
+
+import type { ContextInspectResult, ContextSize, SessionView, Snapshot } from "@threadhold/client";
+import { sentence } from "../shared/text.ts";
+import type { Button, Frame, Meter, NoticeRow, Waiting } from "../shared/view.ts";
+import { textIn } from "./conversation.ts";
+
+/** Current activity in a word or two; empty when idle. */
+export function activityOf(view: SessionView): string {
+  const { state, compression, streaming, pendingCalls } = view.snapshot;
+  if (view.retrying !== undefined) return `Retrying: ${view.retrying.reason}`;
+  if (compression.running) return compression.phase === "reviewing" ? "Waiting for your review" : "Compacting";
+  switch (state) {
+    case "generating":
+      return streaming === undefined ? "Thinking" : "Answering";
+    case "executingTools":
+    case "waitingIde":
+      return pendingCalls.length === 0 ? "Running tools" : `Running ${pendingCalls.map(({ name }) => name).join(", ")}`;
+    case "paused":
+      return "Waiting for approval";
+    case "waitingUserInput":
+      return "Waiting for your answer";
+    default:
+      return "";
+  }
+}
+
+const BUSY: ReadonlySet<Snapshot["state"]> = new Set<Snapshot["state"]>(["generating", "executingTools", "paused", "waitingIde"]);
+
+export function isBusy({ state }: Snapshot): boolean {
+  return BUSY.has(state);
+}
+
+export function waitingOf({ queue }: Snapshot): Waiting[] {
+  return queue.map(({ itemId, method, priority, content }) => {
+    const said = textIn(content ?? []).text;
+    return { itemId, priority, text: said === "" ? method : said };
+  });
+}
+
+type Ended = Pick<SessionView, "lastEnd"> & { snapshot: Readonly<Snapshot> };
+
+const ASK_AGAIN: Button = { label: "Ask Again", action: { type: "regenerate" } };
+
+/** Notices after the conversation if the last turn ended without an answer. */
+export function endNoticesOf({ snapshot, lastEnd }: Ended, isInterrupted: boolean): NoticeRow[] {
+  const notice = { kind: "notice", id: "notice end", rev: 0 } as const;
+  const { state, messages, driver, heldBy, queue } = snapshot;
+  if (isInterrupted) {
+    const text = "The sidecar restarted during this answer. The conversation up to here is kept.";
+    return [{ ...notice, level: "warning", text, actions: [ASK_AGAIN] }];
+  }
+  if (state === "error") {
+    const { message = "The last turn failed", data } = lastEnd?.error ?? {};
+    const wantsKey = data?.kind === "ProviderError" && data.cause === "auth";
+    const actions: Button[] = [
+      { label: "Try Again", action: { type: "regenerate" } },
+      ...(wantsKey ? [{ label: "Set API Key…", action: { type: "command", command: "setKey" } } as const] : []),
+      { label: "Choose Another Model…", action: { type: "selectModel" } },
+    ];
+    // Whoever writes it elsewhere has it answered.
+    return [{ ...notice, level: "error", text: sentence(message), actions: heldBy === undefined ? actions : [] }];
+  }
+  const last = messages.findLast(({ role }) => role !== "event");
+  const isOpen = last?.role === "user" || last?.role === "tool";
+  if (state !== "idle" || !isOpen || driver !== "sidecar" || heldBy !== undefined || queue.length > 0) return [];
+  return [{ ...notice, level: "info", text: "The turn ended without an answer. The conversation is kept.", actions: [ASK_AGAIN] }];
+}
+
+/** How full the prompt is, of the newest that was told and, where it was asked for, of all that is known. */
+export function meterOf(size: ContextSize, snapshot: Snapshot, inspected: ContextInspectResult | undefined): Meter {
+  const { tokens, limit, tokensUntilCompaction, sections, estimator } = size;
+  const at = (tokens + tokensUntilCompaction) / limit;
+  const inForce = snapshot.compactions.findLast(({ status }) => status === "inForce");
+  const usage = inspected?.usage?.inputTokens;
+  return {
+    tokens,
+    limit,
+    untilCompaction: tokensUntilCompaction,
+    estimator,
+    sections: sections.map((section) => ({ ...section, name: inWords(section.name) })),
+    pins: (snapshot.pins ?? []).map((pin) => ({
+      pinId: pin.pinId,
+      label: (pin.text ?? textIn(snapshot.messages.find(({ id }) => id === pin.messageId)?.parts ?? []).text).slice(0, 200),
+      tokens: pin.tokens,
+    })),
+    excluded: inForce?.excludedIds?.length ?? 0,
+    detailed: inspected !== undefined,
+    triggers: (inspected?.triggers ?? []).flatMap(({ trigger, measure, now, at }) =>
+      at === undefined ? [] : [{ name: TRIGGERS[trigger] ?? trigger, now: measured(now, measure), at: measured(at, measure) }],
+    ),
+    ...(tokensUntilCompaction > 0 && at > 0 && at <= 1 && { thresholdAt: at }),
+    ...(inspected !== undefined && { window: inspected.window }),
+    ...(usage !== undefined && { usage: `The provider last reported ${inTokens(usage)}.` }),
+  };
+}
+
+const SECTIONS: Record<string, string> = {
+  toolGuidelines: "tool guidelines",
+  instructionFiles: "instruction files",
+  coreMemories: "memories",
+  compaction: "summary of earlier rounds",
+  keptUserMessages: "your earlier messages",
+  history: "conversation",
+  currentMessage: "current request",
+  currentRounds: "current turn",
+};
+
+/** A section as people call it; one of a later version by its own name. */
+function inWords(name: string): string {
+  return SECTIONS[name] ?? name.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
+}
+
+const TRIGGERS: Record<string, string> = {
+  budgetExceeded: "prompt exceeds its token limit",
+  providerOverflow: "provider rejects the prompt as too large",
+  preTurnTokens: "prompt size at the start of a turn",
+  background: "summary prepared during a turn",
+  modelChanged: "next model has a smaller context window",
+  userTurns: "turns in the prompt",
+  messages: "messages in the prompt",
+  idle: "idle time",
+};
+
+/** A figure of a trigger. Its unit is in the trigger's name, except for seconds. */
+function measured(count: number, measure: string): string {
+  return `${count.toLocaleString("en-US")}${measure === "seconds" ? " s" : ""}`;
+}
+
+function inTokens(count: number): string {
+  return `${count.toLocaleString("en-US")} tokens`;
+}
+
+/** The share of the limit from which on a compaction counts as near. */
+const NEAR = 0.1;
+
+/** Warns once before a compaction, and again only after the prompt was well below. */
+export class Warning {
+  #text: string | undefined;
+  #armed = true;
+
+  get text(): string | undefined {
+    return this.#text;
+  }
+
+  /** Takes the newest size in. */
+  take(meter: Meter | undefined, isOn: boolean): void {
+    if (meter === undefined) return;
+    const left = meter.untilCompaction / Math.max(1, meter.limit);
+    if (left > 2 * NEAR) {
+      this.#armed = true;
+      this.#text = undefined;
+    }
+    if (!isOn || !this.#armed || left > NEAR || meter.untilCompaction <= 0) return;
+    this.#armed = false;
+    this.#text = `About ${inTokens(meter.untilCompaction)} until the next compaction. Compact now to choose a focus, or pin messages that must stay.`;
+  }
+
+  dismiss(): void {
+    this.#text = undefined;
+  }
+
+  /** Another session, or a compaction: everything is new. */
+  reset(): void {
+    this.#text = undefined;
+    this.#armed = true;
+  }
+}
+
+/** The panel before there is a session. */
+export const EMPTY: Omit<Frame, "sidecar" | "model" | "attachments"> = {
+  title: "New session",
+  state: "idle",
+  activity: "",
+  busy: false,
+  queue: [],
+  asked: [],
+};

@@ -1,0 +1,289 @@
+// The panel's webview: its page with a strict content security policy, and sending it updates as fast as it draws them;
+// changes in between are sent together.
+
+import { randomBytes } from "node:crypto";
+import type { Session } from "@threadhold/client";
+import * as vscode from "vscode";
+import { configuration } from "../configuration.ts";
+import type { Models } from "../models/models.ts";
+import type { Rewind } from "../rewind/rewind.ts";
+import type { Backend } from "../session/backend.ts";
+import type { Changed, Chat } from "../session/chat.ts";
+import type { Sessions } from "../session/session-list.ts";
+import { HostChannel, type PageMessage } from "../shared/envelope.ts";
+import type { Action, Frame, NoticeRow, ToPanel } from "../shared/view.ts";
+import { ownTool } from "../tools/toolbox.ts";
+import { WHY } from "./compaction-row.ts";
+import type { RowContext } from "./conversation.ts";
+import { activityOf, EMPTY, endNoticesOf, isBusy, meterOf, Warning, waitingOf } from "./frame.ts";
+import { PanelUpdates } from "./updates.ts";
+
+export class Panel implements vscode.WebviewViewProvider {
+  readonly #extension: vscode.Uri;
+  readonly #backend: Backend;
+  readonly #chat: Chat;
+  readonly #models: Models;
+  readonly #act: (action: Action) => void;
+  readonly #telling = new PanelUpdates();
+  readonly #end = new HostChannel();
+  readonly #warning = new Warning();
+  #sessions: Sessions | undefined;
+  #rewind: Rewind | undefined;
+  #view: vscode.WebviewView | undefined;
+  /** The webview is still drawing the last update. */
+  #drawing = false;
+  #behind: "nothing" | "streaming" | "all" = "nothing";
+  #notice: NoticeRow | undefined;
+  /** The session that the webview is told of. */
+  #session: Session | undefined;
+  /** The webview still needs the session's draft. */
+  #owesDraft = true;
+  /** A message or a compaction that is to be shown, and its session. */
+  #revealed: { session: Session | undefined; of: string } | undefined;
+  #wantsFocus = false;
+
+  constructor(extension: vscode.Uri, backend: Backend, chat: Chat, models: Models, act: (action: Action) => void) {
+    this.#extension = extension;
+    this.#backend = backend;
+    this.#chat = chat;
+    this.#models = models;
+    this.#act = act;
+  }
+
+  /** Opens the panel, wherever the user put it, and makes it the active view. */
+  async open(): Promise<void> {
+    await vscode.commands.executeCommand("threadhold.panel.focus");
+  }
+
+  /** Where the list of sessions comes from. */
+  set sessions(sessions: Sessions) {
+    this.#sessions = sessions;
+  }
+
+  /** Where the question comes from that stands before a part of the conversation is taken away. */
+  set rewind(rewind: Rewind) {
+    this.#rewind = rewind;
+  }
+
+  get warning(): Warning {
+    return this.#warning;
+  }
+
+  resolveWebviewView(view: vscode.WebviewView): void {
+    this.#view = view;
+    // What is posted before a page says that it is there would wait for it, and be drawn beside what it asks for.
+    this.#end.close();
+    const { webview } = view;
+    webview.options = { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(this.#extension, "dist")] };
+    webview.html = page(webview, this.#extension);
+    webview.onDidReceiveMessage((done: PageMessage) => {
+      if (this.#view === view) this.#hear(done);
+    });
+    view.onDidDispose(() => {
+      if (this.#view !== view) return;
+      this.#view = undefined;
+      this.#end.close();
+    });
+  }
+
+  /** Has an action carried out that is meant for what is shown. */
+  #hear(done: PageMessage): void {
+    const { about, action } = done;
+    if (action.type === "ready") this.#end.open(about.page);
+    if (this.#end.accepts(done, this.#chat.shownId)) this.#act(action);
+    // What the user typed is theirs, whatever is shown by now.
+    else if (action.type === "send" || action.type === "edit") this.giveBack(action.text);
+  }
+
+  /** Gives the prompt the focus, as soon as there is one. */
+  focus(): void {
+    this.#post([{ type: "focus" }]);
+    this.#wantsFocus = !this.#end.isHeard;
+  }
+
+  /** Puts words into the prompt that could not be sent. */
+  giveBack(text: string): void {
+    this.#post([{ type: "unsent", text }]);
+  }
+
+  /** The webview begins: it has nothing. */
+  begin(): void {
+    this.#forget();
+    this.update({ session: false, streamingOnly: false });
+    // Behind the frame, which says whether the prompt can be typed into already.
+    if (this.#wantsFocus) this.focus();
+  }
+
+  /** The webview drew what it was told. */
+  drawn(): void {
+    this.#drawing = false;
+    if (this.#behind !== "nothing") this.#tell();
+  }
+
+  /** Something changed. */
+  update({ session: isOther, streamingOnly }: Changed): void {
+    const { session } = this.#chat;
+    // It may be shown before it is told.
+    if (isOther || session !== this.#session) this.#show(session);
+    if (this.#behind !== "all") this.#behind = streamingOnly ? "streaming" : "all";
+    if (!this.#drawing) this.#tell();
+  }
+
+  /** Another session is shown, or the same one through another sidecar. */
+  #show(session: Session | undefined): void {
+    this.#warning.reset();
+    // What was said before there was a session is still true.
+    if (this.#session !== undefined) this.#notice = undefined;
+    this.#session = session;
+    this.#end.show(session?.id);
+    this.#forget();
+  }
+
+  /** Says something above the conversation; nothing takes it away. */
+  say(notice: Omit<NoticeRow, "kind" | "id" | "rev"> | undefined): void {
+    this.#notice = notice === undefined ? undefined : { kind: "notice", id: "said", rev: 0, ...notice };
+    this.update({ session: false, streamingOnly: false });
+  }
+
+  /** Shows a message or a compaction of the session that is shown, as soon as it is drawn. */
+  reveal(id: string): void {
+    this.#revealed = { session: this.#chat.session, of: id };
+    this.update({ session: false, streamingOnly: false });
+  }
+
+  /** Tells something of a session beside its rows; nothing where another one is shown by now. */
+  tell(sessionId: string, message: ToPanel): void {
+    if (sessionId === this.#session?.id) this.#post([message]);
+  }
+
+  /** The one way to the webview. */
+  #post(messages: ToPanel[]): void {
+    const told = this.#end.seal(messages);
+    if (told !== undefined) void this.#view?.webview.postMessage(told);
+  }
+
+  #forget(): void {
+    this.#telling.forget();
+    this.#drawing = false;
+    this.#behind = "all";
+    this.#owesDraft = true;
+  }
+
+  #tell(): void {
+    if (!this.#end.isHeard) return;
+    const session = this.#session;
+    const streaming = this.#behind === "streaming" ? session?.view.snapshot : undefined;
+    this.#behind = "nothing";
+    const told = streaming === undefined ? this.#changedRows() : this.#telling.grown(streaming);
+    // While words follow words, nothing around them changes.
+    if (told[0]?.type !== "append") told.push(...this.#telling.frame(this.#wholeFrame(), this.#chat.attachments.pictures));
+    if (this.#owesDraft) told.unshift({ type: "draft", text: session?.view.snapshot.draft ?? "", sessionId: session?.id ?? "" });
+    this.#owesDraft = false;
+    if (this.#revealed !== undefined && this.#revealed.session === session) told.push({ type: "reveal", of: this.#revealed.of });
+    this.#revealed = undefined;
+    if (told.length === 0) return;
+    this.#drawing = true;
+    this.#post(told);
+  }
+
+  #changedRows(): ToPanel[] {
+    const view = this.#session?.view;
+    if (view === undefined) return this.#telling.nothing();
+    const { snapshot, compacting } = view;
+    const { review } = this.#chat;
+    const beside: RowContext = {
+      running: this.#chat.running,
+      durations: this.#chat.durations,
+      hasDiff: (name) => ownTool(name)?.preview !== undefined,
+      runsCommands: (name) => ownTool(name)?.kind === "run",
+      cuts: this.#chat.inspected?.cuts ?? [],
+      compactions: this.#chat.inspected?.compactions ?? [],
+      ...(view.lastEnd !== undefined && { lastEnd: view.lastEnd }),
+      notices: endNoticesOf(view, this.#chat.isInterrupted),
+    };
+    const rewind = this.#rewind?.row;
+    if (rewind !== undefined) beside.rewind = rewind;
+    if (review !== undefined) beside.compacting = review;
+    else if (compacting !== undefined || snapshot.compression.running) {
+      const id = compacting?.compactionId ?? "next";
+      const why = compacting?.trigger === undefined ? "" : WHY[compacting.trigger];
+      beside.compacting = {
+        kind: "compaction",
+        id: `compaction ${id}`,
+        rev: 0,
+        compactionId: id,
+        phase: "running",
+        title: "Compacting",
+        why,
+        how: "A model is writing a summary. The answer continues afterwards.",
+        block: "",
+        narrative: "",
+        ledger: "",
+        unreviewed: false,
+        excluded: 0,
+        fallbacks: [],
+        newest: false,
+        ...(compacting?.tokensBefore !== undefined && { tokensBefore: compacting.tokensBefore }),
+      };
+    }
+    return this.#telling.rows(snapshot, beside);
+  }
+
+  #wholeFrame(): Frame {
+    const { inspected, size } = this.#chat;
+    const session = this.#session;
+    const view = session?.view;
+    const around = {
+      sidecar: this.#chat.folder === undefined ? NO_FOLDER : this.#backend.standing,
+      model: this.#models.chosen?.label ?? "Choose Model",
+      attachments: this.#chat.attachments.shown,
+      ...(this.#notice !== undefined && { notice: this.#notice }),
+      ...(this.#sessions?.shown !== undefined && { sessions: this.#sessions.shown }),
+    };
+    if (view === undefined) return { ...EMPTY, ...around };
+    const { snapshot } = view;
+    const meter = size === undefined ? undefined : meterOf(size, snapshot, this.#chat.wantsDetails ? inspected : undefined);
+    this.#warning.take(meter, configuration().warnBeforeCompaction);
+    return {
+      ...around,
+      sessionId: snapshot.sessionId,
+      title: snapshot.title ?? (snapshot.messages.length === 0 ? "New session" : "Untitled session"),
+      state: snapshot.state,
+      activity: session?.freshness === "offline" ? "Restarting the sidecar" : activityOf(view),
+      busy: isBusy(snapshot),
+      queue: waitingOf(snapshot),
+      // Who writes it elsewhere decides.
+      asked: (snapshot.heldBy === undefined ? (snapshot.pause?.reasons ?? []) : []).map(({ toolCallId }) => toolCallId),
+      ...(snapshot.heldBy !== undefined && { heldBy: { pid: snapshot.heldBy.pid } }),
+      ...(meter !== undefined && { meter }),
+      ...(this.#warning.text !== undefined && !snapshot.compression.running && { warning: this.#warning.text }),
+    };
+  }
+}
+
+const NO_FOLDER: Frame["sidecar"] = {
+  state: "none",
+  title: "No folder is open",
+  text: "Sessions belong to a folder on disk. Open a folder to see its sessions.",
+  actions: [{ label: "Open Folder…", action: { type: "command", command: "openFolder" } }],
+};
+
+/** The page. Its policy lets in this extension's own script and style, and pictures that are data. */
+function page(webview: vscode.Webview, extension: vscode.Uri): string {
+  const nonce = randomBytes(18).toString("base64url");
+  const own = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(extension, "dist", name)).toString();
+  const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${webview.cspSource}; img-src data:; base-uri 'none'; form-action 'none';`;
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="${own("panel.css")}">
+<title>Agent</title>
+</head>
+<body>
+<script nonce="${nonce}" src="${own("panel.js")}"></script>
+</body>
+</html>`;
+}

@@ -1,0 +1,334 @@
+// Rows, frame and messages between the extension host, which has all state, and the webview, which has only its scroll
+// position. Types and constants only; imports no editor, no document, no protocol of the sidecar.
+
+/** Something of the conversation that stands in a row of its own. `id` stays, `rev` changes with what it says. */
+export type Row = EarlierRow | UserRow | AnswerRow | CallRow | CompactionRow | RewindRow | NoticeRow;
+
+/** A row before it has its number. */
+export type Unnumbered<Of> = Of extends unknown ? Omit<Of, "rev"> : never;
+
+interface Drawn {
+  id: string;
+  rev: number;
+  /** Another window writes the session; read-only here. */
+  held?: boolean;
+}
+
+/** Placeholder for messages that are not loaded yet; loads some when it scrolls into view. */
+export interface EarlierRow extends Drawn {
+  kind: "earlier";
+  /** How many messages that are. */
+  messages: number;
+}
+
+/** A message of the user. */
+export interface UserRow extends Drawn {
+  kind: "user";
+  messageId: string;
+  text: string;
+  images: Picture[];
+  files: string[];
+  pinId?: string;
+  /** How much of it the prompt shows. */
+  shown: Shown;
+}
+
+/** An answer of the model with its reasoning. Its tool calls are rows of their own. */
+export interface AnswerRow extends Drawn {
+  kind: "answer";
+  messageId: string;
+  text: string;
+  reasoning: string;
+  streaming: boolean;
+  stopped?: "cancelled" | "failed" | "length" | "refused";
+  pinId?: string;
+  shown: Shown;
+}
+
+/** A call of a tool, with its result. */
+export interface CallRow extends Drawn {
+  kind: "call";
+  callId: string;
+  messageId: string;
+  name: string;
+  /** The main argument in one line, such as a path or command. Truncated, so approvals must not rely on it. */
+  about: string;
+  arguments: string;
+  /** How many characters of arguments were written so far, where these are only the last of them. */
+  characters?: number;
+  state: CallState;
+  /** Why it is asked about. */
+  reason?: string;
+  result?: CallResult;
+  durationMs?: number;
+  /** True if the editor can show what it would change. */
+  hasDiff: boolean;
+  /** It runs a command. Always allowing it allows exactly this command. */
+  isCommand: boolean;
+  shown: Shown;
+}
+
+/** The beginning of a tool's answer, and how much there is of it. */
+export interface CallResult {
+  messageId: string;
+  text: string;
+  characters: number;
+  images: Picture[];
+  exitCode?: number;
+  changed: string[];
+}
+
+/** How a call stands. */
+export type CallState = "writing" | "asked" | "waiting" | "running" | "done" | "failed" | "rejected" | "cancelled" | "open";
+
+/** A compaction, as a card where it happened. */
+export interface CompactionRow extends Drawn {
+  kind: "compaction";
+  compactionId: string;
+  phase: "running" | "reviewing" | "inForce" | "older" | "undone" | "void";
+  /** Title of the card, such as `Compacted 4 rounds`. */
+  title: string;
+  /** Why it was begun. */
+  why: string;
+  /** How it is made or was made, for people. */
+  how: string;
+  tokensBefore?: number;
+  tokensAfter?: number;
+  rounds?: number;
+  /** How many messages it stands for; missing where not all of them are here, and none where it stands for none. */
+  messages?: number;
+  block: string;
+  narrative: string;
+  /** The rest of the block: actions and names, listed without a model. */
+  ledger: string;
+  focus?: string;
+  model?: string;
+  unreviewed: boolean;
+  excluded: number;
+  estimator?: string;
+  /** Methods that failed before, in order. */
+  fallbacks: string[];
+  /** It can be undone, redone or edited: it is the newest one in force. */
+  newest: boolean;
+  durationMs?: number;
+  /** Messages that would no longer be seen, while it is reviewed. */
+  dropped?: number;
+}
+
+/** A question before a part of the conversation is taken away: what becomes of the files that changed in it. */
+export interface RewindRow extends Drawn {
+  kind: "rewind";
+  messageId: string;
+  /** Action on the conversation once the files are settled. */
+  goal: RewindGoal;
+  files: RewindFile[];
+  lost: RewindLost[];
+}
+
+export type RewindGoal = "rewind" | "askAgain" | "answerAgain";
+
+/** A file that can be restored. */
+export interface RewindFile {
+  path: string;
+  /** Its earlier text is written, or written into a file that is gone by now, or the file that the agent made is deleted. */
+  how: "restore" | "create" | "delete";
+  /** Whose changes would be lost: made after the agent's, between them, not saved yet, or perhaps there. */
+  others?: "since" | "between" | "unsaved" | "unknown";
+}
+
+/** Something that cannot be restored, and why. */
+export interface RewindLost {
+  what: string;
+  why: string;
+}
+
+/** A sentence of the session or of the extension, with what can be done about it. */
+export interface NoticeRow extends Drawn {
+  kind: "notice";
+  level: "info" | "warning" | "error";
+  text: string;
+  detail?: string;
+  actions: Button[];
+}
+
+export interface Button {
+  label: string;
+  action: Action;
+}
+
+/** Takes a notice away. */
+export const DISMISS = { label: "Dismiss", action: { type: "dismissNotice" } } as const satisfies Button;
+
+export type Shown = "whole" | "shortened" | "covered" | "excluded" | "dropped";
+
+export interface Picture {
+  mediaType: string;
+  /** An address that the webview may show, of the data itself. */
+  source: string;
+}
+
+/** Everything around the rows. It is small, and always given whole. */
+export interface Frame {
+  /** State of the sidecar, with what to do if it is not running. */
+  sidecar: Standing;
+  title: string;
+  sessionId?: string;
+  state: string;
+  /** A word on what goes on, such as "Thinking" or "Running read_file"; empty at rest. */
+  activity: string;
+  busy: boolean;
+  /** The other process that writes the session. */
+  heldBy?: { pid: number };
+  model: string;
+  meter?: Meter;
+  queue: Waiting[];
+  attachments: Attached[];
+  /** Calls that wait for a decision. */
+  asked: string[];
+  warning?: string;
+  sessions?: SessionList;
+  notice?: NoticeRow;
+}
+
+export type Standing = { state: "starting" } | { state: "ready" } | { state: "none"; title: string; text: string; actions: Button[] };
+
+/** How full the prompt is. */
+export interface Meter {
+  tokens: number;
+  limit: number;
+  untilCompaction: number;
+  /** Where a compaction begins, as a share of the limit; missing where none is set off by size. */
+  thresholdAt?: number;
+  estimator: string;
+  sections: Section[];
+  pins: { pinId: string; label: string; tokens: number }[];
+  excluded: number;
+  /** True if the details below were asked for and are there. */
+  detailed: boolean;
+  window?: number;
+  usage?: string;
+  triggers: { name: string; now: string; at: string }[];
+}
+
+export interface Section {
+  channel: string;
+  name: string;
+  tokens: number;
+}
+
+export interface Waiting {
+  itemId: string;
+  text: string;
+  priority: boolean;
+}
+
+export interface Attached {
+  id: string;
+  label: string;
+  kind: "file" | "image" | "selection";
+}
+
+export interface SessionList {
+  query: string;
+  items: SessionItem[];
+  more: boolean;
+  loading: boolean;
+}
+
+export interface SessionItem {
+  sessionId: string;
+  title: string;
+  updatedAt: string;
+  messages: number;
+  summarized: number;
+  state?: string;
+  /** Where it came from, where that is another session. */
+  origin?: string;
+  current: boolean;
+}
+
+/** A message as it was said, for what a compaction covers. */
+export interface Original {
+  messageId: string;
+  role: string;
+  label: string;
+  text: string;
+}
+
+/** From the host to the webview. */
+export type ToPanel =
+  | { type: "frame"; frame: Frame }
+  /** Data of an attached image. Large, so it is sent once, before the first frame that lists it. */
+  | { type: "picture"; id: string; source: string }
+  /** Takes rows out and puts others in. */
+  | { type: "rows"; at: number; remove: number; rows: Row[] }
+  /** The answer that is being written goes on. */
+  | { type: "append"; id: string; text: string; reasoning: string }
+  /** The unsent draft of a session that begins to be shown. */
+  | { type: "draft"; text: string; sessionId: string }
+  /** Words that could not be sent. */
+  | { type: "unsent"; text: string }
+  /** Those before what was told of it; `before` asks for still earlier ones, where there are some. */
+  | { type: "covered"; compactionId: string; originals: Original[]; before?: number }
+  | { type: "wholeResult"; callId: string; text: string }
+  /** A message is edited again, with these words. */
+  | { type: "editing"; messageId: string; text: string }
+  /** Shows the row of a message or a compaction, and gives it the focus. */
+  | { type: "reveal"; of: string }
+  | { type: "focus" };
+
+/** From the webview to the host: what the user did. */
+export type Action =
+  | { type: "ready" }
+  /** The frame that the host sent last was drawn: more may come. */
+  | { type: "drawn" }
+  | { type: "send"; text: string; urgent: boolean }
+  | { type: "cancel"; queued: boolean }
+  | { type: "draft"; text: string; sessionId: string }
+  | { type: "decide"; callIds: string[]; decision: "approve" | "approveAlways" | "reject"; note?: string }
+  | { type: "retry"; messageId: string }
+  /** The newest answer is given again. */
+  | { type: "regenerate" }
+  | { type: "edit"; messageId: string; text: string }
+  /** Everything from a message on is to be cut off, its words put back into the prompt. */
+  | { type: "rewind"; messageId: string }
+  /** The question about files is answered: these are restored. */
+  | { type: "rewindWith"; restore: string[] }
+  | { type: "rewindNot" }
+  | { type: "rewindDiff"; path: string }
+  /** Undoes the restore of the last rewind. */
+  | { type: "putBack" }
+  | { type: "removeWaiting"; itemId: string }
+  | { type: "abandon"; callId: string }
+  | { type: "rerun"; callId: string }
+  | { type: "newSession" }
+  | { type: "listSessions"; query: string; more: boolean }
+  | { type: "closeSessions" }
+  | { type: "openSession"; sessionId: string }
+  | { type: "renameSession"; sessionId: string }
+  | { type: "deleteSession"; sessionId: string }
+  | { type: "branch"; messageId: string }
+  | { type: "takeOver" }
+  | { type: "compact" }
+  | { type: "undo"; compactionId: string }
+  | { type: "redo"; compactionId: string; focus: string; keep: string[] }
+  | { type: "editSummary"; compactionId: string; text: string }
+  | { type: "review"; compactionId: string; decision: "accept" | "edit" | "refuse"; text?: string }
+  | { type: "earlier"; all: boolean }
+  | { type: "covered"; compactionId: string; before?: number }
+  | { type: "wholeResult"; callId: string }
+  | { type: "pin"; messageId: string }
+  | { type: "unpin"; pinId: string }
+  | { type: "exclude"; messageIds: string[] }
+  | { type: "inspect"; open: boolean }
+  | { type: "dismissWarning" }
+  | { type: "dismissNotice" }
+  | { type: "attach" }
+  | { type: "attachImage"; mediaType: string; data: string; name: string }
+  | { type: "attachUris"; uris: string[] }
+  | { type: "removeAttachment"; id: string }
+  | { type: "selectModel" }
+  | { type: "diff"; callId: string }
+  | { type: "open"; href: string }
+  | { type: "copy"; text: string }
+  | { type: "command"; command: "showLog" | "restart" | "settings" | "setKey" | "openFolder" };

@@ -1,0 +1,26 @@
+// Services and state that everything drawn in the panel shares: messages to the host, and the view state that only the
+// webview knows (expanded sections, text being typed into a row).
+
+import type { Action, Original } from "../shared/view.ts";
+
+/** View state of one session that the host does not know. */
+export class SessionState {
+  /** Keys of expanded sections. */
+  readonly open = new Set<string>();
+  /** Words that are being typed into rows, by row and field: they outlive a redraw. */
+  readonly typed = new Map<string, string>();
+  /** Selections: messages to restore by compaction id, files to restore by row id. */
+  readonly chosen = new Map<string, Set<string>>();
+  /** Original messages by compaction id, as far as they were loaded. */
+  readonly originals = new Map<string, { told: Original[]; before?: number }>();
+  /** Results that were asked for whole, by call. */
+  readonly results = new Map<string, string>();
+}
+
+/** Of the session that is shown. */
+export interface PanelContext extends SessionState {
+  post(action: Action): void;
+  /** Draws a row again. */
+  redraw(rowId: string): void;
+  copy(text: string): void;
+}

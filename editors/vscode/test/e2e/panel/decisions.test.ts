@@ -1,0 +1,128 @@
+// What the user decides while the agent works: calls allowed, always allowed, rejected with words; an answer stopped, a
+// question that waits taken back, one asked in another's place, sessions branched, found, renamed, deleted.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Editor, until } from "../../support/editor.ts";
+import { Panel } from "../../support/panel.ts";
+import { Probe } from "../../support/probe.ts";
+import { PACKAGES, SCRIPTED } from "../../support/settings.ts";
+
+const run = (id: string) => ({ id, name: "run_command", input: { command: "echo it runs; exit 3" } });
+const edit = (id: string) => ({ id, name: "edit_file", input: { path: "a.txt", old: "hello", new: "goodbye" } });
+
+test("calls are allowed, rejected with words, and always allowed", async () => {
+  using probe = new Probe({
+    answers: [
+      { say: "I change it and look.", calls: [edit("c1"), run("c2")] },
+      { say: "As you wish." },
+      { calls: [edit("c3"), run("c4")] },
+      { say: "Changed, and looked again." },
+    ],
+  });
+  await using editor = await Editor.start({
+    extensions: PACKAGES,
+    files: { "a.txt": "hello\n" },
+    settings: SCRIPTED,
+    environment: { PROBE: probe.folder },
+  });
+  const panel = await Panel.open(editor);
+  await panel.ask("Say goodbye in a.txt.");
+  await panel.frame.getByText("2 calls require approval").waitFor();
+  await editor.shoot("decisions-1-asked");
+  await panel.write(panel.call("edit_file").getByRole("button", { name: "Reject…" }), "Keep it polite.");
+  await editor.page.keyboard.press("Enter");
+  await panel.frame.getByText("Approval required").waitFor();
+  assert.equal(probe.asked.length, 1, "nothing of the round runs before all is decided");
+  await panel.call("run_command").getByRole("button", { name: "Always Allow This Command" }).click();
+  await panel.answer("As you wish.").waitFor();
+  assert.equal(editor.read("a.txt"), "hello\n");
+  assert.match(JSON.stringify(probe.asked[1]), /rejected by the user\] Keep it polite\./);
+  assert.match(JSON.stringify(probe.asked[1]), /it runs/);
+  assert.match((await panel.call("edit_file").textContent()) ?? "", /rejected by you/);
+  assert.match((await panel.call("run_command").textContent()) ?? "", /exit 3 in /);
+  await panel.call("run_command").locator("summary").click();
+  await panel.call("run_command").getByText("it runs").last().waitFor();
+  const terminal = editor.page.locator(".terminal.xterm .xterm-rows");
+  await until(
+    async () => /it\sruns.*\[exit\scode\s3\]/s.test((await terminal.textContent()) ?? ""),
+    "the terminal shows the command's end",
+  );
+  await editor.shoot("decisions-2-rejected");
+
+  await panel.ask("Then do it, and look.");
+  // The command was allowed for good, so only the edit waits.
+  await panel.call("edit_file").last().getByRole("button", { name: "Allow", exact: true }).click();
+  await panel.answer("Changed, and looked again.").waitFor();
+  assert.equal(editor.read("a.txt"), "goodbye\n");
+  await editor.shoot("decisions-3-allowed");
+});
+
+test("an answer is stopped, a waiting question is taken back, an earlier one is asked otherwise", async () => {
+  using probe = new Probe({
+    answers: [
+      { say: "This goes on ", holdWhile: "held", then: "for long." },
+      { say: "The second is answered." },
+      { say: "The other first is answered." },
+      { say: "From the branch." },
+    ],
+  });
+  await using editor = await Editor.start({ extensions: PACKAGES, settings: SCRIPTED, environment: { PROBE: probe.folder } });
+  const panel = await Panel.open(editor);
+  probe.hold("held");
+  await panel.ask("The first question");
+  await panel.answer("This goes on").waitFor();
+  await panel.ask("The second question");
+  await panel.ask("The third question");
+  const waiting = panel.frame.getByRole("list", { name: "Queued messages" }).getByRole("listitem");
+  await until(async () => (await waiting.count()) === 2, "two questions wait");
+  await editor.shoot("decisions-4-waiting");
+  await waiting.last().getByRole("button").click();
+  await until(async () => (await waiting.count()) === 1, "one is taken back");
+  await panel.button("Stop").click();
+  await panel.answer("The second is answered.").waitFor();
+  assert.match((await panel.answer("This goes on").textContent()) ?? "", /Stopped by you/);
+  assert.equal(await panel.frame.locator(".row.user").filter({ hasText: "third" }).count(), 0);
+
+  const first = panel.frame.locator(".row.user").first();
+  await first.hover();
+  await panel.write(first.getByRole("button", { name: "Edit and Ask Again" }), "The other first question");
+  await editor.shoot("decisions-5-editing");
+  await editor.page.keyboard.press("Control+Enter");
+  await panel.answer("The other first is answered.").waitFor();
+  assert.deepEqual(
+    await panel.frame.locator(".row.user .words").allTextContents(),
+    ["The other first question"],
+    "what followed is cut off",
+  );
+
+  const answer = panel.answer("The other first is answered.");
+  await answer.hover();
+  await answer.getByRole("button", { name: "Fork from Here" }).click();
+  await panel.frame.getByText("This session is a fork.").waitFor();
+  await panel.ask("On the branch");
+  await panel.answer("From the branch.").waitFor();
+
+  await panel.button("Show Sessions").click();
+  const sessions = panel.frame.locator(".sessions li");
+  await until(async () => (await sessions.count()) === 3, "the session, what was cut off, and the branch are listed");
+  await editor.shoot("decisions-6-sessions");
+  await sessions.filter({ hasText: "copy from before a change" }).locator("button.open").click();
+  await panel.answer("The second is answered.").waitFor();
+
+  await editor.command("threadhold: Rename Session");
+  await editor.page.locator(".quick-input-widget input").fill("What was cut off");
+  await editor.page.keyboard.press("Enter");
+  await until(async () => (await panel.frame.locator("h1").textContent()) === "What was cut off", "the session has its new name");
+  await panel.button("Show Sessions").click();
+  await panel.frame.getByRole("searchbox", { name: "Search sessions" }).fill("cut off");
+  await until(async () => (await sessions.count()) === 1, "one session has these words");
+  await sessions
+    .first()
+    .getByRole("button", { name: /^Delete/ })
+    .click();
+  await editor.page.locator(".monaco-dialog-box").getByText("Delete “What was cut off”?").waitFor();
+  await editor.shoot("decisions-7-delete");
+  await editor.page.locator(".monaco-dialog-box").getByRole("button", { name: "Delete" }).click();
+  await panel.frame.getByText("No sessions match.").waitFor();
+});

@@ -1,0 +1,242 @@
+// The panel's page alone in a browser, told what the host would tell it: what the user does there outlasts all that comes
+// meanwhile, and what is about another page or another session is not drawn. No editor is started.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { chromium, type Page } from "playwright-core";
+import type { About, HostMessage, PageMessage } from "../../../src/shared/envelope.ts";
+import type { AnswerRow, CallRow, Frame, Row, ToPanel } from "../../../src/shared/view.ts";
+import { until } from "../../support/editor.ts";
+
+const dist = join(import.meta.dirname, "../../../dist");
+
+const FRAME: Frame = {
+  sidecar: { state: "ready" },
+  title: "A session",
+  state: "generating",
+  activity: "Answering",
+  busy: true,
+  model: "m",
+  asked: [],
+  attachments: [],
+  queue: [{ itemId: "q1", text: "And then this", priority: false }],
+};
+
+const answer = (at: number): AnswerRow => ({
+  kind: "answer",
+  id: `answer ${at}`,
+  rev: 1,
+  messageId: `m${at}`,
+  text: `Said ${at}. ${"word ".repeat(100)}`,
+  reasoning: "",
+  streaming: false,
+  shown: "whole",
+});
+const asked = (callId: string, name: string, isCommand: boolean): CallRow => ({
+  kind: "call",
+  id: `call ${callId}`,
+  rev: 1,
+  callId,
+  messageId: "m",
+  name,
+  about: "",
+  arguments: "{}",
+  state: "asked",
+  hasDiff: true,
+  isCommand,
+  shown: "whole",
+});
+
+/** Tells the page something of its first session, and draws it. */
+type Tell = (...told: ToPanel[]) => Promise<void>;
+/** The same of whatever page and session. */
+type TellOf = (about: Partial<About>, ...told: ToPanel[]) => Promise<void>;
+
+/** The page, as wide as a side bar. */
+async function opened(use: (page: Page, tell: Tell, tellOf: TellOf) => Promise<void>): Promise<void> {
+  const browser = await chromium.launch({
+    executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-dev-shm-usage"],
+  });
+  try {
+    const page = await browser.newPage({ viewport: { width: 300, height: 700 } });
+    await page.setContent("<!DOCTYPE html><html><body></body></html>");
+    await page.evaluate("globalThis.posted = []; globalThis.acquireVsCodeApi = () => ({ postMessage: (done) => posted.push(done) })");
+    await page.addStyleTag({ content: readFileSync(join(dist, "panel.css"), "utf8") });
+    await page.addScriptTag({ content: readFileSync(join(dist, "panel.js"), "utf8") });
+    const [ready] = await posted(page);
+    assert.equal(ready?.action.type, "ready");
+    const first: About = { page: ready.about.page, session: "s1", generation: 1 };
+    const tellOf: TellOf = async (about, ...messages) => {
+      const drawn = async (): Promise<number> => (await posted(page)).filter(({ action }) => action.type === "drawn").length;
+      const before = await drawn();
+      const told: HostMessage = { about: { ...first, ...about }, messages };
+      await page.evaluate((told) => window.postMessage(told, "*"), told);
+      await page.waitForFunction(`posted.filter(({ action }) => action.type === "drawn").length > ${before}`);
+      // What is drawn is measured, and where that changed something drawn again.
+      await page.evaluate(
+        () =>
+          new Promise<void>((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => resolve())))),
+      );
+    };
+    await use(page, (...told) => tellOf({}, ...told), tellOf);
+  } finally {
+    await browser.close();
+  }
+}
+
+/** Messages from the page to the host so far. */
+function posted(page: Page): Promise<PageMessage[]> {
+  return page.evaluate<PageMessage[]>("posted");
+}
+
+test("what stands around the rows is left alone while an answer is written", async () => {
+  await opened(async (page, tell) => {
+    await tell({ type: "frame", frame: { ...FRAME, warning: "It is nearly full.", asked: ["c1", "c2"] } });
+    assert.equal(await page.locator(".feed").getAttribute("aria-busy"), "false", "a screen reader need not wait for the end of a turn");
+    const kept = await page.$$(".waiting button, .decisions button, .notices .notice");
+    assert.equal(kept.length, 4);
+    for (const name of ["Allow All…", "Remove from Queue"]) {
+      const button = page.getByRole("button", { name });
+      await button.focus();
+      await tell({ type: "frame", frame: { ...FRAME, warning: "It is nearly full.", asked: ["c1", "c2"], activity: `Running ${name}` } });
+      assert.ok(await button.evaluate((element) => element === document.activeElement), `${name} has the focus`);
+    }
+    for (const element of kept) assert.ok(await element.evaluate(({ isConnected }) => isConnected), "it is the same");
+    // What says something else is drawn anew, and the focus is on the same thing.
+    await tell({ type: "frame", frame: { ...FRAME, queue: [...FRAME.queue, { itemId: "q2", text: "And this", priority: false }] } });
+    assert.ok(
+      await page
+        .locator(".waiting button")
+        .first()
+        .evaluate((element) => element === document.activeElement),
+    );
+  });
+});
+
+test("a row in which somebody types stays, wherever the conversation goes on", async () => {
+  await opened(async (page, tell) => {
+    const rows: Row[] = [asked("c1", "run_command", true), ...Array.from({ length: 60 }, (_, at) => answer(at))];
+    await tell({ type: "frame", frame: FRAME }, { type: "rows", at: 0, remove: 0, rows });
+    const feed = page.locator(".feed");
+    await feed.hover();
+    await until(async () => {
+      await page.mouse.wheel(0, -1_000_000);
+      return (await feed.evaluate(({ scrollTop }) => scrollTop)) === 0;
+    }, "it is at the start");
+    await page.getByRole("button", { name: "Reject…" }).click();
+    await page.locator(".form textarea:focus").fill("Rather not");
+    const typed = await page.$(".form textarea");
+    const isFocused = () => typed?.evaluate((element) => element === document.activeElement);
+    await feed.evaluate((element) => (element.scrollTop = element.scrollHeight));
+    await page.getByText("Said 59.").waitFor();
+    assert.equal(await page.getByText("Said 20.").count(), 0, "what is between is not drawn");
+    assert.ok(await isFocused(), "it has the focus far away");
+    const seen = await feed.evaluate((element) => element.scrollTop);
+    await tell({ type: "rows", at: 61, remove: 0, rows: [60, 61, 62].map(answer) });
+    assert.ok(await isFocused());
+    assert.equal(await feed.evaluate((element) => element.scrollTop), seen, "who types is not taken to the end");
+    await feed.evaluate((element) => (element.scrollTop = 0));
+    await page.getByText("Said 0.").waitFor();
+    assert.ok(await isFocused(), "and back");
+    assert.deepEqual(
+      await page.locator("[data-row]").evaluateAll((rows) => rows.slice(0, 3).map((row) => (row as HTMLElement).dataset["row"])),
+      ["call c1", "answer 0", "answer 1"],
+    );
+  });
+});
+
+test("what is allowed for good is said, and fits", async () => {
+  await opened(async (page, tell) => {
+    const name = "an_extension_that_has_a_long_name_and_a_tool_with_a_long_name";
+    await tell(
+      { type: "frame", frame: FRAME },
+      { type: "rows", at: 0, remove: 0, rows: [asked("c1", "run_command", true), asked("c2", name, false)] },
+    );
+    for (const label of ["Always Allow This Command", `Always allow ${name}`]) {
+      const box = await page.getByRole("button", { name: label }).boundingBox();
+      assert.ok(box !== null && box.x >= 0 && box.x + box.width <= 300, `${label}: ${JSON.stringify(box)}`);
+    }
+  });
+});
+
+const user = (messageId: string, text: string): Row => ({
+  kind: "user",
+  id: `user ${messageId}`,
+  rev: 1,
+  messageId,
+  text,
+  images: [],
+  files: [],
+  shown: "whole",
+});
+
+test("what is about another page or another session is not drawn", async () => {
+  await opened(async (page, tell, tellOf) => {
+    const words = () => page.locator(".row .words").allTextContents();
+    const put = (at: number, text: string): ToPanel => ({ type: "rows", at, remove: 0, rows: [user(`m${at}`, text)] });
+    await tellOf({ page: "the page before", generation: 7 }, put(0, "of the page before"));
+    assert.deepEqual(await words(), []);
+    await tell({ type: "frame", frame: FRAME }, put(0, "of the first session"));
+    await tellOf({ session: "s2", generation: 1 }, put(1, "of no generation"));
+    await tellOf({ session: "s2", generation: 2 }, { type: "frame", frame: FRAME }, put(0, "of the second session"));
+    await tell(put(1, "of the first session, late"), { type: "wholeResult", callId: "c", text: "late" });
+    assert.deepEqual(await words(), ["of the second session"]);
+    // The same session again: all of its rows are told again.
+    await tellOf({ session: "s2", generation: 3 }, put(0, "of the second session"), put(1, "and more"));
+    assert.deepEqual(await words(), ["of the second session", "and more"]);
+  });
+});
+
+test("a row that comes with earlier ones is shown at once", async () => {
+  await opened(async (page, tell) => {
+    const newest = Array.from({ length: 60 }, (_, at) => answer(at));
+    await tell({ type: "frame", frame: FRAME }, { type: "rows", at: 0, remove: 0, rows: newest });
+    const earlier = Array.from({ length: 1_000 }, (_, at) => user(`m${at}`, `Earlier ${at}.`));
+    await tell({ type: "rows", at: 0, remove: 0, rows: earlier }, { type: "frame", frame: FRAME }, { type: "reveal", of: "m500" });
+    const row = page.locator('[data-row="user m500"]');
+    await row.waitFor();
+    assert.ok(await row.evaluate((element) => element === document.activeElement), "it has the focus");
+    const [box, feed] = [await row.boundingBox(), await page.locator(".feed").boundingBox()];
+    assert.ok(
+      box !== null && feed !== null && box.y >= feed.y && box.y < feed.y + feed.height,
+      `it is seen: ${JSON.stringify([box, feed])}`,
+    );
+  });
+});
+
+test("what a user does says in which session", async () => {
+  await opened(async (page, tell, tellOf) => {
+    const rows: ToPanel = { type: "rows", at: 0, remove: 0, rows: [user("m0", "Words in both sessions")] };
+    const edit = async (): Promise<void> => {
+      // What can be done with a row is there while it is pointed at.
+      await page.locator(".row.user").hover();
+      await page.getByRole("button", { name: "Edit and Ask Again" }).click();
+    };
+    const done = async (): Promise<unknown> => {
+      await edit();
+      await page.locator(".form textarea:focus").press("Control+Enter");
+      const { about, action } = (await posted(page)).filter(({ action }) => action.type === "edit").at(-1) ?? {};
+      return { session: about?.session, generation: about?.generation, action };
+    };
+    await tell({ type: "frame", frame: FRAME }, rows);
+    assert.deepEqual(await done(), {
+      session: "s1",
+      generation: 1,
+      action: { type: "edit", messageId: "m0", text: "Words in both sessions" },
+    });
+    await edit();
+    await page.locator(".form textarea:focus").fill("Typed in the first");
+    await tellOf({ session: "s2", generation: 2 }, rows);
+    assert.equal(await page.locator(".form").count(), 0, "what is typed into the same message of another session is not here");
+    assert.deepEqual(await done(), {
+      session: "s2",
+      generation: 2,
+      action: { type: "edit", messageId: "m0", text: "Words in both sessions" },
+    });
+    await tellOf({ session: "s1", generation: 3 }, rows);
+    assert.equal(await page.locator(".form textarea").inputValue(), "Typed in the first", "back there, it still is");
+  });
+});
