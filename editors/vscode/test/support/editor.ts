@@ -358,8 +358,9 @@ export class Editor {
       XDG_DATA_HOME: join(this.root, "data"),
       XDG_CONFIG_HOME: join(this.root, "config"),
       THREADHOLD_CONFIG: "",
-      // The editor's scripts are compiled once for all editors that the tests start.
-      NODE_COMPILE_CACHE: join(home, ".compiled"),
+      // The editor's scripts are compiled once for all editors that the tests start; where paths are hidden, this folder
+      // may be among them and must not come back.
+      ...(this.#wanted.hidden === undefined && { NODE_COMPILE_CACHE: join(home, ".compiled") }),
       ...this.#wanted.environment,
     };
   }
