@@ -302,7 +302,7 @@ impl Call<'_> {
         let mut record = match (step, rendered) {
             (Step::Accepted(record), Err(_)) => *record,
             (Step::Accepted(record), Ok(_)) if record.tokens_after < tokens_before => *record,
-            // The prompt goes out as it is (source: 002).
+            // The prompt goes out as it is.
             (_, Ok(prompt)) => return Ok(*prompt),
             (Step::CannotFit(sizes), Err(_)) => return Err(Unfit::CannotFit(sizes)),
             (

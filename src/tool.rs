@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 /// A tool that the sidecar runs itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OwnTool {
-    /// Says that the work is done, as a background session does (source: 001).
+    /// Says that the work is done, as a background session does.
     AgentFinish,
     /// Asks the user.
     AskQuestions,

@@ -1,4 +1,4 @@
-//! Sessions as files of their workspace (source: 001): `.threadhold/trajectories/{chat_id}.json`. Where one lies, whose
+//! Sessions as files of their workspace: `.threadhold/trajectories/{chat_id}.json`. Where one lies, whose
 //! it is, and how it is written whole; [`saver`] says when. What stands in one is [`transcript_io`](import)'s.
 
 pub mod saver;

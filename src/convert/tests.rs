@@ -367,7 +367,6 @@ fn nameless_tools_and_sections_are_reported() {
     assert_eq!(Reading::new().sections(&sections("n")).unwrap()[0].priority, KEEP);
 }
 
-/// rows: V23
 #[test]
 fn a_prompt_and_its_compaction_are_shown_whole() {
     let mut session = overflowing();

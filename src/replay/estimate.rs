@@ -1,4 +1,4 @@
-//! Estimates against what the source's provider reported (promise P10). The source's own prompt is what is weighed: all
+//! Estimates against what the source's provider reported. The source's own prompt is what is weighed: all
 //! that was said before an answer, whole, whatever our own compactions left out. What that prompt had beside the
 //! transcript, such as a system text that the file does not hold, is a constant that the first reports tell.
 

@@ -53,7 +53,7 @@ struct Given {
     place: String,
 }
 
-/// What variables are called that are not named after a setting (source: 002).
+/// What variables are called that are not named after a setting.
 const OTHER_NAMES: &[(&str, &str)] =
     &[("OPENAI_SUMMARY_MODEL", "summaryModel"), ("OPENAI_SUMMARY_URL", "summaryBaseUrl")];
 
@@ -267,7 +267,6 @@ mod tests {
         layers.merged("/w", &Settings::default()).unwrap()
     }
 
-    /// rows: M19
     #[test]
     fn every_setting_can_be_set_from_each_place_with_the_same_meaning() {
         for name in names() {
@@ -379,7 +378,6 @@ mod tests {
         );
     }
 
-    /// rows: M19
     #[test]
     fn the_documents_variables_are_read_and_ours_win() {
         let read = |variables: &[(&str, &str)]| {

@@ -1,4 +1,4 @@
-//! The tools that end a turn (source: 001): those that say that the work is done, and those that wait for somebody. What
+//! The tools that end a turn: those that say that the work is done, and those that wait for somebody. What
 //! state follows is data of the tool; the session obeys it.
 
 use super::{About, Ran, read, refusal};

@@ -1,4 +1,4 @@
-//! When a session's file is written (source: 001): however fast the session changes, one write is under way at most and
+//! When a session's file is written: however fast the session changes, one write is under way at most and
 //! one waits at most, and the last state comes to the disk. Values only; writing is somebody else's.
 
 /// What is known of a session and its file.
@@ -61,7 +61,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// rows: R4
     #[test]
     fn a_hundred_quick_changes_are_two_writes_and_the_last_state_is_written() {
         let (mut saver, mut under_way, mut written) = (Saver::default(), Vec::new(), Vec::new());
@@ -100,7 +99,6 @@ mod tests {
     }
 
     proptest! {
-        /// rows: R4
         #[test]
         fn whatever_comes_in_between_the_last_state_is_written(happenings in prop::collection::vec(0u8..3, 0..60)) {
             let (mut saver, mut state, mut on_disk, mut under_way) = (Saver::default(), 0u64, 0u64, None);

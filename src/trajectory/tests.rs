@@ -43,7 +43,6 @@ fn another_process() -> Child {
         .expect("a process")
 }
 
-/// rows: R45 R48
 #[test]
 fn file_is_written_whole_under_its_own_name_alone() {
     if std::env::var_os(WAITS).is_some() {
@@ -88,7 +87,6 @@ fn file_is_written_whole_under_its_own_name_alone() {
 
 /// What was said is its user's: others on the machine cannot read it, and git does not see it.
 ///
-/// rows: R45
 #[cfg(unix)]
 #[test]
 fn written_file_is_private_to_its_user() {
@@ -109,7 +107,6 @@ fn written_file_is_private_to_its_user() {
     assert!(!scratch.0.join(".threadhold/.gitignore").exists());
 }
 
-/// rows: R48
 #[cfg(unix)]
 #[test]
 fn links_are_neither_read_nor_followed() {

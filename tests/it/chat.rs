@@ -45,7 +45,6 @@ fn told(server: &Server) -> String {
     text
 }
 
-/// rows: C37
 #[test]
 fn an_answer_is_shown_as_it_comes_and_what_was_said_of_it_stays_when_it_is_stopped() {
     let folder = Folder::new();
@@ -194,7 +193,6 @@ fn serves(folder: &Folder, server: &Server, content: &str) -> Value {
     opened
 }
 
-/// rows: M13
 #[test]
 fn a_session_of_an_editor_goes_on_in_a_terminal_and_back() {
     let folder = Folder::new();
@@ -237,7 +235,6 @@ fn recorded(file: &Path, method: &str) -> Value {
     frame.unwrap_or_else(|| panic!("no {method} was said"))["frame"]["params"].clone()
 }
 
-/// rows: C36
 #[test]
 fn a_model_is_sent_the_same_bytes_whether_a_terminal_or_an_editor_asks() {
     let folder = Folder::new();

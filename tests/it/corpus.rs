@@ -235,37 +235,31 @@ fn row(name: &str, summarizer: &str, line: &Value) -> String {
     )
 }
 
-/// rows: V1, C15, M22, M24
 #[test]
 fn every_prompt_at_8_000_holds_with_a_summarizer() {
     every_prompt_holds(8_000, "scripted");
 }
 
-/// rows: V1, C15, M22, M24
 #[test]
 fn every_prompt_at_8_000_holds_without_a_model() {
     every_prompt_holds(8_000, "none");
 }
 
-/// rows: V1, C15, M22, M24
 #[test]
 fn every_prompt_at_32_000_holds_with_a_summarizer() {
     every_prompt_holds(32_000, "scripted");
 }
 
-/// rows: V1, C15, M22, M24
 #[test]
 fn every_prompt_at_32_000_holds_without_a_model() {
     every_prompt_holds(32_000, "none");
 }
 
-/// rows: V1, C15, M22, M24
 #[test]
 fn every_prompt_at_128_000_holds_with_a_summarizer() {
     every_prompt_holds(LARGE, "scripted");
 }
 
-/// rows: V1, C15, M22, M24
 #[test]
 fn every_prompt_at_128_000_holds_without_a_model() {
     every_prompt_holds(LARGE, "none");
@@ -273,9 +267,8 @@ fn every_prompt_at_128_000_holds_without_a_model() {
 
 /// The goal: with the report before as a baseline an estimate is off by two in a hundred at most, without one by ten.
 ///
-/// rows: V1
 #[test]
-fn p10_estimates_come_near_to_what_providers_reported() {
+fn estimates_come_near_to_what_providers_reported() {
     let Some(transcripts) = transcripts() else { return };
     for (name, reports, taught) in [("pi-large-session.jsonl", 400, 390), (CHATREPLAY, 4, 0)] {
         let file = transcripts.join(name).display().to_string();

@@ -47,7 +47,6 @@ fn fixed<S: Strategy>(seed: u64, strategy: S) -> impl Iterator<Item = S::Value> 
 proptest! {
     #![proptest_config(config(300))]
 
-    /// rows: C2, C16, C24, C25, C26, C29, C46, M20, N1, N3, N7, N8, R17, R18, V1, V8, V10, V13, V21, V31
     #[test]
     fn every_rule_holds_in_every_render_of_any_session(case in case()) {
         hold(&case, &QuarterOfChars);
@@ -57,7 +56,6 @@ proptest! {
 proptest! {
     #![proptest_config(config(120))]
 
-    /// rows: R6, V1, V8
     #[test]
     fn every_rule_holds_with_words_put_in_between_rounds(case in case(), at in prop::collection::vec(any::<bool>(), 60)) {
         hold_with_injections(&case, &at, &QuarterOfChars);
@@ -67,7 +65,6 @@ proptest! {
 proptest! {
     #![proptest_config(config(40))]
 
-    /// Invariant 3. rows: M22
     #[test]
     fn the_same_session_gives_the_same_bytes_twice(case in case()) {
         let (first, seen_first) = hold(&case, &QuarterOfChars);
@@ -81,7 +78,6 @@ proptest! {
 proptest! {
     #![proptest_config(config(12))]
 
-    /// rows: V1, N8
     #[test]
     fn every_rule_holds_under_an_exact_counter(case in case()) {
         hold(&case, &O200k);
@@ -101,7 +97,7 @@ fn every_rule_holds_at_every_length_up_to_two_hundred() {
     }
 }
 
-/// Invariant 11: every rung is reached, so that what is held above is held on each of them. rows: R41, R43, V17
+/// Every rung is reached, so that what is held above is held on each of them.
 #[test]
 fn every_rung_of_the_ladder_is_reached() {
     let mut all = Seen::default();
@@ -116,9 +112,8 @@ fn every_rung_of_the_ladder_is_reached() {
     assert!(all.cannot_fit > 0, "nothing was too large");
 }
 
-/// Invariant 11, promise P4: each misbehaviour of each kind of request under the same sessions, and no model at all.
+/// Each misbehaviour of each kind of request under the same sessions, and no model at all.
 ///
-/// rows: V21, V28
 #[test]
 fn the_ladder_ends_whatever_the_model_does() {
     let policies = policies();
@@ -139,9 +134,8 @@ fn the_ladder_ends_whatever_the_model_does() {
     }
 }
 
-/// rows: V10
 #[test]
-fn p6_undo_is_the_earlier_bytes_and_what_was_said_since() {
+fn undo_is_the_earlier_bytes_and_what_was_said_since() {
     let placements = [Placement::UserAtBoundary, Placement::SystemMessage, Placement::SystemPromptTail];
     let mut undone = 0;
     for (case, placement) in fixed(21, case()).take(90).zip(placements.into_iter().cycle()) {
@@ -150,7 +144,6 @@ fn p6_undo_is_the_earlier_bytes_and_what_was_said_since() {
     assert!(undone > 200, "{undone} are not enough to tell");
 }
 
-/// rows: M14, V5
 #[test]
 fn with_compaction_off_every_prompt_is_the_whole_transcript_or_an_overflow() {
     for case in fixed(13, case()).take(20) {

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 pub use thinking::Thinking;
 
-/// An addition to an answer (source: 001). What the operations do to one another is the same in `editors/client`, and
+/// An addition to an answer. What the operations do to one another is the same in `editors/client`, and
 /// `fixtures/delta` holds both to it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Delta {

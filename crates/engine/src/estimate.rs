@@ -1,4 +1,4 @@
-//! What a provider's reports teach about our counts (promise P10): a factor for each model, what it counts beside what
+//! What a provider's reports teach about our counts: a factor for each model, what it counts beside what
 //! we send, the last report as a baseline, and how large the error was. Pure: a report goes in, a scale comes out. Raw
 //! counts stay as they are; a scale is put on them when they are read.
 //!
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn p10_a_factor_is_learned_from_differences_and_the_rest_stands_beside_it() {
+    fn a_factor_is_learned_from_differences_and_the_rest_stands_beside_it() {
         let learned = taught(12);
         let scale = learned.unanchored("m");
         assert_eq!((scale.factor(), scale.read(50_000)), (1200, 60_400));
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn p10_only_what_is_newer_than_the_last_report_is_estimated() {
+    fn only_what_is_newer_than_the_last_report_is_estimated() {
         let mut learned = taught(12);
         learned.take(report(15_000, 13_000), true).unwrap();
         let scale = learned.scale("m");
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn p10_what_cannot_be_is_not_learned_from() {
+    fn what_cannot_be_is_not_learned_from() {
         let mut learned = taught(5);
         let before = learned.clone();
         assert!(learned.take(report(100_000, 6000), true).is_err());
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn p10_the_margin_follows_the_error() {
+    fn the_margin_follows_the_error() {
         let unmeasured = PerMille::new(30);
         assert_eq!(Learned::default().margin("m", unmeasured), unmeasured);
         assert_eq!(taught(30).margin("m", unmeasured), PerMille::new(10));
@@ -387,7 +387,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn p10_a_limit_is_kept_by_the_figures_that_are_shown(
+        fn a_limit_is_kept_by_the_figures_that_are_shown(
             factor in 500u32..2000, beside in -5000i64..20_000, limit in 1u32..1_000_000,
             parts in prop::collection::vec(0u32..50_000, 1..12),
         ) {

@@ -28,9 +28,9 @@ macro_rules! text_id {
 text_id! {
     /// A chat. The only id that is minted outside the engine; all others derive from it and a counter.
     SessionId;
-    /// One user request and all that follows (source: 003).
+    /// One user request and all that follows.
     TurnId;
-    /// An assistant message with its tool calls and their results; what a summary annotates (source: 003).
+    /// An assistant message with its tool calls and their results; what a summary annotates.
     RoundId;
     /// A message of the session.
     MessageId;
@@ -67,7 +67,7 @@ impl fmt::Display for Ordinal {
     }
 }
 
-/// Rises only on reset. A result for an older generation is discarded (source: 004).
+/// Rises only on reset. A result for an older generation is discarded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Generation(pub u32);

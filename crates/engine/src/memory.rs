@@ -1,4 +1,4 @@
-//! Memories of a workspace (source: 000): values that outlive a session, their order, what of them stands in a prompt.
+//! Memories of a workspace: values that outlive a session, their order, what of them stands in a prompt.
 //! Everything here is made by code and never through a model. Where they are kept, and when a session reads them, is told
 //! elsewhere.
 
@@ -10,7 +10,7 @@ use super::tokens::TokenCount;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 
-/// The area of summaries that were made of sessions (source: 000).
+/// The area of summaries that were made of sessions.
 pub const SESSION_SUMMARY: &str = "session_summary";
 /// The area of what is put nowhere else.
 pub(crate) const DEFAULT_AREA: &str = "general";
@@ -258,7 +258,6 @@ mod tests {
         Memory::new(id, patch, Time(1)).unwrap()
     }
 
-    /// rows: C31 C33
     #[test]
     fn core_memories_stay_under_their_budget_and_are_the_same_bytes_from_the_same_memories() {
         let mut all: Vec<Memory> = (0..40)

@@ -57,7 +57,7 @@ pub struct Prompt {
     pub compaction: Option<CompactionId>,
 }
 
-/// The sections of a prompt as data (source: 000).
+/// The sections of a prompt as data.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PromptPlan {
     /// In the order of the prompt.
@@ -124,7 +124,7 @@ pub enum CutReason {
     Thinking,
 }
 
-/// A prompt that would be larger than its limit (source: 003).
+/// A prompt that would be larger than its limit.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[error("the prompt needs {needed} tokens and the limit is {limit}")]
 pub struct BudgetExceeded {
@@ -205,7 +205,7 @@ impl PromptPlan {
         self.sections.iter().filter(|section| section.name == name).map(|section| section.tokens).sum()
     }
 
-    /// Sections in the order in which they would be given up, first the one that goes first (source: 003).
+    /// Sections in the order in which they would be given up, first the one that goes first.
     pub fn first_to_go(&self) -> Vec<&Section> {
         let mut sections: Vec<&Section> = self.sections.iter().filter(|s| s.priority < KEEP).collect();
         sections.sort_by_key(|section| section.priority);

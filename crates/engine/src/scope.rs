@@ -1,4 +1,4 @@
-//! What sessions of one work scope share (source: 000): todos, plan text, pins and artifacts. Values and how a change is
+//! What sessions of one work scope share: todos, plan text, pins and artifacts. Values and how a change is
 //! applied; who may change them and where they are stored is told elsewhere.
 
 use super::message::Text;

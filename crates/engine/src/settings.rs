@@ -37,7 +37,7 @@ impl PerMille {
     }
 }
 
-/// Where the budget starts from (source: 003, the threshold setting).
+/// Where the budget starts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threshold {
     /// A share of the model's window.
@@ -168,7 +168,6 @@ pub struct Budget {
 mod tests {
     use super::*;
 
-    /// rows: V29
     #[test]
     fn the_limit_follows_the_threshold() {
         let settings = BudgetSettings::default();

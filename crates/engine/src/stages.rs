@@ -1,4 +1,4 @@
-//! A loop (source: 000): stages that run one after the other and again, each as a session of its own, until a condition
+//! A loop: stages that run one after the other and again, each as a session of its own, until a condition
 //! holds. Which stage is next, and why it is over; who runs them is the shell's.
 
 /// When a loop is over.
@@ -113,7 +113,6 @@ mod tests {
         StageEnd::Completed(None)
     }
 
-    /// rows: C41
     #[test]
     fn stages_run_one_after_the_other_and_again() {
         let mut stages = Stages::new(3, Until { passes: 2, ..Until::default() }).unwrap();

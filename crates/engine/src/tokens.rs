@@ -2,7 +2,7 @@
 
 /// Counts the tokens of a text. A pure function of the text: the same text has the same count in every process.
 pub trait TokenCount {
-    /// The estimator's name, shown with every figure that it produced (promise P10).
+    /// The estimator's name, shown with every figure that it produced.
     fn name(&self) -> &str;
 
     /// Tokens of `text` by itself, without any message overhead.

@@ -178,7 +178,7 @@ impl Transcript {
         self.cuts
     }
 
-    /// The compaction that rendering obeys: the newest one in force hides all older ones (source: 003).
+    /// The compaction that rendering obeys: the newest one in force hides all older ones.
     pub fn in_force(&self) -> Option<&Compaction> {
         self.compactions.iter().rev().find(|record| record.status == Status::InForce)
     }

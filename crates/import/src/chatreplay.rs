@@ -343,7 +343,6 @@ mod tests {
         import.entries.iter().map(line).collect()
     }
 
-    /// rows: C15
     #[test]
     fn each_request_adds_what_it_says_for_the_first_time() {
         let (first, user) = (words(0, "S1"), words(1, "go"));

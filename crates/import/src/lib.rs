@@ -51,7 +51,7 @@ pub enum Format {
     OpenHands,
     /// Our own format: one entry per line.
     Jsonl,
-    /// A trajectory: one object with its messages (source: 001).
+    /// A trajectory: one object with its messages.
     Trajectory,
 }
 
@@ -294,7 +294,7 @@ impl Import {
         self.entries.len() - 1
     }
 
-    /// Adds a stored system message. The first one is also the session's system text (source: 000).
+    /// Adds a stored system message. The first one is also the session's system text.
     fn push_system(&mut self, text: &str, created_at: Option<String>) {
         self.system.get_or_insert_with(|| text.to_owned());
         self.push(Body::Event { kind: SYSTEM_IN_HISTORY.into(), text: text.into() }, None, created_at);

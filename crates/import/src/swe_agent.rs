@@ -37,7 +37,6 @@ mod tests {
     use engine::message::Body;
     use engine::tokens::QuarterOfChars;
 
-    /// rows: C15
     #[test]
     fn system_rows_are_stored_and_only_the_first_is_the_systems_text() {
         let source = r#"{"history": [

@@ -1,4 +1,4 @@
-//! Trajectories (source: 001): a session as one JSON object that people and other programs may read and change. Read
+//! Trajectories: a session as one JSON object that people and other programs may read and change. Read
 //! message by message; what is not known here is kept and written again. Where the file lies is not known here.
 
 use super::json::{Object, list, needed, number, object, owned, text, whole};

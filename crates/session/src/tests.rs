@@ -108,7 +108,6 @@ const SEEN: &[&str] = &[
 /// Ten thousand sequences of commands, answers, results, deadlines, restarts and failures of the store. What holds after
 /// every step stands in `model`.
 ///
-/// rows: R1 R3 R5 R8 R9 R10 R11 R13 R14 R15 R26 R27 R29 R32 R33 R34 R36
 #[test]
 fn whatever_happens_a_session_keeps_its_word() {
     let config = ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() };
@@ -175,7 +174,6 @@ fn user_is_first_where_everything_was_left_out() {
     }
 }
 
-/// rows: V37
 #[test]
 fn a_turn_goes_on_with_the_compacted_prompt_until_it_is_done() {
     let mut bench = Bench::new(Driver::Sidecar);

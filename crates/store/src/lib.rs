@@ -1,6 +1,6 @@
 //! The durable store: what was acknowledged is on disk, one writer per session, and what it gives back. Here stand the
 //! trait and its values. How rows lie in a file is in [`sqlite`], the thread that owns a store in [`worker`]. A store
-//! decides nothing about prompts and never looks into a message beyond what its columns need. Source: storage.md, 002.
+//! decides nothing about prompts and never looks into a message beyond what its columns need.
 
 mod blob;
 pub mod error;

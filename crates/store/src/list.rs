@@ -56,9 +56,9 @@ pub struct SessionRow {
     pub turns: u32,
     /// The beginning of the first thing that its user asked.
     pub first_request: Option<String>,
-    /// The block of the compaction in force (source: 002).
+    /// The block of the compaction in force.
     pub summary: Option<String>,
-    /// Messages that the summary stands for (source: 002).
+    /// Messages that the summary stands for.
     pub summarized_count: u32,
 }
 

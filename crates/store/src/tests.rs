@@ -33,7 +33,6 @@ use engine::prompt::system::{CallerSection, OnOverflow, Place};
 use session::stored::{Driver, Origin, Stored, TitleFrom, TurnRow, TurnStatus, Write};
 use std::sync::Arc;
 
-/// rows: M1 R25
 #[test]
 fn whole_session_comes_back_in_a_new_process() {
     on_each(|bench| {
@@ -156,7 +155,6 @@ fn a_step_that_is_tried_again_is_written_once() {
 
 /// A kill between two writes of a step is a step that fails there: summary and count are both old or both new.
 ///
-/// rows: M4 M10 C14 C27
 #[test]
 fn summary_and_count_move_together_and_covered_messages_stay() {
     on_each(|bench| {

@@ -51,7 +51,6 @@ fn ops(case: &Value) -> &[Value] {
     case["ops"].as_array().expect("operations")
 }
 
-/// rows: R37 R38
 #[test]
 fn each_shared_fixture_folds_to_what_is_written_down() {
     let mut seen = Vec::new();
@@ -72,7 +71,6 @@ fn each_shared_fixture_folds_to_what_is_written_down() {
 
 /// What was streamed is what the message says, in the store's form and in the wire's.
 ///
-/// rows: R23
 #[test]
 fn the_message_is_what_was_folded() {
     for case in cases() {
@@ -156,7 +154,6 @@ fn folded(ops: Vec<Delta>) -> Draft {
 }
 
 proptest! {
-    /// rows: R23
     #[test]
     fn stream_is_the_same_however_it_is_cut(
         ops in prop::collection::vec(text_op(), 0..12),

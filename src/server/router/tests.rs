@@ -322,10 +322,10 @@ fn a_session_that_another_process_writes_now_is_let_go() {
     assert_eq!(rig.stored("s"), ["First.", "Done.", "Third.", "Done."]);
 }
 
-/// Promise P11: cost per turn grows with the new tokens, not with the session. Bytes tokenised and rows written are
+/// The cost of a turn grows with the new tokens, not with the session. Bytes tokenised and rows written are
 /// the same at the fiftieth turn as at the fifth, and opening counts nothing of what was said.
 #[test]
-fn p11_cost_per_turn_grows_with_the_new_tokens() {
+fn cost_per_turn_grows_with_the_new_tokens() {
     let mut rig = Rig::new();
     rig.open("s").unwrap();
     let cost = |rig: &mut Rig| {

@@ -191,7 +191,6 @@ mod tests {
         }
     }
 
-    /// rows: M18
     #[test]
     fn a_model_for_summaries_takes_the_main_ones_key_to_its_own_place_alone() {
         let main = json!({ "wire": "openai-chat", "name": "m", "baseUrl": "https://a.example/v1", "keyEnv": "MAIN" });

@@ -40,7 +40,6 @@ fn task_ends(editor: &mut Client, status: &str) -> String {
 
 /// Two servers look at the folder; whoever has the lease runs it, once. The chat is open meanwhile, and told.
 ///
-/// rows: C39
 #[test]
 fn a_task_waits_until_a_server_of_the_folder_runs_it_once() {
     let folder = Folder::new();
@@ -84,7 +83,6 @@ fn a_task_waits_until_a_server_of_the_folder_runs_it_once() {
 
 /// A chat's tools are its own: nobody else can run them, and the model is told so.
 ///
-/// rows: C39
 #[test]
 fn a_task_outlives_its_chat_and_has_no_tool_that_only_a_chat_could_run() {
     let folder = Folder::new();
@@ -137,7 +135,6 @@ fn a_chat_waits_for_a_session_that_another_process_lets_go() {
 /// A task of a chat that has no model of its own is asked of the folder's. Where that is the editor's, it waits for one
 /// that can ask it.
 ///
-/// rows: C39
 #[test]
 fn a_task_waits_for_a_server_that_can_ask_its_model() {
     let folder = Folder::new();

@@ -118,7 +118,6 @@ fn session(messages: Vec<Value>) -> String {
 
 /// What a source's provider reported is compared with what was estimated, as a whole and turn by turn.
 ///
-/// rows: M22
 #[test]
 fn a_line_tells_how_far_estimates_were_off_turn_by_turn() {
     let folder = Folder::new("estimates");
@@ -248,7 +247,6 @@ fn a_dump_says_what_a_model_would_have_been_sent() {
     assert_eq!(prompt, &expected);
 }
 
-/// rows: R42
 #[test]
 fn a_call_without_a_result_gets_a_stand_in_and_is_counted() {
     let folder = Folder::new("orphan");

@@ -1,5 +1,5 @@
 //! Every built-in policy over every transcript, judged by what `replay --json` says and by nothing else: prompts that
-//! begin as the one before (promise P9), compactions that come no sooner than new tokens do (promise P3), and what
+//! begin as the one before, compactions that come no sooner than new tokens do, and what
 //! `measure` says that they keep. What a prompt holds is the checker's.
 
 use super::{FILES, threadhold, transcripts};
@@ -84,17 +84,17 @@ fn every_preset(window: u32) {
 }
 
 #[test]
-fn p3_p9_every_preset_at_16_000_compacts_by_what_is_new_and_keeps_its_prefixes() {
+fn every_preset_at_16_000_compacts_by_what_is_new_and_keeps_its_prefixes() {
     every_preset(16_000);
 }
 
 #[test]
-fn p3_p9_every_preset_at_32_000_compacts_by_what_is_new_and_keeps_its_prefixes() {
+fn every_preset_at_32_000_compacts_by_what_is_new_and_keeps_its_prefixes() {
     every_preset(32_000);
 }
 
 #[test]
-fn p3_p9_every_preset_at_64_000_compacts_by_what_is_new_and_keeps_its_prefixes() {
+fn every_preset_at_64_000_compacts_by_what_is_new_and_keeps_its_prefixes() {
     every_preset(64_000);
 }
 

@@ -243,9 +243,8 @@ fn kills() -> u64 {
 /// A driver with turns, tools and large results, over five hundred processes that end at any moment from their start on:
 /// while they open the store, in the middle of a commit, of an answer, of a call.
 ///
-/// rows: R49
 #[test]
-fn p8_what_was_acknowledged_survives_a_kill_at_any_moment() {
+fn what_was_acknowledged_survives_a_kill_at_any_moment() {
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |now| now.as_nanos() as u64);
     println!("seed {seed}");
     let (mut chance, mut seen) = (Chance(seed), Seen::default());

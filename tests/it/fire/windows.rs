@@ -292,9 +292,8 @@ fn are_there(accepted: &[(String, String)], snapshot: &Value) {
     }
 }
 
-/// rows: R25 R49
 #[test]
-fn p8_two_windows_that_fight_over_a_session_lose_nothing() {
+fn two_windows_that_fight_over_a_session_lose_nothing() {
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |now| now.as_nanos() as u64);
     println!("seed {seed}");
     let folder = Folder::new("fire-windows");

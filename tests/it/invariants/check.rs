@@ -187,7 +187,7 @@ impl Watcher<'_> {
         rules::repeats_are_true(transcript, record, prompt);
     }
 
-    /// V1, N8: within its limit, and as heavy as its text.
+    /// Within its limit, and as heavy as its text.
     fn weighs_what_it_says(&self, prompt: &Prompt) {
         assert_eq!(prompt.limit, self.budget.limit);
         assert!(prompt.tokens <= prompt.limit, "{} of {}", prompt.tokens, prompt.limit);
@@ -223,7 +223,7 @@ impl Watcher<'_> {
         self.records = transcript.compactions().to_vec();
     }
 
-    /// Invariant 7: between compactions a prompt begins with the one before it.
+    /// Between compactions a prompt begins with the one before it.
     fn extends(&mut self, transcript: &Transcript, prompt: &Prompt) {
         let now: Vec<Said> = prompt.items.iter().map(Said::from).collect();
         let for_model = expect::from_on(transcript, Ordinal(0), None).len();
@@ -238,7 +238,7 @@ impl Watcher<'_> {
         self.last_for_model = for_model;
     }
 
-    /// Invariant 11: what cannot fit says why, and is right about it.
+    /// What cannot fit says why, and is right about it.
     fn explains_itself(&self, transcript: &Transcript, unfit: &Unfit) {
         let Unfit::CannotFit(sizes) = unfit else { panic!("inv 11: no end of the ladder is {unfit:?}") };
         let parts = [sizes.tools, sizes.system, sizes.pins, sizes.current_message, sizes.newest_round];
@@ -252,7 +252,7 @@ impl Watcher<'_> {
         assert!(sizes.needed > sizes.limit, "inv 11: what must stay would fit: {sizes:?}");
     }
 
-    /// Invariant 11: a bounded number of calls, each of which the model's window holds.
+    /// A bounded number of calls, each of which the model's window holds.
     ///
     /// One full summary, and simple ones over pieces: two neighbouring pieces are larger than a quarter of the limit.
     fn few_requests_that_fit(&self, transcript: &Transcript, asked: &[Request]) {
@@ -276,7 +276,7 @@ impl Watcher<'_> {
         }
     }
 
-    /// V21, M20: a refused answer leaves no trace; without a new narrative the old one is the old one.
+    /// A refused answer leaves no trace; without a new narrative the old one is the old one.
     fn answers_are_judged(&self, transcript: &Transcript, record: &Compaction, asked: usize) {
         let is_summed_up = matches!(record.mode, Mode::Full | Mode::Simple);
         assert_eq!(record.model.is_some(), is_summed_up);
@@ -298,7 +298,7 @@ impl Watcher<'_> {
         }
     }
 
-    /// P3: a compaction shrinks the prompt, to its target unless it drops, and comes no sooner than new tokens do.
+    /// A compaction shrinks the prompt, to its target unless it drops, and comes no sooner than new tokens do.
     ///
     /// The bound: what came in since the last compaction weighs more than the room which that one left below the
     /// limit. So the number of compactions is at most the sum of new tokens, divided by the smallest room left.
@@ -325,10 +325,10 @@ impl Watcher<'_> {
             let newest: u32 = new.items[new_round(&new)..].iter().map(|item| item.tokens).sum();
             let fixed = before.fixed.tokens() + users - record.block_tokens + newest;
             let target = fixed + budget.limit.saturating_sub(fixed) / 2;
-            assert!(record.tokens_after <= target, "P3: {} is over the target {target}", record.tokens_after);
+            assert!(record.tokens_after <= target, "{} is over the target {target}", record.tokens_after);
             // Where no aim can be reached with a word about what is gone, the limit is.
             let aimed = record.target.filter(|aimed| *aimed < budget.limit);
-            assert!(aimed <= Some(target), "P3: {aimed:?} was aimed at, not {target}");
+            assert!(aimed <= Some(target), "{aimed:?} was aimed at, not {target}");
         }
         if let Some((left, messages)) = self.since {
             let came: u32 =
@@ -337,7 +337,7 @@ impl Watcher<'_> {
             let free = budget.limit.saturating_sub(before.fixed.tokens());
             let is_enough =
                 left + came > budget.limit || came >= free - self.case.policy.target_ratio.of(free);
-            assert!(is_enough, "P3: compacted again after {came} new tokens on {left}");
+            assert!(is_enough, "compacted again after {came} new tokens on {left}");
         }
         self.since = Some((record.tokens_after, transcript.messages().len()));
     }

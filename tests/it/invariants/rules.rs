@@ -28,7 +28,7 @@ pub fn request_of_the_running_turn(transcript: &Transcript) -> Vec<Ordinal> {
     transcript.messages().iter().filter(is_request).map(|message| message.ord).collect()
 }
 
-/// Invariant 9: every call is answered once, directly after it, and no id stands twice.
+/// Every call is answered once, directly after it, and no id stands twice.
 pub fn pairs(prompt: &Prompt) {
     let mut ids = BTreeSet::new();
     let mut items = prompt.items.iter().peekable();
@@ -47,7 +47,7 @@ pub fn pairs(prompt: &Prompt) {
     }
 }
 
-/// C2, C24, C25, V31: kept words, block, open requests; then everything from the cut on, byte for byte or as a
+/// Kept words, block, open requests; then everything from the cut on, byte for byte or as a
 /// recorded action says; the newest round raw unless the ladder came to its fourth rung.
 pub fn sections_and_order(transcript: &Transcript, record: Option<&Compaction>, prompt: &Prompt) {
     let mut next = 0;
@@ -100,7 +100,7 @@ pub fn sections_and_order(transcript: &Transcript, record: Option<&Compaction>, 
     }
 }
 
-/// C16, C26, C29, N7, V10, V13: one block at most, of the record in force, as a user message in its fixed frame.
+/// One block at most, of the record in force, as a user message in its fixed frame.
 pub fn the_block(transcript: &Transcript, record: Option<&Compaction>, prompt: &Prompt) {
     let made: Vec<_> = prompt
         .items
@@ -156,7 +156,7 @@ pub fn the_block(transcript: &Transcript, record: Option<&Compaction>, prompt: &
     assert!(transcript.compactions().iter().all(|r| r.status == Status::InForce || r.block.contains(HIDDEN)));
 }
 
-/// N3: no two messages of one role in a row reach a strict wire, and nothing is lost by it.
+/// No two messages of one role in a row reach a strict wire, and nothing is lost by it.
 pub fn alternates(prompt: &Prompt) {
     let joined = join_neighbours(&prompt.items);
     for pair in joined.windows(2) {
@@ -168,7 +168,7 @@ pub fn alternates(prompt: &Prompt) {
     assert_eq!(texts(&joined), texts(&prompt.items), "N3: every text whole");
 }
 
-/// Invariant 10: what users said is there byte for byte, or it is reported.
+/// What users said is there byte for byte, or it is reported.
 pub fn user_words(transcript: &Transcript, record: Option<&Compaction>, prompt: &Prompt) {
     for message in transcript.messages() {
         let Some(wanted) = expect::user(message) else { continue };
@@ -204,7 +204,7 @@ fn more(block: &str) -> Option<(u32, u32)> {
     Some((from.parse().ok()?, to.parse().ok()?))
 }
 
-/// Invariant 10: the running request stands there once, and only what belongs to it follows.
+/// The running request stands there once, and only what belongs to it follows.
 pub fn the_request(transcript: &Transcript, prompt: &Prompt) {
     let requests = request_of_the_running_turn(transcript);
     let Some(first) = requests.first() else { return };
@@ -233,7 +233,7 @@ pub fn the_request(transcript: &Transcript, prompt: &Prompt) {
     assert!(input.any(|section| section.items.contains(&at)), "the request comes through its channel");
 }
 
-/// Invariant 8: every message is one of raw, shortened, covered, dropped, hidden; counted here, not asked for.
+/// Every message is one of raw, shortened, covered, dropped, hidden; counted here, not asked for.
 pub fn every_message_once(transcript: &Transcript, record: Option<&Compaction>, prompt: &Prompt) {
     let mut shown: BTreeMap<Ordinal, Shown> = BTreeMap::new();
     for source in prompt.items.iter().flat_map(|item| &item.sources) {
@@ -254,7 +254,7 @@ pub fn every_message_once(transcript: &Transcript, record: Option<&Compaction>, 
                     "inv 8: by a record or from the start only"
                 );
                 if *how == Shown::Shortened {
-                    assert!(is_cut, "P7: what is shortened is reported");
+                    assert!(is_cut, "what is shortened is reported");
                 }
                 usize::from(is_acted_on)
             }
@@ -280,7 +280,7 @@ pub fn every_message_once(transcript: &Transcript, record: Option<&Compaction>, 
     }
 }
 
-/// P7: where a result says that a newer one says the same, it does, and stands there.
+/// Where a result says that a newer one says the same, it does, and stands there.
 pub fn repeats_are_true(transcript: &Transcript, record: Option<&Compaction>, prompt: &Prompt) {
     let shown =
         |ord: Ordinal| prompt.items.iter().flat_map(|i| &i.sources).find(|s| s.ord == ord).map(|s| s.shown);

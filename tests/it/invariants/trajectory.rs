@@ -57,7 +57,6 @@ fn others_of(file: &Value) -> Value {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// rows: R46
     #[test]
     fn what_goes_into_a_file_comes_out_as_it_was(
         entries in generate::entries(1..4, 4), each in prop::collection::vec(any::<bool>(), 0..12),
@@ -108,7 +107,6 @@ proptest! {
     }
 }
 
-/// rows: R46
 #[test]
 fn unreadable_message_costs_no_other_and_stays() {
     let bad = json!({ "role": "user", "parts": 7 });

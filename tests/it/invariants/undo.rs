@@ -42,7 +42,7 @@ impl Watch for Undoing {
             assert_eq!(transcript.in_force().map(|record| &record.id), Some(id));
             transcript.set_status(id, Status::Undone);
             let now = items(&transcript, around);
-            assert_eq!(now.get(..before.len()), Some(&before[..]), "P6: undoing {id} gives other bytes");
+            assert_eq!(now.get(..before.len()), Some(&before[..]), "undoing {id} gives other bytes");
             self.undone += 1;
         }
         assert!(transcript.in_force().is_none());

@@ -80,10 +80,9 @@ const REWINDS: [Case; 7] = [
     ("a stop", || Command::CancelTurn { turn: None, queued: true }),
 ];
 
-/// failure: 12. A new chat, a cut, an edit, a removal, a retry or a stop while a summary is made: whatever the answer
+/// A new chat, a cut, an edit, a removal, a retry or a stop while a summary is made: whatever the answer
 /// says when it comes, nothing of it is obeyed that is made from what is not there any more.
 ///
-/// rows: N10 R33
 #[test]
 fn what_changes_the_past_while_a_summary_is_made_makes_it_nobodys() {
     for ((name, command), behind) in REWINDS.into_iter().flat_map(|case| [(case, 0), (case, 2)]) {
@@ -112,7 +111,7 @@ fn what_changes_the_past_while_a_summary_is_made_makes_it_nobodys() {
     }
 }
 
-/// failure: 12. A branch that is made while a summary is made has none, and its parent gets its own.
+/// A branch that is made while a summary is made has none, and its parent gets its own.
 #[test]
 fn a_branch_made_while_a_summary_is_made_takes_nothing_of_it_along() {
     let (mut chat, call) = in_flight(0);
@@ -127,7 +126,7 @@ fn a_branch_made_while_a_summary_is_made_takes_nothing_of_it_along() {
     assert_eq!(chat.times("made of what was there before;"), 1);
 }
 
-/// failure: 12. What is said while a summary is made stays uncovered, and is sent.
+/// What is said while a summary is made stays uncovered, and is sent.
 #[test]
 fn what_is_said_while_a_summary_is_made_stays_uncovered() {
     for priority in [true, false] {
@@ -153,10 +152,9 @@ fn what_is_said_while_a_summary_is_made_stays_uncovered() {
     }
 }
 
-/// failure: 15. A summary that does not come in time is not waited for, one that is not wanted any more neither; what
+/// A summary that does not come in time is not waited for, one that is not wanted any more neither; what
 /// either says later is for nobody.
 ///
-/// rows: V28
 #[test]
 fn a_summary_that_does_not_come_holds_nobody_up_and_is_nobodys_when_it_comes() {
     let (mut chat, mut call) = in_flight(0);
@@ -184,10 +182,9 @@ fn a_summary_that_does_not_come_holds_nobody_up_and_is_nobodys_when_it_comes() {
     assert_eq!(chat.bench.session.snapshot(), snapshot);
 }
 
-/// failure: 18. A session that nobody speaks in is compacted from the last second of its time on, one that is busy is
+/// A session that nobody speaks in is compacted from the last second of its time on, one that is busy is
 /// not; neither counts as a word that was said, so its place among those used last is as it was.
 ///
-/// rows: N11
 #[test]
 fn a_compaction_after_silence_skips_the_busy_and_moves_no_session_to_the_front() {
     let triggers = Triggers { idle_secs: Some(600), ..BY_MODEL.triggers };
@@ -216,10 +213,9 @@ fn a_compaction_after_silence_skips_the_busy_and_moves_no_session_to_the_front()
     assert!(chat.answering().is_some(), "and goes on");
 }
 
-/// failure: 19. A removal inside what a summary stands for takes it out of force, one behind it does not; with each
+/// A removal inside what a summary stands for takes it out of force, one behind it does not; with each
 /// message of a session.
 ///
-/// rows: R33
 #[test]
 fn a_removal_voids_the_summary_that_speaks_of_it_and_no_other() {
     let compacted = || {
@@ -270,10 +266,9 @@ fn a_removal_voids_the_summary_that_speaks_of_it_and_no_other() {
     assert!(inside > 3 && behind > 3, "{inside} inside, {behind} behind");
 }
 
-/// failure: 23. Two requests that a strict wire gets as one: the calls that answer them are stored at once, with both
+/// Two requests that a strict wire gets as one: the calls that answer them are stored at once, with both
 /// requests as they were said.
 ///
-/// rows: R17 R25
 #[test]
 fn the_calls_that_answer_two_requests_joined_into_one_are_stored() {
     let mut chat = Chat::new(8000, BY_MODEL, numbered);

@@ -31,10 +31,9 @@ fn lived(ends_after: impl Fn(usize) -> bool) -> Vec<Vec<Item>> {
     chat.sent.into_iter().map(|sent| sent.items).collect()
 }
 
-/// failure: 2 13. All messages bear one time stamp. Whether no process ends, or one after every turn, every prompt is
+/// All messages bear one time stamp. Whether no process ends, or one after every turn, every prompt is
 /// the same to the byte, with its summary on every turn.
 ///
-/// rows: C13 N5 N6
 #[test]
 fn no_end_of_a_process_changes_order_or_bytes_of_any_later_prompt() {
     let through = lived(|_| false);
@@ -91,7 +90,7 @@ const DAMAGES: [Damage; 7] = [
     ("it was made from something else", false, |record| record.source_hash = "00".into()),
 ];
 
-/// failure: 14. Whatever stored records say, the next turn goes on with its request and with what was said last.
+/// Whatever stored records say, the next turn goes on with its request and with what was said last.
 #[test]
 fn no_stored_record_keeps_a_turn_from_going_on_or_hides_what_is_said_now() {
     for (what, is_reported, damage) in DAMAGES {
@@ -124,10 +123,9 @@ fn left(from: &Folder, wal: &[u8]) -> Folder {
     to
 }
 
-/// failure: 11. A kill at any byte of what a compaction writes: another process finds the old state, or the new one
+/// A kill at any byte of what a compaction writes: another process finds the old state, or the new one
 /// whole. What is cut is the log of the database, in which every statement of the step stands.
 ///
-/// rows: M10 R25
 #[test]
 fn a_kill_at_any_byte_of_a_step_leaves_the_old_state_or_the_new_one() {
     let mut chat = Chat::new(4000, BY_MODEL, numbered);

@@ -12,9 +12,8 @@ use session::stored::TurnStatus;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// failure: 5. The first summary fails, or the nth: nothing that was said is lost, and the summary before stays.
+/// The first summary fails, or the nth: nothing that was said is lost, and the summary before stays.
 ///
-/// rows: M20 V28
 #[test]
 fn whichever_summary_fails_the_one_before_it_stays_and_nothing_is_lost() {
     for failing in 0..5 {
@@ -44,10 +43,9 @@ fn whichever_summary_fails_the_one_before_it_stays_and_nothing_is_lost() {
     }
 }
 
-/// failure: 6. A hundred turns: models are asked for summaries now and then, each time room was made for many turns,
+/// A hundred turns: models are asked for summaries now and then, each time room was made for many turns,
 /// and what was sent before is sent again as it was.
 ///
-/// rows: N2 N8
 #[test]
 fn over_a_hundred_turns_few_summaries_are_made_and_between_them_every_prompt_extends_the_last() {
     let mut chat = Chat::new(8000, BY_MODEL, numbered);
@@ -80,7 +78,7 @@ fn extends(before: &Sent, after: &Sent) -> bool {
         && before.items.iter().zip(&after.items).all(|(before, after)| is_same(before, after))
 }
 
-/// failure: 7. One request, then nothing but rounds, some of many calls: no policy waits for a user's word.
+/// One request, then nothing but rounds, some of many calls: no policy waits for a user's word.
 #[test]
 fn a_long_turn_of_many_calls_at_once_does_not_stall_under_any_policy() {
     for policy in presets::ALL.map(|preset| preset.policy).into_iter().filter(|policy| policy.enabled) {
@@ -107,10 +105,9 @@ fn long(fact: &str) -> String {
     summary(&format!("{around}{fact}{around}"))
 }
 
-/// failure: 9. The summary before stands whole in what the next summary is made from, in both kinds of request, and a
+/// The summary before stands whole in what the next summary is made from, in both kinds of request, and a
 /// fact that only summaries carry is there after five of them.
 ///
-/// rows: M9
 #[test]
 fn each_summary_is_made_from_the_whole_one_before_it_and_no_fact_is_lost() {
     const FACT: &str = "The fifth door opens inwards.";
@@ -146,10 +143,9 @@ fn each_summary_is_made_from_the_whole_one_before_it_and_no_fact_is_lost() {
     }
 }
 
-/// failure: 24. Another placement for a session that was compacted before: the block moves once, to the next prompt, and
+/// Another placement for a session that was compacted before: the block moves once, to the next prompt, and
 /// it is shown once all the time, in the marks of its place alone.
 ///
-/// rows: N12
 #[test]
 fn a_block_moves_once_where_its_placement_changes_and_is_never_shown_twice() {
     const PLACES: [Placement; 3] =

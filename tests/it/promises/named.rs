@@ -1,4 +1,4 @@
-//! Promises P1 and P5 over the real transcripts: every window, every built-in policy, every prompt on the way. What is
+//! The real transcripts: every window, every built-in policy, every prompt on the way. What is
 //! expected is read from the transcripts here, not asked of the engine.
 
 use super::enact::messages;
@@ -127,10 +127,10 @@ fn words(item: &Item) -> String {
     item.texts().map(|text| text.to_string()).collect::<Vec<_>>().join("\n")
 }
 
-/// promise: P1. Every user message stands byte for byte in every prompt, in its order, or the loss ledger names it, and
+/// Every user message stands byte for byte in every prompt, in its order, or the loss ledger names it, and
 /// then the newest that it names had no room in the stated budget. The running request stands there always, once.
 #[test]
-fn p1_every_user_message_stays_byte_for_byte_or_is_named_for_want_of_its_stated_room() {
+fn every_user_message_stays_byte_for_byte_or_is_named_for_want_of_its_stated_room() {
     assert_eq!(everywhere().p1, None);
 }
 
@@ -204,12 +204,11 @@ fn no_room_is_wasted(policy: &Policy, before: Source<'_>, record: &Compaction, n
     );
 }
 
-/// promise: P5. No prompt holds an unanswered call or an orphan result, in the forms that providers take: as it is, with
+/// No prompt holds an unanswered call or an orphan result, in the forms that providers take: as it is, with
 /// neighbouring users joined, without a role for the system, without one for results.
 ///
-/// rows: N3 R17 R42
 #[test]
-fn p5_no_prompt_holds_a_broken_pair_for_any_provider() {
+fn no_prompt_holds_a_broken_pair_for_any_provider() {
     assert_eq!(everywhere().p5, None);
 }
 

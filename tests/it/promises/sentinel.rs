@@ -37,9 +37,8 @@ const IN_A_ROW: usize = 5;
 /// Bytes of a command's line by which it is known again.
 const KNOWN_BY: usize = 400;
 
-/// promise: P1 P2 P4
 #[test]
-fn p4_after_five_compactions_everything_is_there_or_named_whoever_sums_up() {
+fn after_five_compactions_everything_is_there_or_named_whoever_sums_up() {
     let Some(folder) = transcripts() else { return };
     let (mut counted, mut named) = (0, 0);
     for file in FILES {
@@ -56,10 +55,10 @@ fn p4_after_five_compactions_everything_is_there_or_named_whoever_sums_up() {
     assert!(counted > 100 && named > counted, "{counted} were only counted, {named} named");
 }
 
-/// promise: P2 P4. Whole rounds that were dropped without a summary leave their ledger: in the block as far as it goes, all
+/// Whole rounds that were dropped without a summary leave their ledger: in the block as far as it goes, all
 /// of it in the report.
 #[test]
-fn p2_what_whole_dropped_rounds_did_is_named_too() {
+fn what_whole_dropped_rounds_did_is_named_too() {
     let Some(folder) = transcripts() else { return };
     let mut named = 0;
     // No result is shortened, so that rounds must go.

@@ -177,7 +177,6 @@ pub fn accepted(editor: &Editor) -> usize {
 /// A turn of two rounds over each wire: deltas are streamed, the tool runs once, its result is in the second request, what
 /// was used is told, and the name for the provider's cache stays as long as the chat does.
 ///
-/// rows: R24 V35
 #[test]
 fn a_turn_of_two_rounds_over_each_wire() {
     for wire in WIRES {
@@ -300,7 +299,6 @@ fn an_overflow_in_the_middle_of_a_tool_loop_is_compacted_once() {
 
 /// The signature of a thinking block goes back byte for byte, in the same process and in the next one.
 ///
-/// rows: R38 R39
 #[test]
 fn a_signature_goes_back_as_it_came_behind_a_restart_too() {
     let signature = "EqQB/+Zz==\u{e9} \\\"odd\\\"";

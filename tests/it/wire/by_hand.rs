@@ -41,9 +41,8 @@ fn wider(editor: &mut Editor) {
     editor.call("session/configure", json!({ "sessionId": "s", "settings": { "model": model } }));
 }
 
-/// rows: V9 V10
 #[test]
-fn p6_an_undo_says_why_it_cannot_be_and_is_kept_once_it_can() {
+fn an_undo_says_why_it_cannot_be_and_is_kept_once_it_can() {
     let (folder, mut editor, id) = compacted("undo");
     let error = editor.refused("context/undo", of_s());
     assert_eq!((&error["data"]["kind"], &error["data"]["compactionId"]), (&json!("CannotUndo"), &json!(id)));

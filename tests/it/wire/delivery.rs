@@ -66,7 +66,6 @@ fn deltas(asked: &Value, from: usize, to: usize) -> Vec<u8> {
     bytes
 }
 
-/// rows: R26 R27 R29
 #[test]
 fn a_client_that_stops_reading_costs_little_and_is_equal_after_its_snapshot() {
     let folder = Folder::new();

@@ -12,7 +12,6 @@ fn everything() -> Value {
     cases.into_iter().find(|case| case["name"] == "everything at once").expect("it is there")
 }
 
-/// rows: R23
 #[test]
 fn all_that_was_streamed_is_in_the_message_and_outlives_a_crash() {
     let (case, folder) = (everything(), Folder::new());

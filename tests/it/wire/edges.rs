@@ -20,7 +20,6 @@ fn history(metadata: Value) -> Vec<Value> {
 
 /// What it would stand for would be gone from the prompt, with nothing in its place.
 ///
-/// rows: V24
 #[test]
 fn a_summary_of_others_without_a_text_hides_nothing_and_is_reported() {
     let folder = Folder::new("edges-legacy");
@@ -65,7 +64,6 @@ fn a_summary_of_others_without_a_text_hides_nothing_and_is_reported() {
     }
 }
 
-/// rows: P10
 #[test]
 fn tokens_until_a_compaction_mean_the_same_in_events_and_in_inspect() {
     let folder = Folder::new("edges-until");
@@ -84,7 +82,6 @@ fn tokens_until_a_compaction_mean_the_same_in_events_and_in_inspect() {
     }
 }
 
-/// rows: N20
 #[test]
 fn a_memory_without_a_folder_goes_to_the_first_one_that_is_open() {
     let folder = Folder::new("edges-memory");
@@ -115,7 +112,6 @@ fn each_method_of_a_level_that_is_promised_is_served() {
     }
 }
 
-/// rows: R41
 #[test]
 fn arguments_that_are_none_for_a_tool_of_ours_are_answered_and_the_turn_goes_on() {
     let folder = Folder::new("edges-arguments");
@@ -129,7 +125,6 @@ fn arguments_that_are_none_for_a_tool_of_ours_are_answered_and_the_turn_goes_on(
     assert!(asked.contains("invalid arguments"), "{asked}");
 }
 
-/// rows: V22
 #[test]
 fn progress_says_what_is_done_and_how_it_ended() {
     let folder = Folder::new("edges-progress");

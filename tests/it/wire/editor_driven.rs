@@ -1,4 +1,4 @@
-//! The editor's own loop over a crash (source: 003): what was given before an overflow stays, no tool runs twice, the
+//! The editor's own loop over a crash: what was given before an overflow stays, no tool runs twice, the
 //! next prompt is byte for byte the same. What becomes of histories that differ from ours is in `histories`.
 
 use super::script::{
@@ -127,7 +127,6 @@ pub fn next(editor: &mut Editor, params: Value) -> String {
 /// Results are given before the overflow; the summary is made inline; the process is killed; then own store, the
 /// editor's history and metadata, and `session/open` without a history. Each tool ran once.
 ///
-/// rows: V4 V7 V23 V24 V25 N6
 #[test]
 fn after_a_crash_the_next_render_is_byte_for_byte_the_same() {
     for model in &models(8000) {
@@ -184,7 +183,6 @@ fn a_crash_changes_no_byte(model: &Value) {
 /// Killed in the middle of the turn: while the summary is made, and behind it. What was given is there, and the same
 /// render is the same bytes, whether rounds and results are given again or not.
 ///
-/// rows: V4 V24
 #[test]
 fn a_turn_goes_on_in_a_new_process_where_it_was() {
     for model in &models(8000) {
@@ -228,7 +226,6 @@ fn goes_on_in_a_new_process(model: &Value) {
 
 /// A render that is over the limit and may not compact keeps what it was given; the next one needs none of it again.
 ///
-/// rows: V4
 #[test]
 fn a_render_that_is_refused_keeps_the_results_that_it_was_given() {
     for model in &models(8000) {
@@ -268,7 +265,6 @@ fn refused_and_kept(model: &Value) {
     assert!(rendered["tokens"].as_u64() <= limit, "{rendered}");
 }
 
-/// rows: V4 V28
 #[test]
 fn where_no_summary_can_be_made_the_render_is_answered_without_breakpoints() {
     for model in &models(8000) {
@@ -335,7 +331,6 @@ fn cannot_fit(model: &Value) {
     assert!(rendered["messages"].to_string().contains("Make the parser work."));
 }
 
-/// rows: V7
 #[test]
 fn a_render_shows_variables_and_notebooks_as_they_were_at_its_first_time() {
     let folder = Folder::new("editor-variables");
@@ -374,7 +369,6 @@ fn a_render_shows_variables_and_notebooks_as_they_were_at_its_first_time() {
     }
 }
 
-/// rows: V3
 #[test]
 fn a_summary_can_be_forced_before_it_is_needed() {
     for model in &models(8000) {

@@ -31,9 +31,8 @@ fn rounds(name: &str, count: usize) -> impl Iterator<Item = Value> {
     })
 }
 
-/// failure: 17. Two sessions in turn, each summed up: neither is ever shown a word of the other.
+/// Two sessions in turn, each summed up: neither is ever shown a word of the other.
 ///
-/// rows: C10
 #[test]
 fn two_sessions_never_see_each_others_words_or_summaries() {
     for model in &models(6000) {
@@ -140,10 +139,9 @@ fn replayed() -> Replayed {
     prompts
 }
 
-/// failure: 22. One conversation through a replay and through the server, without a model: each prompt and each plan is
+/// One conversation through a replay and through the server, without a model: each prompt and each plan is
 /// the same to the byte, before a compaction, at it and behind it.
 ///
-/// rows: C36 V25
 #[test]
 fn a_replay_and_the_server_make_the_same_prompts_and_plans() {
     let folder = Folder::new("failures-replay");
@@ -222,7 +220,6 @@ fn many_tools() -> Value {
 
 /// Where the tools alone are larger than the window, both loops say so with the sizes; in a larger one it goes on.
 ///
-/// rows: V2
 #[test]
 fn tools_that_are_larger_than_the_window_are_named_with_their_size() {
     for model in &models(4000) {
@@ -262,12 +259,11 @@ fn names_their_size(model: &Value) {
     assert!(bytes(&rendered["messages"]).contains("Make the parser work."));
 }
 
-/// promise: P5. A model that knows neither a system's role nor one for results gets every call with its result behind
+/// A model that knows neither a system's role nor one for results gets every call with its result behind
 /// it, before a compaction and behind it.
 ///
-/// rows: R42
 #[test]
-fn p5_a_model_of_two_roles_gets_every_call_with_its_result_behind_it() {
+fn a_model_of_two_roles_gets_every_call_with_its_result_behind_it() {
     for roles in [json!(["user", "assistant"]), json!(["user", "assistant", "system"]), Value::Null] {
         let folder = Folder::new(&format!("failures-roles-{}", roles.as_array().map_or(0, Vec::len)));
         let mut editor = Editor::start(&folder, Value::Null);

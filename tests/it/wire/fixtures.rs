@@ -361,10 +361,8 @@ fn each(conversations: &[(String, String)], play: impl Fn(&str, &[(Line, &str)])
 /// `UPDATE_EXPECT=1` plays the client's side again and writes down what the server says now. Among them: a follower that
 /// missed events (`subscribe`), and restarts with the store, or with the editor's history and metadata only (`restart-*`).
 /// What else each shows stands in its first line.
-/// rows: R26 M1 V23 V24 N6
-/// rows: R2 R5 R6 R8 R9 R11 R12 R13 R14 R15 R24 R30 R32 R33 R34 R36 R51 C38 C42 N4 N10
 #[test]
-fn p12_each_conversation_is_answered_as_it_was_recorded() {
+fn each_conversation_is_answered_as_it_was_recorded() {
     let conversations = asked_for();
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         each(&conversations, |name, lines| {
@@ -382,7 +380,7 @@ fn p12_each_conversation_is_answered_as_it_was_recorded() {
 
 /// What a server of somebody else is held to holds for ours, over sockets as Node gives them.
 #[test]
-fn p12_each_conversation_has_the_shape_that_was_recorded() {
+fn each_conversation_has_the_shape_that_was_recorded() {
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         return;
     }
@@ -394,7 +392,7 @@ fn p12_each_conversation_has_the_shape_that_was_recorded() {
 
 /// A server of somebody else is compared by shape; ours has the right one, and a wrong field is seen.
 #[test]
-fn p12_a_shape_is_less_than_a_frame_and_more_than_nothing() {
+fn a_shape_is_less_than_a_frame_and_more_than_nothing() {
     let frame = json!({ "id": 1, "result": { "tokens": 3, "state": "idle", "title": "a" } });
     let other = json!({ "id": 1, "result": { "tokens": 4, "state": "idle", "title": "b" } });
     assert!(difference(&frame, &other).is_some_and(|text| text.contains("/result/tokens")));

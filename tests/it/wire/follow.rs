@@ -109,7 +109,6 @@ fn assert_held(follower: &mut Client, writer: &Client) {
     }
 }
 
-/// rows: R26 R27 R29
 #[test]
 fn who_follows_is_equal_to_who_writes_and_goes_on_when_that_one_is_done() {
     let folder = Folder::new();
@@ -185,7 +184,6 @@ fn who_follows_is_equal_to_who_writes_and_goes_on_when_that_one_is_done() {
 
 /// Who follows can look at all that it shows: what the prompt is made of, what was said and done, byte for byte.
 ///
-/// rows: N13
 #[test]
 fn what_is_written_elsewhere_is_inspected_and_recalled_here() {
     let folder = Folder::new();
@@ -223,7 +221,6 @@ fn what_is_written_elsewhere_is_inspected_and_recalled_here() {
 
 /// A session that was being answered when its process was killed: who followed it goes on.
 ///
-/// rows: R25
 #[test]
 fn who_follows_goes_on_when_the_writer_is_killed() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! An editor's history that is not ours (source: 003): older, cut, changed, kept nowhere; and its summaries in every
+//! An editor's history that is not ours: older, cut, changed, kept nowhere; and its summaries in every
 //! shape that was ever written. Nothing of it fails in silence.
 
 use super::editor_driven::{Turn, long_turn, next};
@@ -62,7 +62,6 @@ fn a_history_without_a_session_is_rendered_and_kept_nowhere() {
 
 /// VS Code gives a participant only its newest turns: what is older stays ours.
 ///
-/// rows: V24
 #[test]
 fn what_is_missing_at_the_head_of_a_history_stays() {
     let folder = Folder::new("histories-head");
@@ -87,7 +86,6 @@ fn what_is_missing_at_the_head_of_a_history_stays() {
 
 /// VS Code drops all later turns when an earlier request is sent again.
 ///
-/// rows: V24
 #[test]
 fn an_earlier_request_sent_again_leaves_a_fork_behind() {
     let folder = Folder::new("histories-again");
@@ -159,7 +157,6 @@ fn restoring_twice_is_restoring_once() {
     assert_eq!((&reports[0]["report"], &reports[1]["report"]), (&first["restore"], &again["restore"]));
 }
 
-/// rows: V24
 #[test]
 fn a_summary_whose_source_was_changed_is_reported_and_not_applied() {
     let folder = Folder::new("histories-stale");
@@ -236,7 +233,6 @@ const SHAPES: &[Shape] = &[
     ("a list that is none", |_| json!({ "summaries": "gone" }), "failures", false),
 ];
 
-/// rows: V24 V25
 #[test]
 fn summaries_are_taken_in_every_shape_that_was_ever_written() {
     let folder = Folder::new("histories-shapes");
@@ -263,7 +259,6 @@ fn summaries_are_taken_in_every_shape_that_was_ever_written() {
     assert_eq!(editor.asked_for("summary").len(), 1, "no shape leads to another summary");
 }
 
-/// rows: V24
 #[test]
 fn a_failure_hides_no_summary_and_a_second_copy_is_a_duplicate() {
     let folder = Folder::new("histories-failure");

@@ -119,7 +119,6 @@ fn the_end_of_a_session_and_the_pages_before_it_are_all_that_was_said() {
 
 /// Who shows the end of a session is brought up to date with its end, also where more of it is shown than was opened.
 ///
-/// rows: R26 R29
 #[test]
 fn a_client_that_shows_a_part_subscribes_to_a_part() {
     let folder = stored("long-subscribe", 60, Driver::Sidecar);
@@ -179,7 +178,7 @@ fn io(editor: &Editor, what: &str) -> u64 {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn p11_what_is_read_to_open_a_session_by_its_end_does_not_grow_with_it() {
+fn what_is_read_to_open_a_session_by_its_end_does_not_grow_with_it() {
     let read = [50, 500, 5_000].map(|rounds| {
         let folder = stored(&format!("long-read-{rounds}"), rounds, Driver::Sidecar);
         let mut editor = Editor::start(&folder, settings());
@@ -194,7 +193,7 @@ fn p11_what_is_read_to_open_a_session_by_its_end_does_not_grow_with_it() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn p11_what_a_commit_writes_does_not_grow_with_the_session() {
+fn what_a_commit_writes_does_not_grow_with_the_session() {
     const COMMITS: u64 = 40;
     let written = [10, 1_000, 10_000].map(|messages: u32| {
         let folder = stored(&format!("long-written-{messages}"), messages / 2, Driver::Editor);

@@ -1,4 +1,4 @@
-//! Loops over the real binary: stages with histories of their own in one scope, and what ends them (source: 000).
+//! Loops over the real binary: stages with histories of their own in one scope, and what ends them.
 
 use super::script::{Editor, Folder, says};
 use serde_json::{Value, json};
@@ -36,7 +36,6 @@ fn stages() -> Value {
     ])
 }
 
-/// rows: C41 C42 C40
 #[test]
 fn stages_share_a_scope_have_their_own_histories_and_end_when_all_is_done() {
     let folder = Folder::new("loop-todos");
@@ -107,7 +106,6 @@ fn stages_share_a_scope_have_their_own_histories_and_end_when_all_is_done() {
     assert_eq!(editor.turn(json!({ "sessionId": "parent", "content": "Well?" }))["status"], "completed");
 }
 
-/// rows: C41 R12
 #[test]
 fn a_tool_ends_a_loop_a_question_holds_it_and_a_client_stops_it() {
     let folder = Folder::new("loop-ends");

@@ -62,7 +62,7 @@ fn settings(window: u32) -> Value {
 }
 
 #[test]
-fn p7_every_cut_of_every_prompt_is_recalled_byte_for_byte() {
+fn every_cut_of_every_prompt_is_recalled_byte_for_byte() {
     let folder = Folder::new("losses");
     let mut editor = Editor::start(&folder, settings(16_000));
     match std::env::var_os("THREADHOLD_CORPUS") {
@@ -125,7 +125,7 @@ fn ledger(editor: &mut Editor) -> Vec<Value> {
 
 /// The fixture `ledger.jsonl` shows each list; here is what outlives a process, and what leads from a name to the words.
 #[test]
-fn p7_the_ledger_names_what_is_out_of_sight_in_every_process_and_leads_to_it() {
+fn the_ledger_names_what_is_out_of_sight_in_every_process_and_leads_to_it() {
     let folder = Folder::new("losses-ledger");
     let mut editor = Editor::start(&folder, settings(6_000));
     editor.open("s", None);

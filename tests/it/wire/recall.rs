@@ -38,7 +38,6 @@ fn recalled(editor: &mut Editor, reference: &str, limit: u64) -> String {
     }
 }
 
-/// rows: R41
 #[test]
 fn a_large_result_is_cut_for_the_model_and_recalled_whole_after_a_restart() {
     let folder = Folder::new("recall");

@@ -21,9 +21,8 @@ const CANNOT_OCCUR: &[(&str, &str)] = &[
 /// of the client is answered with a result at least once. The twelfth event of document 001, a snapshot, comes with an
 /// import; that it comes in the place of what was missed is shown in `delivery` and `follow`.
 ///
-/// rows: R7 R28
 #[test]
-fn p12_the_conversations_hold_each_method_and_each_event() {
+fn the_conversations_hold_each_method_and_each_event() {
     let (mut there, mut answered) = (BTreeSet::new(), BTreeSet::new());
     for (name, text) in conversations() {
         let mut asked: BTreeMap<String, String> = BTreeMap::new();
@@ -84,9 +83,8 @@ fn p12_the_conversations_hold_each_method_and_each_event() {
 }
 
 /// In each session and stream an event has the number after the one before; a new process is a new stream.
-/// rows: R27
 #[test]
-fn p12_the_conversations_leave_no_number_of_an_event_out() {
+fn the_conversations_leave_no_number_of_an_event_out() {
     for (name, text) in conversations() {
         let mut last: BTreeMap<(String, String), u64> = BTreeMap::new();
         for (index, (line, _)) in lines(&name, &text).into_iter().enumerate() {
@@ -107,7 +105,7 @@ fn p12_the_conversations_leave_no_number_of_an_event_out() {
 
 /// What both sides say has the form that the schema gives it.
 #[test]
-fn p12_the_conversations_fit_the_schema() {
+fn the_conversations_fit_the_schema() {
     let schema = schema();
     let list = schema["methods"].as_array().expect("a list");
     let of = |name: &Value| list.iter().find(|method| method["name"] == *name);

@@ -88,7 +88,6 @@ fn reference_of(model: &Value, name: &str) -> (String, Value) {
 /// The conversation of the issue: two rounds of tools, an overflow, the client's own model sums up, metadata, SIGKILL.
 /// Then own store, both, the editor's copy alone, and that copy under another id.
 ///
-/// rows: V24 V25 N6 M1 C14
 #[test]
 fn after_a_crash_the_next_prompt_is_byte_for_byte_the_same() {
     for model in &models(8000) {
@@ -135,7 +134,6 @@ fn a_crash_changes_no_byte(model: &Value) {
     }
 }
 
-/// rows: V24 V23 V9 M1
 #[test]
 fn where_the_editors_copy_is_lost_the_store_gives_the_metadata_back() {
     let gone = gone("restore-copy-lost");
@@ -157,7 +155,6 @@ fn where_the_editors_copy_is_lost_the_store_gives_the_metadata_back() {
 
 /// The block is the same under another session's id: nothing of the prompt depends on our ids.
 ///
-/// rows: V24 V25
 #[test]
 fn the_editors_copy_alone_gives_the_same_bytes_under_another_id() {
     let (messages, _) = reference("restore-other-id");
@@ -171,7 +168,6 @@ fn the_editors_copy_alone_gives_the_same_bytes_under_another_id() {
     assert_eq!(editor.asked_for("summary").len(), 0);
 }
 
-/// rows: V26 V37 V9 V23
 #[test]
 fn a_summary_is_told_before_the_answer_goes_on_and_the_turn_goes_on_with_it() {
     for model in &models(8000) {
@@ -226,7 +222,6 @@ fn is_told_and_gone_on_with(model: &Value) {
     );
 }
 
-/// rows: N5
 #[test]
 fn a_summary_stands_in_the_prompt_of_every_later_turn() {
     for model in &models(8000) {
@@ -285,9 +280,8 @@ const BOUNDARIES: &[Boundary] = &[
 /// What was told is there after a kill; a summary is there with its count or not at all; the request is stored once and
 /// sent once; nothing runs again by itself.
 ///
-/// rows: R25 M10 C17 M1
 #[test]
-fn p8_what_was_told_survives_a_kill_at_each_boundary() {
+fn what_was_told_survives_a_kill_at_each_boundary() {
     for model in &models(8000) {
         survives_a_kill(model);
     }
@@ -346,7 +340,6 @@ fn survives_a_kill(model: &Value) {
     }
 }
 
-/// rows: R29
 #[test]
 fn a_client_that_lost_an_event_catches_up() {
     let folder = Folder::new("restore-events-lost");

@@ -88,7 +88,6 @@ fn rungs() -> Vec<Rung> {
     ]
 }
 
-/// rows: V17 V28
 #[test]
 fn every_rung_answers_both_kinds_of_models() {
     let mut wrong = Vec::new();
@@ -139,7 +138,6 @@ fn every_rung_answers_both_kinds_of_models() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// rows: V2
 #[test]
 fn what_cannot_fit_is_told_for_both_kinds_of_models_and_nobody_is_asked() {
     for model in &models(8000) {

@@ -114,7 +114,6 @@ fn a_model_searches_and_recalls_with_its_own_tool() {
     assert!(result(&editor.asked[3], "q2").contains("no message contains all of these words"));
 }
 
-/// rows: C30
 #[test]
 fn a_folder_remembers_by_area_until_it_is_told_to_forget() {
     let folder = Folder::new("memory");
@@ -158,7 +157,6 @@ fn a_folder_remembers_by_area_until_it_is_told_to_forget() {
     assert_eq!(editor.call("memory/search", json!({ "query": "fridays" }))["memories"], json!([]));
 }
 
-/// rows: C30 C32
 #[test]
 fn core_memories_stand_before_history_and_change_only_where_the_prefix_breaks_anyway() {
     let folder = Folder::new("memory-core");
@@ -186,7 +184,6 @@ fn core_memories_stand_before_history_and_change_only_where_the_prefix_breaks_an
     assert!(sent(&again.asked[1]).contains("SENTINEL-C"));
 }
 
-/// rows: C28 C29
 #[test]
 fn a_summary_is_remembered_and_never_seen_twice() {
     let folder = Folder::new("memory-summary");
@@ -228,7 +225,6 @@ fn a_summary_is_remembered_and_never_seen_twice() {
     assert_eq!(memory(&mut editor, "memory/list", remembered())["memories"], json!([]));
 }
 
-/// rows: R16
 #[test]
 fn what_is_known_stands_with_the_message_that_it_bears_on_and_stays_there() {
     let folder = Folder::new("memory-knowledge");

@@ -75,7 +75,6 @@ fn in_force(client: &mut Client, session: &str, name: &str) -> Value {
     settings.iter().find(|setting| setting["name"] == name).expect("it is in force").clone()
 }
 
-/// rows: M19
 #[test]
 fn the_last_of_the_places_wins_and_is_named() {
     let ground = Ground::new("settings-places");
@@ -186,7 +185,6 @@ fn wait_message(client: &mut Client, texts: &[&str]) -> String {
     found["params"]["message"].as_str().expect("a text").to_owned()
 }
 
-/// rows: M19
 #[test]
 fn open_sessions_follow_files_that_come_change_and_go() {
     let ground = Ground::new("settings-files");
@@ -326,7 +324,6 @@ fn a_flag_that_cannot_be_used_ends_the_command() {
     }
 }
 
-/// rows: M14, M15, M16, V5
 #[test]
 fn the_documents_names_do_what_the_settings_do() {
     let ground = Ground::new("settings-names");
@@ -382,7 +379,6 @@ fn the_documents_names_do_what_the_settings_do() {
 /// The names over the binary that the documents' products set: a summary is not asked for where it is off, and the
 /// plain overflow is the answer.
 ///
-/// rows: M14, V5
 #[test]
 fn off_by_the_documents_name_is_the_whole_transcript_or_the_plain_overflow() {
     let folder = Folder::new("settings-off");
@@ -405,7 +401,6 @@ fn off_by_the_documents_name_is_the_whole_transcript_or_the_plain_overflow() {
     assert_eq!(editor.asked_for("summary").len(), 0);
 }
 
-/// rows: M23
 #[test]
 fn lists_and_snapshots_show_the_summary_and_how_much_it_stands_for() {
     let folder = Folder::new("settings-summary");
@@ -424,7 +419,6 @@ fn lists_and_snapshots_show_the_summary_and_how_much_it_stands_for() {
     assert_eq!(count, snapshot["compactions"][0]["coversToOrd"].as_u64().map_or(0, |last| last + 1));
 }
 
-/// rows: N13
 #[test]
 fn each_request_to_a_model_can_be_looked_at_in_a_file() {
     let ground = Ground::new("settings-dump");

@@ -40,7 +40,7 @@ fn start(place: &Path) -> Client {
 /// `initialize` is answered before any file of a store is looked at: one that is not there is not made, one that is
 /// large is not read, one that cannot be opened is no error yet. The first method of a session opens it.
 #[test]
-fn p11_initialize_waits_for_no_history() {
+fn initialize_waits_for_no_history() {
     let folder = Folder::new("stores-late");
     let mut client = start(folder.path());
     assert!(client.call("server/diagnostics", json!({})).is_ok_and(|told| told["storage"] == json!([])));

@@ -38,7 +38,6 @@ fn marks(messages: &Value) -> usize {
     messages.iter().filter(|message| message["cacheBreakpoint"] == true).count()
 }
 
-/// rows: V17 V20
 #[test]
 fn the_kind_of_summary_and_its_breakpoints_follow_the_settings() {
     for model in &models(8000) {
@@ -88,7 +87,6 @@ fn follows_the_settings(model: &Value) {
 
 /// Trigger, success and fallback are events, and lines of the log.
 ///
-/// rows: V27 V28
 #[test]
 fn where_the_summarizer_fails_the_user_gets_an_answer_and_it_is_told_why() {
     for model in &models(8000) {
@@ -210,7 +208,6 @@ fn refused_answers_are_told_with_their_number_and_reasons() {
     }
 }
 
-/// rows: V28
 #[test]
 fn a_summary_that_never_comes_holds_nothing_up_and_one_that_comes_late_changes_nothing() {
     for model in &models(8000) {
@@ -243,7 +240,6 @@ fn comes_late_or_never(model: &Value) {
     assert!(!snapshot["summary"].to_string().contains("late<"));
 }
 
-/// rows: V5
 #[test]
 fn with_summaries_off_nobody_is_asked_and_the_overflow_is_told() {
     for model in &models(8000) {

@@ -54,7 +54,6 @@ fn two(folder: &Folder) -> (Client, Client) {
 
 /// Nothing is written by who loses it: only a look can tell.
 ///
-/// rows: R25
 #[test]
 fn who_is_idle_is_told_that_its_session_was_taken_over_and_can_take_it_back() {
     let folder = Folder::new();

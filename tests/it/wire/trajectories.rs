@@ -102,7 +102,6 @@ fn ask(editor: &mut Editor, session: &str, words: &str) {
     editor.turn(json!({ "sessionId": session, "content": words }));
 }
 
-/// rows: R45
 #[test]
 fn a_session_is_a_file_of_its_workspace_where_a_setting_says_so() {
     let ground = Ground::new("written");
@@ -155,7 +154,6 @@ fn a_session_is_a_file_of_its_workspace_where_a_setting_says_so() {
 
 /// However fast a session changes, its last state is in the file; that no two writes run at once is the saver's.
 ///
-/// rows: R4
 #[test]
 fn a_hundred_quick_changes_end_in_a_file_that_says_the_last() {
     let ground = Ground::new("quick");
@@ -182,7 +180,6 @@ fn a_hundred_quick_changes_end_in_a_file_that_says_the_last() {
 
 /// A session of another store is opened by its chat id, and goes on with the same prompt.
 ///
-/// rows: R35 R46 R49
 #[test]
 fn a_trajectory_opens_as_a_session_with_the_same_prompt() {
     let ground = Ground::new("restored");
@@ -256,7 +253,6 @@ fn a_trajectory_opens_as_a_session_with_the_same_prompt() {
     assert_eq!(by_file, first);
 }
 
-/// rows: R46
 #[test]
 fn what_is_exported_is_imported_again_as_it_was() {
     let ground = Ground::new("exported");

@@ -34,7 +34,6 @@ fn forks(editor: &mut Editor, ground: &Ground) -> Vec<Value> {
     all.into_iter().filter(|session| session["origin"] == "rewind").collect()
 }
 
-/// rows: R46 R47
 #[test]
 fn a_change_from_outside_is_taken_in_and_our_own_writes_are_not_seen() {
     let ground = Ground::new("outside");
@@ -94,7 +93,6 @@ fn a_change_from_outside_is_taken_in_and_our_own_writes_are_not_seen() {
     assert!(asked.contains("What is five?") && !asked.contains("What is 4?"), "{asked}");
 }
 
-/// rows: R46
 #[test]
 fn a_change_waits_until_the_session_is_idle_and_is_not_written_over() {
     let ground = Ground::new("busy");
@@ -118,7 +116,6 @@ fn a_change_waits_until_the_session_is_idle_and_is_not_written_over() {
 
 /// What is changed while no process has the session is taken in when it is opened.
 ///
-/// rows: R46 R49
 #[test]
 fn a_change_between_two_processes_is_taken_in_with_the_opening() {
     let ground = Ground::new("between");
@@ -144,7 +141,6 @@ fn a_change_between_two_processes_is_taken_in_with_the_opening() {
     assert_eq!(forks(&mut editor, &ground).len(), 1);
 }
 
-/// rows: R48
 #[test]
 fn a_file_of_another_session_is_refused_and_left_as_it_is() {
     let ground = Ground::new("wrong");
@@ -182,7 +178,6 @@ fn a_file_of_another_session_is_refused_and_left_as_it_is() {
 
 /// A second window, with a store of its own, is told of what the first one does.
 ///
-/// rows: R47
 #[test]
 fn a_second_client_is_told_of_a_new_and_of_a_changed_session() {
     let ground = Ground::new("second");

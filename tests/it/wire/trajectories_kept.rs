@@ -51,7 +51,6 @@ fn no_other_session(editor: &mut Editor, ground: &Ground) {
 
 /// A part has nothing in its front, and its file has all the same.
 ///
-/// rows: R45 R46
 #[test]
 fn a_session_that_is_opened_by_its_end_keeps_all_of_its_file() {
     let ground = Ground::new("part");
@@ -97,7 +96,6 @@ fn a_session_that_is_opened_by_its_end_keeps_all_of_its_file() {
 
 /// What went with its turn is no difference between a session and its file.
 ///
-/// rows: R46 M5
 #[test]
 fn a_session_that_keeps_final_answers_alone_is_the_same_in_its_file_after_a_restart() {
     let ground = Ground::new("final");
@@ -128,7 +126,6 @@ fn a_session_that_keeps_final_answers_alone_is_the_same_in_its_file_after_a_rest
     assert!(editor.events("messagesTruncated").is_empty());
 }
 
-/// rows: R45
 #[test]
 fn a_file_that_says_less_than_its_session_is_written_without_another_turn() {
     let ground = Ground::new("behind");
@@ -154,7 +151,6 @@ fn a_file_that_says_less_than_its_session_is_written_without_another_turn() {
 
 /// An older copy that is put back takes nothing away, and what both sides said since stays on both.
 ///
-/// rows: R35 R46
 #[test]
 fn a_change_from_outside_during_a_turn_costs_nothing() {
     let ground = Ground::new("older");
@@ -194,7 +190,6 @@ fn a_change_from_outside_during_a_turn_costs_nothing() {
     assert_eq!(texts(&snapshot["snapshot"])[4], "Theirs.");
 }
 
-/// rows: R46
 #[test]
 fn a_message_that_somebody_made_unreadable_stays_in_its_session() {
     let ground = Ground::new("gaps");
@@ -232,7 +227,6 @@ fn a_message_that_somebody_made_unreadable_stays_in_its_session() {
 
 /// In a process that never had it open and whose settings want no files.
 ///
-/// rows: R45
 #[test]
 fn a_session_that_is_not_open_is_deleted_with_its_file() {
     let ground = Ground::new("deleted");

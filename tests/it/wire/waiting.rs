@@ -33,7 +33,6 @@ fn snapshot(client: &mut Client, session: &str) -> Value {
 
 /// Nothing of what waits is lost where one too many is refused, urgent or not, and a cancel passes.
 ///
-/// rows: R50 R51
 #[test]
 fn a_full_queue_refuses_one_more_loses_nothing_and_lets_a_cancel_pass() {
     let folder = Folder::new();
@@ -83,7 +82,6 @@ fn a_full_queue_refuses_one_more_loses_nothing_and_lets_a_cancel_pass() {
 
 /// All of them get the first answer, and one turn runs.
 ///
-/// rows: R50
 #[test]
 fn a_key_that_comes_fifty_times_at_once_is_one_turn() {
     let folder = Folder::new();
@@ -107,7 +105,6 @@ fn a_key_that_comes_fifty_times_at_once_is_one_turn() {
 /// Each has its own history and its own state, the list shows whose they are, and their parent is told of each end
 /// while it works itself. What their models read is what they would read in the foreground.
 ///
-/// rows: R30 C42 C45
 #[test]
 fn sixty_four_sessions_run_in_the_background_at_once() {
     let folder = Folder::new();

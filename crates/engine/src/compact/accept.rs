@@ -29,7 +29,7 @@ pub enum Refusal {
         /// The size of what it stands for, in tokens.
         covered: u32,
     },
-    /// It is longer than what was set aside for it (source: 003).
+    /// It is longer than what was set aside for it.
     #[error("Summary too large: {tokens} tokens, at most {most}")]
     TooLarge {
         /// Its size in tokens.

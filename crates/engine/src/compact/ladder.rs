@@ -1,4 +1,4 @@
-//! The ladder of promise P4 as states: each step either is done or waits for one answer of a model, and carries what
+//! The ladder as states: each step either is done or waits for one answer of a model, and carries what
 //! it waits for. It always ends, and it ends without a model. No call is made here.
 
 mod answer;

@@ -1,4 +1,4 @@
-//! A compaction as the editor persists it and hands it back (source: 003): `{toolCallRoundId, text}` with our own part
+//! A compaction as the editor persists it and hands it back: `{toolCallRoundId, text}` with our own part
 //! as one JSON string, because an editor may rewrite keys that mean something to it. One that stands for nothing, because
 //! it only shortens or drops, annotates no round: to an editor that keeps only those two fields its text would hide all
 //! that came before. Of such a one the editor persists our own part alone, beside the summaries of its turn.

@@ -41,15 +41,15 @@ pub struct Policy {
     /// Failed summaries in a row after which no model is asked until something new is said. Steps without a model go on.
     #[serde(with = "values::count")]
     pub most_failures: u32,
-    /// Share of the limit at which a turn is asked to come to an end (source: 000, budget exit).
+    /// Share of the limit at which a turn is asked to come to an end.
     #[serde(with = "values::share_or_off")]
     pub budget_exit: Option<PerMille>,
-    /// Whether anything is compacted at all. Off: every message verbatim, and an overflow is an error (source: 003).
+    /// Whether anything is compacted at all. Off: every message verbatim, and an overflow is an error.
     #[serde(rename = "summarize", with = "values::auto_or_off")]
     pub enabled: bool,
     /// Which summary a model is asked for.
     pub summary_mode: ModeRequested,
-    /// Whether a request for a full summary carries the cache breakpoints of the prompt that it extends (source: 003).
+    /// Whether a request for a full summary carries the cache breakpoints of the prompt that it extends.
     #[serde(with = "values::keep_or_strip")]
     pub summary_breakpoints: bool,
     /// How far below the limit a compaction must come: this share of the room above what cannot be given up.
@@ -98,9 +98,9 @@ pub enum Consent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Triggers {
-    /// The provider said that a prompt was too large, in whatever words (source: 003 in spirit).
+    /// The provider said that a prompt was too large, in whatever words.
     pub provider_overflow: bool,
-    /// Share of the limit that a prompt has when a turn begins (source: 000).
+    /// Share of the limit that a prompt has when a turn begins.
     #[serde(rename = "preTurnTokens", with = "values::share_or_off")]
     pub pre_turn: Option<PerMille>,
     /// Share of the limit at which a summary is prepared beside the running turn.
@@ -108,13 +108,13 @@ pub struct Triggers {
     pub background: Option<PerMille>,
     /// The next model's window is smaller, and the prompt does not fit it.
     pub model_changed: bool,
-    /// More user turns than this are shown (source: 000).
+    /// More user turns than this are shown.
     #[serde(with = "values::count_or_off")]
     pub user_turns: Option<u32>,
-    /// More messages than this are shown (source: 002).
+    /// More messages than this are shown.
     #[serde(with = "values::count_or_off")]
     pub messages: Option<u32>,
-    /// Seconds without a word (source: 004).
+    /// Seconds without a word.
     #[serde(rename = "idleSeconds", with = "values::count_or_off")]
     pub idle_secs: Option<u32>,
 }
@@ -123,14 +123,14 @@ pub struct Triggers {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Retention {
-    /// The newest round (source: 003). A tail stays before it as far as the space goes.
+    /// The newest round. A tail stays before it as far as the space goes.
     Rounds,
-    /// The newest user turns, this many; everything before them goes (source: 000). Where there are no more turns than
+    /// The newest user turns, this many; everything before them goes. Where there are no more turns than
     /// that, the newest round.
     UserTurns(#[serde(with = "values::many")] usize),
-    /// The newest messages that are shown, this many (source: 002).
+    /// The newest messages that are shown, this many.
     Messages(#[serde(with = "values::many")] usize),
-    /// The newest messages that weigh this share of the limit together (source: 004).
+    /// The newest messages that weigh this share of the limit together.
     TokenTail(#[serde(with = "values::share_between")] PerMille),
 }
 

@@ -15,7 +15,7 @@ pub struct Compaction {
     pub id: CompactionId,
     /// The session's generation when it was planned; a result for another one is discarded.
     pub generation: Generation,
-    /// The round that carries it as `round.summary` (source: 003).
+    /// The round that carries it as `round.summary`.
     pub anchor: Anchor,
     /// The inclusive range that the block stands for.
     pub covers: Option<Span>,
@@ -83,7 +83,7 @@ pub struct Compaction {
     /// The record that the user put this one in the place of; it comes back where this one is undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<CompactionId>,
-    /// The turn that ran when it was made; its metadata belongs to that turn (source: 003).
+    /// The turn that ran when it was made; its metadata belongs to that turn.
     #[serde(default)]
     pub turn: Option<TurnId>,
     /// When it was made. Nothing in a replay, which has no clock.

@@ -1,4 +1,4 @@
-//! Restore (source: 003, P8): summaries that an editor kept become records of this transcript again, or a reason why
+//! Restore: summaries that an editor kept become records of this transcript again, or a reason why
 //! not. Nothing is skipped in silence, and restoring twice changes nothing. What is matched against what is here; who
 //! brings the metadata is not.
 

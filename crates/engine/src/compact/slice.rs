@@ -1,4 +1,4 @@
-//! How far a compaction may reach: each retention (source: 000, 002, 003, 004) proposes where the tail that stays begins,
+//! How far a compaction may reach: each retention proposes where the tail that stays begins,
 //! and one legaliser makes a cut of it. Calls stay with their results, the current request and the newest round stay.
 
 use super::plan::tokens_after;
@@ -16,14 +16,13 @@ use std::collections::BTreeMap;
 pub struct Slice {
     /// The last message that may be covered.
     pub through: Ordinal,
-    /// Whether it ends with the turn before the running one (source: 003, `isContinuation`).
+    /// Whether it ends with the turn before the running one.
     pub is_continuation: bool,
-    /// Whether the newest rounds in it may stay as far as the space goes. Not where all before a cut goes (source: 000,
-    /// 002, 004).
+    /// Whether the newest rounds in it may stay as far as the space goes. Not where all before a cut goes.
     pub leaves_tail: bool,
 }
 
-/// Why there is nothing to compact. A value, never a throw (source: 003, open questions).
+/// Why there is nothing to compact. A value, never a throw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NothingToSummarize {
     /// No turn came before, and at most one round ran.
@@ -94,13 +93,13 @@ fn leaves_room(source: Source<'_>, through: Ordinal) -> bool {
     tokens_after(source.transcript, through, in_force(source.transcript)) <= room - room / 8
 }
 
-/// The first message of the Nth-from-last user turn (source: 000); nothing where there are no more turns than that.
+/// The first message of the Nth-from-last user turn; nothing where there are no more turns than that.
 fn user_turns(transcript: &Transcript, keep: usize) -> Option<Ordinal> {
     let cut = transcript.turns().len().checked_sub(keep.max(1)).filter(|cut| *cut > 0)?;
     transcript.turns().get(cut).map(|turn| turn.first)
 }
 
-/// The first of the newest messages that are shown (source: 002); nothing where no more are shown than that.
+/// The first of the newest messages that are shown; nothing where no more are shown than that.
 fn newest_messages(source: Source<'_>, resume: Ordinal, keep: usize) -> Option<Ordinal> {
     let transcript = source.transcript;
     let shown = segments(transcript, resume, Ordinal(u32::MAX));
@@ -117,7 +116,7 @@ fn messages(transcript: &Transcript, segment: &Segment) -> impl Iterator<Item = 
     std::iter::once(segment.first).chain(results)
 }
 
-/// The first message of the newest rounds and requests that weigh this share of the limit together (source: 004).
+/// The first message of the newest rounds and requests that weigh this share of the limit together.
 fn token_tail(source: Source<'_>, resume: Ordinal, share: PerMille) -> Option<Ordinal> {
     let transcript = source.transcript;
     let mut left = share.of(source.budget.limit);
@@ -179,7 +178,6 @@ mod tests {
         under(&session(plan), Retention::Rounds)
     }
 
-    /// rows: V14
     #[test]
     fn of_several_rounds_the_newest_is_left_and_the_one_before_is_the_anchor() {
         let transcript = session("urrr");
@@ -188,7 +186,6 @@ mod tests {
         assert_eq!(anchor(&transcript, slice.through).round_id, transcript.rounds()[1].id);
     }
 
-    /// rows: V15
     #[test]
     fn with_one_round_or_none_the_last_round_of_the_turn_before_is_the_anchor() {
         for plan in ["urau", "uraur"] {
@@ -203,7 +200,6 @@ mod tests {
         }
     }
 
-    /// rows: V16
     #[test]
     fn nothing_to_summarize_is_a_value_with_a_reason() {
         for plan in ["", "u", "ur", "uu"] {

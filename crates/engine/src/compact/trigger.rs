@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 pub enum Next {
     /// Nothing: it goes out.
     Send(Box<Prompt>),
-    /// It fits, and a compaction is due all the same. Where that fails, this prompt goes out as it is (source: 002).
+    /// It fits, and a compaction is due all the same. Where that fails, this prompt goes out as it is.
     Try(Trigger, Box<Prompt>),
     /// It does not fit, and room is made.
     Must(Trigger, BudgetExceeded),
-    /// It does not fit, and nothing may be compacted (source: 003).
+    /// It does not fit, and nothing may be compacted.
     Refuse(BudgetExceeded),
 }
 
@@ -48,7 +48,7 @@ pub fn next(source: Source<'_>, policy: &Policy, is_smaller: bool) -> Next {
 }
 
 /// The trigger that a prompt of this many tokens sets off, though it fits. They are looked at when a turn begins, before
-/// its model is asked (source: 000).
+/// its model is asked.
 pub(crate) fn due(source: Source<'_>, policy: &Policy, tokens: u32) -> Option<Trigger> {
     let may = may_try(policy) && begins(source.transcript) && missing(source, policy, tokens) == 0;
     if !may || slice::slice(source, policy).is_err() {
@@ -103,7 +103,7 @@ pub fn may_shrink(source: Source<'_>, policy: &Policy) -> bool {
     !is_unchanged(source) && slice::slice(source, policy).is_ok()
 }
 
-/// Whether silence of this many seconds sets a compaction off. The last of them counts (source: 004).
+/// Whether silence of this many seconds sets a compaction off. The last of them counts.
 pub fn idles(policy: &Policy, silent_ms: u64) -> bool {
     let idle = policy.triggers.idle_secs.filter(|_| may_try(policy));
     idle.is_some_and(|secs| silent_ms >= u64::from(secs) * 1000)
@@ -135,7 +135,7 @@ fn newest(transcript: &Transcript) -> Option<&Compaction> {
 }
 
 /// Tokens that must be new since the last compaction before a trigger other than an overflow starts another: as many as
-/// lie between limit and target, so that the number of compactions is bounded by what is new (promise P3).
+/// lie between limit and target, so that the number of compactions is bounded by what is new.
 pub fn min_new_tokens(source: Source<'_>, policy: &Policy) -> u32 {
     policy.min_new_tokens.unwrap_or_else(|| {
         // What cannot be given up beside tools and system text only makes the distance smaller.

@@ -4,7 +4,7 @@
 #[cfg(doc)]
 use super::Body;
 
-/// The kind of [`Body::Event`] under which system messages of a loaded history are stored (source: 000).
+/// The kind of [`Body::Event`] under which system messages of a loaded history are stored.
 pub const SYSTEM_IN_HISTORY: &str = "system";
 
 /// The kind of [`Body::Event`] that asks the user how a turn goes on that ran as many rounds as it may.
@@ -32,10 +32,10 @@ pub const REMOVED: &str = "removed";
 /// shown it.
 pub const NOT_KEPT: &str = "notKept";
 
-/// The kind of [`Body::Event`] that tells that a background session came to rest (source: 001).
+/// The kind of [`Body::Event`] that tells that a background session came to rest.
 pub const PROCESS_COMPLETED: &str = "process_completed";
 
-/// The kind of [`Body::Event`] that says what a tool asked the user (source: 001).
+/// The kind of [`Body::Event`] that says what a tool asked the user.
 pub const QUESTION: &str = "question";
 
 /// The kind of [`Body::Event`] that stands where a store lost a message.

@@ -1,4 +1,4 @@
-//! What the trajectory of a session holds beside what is known here (source: 001), kept as a record of the session where
+//! What the trajectory of a session holds beside what is known here, kept as a record of the session where
 //! there is no file that keeps it. What stands in it is said where trajectories are read and written.
 
 use super::{Body, Message};

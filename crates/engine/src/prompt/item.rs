@@ -131,7 +131,7 @@ pub struct Tool {
     pub input_schema: Value,
     /// What it does to the world, where the caller declared it.
     pub kind: Option<ToolKind>,
-    /// Text for the system block (source: 000).
+    /// Text for the system block.
     pub guidelines: Option<String>,
     /// Whether a call of it runs at once, waits for a decision, or never runs.
     #[serde(default)]
@@ -156,7 +156,7 @@ pub enum EndsTurn {
 }
 
 impl EndsTurn {
-    /// How a tool of this name ends the turn where nobody says otherwise: the names that agents know (source: 001).
+    /// How a tool of this name ends the turn where nobody says otherwise: the names that agents know.
     pub fn built_in(name: &str) -> Option<Self> {
         match name {
             "task_done" | "agent_finish" => Some(Self::Completed),

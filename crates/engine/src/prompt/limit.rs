@@ -16,7 +16,7 @@ const LEAST_REPEAT: usize = 200;
 /// Bytes around a cut that the note about it takes; shortening less than this gains nothing.
 const NOTE: usize = 120;
 
-/// Folds results and context files whose content stands again in a newer message (source: 001).
+/// Folds results and context files whose content stands again in a newer message.
 pub(crate) fn fold_repeats(
     transcript: &Transcript,
     from: Ordinal,

@@ -5,7 +5,7 @@ use super::item::{Item, Role};
 use crate::id::CallId;
 use std::collections::BTreeSet;
 
-/// Joins neighbouring messages of one role into one with separate parts, texts byte for byte (source: 001). Results stay
+/// Joins neighbouring messages of one role into one with separate parts, texts byte for byte. Results stay
 /// by themselves, for each answers a call of its own.
 pub fn join_neighbours(items: &[Item]) -> Vec<Item> {
     let mut joined: Vec<Item> = Vec::new();
@@ -66,7 +66,6 @@ mod tests {
     use super::*;
     use crate::prompt::item::ItemPart;
 
-    /// rows: R17
     #[test]
     fn neighbouring_user_messages_reach_a_strict_wire_as_one_with_both_texts_whole() {
         let items = [
@@ -83,7 +82,6 @@ mod tests {
         assert_eq!(join_neighbours(&joined), joined, "a join is stable");
     }
 
-    /// rows: N3
     #[test]
     fn a_summary_of_its_own_joins_the_system_text_and_answers_join_each_other() {
         let items = [

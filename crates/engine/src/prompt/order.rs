@@ -1,4 +1,4 @@
-//! The named sections that stand before the messages (source: 000), and their order as a value. What they say comes from
+//! The named sections that stand before the messages, and their order as a value. What they say comes from
 //! settings, files and the memory store; how they are counted and shown is `system`'s.
 
 use crate::message::Text;
@@ -70,7 +70,7 @@ impl Named {
         }
     }
 
-    /// What stands above its text: a heading (source: 000), and for what is remembered a word that it is background.
+    /// What stands above its text: a heading, and for what is remembered a word that it is background.
     pub(super) fn opening(self) -> &'static str {
         match self {
             Named::Identity => "# IDENTITY AND PURPOSE\n",
@@ -138,7 +138,6 @@ impl Order {
     };
 
     /// What wraps the instructions, then the instructions: memories first, their reminder last, then the project
-    /// (source: 000).
     pub const MEMORY_IN_SYSTEM: Order = Order {
         system: Cow::Borrowed(&[
             Named::Identity,
@@ -157,7 +156,7 @@ impl Order {
         memory: Cow::Borrowed(&[]),
     };
 
-    /// Files directly after who the model is, tools after them (source: 004). A summary ends the system text there.
+    /// Files directly after who the model is, tools after them. A summary ends the system text there.
     pub const FILES_FIRST: Order = Order {
         system: Cow::Borrowed(&[
             Named::Identity,

@@ -81,7 +81,7 @@ struct FixedSection {
 
 impl Fixed {
     /// Counts and freezes. Tools are sorted by name, so that their order never breaks a prefix; their guidelines
-    /// become a part of the system text (source: 000).
+    /// become a part of the system text.
     pub fn new(
         text: &SystemText,
         order: &Order,
@@ -199,7 +199,7 @@ impl Fixed {
     }
 
     /// Puts tools, system block and memories at the start of a prompt; between them the block of a compaction whose
-    /// place is there: as the end of the system block (source: 004), or as a system message after it (source: 002).
+    /// place is there: as the end of the system block, or as a system message after it.
     pub(super) fn put(&self, prompt: &mut Prompt, compaction: Option<&Compaction>) {
         let block = |placement: Placement| {
             compaction.filter(|record| record.placement == placement && !record.block.is_empty())

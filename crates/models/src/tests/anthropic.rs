@@ -32,7 +32,6 @@ fn back(body: &Value) -> Vec<Value> {
     blocks.filter(|block| block["type"] != "tool_use").cloned().collect()
 }
 
-/// rows: R21, R24
 #[test]
 fn text_and_parallel_calls() {
     recorded(
@@ -50,7 +49,6 @@ fn text_and_parallel_calls() {
     );
 }
 
-/// rows: R21
 #[test]
 fn a_call_without_arguments_has_empty_ones() {
     let Some((_, heard)) = recorded(
@@ -70,7 +68,6 @@ fn a_call_without_arguments_has_empty_ones() {
 
 /// The whole prompt is the input, whatever a cache had of it.
 ///
-/// rows: R21
 #[test]
 fn what_a_cache_took_and_gave_is_counted_in() {
     let used = |name: &str, golden: Expect| {
@@ -106,7 +103,6 @@ fn what_a_cache_took_and_gave_is_counted_in() {
 
 /// The signature that is stored is the one that was sent, byte for byte, and so is what goes back.
 ///
-/// rows: R19, R21, R38, R39
 #[test]
 fn signed_thinking_goes_back_unchanged_or_not_at_all() {
     let Some((events, heard)) = recorded(
@@ -143,7 +139,6 @@ fn signed_thinking_goes_back_unchanged_or_not_at_all() {
     }
 }
 
-/// rows: R21, R39
 #[test]
 fn redacted_thinking_goes_back_as_it_came() {
     let Some((events, heard)) = recorded(
@@ -167,7 +162,6 @@ fn redacted_thinking_goes_back_as_it_came() {
     assert_eq!(back(&body).len(), 3);
 }
 
-/// rows: R21
 #[test]
 fn provider_compaction_goes_back_beside_its_summary() {
     let Some((events, heard)) = recorded(
@@ -228,7 +222,6 @@ fn ends(stop: Value) -> [Value; 2] {
     ]
 }
 
-/// rows: R21
 #[test]
 fn every_reason_to_stop_has_its_meaning() {
     let stops = |reason: Value| {
@@ -317,7 +310,6 @@ fn blocks_of_the_provider_citations_and_strange_calls() {
     );
 }
 
-/// rows: R21
 #[test]
 fn stream_errors_and_garbage_have_their_class() {
     let error = |kind: &str, message: &str| json!({"type": "error", "error": {"type": kind, "message": message}, "request_id": "r"});
@@ -347,7 +339,6 @@ fn stream_errors_and_garbage_have_their_class() {
     }
 }
 
-/// rows: V6
 #[test]
 fn a_prompt_with_everything_in_it() {
     let post = posted(WIRE, &everything(), &terms(MODEL));
@@ -357,7 +348,6 @@ fn a_prompt_with_everything_in_it() {
     assert!(!blind.body.to_string().contains("\"image\""));
 }
 
-/// rows: V6, V19, V20
 #[test]
 fn what_a_request_asks_for_is_in_its_body() {
     let beside = |request: &Request, terms: &Terms| {

@@ -35,7 +35,6 @@ fn request(tool_bytes: usize) -> Request {
     }
 }
 
-/// rows: V6
 #[test]
 fn no_breakpoint_before_the_shortest_cached_prefix() {
     let all = ["900", "901", "2,100", "5,000"];

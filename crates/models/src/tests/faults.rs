@@ -152,7 +152,6 @@ fn faults() -> Vec<(&'static str, Vec<Reply>)> {
     ]
 }
 
-/// rows: R21
 #[tokio::test]
 async fn every_fault_ends_in_its_class_and_what_was_heard_stands() {
     let mut table = String::new();

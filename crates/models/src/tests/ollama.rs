@@ -12,7 +12,6 @@ fn heard(said: &[Value], golden: Expect) {
     golden.assert_eq(&lines(&same_wherever_it_is_cut(WIRE, bytes.as_bytes())));
 }
 
-/// rows: R21
 #[test]
 fn a_call_comes_whole_and_its_stop_is_a_tools() {
     let Some(bytes) = recording("ollama-native-tool.ndjson") else { return };
@@ -32,7 +31,6 @@ fn a_call_comes_whole_and_its_stop_is_a_tools() {
     broken_wherever_it_ends(WIRE, text.as_bytes(), text.trim_end().len());
 }
 
-/// rows: R21
 #[test]
 fn thinking_has_a_field_of_its_own() {
     let said = [

@@ -24,7 +24,6 @@ fn gives(name: &str, golden: Expect) {
     broken_wherever_it_ends(WIRE, text.as_bytes(), least);
 }
 
-/// rows: R21
 #[test]
 fn openai_parallel_calls_and_usage() {
     gives(
@@ -40,7 +39,6 @@ fn openai_parallel_calls_and_usage() {
     );
 }
 
-/// rows: R21
 #[test]
 fn openai_a_call_that_the_limit_cuts_is_not_whole() {
     gives(
@@ -54,7 +52,6 @@ fn openai_a_call_that_the_limit_cuts_is_not_whole() {
     );
 }
 
-/// rows: R21
 #[test]
 fn openrouter_comments_two_ends_and_usage_beside_a_choice() {
     gives(
@@ -68,7 +65,6 @@ fn openrouter_comments_two_ends_and_usage_beside_a_choice() {
     );
 }
 
-/// rows: R21
 #[test]
 fn llama_server_begins_arguments_with_the_name() {
     gives(
@@ -84,7 +80,6 @@ fn llama_server_begins_arguments_with_the_name() {
     );
 }
 
-/// rows: R21
 #[test]
 fn copilot_begins_with_a_chunk_without_choices() {
     gives(
@@ -121,7 +116,6 @@ pub(super) fn heard(chunks: &[Value], then: &str, golden: Expect) {
 
 pub(super) const DONE: &str = "data: [DONE]\n\n";
 
-/// rows: R21
 #[test]
 fn thinking_under_each_of_its_names() {
     let chunks = [
@@ -144,7 +138,6 @@ fn thinking_under_each_of_its_names() {
     );
 }
 
-/// rows: R38, R39
 #[test]
 fn thinking_blocks_come_whole_with_their_signature() {
     let text = |text: &str| json!({"reasoning": text, "reasoning_details": [{"type": "reasoning.text", "text": text, "format": "anthropic-claude-v1", "index": 0}]});

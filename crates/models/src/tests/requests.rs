@@ -143,7 +143,6 @@ fn beside(url: &str, request: &Request, terms: &Terms) -> String {
     serde_json::to_string(&body).unwrap()
 }
 
-/// rows: V19, V35
 #[test]
 fn what_differs_between_servers_is_data() {
     let summary = Request {

@@ -22,7 +22,6 @@ fn recorded(name: &str, golden: Expect) -> Option<(Vec<String>, Heard)> {
     Some((events, heard))
 }
 
-/// rows: R21, R24
 #[test]
 fn parallel_calls() {
     recorded(
@@ -40,7 +39,6 @@ fn parallel_calls() {
 
 /// What is cut is told as cut, and the session runs none of it.
 ///
-/// rows: R21
 #[test]
 fn a_call_that_the_limit_cuts_is_not_whole() {
     let Some((_, heard)) = recorded(
@@ -57,7 +55,6 @@ fn a_call_that_the_limit_cuts_is_not_whole() {
     assert_eq!(heard.end.unwrap().stop, StopReason::Length);
 }
 
-/// rows: R21
 #[test]
 fn an_error_and_a_failure_are_one_error() {
     let golden = expect![[r#"
@@ -72,7 +69,6 @@ fn an_error_and_a_failure_are_one_error() {
     }
 }
 
-/// rows: R21
 #[test]
 fn an_overflow_and_a_rate_are_told_in_the_stream() {
     let golden = expect![[r#"
@@ -104,7 +100,6 @@ pub(super) fn answers(name: &str) -> Option<Vec<Vec<String>>> {
 
 /// What is encrypted goes back as it came, before its call, and to nobody else.
 ///
-/// rows: R19, R21, R24, R39
 #[test]
 fn encrypted_thinking_goes_back_unchanged_or_not_at_all() {
     let Some(answers) = answers("openai-responses-encrypted-reasoning.events.jsonl") else { return };
@@ -180,7 +175,6 @@ fn over(how: &str, response: Value) -> Value {
     json!({"type": format!("response.{how}"), "response": response})
 }
 
-/// rows: R21
 #[test]
 fn parts_not_streamed_are_taken_from_the_item() {
     let heard = made(&[
@@ -275,7 +269,6 @@ fn blocks_of_the_provider_citations_refusals_and_paragraphs_of_thinking() {
     .assert_eq(&lines(&heard));
 }
 
-/// rows: R21
 #[test]
 fn every_end_has_its_meaning() {
     let stop = |event: Value| made(&[event]).end.unwrap().stop;
@@ -307,7 +300,6 @@ fn every_end_has_its_meaning() {
 /// Calls and thinking that take turns go back in their order, and thinking that nothing came of does not: the provider
 /// refuses the one without the other.
 ///
-/// rows: R21
 #[test]
 fn calls_go_back_where_they_stood_among_the_thinking() {
     let thought = |at: u64, id: &str| {
@@ -352,7 +344,6 @@ fn a_prompt_with_everything_in_it() {
 
 /// The provider's key of a prompt is what the session and its generation are, so no change of the history changes it.
 ///
-/// rows: V19, V35
 #[test]
 fn what_a_request_asks_for_is_in_its_body() {
     let beside = |request: &Request, terms: &Terms| {

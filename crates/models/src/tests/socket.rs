@@ -89,7 +89,6 @@ fn texts(events: &[String]) -> Vec<Message> {
     events.iter().map(|event| Message::text(event.clone())).collect()
 }
 
-/// rows: R22
 #[test]
 fn a_recorded_turn_gives_the_same_events_over_a_socket() {
     let Some(turns) = responses::answers("openai-responses-encrypted-reasoning.events.jsonl") else { return };
@@ -108,7 +107,6 @@ fn a_recorded_turn_gives_the_same_events_over_a_socket() {
     }
 }
 
-/// rows: R22
 #[test]
 fn socket_errors_have_the_class_of_posted_ones() {
     let class = |messages: Vec<Message>| {
@@ -135,7 +133,6 @@ fn socket_errors_have_the_class_of_posted_ones() {
     assert_eq!(class([begun(), vec![Message::binary(vec![0, 1])]].concat()), "corruptStream");
 }
 
-/// rows: R22
 #[test]
 fn a_call_that_is_given_up_closes_its_socket() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

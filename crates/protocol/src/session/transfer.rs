@@ -1,4 +1,4 @@
-//! Sessions as files: what comes in, what goes out, and the trajectories of a workspace (source: 001). How a format looks
+//! Sessions as files: what comes in, what goes out, and the trajectories of a workspace. How a format looks
 //! is not told here.
 
 use schemars::JsonSchema;

@@ -75,7 +75,6 @@ mod tests {
         EventBody::ThreadUpdated(Box::new(Thread { title: Some(text.into()), ..Thread::default() }))
     }
 
-    /// rows: R26 R27
     #[test]
     fn a_follower_gets_what_it_missed_or_hears_that_it_is_gone() {
         let mut ring = Ring::default();

@@ -302,7 +302,7 @@ fn set_status(tx: &Transaction<'_>, session: &SessionId, record: &CompactionId, 
     Ok(sum_up(tx, session)?)
 }
 
-/// Summary and count of the session, from the newest compaction in force (source: 002).
+/// Summary and count of the session, from the newest compaction in force.
 pub(super) fn sum_up(tx: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<()> {
     tx.prepare_cached(
         "UPDATE chat_sessions SET

@@ -27,7 +27,6 @@ fn found(bench: &mut Bench, words: &str) -> usize {
 /// What another store on the same ground has of it is the same, the row keeps its place and its hash, and a step that is
 /// tried again changes nothing.
 ///
-/// rows: M2 M3 M7
 #[test]
 fn what_is_let_go_leaves_its_place_and_nothing_else() {
     on_each(|bench| {

@@ -19,7 +19,6 @@ const NAME: &str = "tests::lease::a_killed_holder_holds_nothing_and_lost_nothing
 
 /// Runs twice: as the test, and as the process that the test kills.
 ///
-/// rows: R25 M1
 #[test]
 fn a_killed_holder_holds_nothing_and_lost_nothing() {
     match std::env::var_os(FOLDER) {

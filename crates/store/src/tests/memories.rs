@@ -18,7 +18,6 @@ fn patch(text: &str, area: &str, importance: u8) -> MemoryPatch {
     }
 }
 
-/// rows: C30
 #[test]
 fn memories_come_back_by_area_importance_and_words() {
     on_each(|bench| {

@@ -83,7 +83,6 @@ fn identifiers_are_found_whole_and_by_part_newest_first() {
     });
 }
 
-/// rows: C13
 #[test]
 fn messages_of_one_time_stamp_keep_their_order() {
     on_each(|bench| {

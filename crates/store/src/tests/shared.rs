@@ -14,7 +14,6 @@ fn todos(content: &str) -> ScopePatch {
 
 /// A second stage reads what the first one wrote, whatever store it has.
 ///
-/// rows: C42
 #[test]
 fn a_scope_is_one_for_all_who_name_it() {
     on_each(|bench| {
@@ -156,7 +155,6 @@ fn a_closed_store_shares_nothing() {
 
 /// What was to do is not lost by a rewind, nor by a branch: each copy has its own from then on.
 ///
-/// rows: R33 R34
 #[test]
 fn a_copy_of_a_session_takes_its_own_scope_along() {
     on_each(|bench| {

@@ -20,7 +20,6 @@ fn turn(index: u32, status: TurnStatus) -> Write {
     Write::Turn(TurnRow { index, id, status, started: None, decided: Vec::new() })
 }
 
-/// rows: C39
 #[test]
 fn waiting_tasks_are_found_unless_another_process_holds_them() {
     on_each(|bench| {
@@ -51,7 +50,6 @@ fn waiting_tasks_are_found_unless_another_process_holds_them() {
     });
 }
 
-/// rows: C39
 #[test]
 fn task_state_follows_newest_turn_and_its_runner() {
     on_each(|bench| {

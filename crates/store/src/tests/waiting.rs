@@ -20,7 +20,6 @@ fn waiting(queue: &[QueueItem]) -> Vec<&str> {
     queue.iter().map(|item| item.id.as_str()).collect()
 }
 
-/// rows: R50
 #[test]
 fn urgent_commands_come_first_each_lane_in_order() {
     on_each(|bench| {

@@ -4,7 +4,6 @@ use super::*;
 
 /// In the middle of its turn, by what its model says; its parent runs a turn of its own meanwhile.
 ///
-/// rows: C40 R30
 #[test]
 fn a_background_session_that_panics_tells_its_parent_which_goes_on() {
     let mut rig = Rig::new();
@@ -43,7 +42,6 @@ fn a_background_session_that_panics_tells_its_parent_which_goes_on() {
 
 /// A stage that breaks ends its loop, and nothing else.
 ///
-/// rows: C40 C41
 #[test]
 fn a_stage_that_panics_ends_its_loop() {
     let mut rig = Rig::new();

@@ -15,7 +15,6 @@ fn data(name: &str, wire: &str, reply: Reply) -> Value {
     turn(&mut editor, "What is it?")["error"]["data"].take()
 }
 
-/// rows: V35
 #[test]
 fn a_provider_that_failed_is_named_with_its_class_and_its_hint() {
     let limited = Reply::body(429, "{\"error\": {\"message\": \"slow down\"}}").with("retry-after", "120");

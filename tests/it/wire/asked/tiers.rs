@@ -28,7 +28,6 @@ fn with_summaries(main: &Server, other: &Server) -> Value {
 /// The model for summaries gets these alone, and the main one none: by its name, without chance, told of the tools and to
 /// use none.
 ///
-/// rows: M17 M18 V19 V30
 #[test]
 fn a_model_for_summaries_gets_these_alone() {
     let (main, other) = (main_model(), Server::replies(vec![summary("openai-chat")]));
@@ -52,7 +51,6 @@ fn a_model_for_summaries_gets_these_alone() {
 
 /// Where it fails the main one is asked the same, once.
 ///
-/// rows: M17 M18
 #[test]
 fn where_the_model_for_summaries_fails_the_main_one_sums_up() {
     let (main, other) =
@@ -72,7 +70,6 @@ fn where_the_model_for_summaries_fails_the_main_one_sums_up() {
 
 /// A summary that breaks in the middle of its words is asked for again: nobody read them, and none of them is in it.
 ///
-/// rows: M17
 #[test]
 fn a_summary_that_breaks_in_its_middle_is_asked_for_again() {
     let half =
@@ -97,7 +94,6 @@ fn a_summary_that_breaks_in_its_middle_is_asked_for_again() {
 
 /// No key leaves for another place than the one it is named for, and what is wrong there says so.
 ///
-/// rows: M18
 #[test]
 fn a_key_goes_where_it_is_named_for() {
     for named in [None, Some("OTHER_KEY")] {

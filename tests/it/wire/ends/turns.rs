@@ -178,7 +178,6 @@ fn goes_on(client: &mut Client, moment: Moment) {
     wait_state(client, "s", "completed");
 }
 
-/// rows: R25 C17
 #[test]
 fn nothing_acknowledged_is_lost_however_and_whenever_it_ends() {
     let mut table =

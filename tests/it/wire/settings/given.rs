@@ -9,7 +9,6 @@ fn configuration(settings: Value) -> Value {
     json!({ "settings": { "threadhold": settings } })
 }
 
-/// rows: M19
 #[test]
 fn a_bad_value_never_costs_the_good_ones() {
     let ground = Ground::new("given-values");
@@ -68,7 +67,6 @@ fn a_bad_value_never_costs_the_good_ones() {
     assert_eq!(value(&mut client, "roundLimit"), 9);
 }
 
-/// rows: M19
 #[test]
 fn a_name_that_no_setting_has_is_said_with_the_nearest_and_refuses_nothing() {
     let ground = Ground::new("given-names");
@@ -119,7 +117,6 @@ fn a_name_that_no_setting_has_is_said_with_the_nearest_and_refuses_nothing() {
 
 /// As VS Code's `getConfiguration` gives settings, and as policy files call them.
 ///
-/// rows: M14, M19
 #[test]
 fn settings_are_taken_nested_dotted_and_under_the_names_of_policy_files() {
     let ground = Ground::new("given-forms");
@@ -172,7 +169,6 @@ fn settings_are_taken_nested_dotted_and_under_the_names_of_policy_files() {
 
 /// What `threadhold policy` prints can be set, each value under its name.
 ///
-/// rows: M14
 #[test]
 fn a_printed_policy_is_made_of_settings() {
     let ground = Ground::new("given-printed");
@@ -195,7 +191,6 @@ fn a_printed_policy_is_made_of_settings() {
     assert_eq!(opened["snapshot"]["settings"], by_name);
 }
 
-/// rows: M19
 #[test]
 fn a_policys_file_is_followed_and_what_is_shown_of_it_can_be_handed_back() {
     let ground = Ground::new("given-policy-file");

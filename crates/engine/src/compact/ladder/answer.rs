@@ -160,7 +160,7 @@ impl Prepared {
 
     fn record(&self, desk: Desk<'_>) -> Option<Compaction> {
         let with = Ingredients { narrative: Some(self.narrative.clone()), ..Ingredients::default() };
-        // What came since counts, too: else the next compaction would be near (promise P3). It takes the tail's place.
+        // What came since counts, too: else the next compaction would be near. It takes the tail's place.
         let told = self.way.slice.through;
         let now = slice::slice(desk.source, desk.policy).ok().filter(|now| now.through >= told);
         let mut record = desk.with_block_until(self.mode, now.unwrap_or(self.way.slice), told, &with)?;

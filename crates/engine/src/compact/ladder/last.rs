@@ -26,7 +26,7 @@ pub(super) fn without_model(desk: Desk<'_>, mut way: Way) -> Step {
     let slice = way.slice;
     let plain = Ingredients::default();
     let widest = slice::widest(desk.source.transcript, desk.policy).unwrap_or(slice);
-    // A summary that could not be renewed stays as it was, where there is room for it (source: 002).
+    // A summary that could not be renewed stays as it was, where there is room for it.
     let narrative = desk.source.transcript.in_force().and_then(|record| record.narrative.as_deref());
     let with_old = Ingredients { narrative: narrative.map(str::to_owned), ..Ingredients::default() };
     let record = desk

@@ -55,7 +55,7 @@ pub const DEFAULT: Policy = Policy {
 /// No trigger but an overflow, a smaller window and a word of the user.
 const ON_OVERFLOW: Triggers = Triggers { pre_turn: None, background: None, ..DEFAULT.triggers };
 
-/// All rounds but the newest are summed up, when a prompt does not fit (source: 003).
+/// All rounds but the newest are summed up, when a prompt does not fit.
 pub const ROUNDS: Policy = Policy {
     name: Cow::Borrowed("rounds"),
     triggers: ON_OVERFLOW,
@@ -64,7 +64,7 @@ pub const ROUNDS: Policy = Policy {
     ..DEFAULT
 };
 
-/// The last 15 user turns stay as they are, everything before them is summed up (source: 000).
+/// The last 15 user turns stay as they are, everything before them is summed up.
 pub const LAST_TURNS: Policy = Policy {
     name: Cow::Borrowed("lastTurns"),
     retention: Retention::UserTurns(15),
@@ -75,7 +75,7 @@ pub const LAST_TURNS: Policy = Policy {
     ..DEFAULT
 };
 
-/// Above 40 messages all but the newest 12 are summed up, in a system message (source: 002). What is counted is what is
+/// Above 40 messages all but the newest 12 are summed up, in a system message. What is counted is what is
 /// shown, and the next summary waits for new tokens as everywhere, so it is not made with each message.
 pub const LAST_MESSAGES: Policy = Policy {
     name: Cow::Borrowed("lastMessages"),
@@ -87,7 +87,6 @@ pub const LAST_MESSAGES: Policy = Policy {
 };
 
 /// Half of the limit stays as it is, the summary of the rest ends the system text; also after 15 idle minutes
-/// (source: 004).
 pub const SYSTEM_TAIL: Policy = Policy {
     name: Cow::Borrowed("systemTail"),
     retention: Retention::TokenTail(PerMille::new(500)),
@@ -100,7 +99,7 @@ pub const SYSTEM_TAIL: Policy = Policy {
     ..DEFAULT
 };
 
-/// The history limiter with all of its stages, so that no model is asked (source: 001).
+/// The history limiter with all of its stages, so that no model is asked.
 pub const FOUR_STAGE: Policy = Policy {
     name: Cow::Borrowed("fourStage"),
     triggers: ON_OVERFLOW,

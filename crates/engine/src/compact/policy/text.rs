@@ -361,7 +361,6 @@ mod tests {
         assert_eq!(read(&write(&other)), Ok(other));
     }
 
-    /// rows: M15, M16
     #[test]
     fn what_a_file_does_not_say_is_as_in_its_base() {
         let policy =

@@ -117,7 +117,6 @@ fn multibyte_text_is_cut_at_every_offset() {
 
 /// What is no summary is refused, and what would make the prompt larger than it was.
 ///
-/// rows: V21
 #[test]
 fn useless_summary_is_refused() {
     let said = |text: &str, stop, calls| {

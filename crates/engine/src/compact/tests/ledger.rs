@@ -113,7 +113,6 @@ impl Does {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// promise: P2
     #[test]
     fn five_compactions_keep_or_count_changes_commands_and_todos(
         spans in prop::collection::vec(prop::collection::vec(does(), 12..30), 5)
@@ -167,7 +166,6 @@ fn fill(session: &mut Session) {
     }
 }
 
-/// rows: V32, V33
 #[test]
 fn notebook_cells_and_unreadable_calls_are_lines() {
     let mut session = session(8000);

@@ -85,7 +85,6 @@ fn long(policy: Policy) -> Session {
 /// A golden per policy: sections and their order, headings, placement, what stays. The prompt of one that compacts
 /// nothing is all that was said.
 ///
-/// rows: C1, C2, C5, C6, C8, C11, C33, M11, M16, N1, V11
 #[test]
 fn every_preset_has_its_prompt() {
     for preset in ALL {
@@ -116,7 +115,6 @@ fn every_preset_has_its_prompt() {
     }
 }
 
-/// rows: C1
 #[test]
 fn plan_names_a_channel_for_each_section() {
     let mut session = long(DEFAULT);
@@ -139,7 +137,6 @@ fn plan_names_a_channel_for_each_section() {
 /// Guidelines are text, schemas are not; a budget of rounds is said only where there is one; what is remembered is called
 /// background, and where it stands is a setting.
 ///
-/// rows: C7, C8, C9, C33
 #[test]
 fn what_is_not_given_has_no_section() {
     let bare = Fixed::new(&SystemText::default(), &LAST_TURNS.order, &[], Vec::new(), &QuarterOfChars);
@@ -178,7 +175,6 @@ fn what_is_not_given_has_no_section() {
 
 /// A summary in each place: once, weighed, in one piece with what a strict wire takes.
 ///
-/// rows: C29, N1, N2, N3, N8, N9, V6
 #[test]
 fn summary_stands_once_wherever_it_is_placed() {
     for placement in PLACEMENTS {
@@ -230,7 +226,6 @@ fn sound(prompt: &Prompt, placement: Placement) {
 
 /// A block that is moved says the same, once, and nothing of its old place is left.
 ///
-/// rows: N12
 #[test]
 fn block_moves_between_any_two_places() {
     for from in PLACEMENTS {
@@ -286,7 +281,6 @@ fn cut(session: &Session) -> Option<Compaction> {
 
 /// Coqui's rule at every length: exactly so many user turns after the boundary, nothing before it but the user's words.
 ///
-/// rows: C24, C25
 #[test]
 fn exactly_so_many_user_turns_stay_at_every_length() {
     let whole = turns(200);
@@ -317,7 +311,6 @@ fn exactly_so_many_user_turns_stay_at_every_length() {
     }
 }
 
-/// rows: M8, M16
 #[test]
 fn last_messages_covers_29_of_41() {
     let mut session = Session::new(128_000);
@@ -375,7 +368,6 @@ fn every_retention_keeps_pairs_and_the_newest_round() {
 
 /// The four guarantees of document 000 for each retention in each place, also after a reload.
 ///
-/// rows: C46, M24
 #[test]
 fn summary_is_first_input_last_covered_messages_hidden() {
     let retentions = [ROUNDS, LAST_TURNS, LAST_MESSAGES, SYSTEM_TAIL];
@@ -421,7 +413,6 @@ fn summary_is_first_input_last_covered_messages_hidden() {
 
 /// What is exempt is whole on every rung: the current request, the first one, the newest round.
 ///
-/// rows: C34, R20
 #[test]
 fn what_is_exempt_survives_every_rung() {
     let rungs: [(Mode, Policy, bool); 5] = [
@@ -462,7 +453,6 @@ fn what_is_exempt_survives_every_rung() {
     }
 }
 
-/// rows: M14
 #[test]
 fn disabled_policy_shows_everything_or_does_not_fit() {
     let mut session = long(Policy::named("off").expect("a preset"));

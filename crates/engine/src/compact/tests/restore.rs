@@ -63,7 +63,6 @@ fn impossible_summary_is_reported_and_not_obeyed() {
 /// A turn without rounds has no round to hang a summary at. Under another session's and another turn's id it is found by
 /// its place and its words; a summary that names no more than the old id is reported.
 ///
-/// rows: V9 V24
 #[test]
 fn summary_without_rounds_survives_a_new_turn_id() {
     let talked = |session: &str| {

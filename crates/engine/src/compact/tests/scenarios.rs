@@ -14,7 +14,6 @@ use crate::testing::{SUMMARY, Session, answered, filler, overflowing};
 use crate::tokens::QuarterOfChars;
 use expect_test::expect;
 
-/// rows: V2
 #[test]
 fn an_overflow_is_a_value_with_limit_needed_and_sections() {
     let session = overflowing();
@@ -26,7 +25,6 @@ fn an_overflow_is_a_value_with_limit_needed_and_sections() {
     assert_eq!(names, ["system", "history", "currentMessage", "currentRounds"]);
 }
 
-/// rows: V3, V12, V13, C2, C16
 #[test]
 fn one_request_is_enough_for_a_compacted_prompt() {
     let mut session = overflowing();
@@ -68,7 +66,6 @@ fn one_request_is_enough_for_a_compacted_prompt() {
     .assert_eq(&prompt.to_string());
 }
 
-/// rows: C26, N7
 #[test]
 fn the_block_is_framed_as_background_and_holds_no_clock() {
     let mut early = overflowing();
@@ -99,7 +96,6 @@ fn the_block_is_framed_as_background_and_holds_no_clock() {
     assert_eq!(early.render().map(|p| p.items), late.render().map(|p| p.items), "the clock moved");
 }
 
-/// rows: V5
 #[test]
 fn one_setting_gates_the_whole_mechanism() {
     let mut session = overflowing();
@@ -111,7 +107,6 @@ fn one_setting_gates_the_whole_mechanism() {
     assert_eq!(prompt.items.len(), session.transcript.messages().len() + 1, "every message verbatim");
 }
 
-/// rows: V6
 #[test]
 fn breakpoints_are_data_of_the_plan_and_at_most_four() {
     let mut session = overflowing();
@@ -123,7 +118,6 @@ fn breakpoints_are_data_of_the_plan_and_at_most_four() {
     assert!(marked.len() <= 4);
 }
 
-/// rows: V10
 #[test]
 fn the_newest_of_two_compactions_hides_the_older_one() {
     let mut session = overflowing();
@@ -141,7 +135,6 @@ fn the_newest_of_two_compactions_hides_the_older_one() {
     assert_eq!(metadata::round_summary(&session.transcript, anchored), Some(&*second.block));
 }
 
-/// rows: V11
 #[test]
 fn the_plan_says_what_would_go_first() {
     let mut session = overflowing();
@@ -152,7 +145,6 @@ fn the_plan_says_what_would_go_first() {
     assert_eq!(order, ["history", "compaction", "keptUserMessages"]);
 }
 
-/// rows: V21
 #[test]
 fn too_large_summary_falls_to_the_next_rung() {
     let session = overflowing();
@@ -164,7 +156,6 @@ fn too_large_summary_falls_to_the_next_rung() {
     assert_eq!(record.fallbacks.iter().map(|f| f.mode).collect::<Vec<_>>(), [Mode::Full, Mode::Simple]);
 }
 
-/// rows: V22
 #[test]
 fn metadata_names_round_and_text_and_restores_the_record() {
     let mut session = overflowing();
@@ -182,7 +173,6 @@ fn metadata_names_round_and_text_and_restores_the_record() {
     assert_eq!(metadata::own_part(&back.threadhold, &back.text).expect("a record").record, record);
 }
 
-/// rows: V34, C35
 #[test]
 fn what_a_summarizer_did_not_see_is_said() {
     let mut session = overflowing();
@@ -206,7 +196,6 @@ fn what_a_summarizer_did_not_see_is_said() {
     assert!(seen.contains("Use nom, not regex."));
 }
 
-/// rows: M12
 #[test]
 fn a_request_with_a_picture_goes_through_the_same_plan() {
     let names = |with_picture: bool| {
@@ -226,7 +215,6 @@ fn a_request_with_a_picture_goes_through_the_same_plan() {
     assert_eq!(names(true), names(false));
 }
 
-/// rows: V31
 #[test]
 fn the_newest_round_is_untouched() {
     let mut session = overflowing();
@@ -239,7 +227,6 @@ fn the_newest_round_is_untouched() {
     );
 }
 
-/// rows: C24, C25
 #[test]
 fn only_the_last_user_turns_stay_whole() {
     for keep in 1..6 {
@@ -267,7 +254,6 @@ fn only_the_last_user_turns_stay_whole() {
     }
 }
 
-/// rows: M20
 #[test]
 fn a_failed_summary_leaves_the_old_one_as_it_was() {
     let mut session = overflowing();
@@ -301,7 +287,6 @@ fn a_failed_summary_leaves_the_old_one_as_it_was() {
     }
 }
 
-/// rows: N8
 #[test]
 fn the_estimate_counts_the_summary() {
     let mut session = overflowing();
@@ -313,7 +298,6 @@ fn the_estimate_counts_the_summary() {
     assert_eq!(prompt.tokens, items + session.fixed.tool_tokens());
 }
 
-/// rows: R40, R44
 #[test]
 fn repeated_file_is_one_copy_and_one_ledger_line() {
     let mut session = Session::new(8000);
@@ -332,7 +316,6 @@ fn repeated_file_is_one_copy_and_one_ledger_line() {
     assert_eq!(folded.len(), 2);
 }
 
-/// rows: R40
 #[test]
 fn repeated_context_file_is_folded_beside_its_words() {
     let mut session = Session::new(8000);
@@ -352,7 +335,6 @@ fn repeated_context_file_is_folded_beside_its_words() {
     assert_eq!(texts.iter().filter(|text| text.contains("a.rs line 3 ")).count(), 1);
 }
 
-/// rows: R41, R44
 #[test]
 fn long_result_shows_head_and_tail_and_lists_the_cut() {
     let mut session = Session::new(8000);
@@ -375,7 +357,6 @@ fn long_result_shows_head_and_tail_and_lists_the_cut() {
     assert_eq!((cut.original_bytes, cut.kept_bytes), (16_000, text.len()));
 }
 
-/// rows: R42
 #[test]
 fn unanswered_calls_and_stray_results_are_mended_and_reported() {
     let mut session = Session::new(8000);
@@ -390,7 +371,6 @@ fn unanswered_calls_and_stray_results_are_mended_and_reported() {
     assert_eq!(reasons, [CutReason::UnansweredCall, CutReason::StrayResult]);
 }
 
-/// rows: R43, R44
 #[test]
 fn limiter_drops_whole_rounds_last_and_reports_them() {
     let mut session = Session::new(8000);

@@ -39,7 +39,6 @@ fn until_compacted(bench: &mut Bench, size: u16) -> usize {
 
 /// What came between takes the tail's place: the summary is of use however much of the room it takes.
 ///
-/// rows: V1 V5
 #[test]
 fn a_summary_made_ahead_of_time_serves_after_more_rounds_ready_or_still_under_way() {
     for is_ready in [true, false] {
@@ -118,7 +117,6 @@ fn goes_on(bench: &mut Bench, purpose: Purpose, bytes: usize) {
 
 /// Each piece comes before its deadline, and the answer has no end.
 ///
-/// rows: V37
 #[test]
 fn an_answer_that_nobody_reads_has_an_end_in_time_and_in_size() {
     for is_slow in [true, false] {

@@ -52,7 +52,6 @@ fn held_back(bench: &mut Bench, trigger: Trigger) -> u32 {
 
 /// A prompt far below its limit, too, becomes shorter by what may go.
 ///
-/// rows: M8 M9 N11
 #[test]
 fn what_is_asked_for_covers_all_that_its_retention_does_not_keep() {
     let mut asked_for = talked(16, |_| ());
@@ -84,7 +83,6 @@ fn what_is_asked_for_covers_all_that_its_retention_does_not_keep() {
 
 /// The default policy with a trigger that counts: one summary, which makes what is counted fewer.
 ///
-/// rows: C19 M8
 #[test]
 fn a_count_starts_one_compaction_that_makes_it_smaller() {
     for is_messages in [true, false] {
@@ -140,7 +138,6 @@ fn a_trigger_that_comes_to_nothing_is_told_once_and_waits_for_what_is_new() {
     assert_eq!(held_back(&mut bench, Trigger::Messages), 0);
 }
 
-/// rows: V28
 #[test]
 fn what_the_user_refused_is_not_asked_about_again_before_enough_is_new() {
     let mut bench = crate::tests::compaction::triggers::bench(|policy| {

@@ -67,9 +67,8 @@ fn words(text: &str) -> Vec<Content> {
     vec![Content::Text(text.into())]
 }
 
-/// rows: V6
 #[test]
-fn p9_what_breaks_the_prefix_is_told_with_its_cause_and_cost_once_also_after_a_restart() {
+fn what_breaks_the_prefix_is_told_with_its_cause_and_cost_once_also_after_a_restart() {
     for restart in [false, true] {
         assert_eq!(breaks(restart, |_| {}), [], "nothing happened");
         let one = |name: &str, cause: BreakCause, change: &dyn Fn(&mut Model)| {
@@ -122,9 +121,8 @@ fn p9_what_breaks_the_prefix_is_told_with_its_cause_and_cost_once_also_after_a_r
     }
 }
 
-/// rows: V6
 #[test]
-fn p9_breakpoints_are_marks_and_change_nothing_that_is_sent() {
+fn breakpoints_are_marks_and_change_nothing_that_is_sent() {
     let mut model = drive::model(Driver::Editor);
     let mut render = |n: u8, breakpoints: bool| {
         let id = format!("e{n}");

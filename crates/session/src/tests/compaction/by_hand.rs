@@ -116,9 +116,8 @@ fn message_of(bench: &Bench, mark: &str) -> MessageId {
     messages.find(|message| says(&message.body)).expect("a message").id.clone()
 }
 
-/// rows: V9 V10
 #[test]
-fn p6_undo_gives_the_earlier_bytes_back_and_stays_undone() {
+fn undo_gives_the_earlier_bytes_back_and_stays_undone() {
     let mut bench = talked(8000, 1200);
     let before = drafted(&bench).items;
     let first = compact(&mut bench);
@@ -165,7 +164,7 @@ fn too_large_without() -> (Bench, Compaction) {
 }
 
 #[test]
-fn p6_where_an_undo_does_not_fit_each_way_on_is_one() {
+fn where_an_undo_does_not_fit_each_way_on_is_one() {
     let (mut bench, record) = too_large_without();
     let why = cannot_undo(&mut bench, None);
     assert_eq!(why.compaction, record.id);
@@ -218,7 +217,7 @@ fn p6_where_an_undo_does_not_fit_each_way_on_is_one() {
 }
 
 #[test]
-fn p6_a_redo_replaces_a_compaction_and_its_undo_brings_that_one_back() {
+fn a_redo_replaces_a_compaction_and_its_undo_brings_that_one_back() {
     let mut bench = talked(8000, 2400);
     let first = compact(&mut bench);
     let with_first = drafted(&bench).items;
@@ -296,7 +295,6 @@ fn a_preview_says_what_would_be_done_and_does_nothing() {
     );
 }
 
-/// rows: V9
 #[test]
 fn messages_that_are_left_out_are_in_no_prompt_and_come_back() {
     let mut bench = talked(8000, 2400);
@@ -436,7 +434,6 @@ fn a_pin_follows_its_message_and_is_refused_where_it_leaves_no_room() {
     ));
 }
 
-/// rows: V21
 #[test]
 fn an_edited_narrative_takes_the_place_of_the_old_one_and_nothing_else_changes() {
     let mut bench = talked(8000, 2400);

@@ -63,9 +63,8 @@ fn inspect(model: &mut Model) -> Inspection {
     }
 }
 
-/// rows: N8 V1
 #[test]
-fn p10_figures_follow_what_the_provider_reports_also_after_a_restart() {
+fn figures_follow_what_the_provider_reports_also_after_a_restart() {
     let mut model = named();
     let before = inspect_after_first(&mut model);
     assert_eq!((before.estimate.factor, before.estimate.margin), (1000, 30));
@@ -103,7 +102,7 @@ fn inspect_after_first(model: &mut Model) -> Inspection {
 }
 
 #[test]
-fn p10_a_compaction_and_another_model_end_the_baseline_and_keep_the_factor() {
+fn a_compaction_and_another_model_end_the_baseline_and_keep_the_factor() {
     let mut model = named();
     for _ in 0..8 {
         turn(&mut model, 100, provider);
@@ -121,9 +120,8 @@ fn p10_a_compaction_and_another_model_end_the_baseline_and_keep_the_factor() {
     assert!(estimated.abs_diff(exact) * 10 <= exact, "{estimated} was {exact}");
 }
 
-/// rows: V1
 #[test]
-fn p10_the_limit_is_kept_by_calibrated_figures_and_nonsense_is_not_learned() {
+fn the_limit_is_kept_by_calibrated_figures_and_nonsense_is_not_learned() {
     let mut model = named();
     for _ in 0..8 {
         turn(&mut model, 100, provider);

@@ -36,7 +36,6 @@ fn undone() -> Bench {
     bench
 }
 
-/// rows: V10
 #[test]
 fn silence_does_not_bring_an_undone_compaction_back() {
     let mut bench = undone();
@@ -56,7 +55,6 @@ fn silence_does_not_bring_an_undone_compaction_back() {
 /// Who has just undone a compaction does not see it made again with the next words: a soft trigger waits as it does after
 /// a compaction. What does not fit is compacted all the same.
 ///
-/// rows: V10 C18
 #[test]
 fn the_next_requests_after_an_undo_are_not_compacted_before_the_limit() {
     let mut bench = talked(8000, 2400);
@@ -95,7 +93,6 @@ fn the_next_requests_after_an_undo_are_not_compacted_before_the_limit() {
     assert_eq!(purposes(&bench), [Purpose::Summary], "over the limit room is made");
 }
 
-/// rows: V10
 #[test]
 fn nothing_is_prepared_or_compacted_again_for_an_answer_that_is_only_given_anew() {
     let of_turn: fn(&mut Triggers) = |triggers| triggers.background = Some(PerMille::new(10));
@@ -115,7 +112,6 @@ fn nothing_is_prepared_or_compacted_again_for_an_answer_that_is_only_given_anew(
     }
 }
 
-/// rows: V10
 #[test]
 fn a_render_of_the_same_history_shows_it_as_it_is_after_an_undo() {
     let mut bench = Bench::with(Driver::Editor, settings(), Vec::new());

@@ -37,7 +37,6 @@ fn accepted(bench: &mut Bench, command: Command) -> Answer {
     bench.reply(to).expect("an answer at once").clone().expect("it is accepted")
 }
 
-/// rows: P10
 #[test]
 fn each_change_of_the_context_by_the_user_is_told_once_with_what_the_next_prompt_weighs() {
     let mut bench = talked(8000, 1200);

@@ -29,7 +29,6 @@ fn asks_for(bench: &mut Bench, calls: &[(&str, &str, &str)]) {
 
 /// The user rejects a call and approves its tool for all others; the process ends before the last call is decided.
 ///
-/// rows: R14 R51
 #[test]
 fn a_rejection_outlives_a_restart_whatever_was_approved_meanwhile() {
     let mut bench = Bench::with(Driver::Sidecar, settings(), tools());
@@ -45,7 +44,6 @@ fn a_rejection_outlives_a_restart_whatever_was_approved_meanwhile() {
     assert_eq!(bench.invoked, [CallId::new("b"), CallId::new("c")], "and never the rejected one");
 }
 
-/// rows: R14
 #[test]
 fn what_runs_commands_is_approved_for_these_arguments_alone() {
     let mut bench = Bench::with(Driver::Sidecar, settings(), tools());
@@ -66,7 +64,6 @@ fn what_runs_commands_is_approved_for_these_arguments_alone() {
 
 /// A job of the editor's goes on after its turn was stopped, and the model uses the id of its call again.
 ///
-/// rows: R5
 #[test]
 fn a_late_result_never_answers_a_call_that_bears_its_id_by_chance() {
     let mut bench = Bench::with(Driver::Sidecar, settings(), vec![tool("read", Approval::Allow)]);
@@ -89,7 +86,6 @@ fn a_late_result_never_answers_a_call_that_bears_its_id_by_chance() {
     assert_eq!(results.collect::<Vec<_>>(), ["of this one"]);
 }
 
-/// rows: R8 R33
 #[test]
 fn where_the_last_request_was_removed_the_one_before_is_answered_again() {
     let mut bench = Bench::with(Driver::Sidecar, settings(), Vec::new());

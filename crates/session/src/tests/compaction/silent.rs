@@ -101,7 +101,6 @@ fn the_first_word_of_a_model_over_its_own_wire_may_take_longer() {
     }
 }
 
-/// rows: V29
 #[test]
 fn no_answer_is_given_more_than_its_window_has_left() {
     for (max_output, is_cut) in [(Some(64_000), true), (Some(100), false), (None, false)] {

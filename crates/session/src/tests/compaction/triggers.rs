@@ -83,7 +83,6 @@ pub fn fails(bench: &mut Bench, purpose: Purpose) {
 
 /// Whoever groups tools by what the prompt holds hears of the compaction before the next answer begins.
 ///
-/// rows: C18 V3 V18 V36
 #[test]
 fn a_turn_that_begins_near_the_limit_is_compacted_before_its_model_is_asked() {
     let mut bench = bench(|policy| policy.triggers.pre_turn = Some(PerMille::new(800)));
@@ -106,7 +105,6 @@ fn a_turn_that_begins_near_the_limit_is_compacted_before_its_model_is_asked() {
     assert_eq!((asked(&off, Purpose::Turn).len(), records(&off).len()), (1, 0));
 }
 
-/// rows: C19 M8 M9 M15 M16
 #[test]
 fn more_turns_or_messages_than_a_policy_shows_start_one_summary() {
     let mut turns = bench(|policy| {
@@ -147,7 +145,6 @@ fn more_turns_or_messages_than_a_policy_shows_start_one_summary() {
     assert!(items.iter().flat_map(|item| item.texts()).any(|text| text.contains(&*narrative)));
 }
 
-/// rows: M20 M21 V28
 #[test]
 fn a_trigger_that_fails_leaves_the_prompt_as_it_is_and_is_not_tried_for_ever() {
     let mut bench = bench(|policy| policy.triggers.pre_turn = Some(PerMille::new(500)));
@@ -181,7 +178,6 @@ fn a_trigger_that_fails_leaves_the_prompt_as_it_is_and_is_not_tried_for_ever() {
     assert_eq!(bench.session.head().carried.restraint.failures(), 0);
 }
 
-/// rows: C21 C22 C23
 #[test]
 fn a_turn_near_its_windows_end_is_asked_to_wrap_up_and_ends_after_two_more_rounds() {
     let exit = |policy: &mut Policy| policy.budget_exit = Some(PerMille::new(850));
@@ -224,7 +220,6 @@ pub fn overflow(limit: Option<u32>, needed: Option<u32>) -> Result<Answer, Failu
     Err(Failure { overflow: Some(overflow), ..Failure::from("too large") })
 }
 
-/// rows: C20 V3 V4
 #[test]
 fn what_a_provider_finds_too_large_is_compacted_once_and_no_tool_runs_twice() {
     let silent = || Ok(Answer { parts: None, calls: None, stop: StopReason::Length, usage: None });
@@ -414,7 +409,6 @@ fn with_consent_off_no_model_sums_up_and_the_limit_is_kept_all_the_same() {
     assert_eq!(asked(&bench, Purpose::Turn).len(), 1);
 }
 
-/// rows: N11
 #[test]
 fn a_session_that_nobody_speaks_in_is_compacted_and_a_busy_one_is_not() {
     let idle = |policy: &mut Policy| policy.triggers.idle_secs = Some(0);
@@ -458,7 +452,6 @@ fn compacting_again_with_nothing_new_says_so_and_asks_nobody() {
     assert!(refused.is_some_and(|why| why.contains("nothing was said since")));
 }
 
-/// rows: C20
 #[test]
 fn the_nearest_trigger_is_told_with_what_a_prompt_weighs() {
     let until = |policy: fn(&mut Policy)| {

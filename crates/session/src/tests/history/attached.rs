@@ -41,7 +41,6 @@ fn says(model: &mut Model, text: &str, attachments: Vec<Attachment>) -> Vec<Item
     items
 }
 
-/// rows: C12
 #[test]
 fn a_notice_is_told_with_the_next_request_and_never_again_also_after_a_restart() {
     let mut model = drive::model(Driver::Sidecar);

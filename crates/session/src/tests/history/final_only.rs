@@ -70,7 +70,6 @@ fn turn(bench: &mut Bench) -> String {
 /// While a turn runs all of it is there; in the step that ends it all goes but the request and the answer, from prompts,
 /// from the snapshot and from the store, and what is recalled is said to be gone.
 ///
-/// rows: M3 M5
 #[test]
 fn what_led_to_an_answer_goes_with_its_turn() {
     let mut bench = bench(TranscriptKept::FinalOnly, 40_000);
@@ -119,7 +118,6 @@ fn what_led_to_an_answer_goes_with_its_turn() {
 
 /// A turn that is cancelled in the middle of an answer, that fails, or whose process is gone, came to no answer.
 ///
-/// rows: M5
 #[test]
 fn of_a_turn_that_came_to_nothing_its_request_stays() {
     for ends in ["cancelled", "failed", "gone", "gone, and asked again"] {
@@ -152,7 +150,6 @@ fn of_a_turn_that_came_to_nothing_its_request_stays() {
 
 /// A summary that was made while the turn ran still stands for what is gone: its anchors fall to ordinal and hash.
 ///
-/// rows: M3 M4
 #[test]
 fn a_summary_of_what_is_gone_holds() {
     let mut bench = bench(TranscriptKept::FinalOnly, 4000);
@@ -194,7 +191,6 @@ fn a_summary_of_what_is_gone_holds() {
 /// A call that ended the turn is what the turn came to: the next prompt has it with its result, and nothing else of its
 /// round.
 ///
-/// rows: M5
 #[test]
 fn what_the_user_was_asked_stays_with_the_answer_to_it() {
     let model = ModelFacts { window: 40_000, ..settings().model };

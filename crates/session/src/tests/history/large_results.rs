@@ -66,7 +66,6 @@ fn recall_all(bench: &mut Bench, reference: &str, limit: usize) -> String {
     whole
 }
 
-/// rows: R41
 #[test]
 fn a_large_result_stands_in_the_prompt_by_head_and_tail_with_its_reference() {
     let mut bench = Bench::new(Driver::Sidecar);
@@ -139,9 +138,8 @@ fn text() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Promise P9 over results that are cut: other limits and another process change nothing that was sent.
+    /// Results that are cut: other limits and another process change nothing that was sent.
     ///
-    /// rows: R41
     #[test]
     fn what_was_sent_stays_whatever_limit_and_process_follow(
         turns in prop::collection::vec((1..300_u32, text(), any::<bool>()), 1..6)
@@ -258,7 +256,6 @@ fn every_message_is_recalled_in_every_state_under_both_drivers() {
     assert_eq!(editor.session.recall_for_model("s/m2"), None);
 }
 
-/// rows: R41, C27
 #[test]
 fn a_cut_result_can_be_compacted_and_recalled_all_the_same() {
     let mut bench = Bench::new(Driver::Sidecar);

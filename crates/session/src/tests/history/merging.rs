@@ -81,7 +81,6 @@ fn results_find_their_calls_though_a_model_gave_two_the_same_id() {
     assert_eq!(results, [("x".into(), "of one".into()), ("x_2".into(), "of two".into())]);
 }
 
-/// rows: V4 V7
 #[test]
 fn a_running_turn_may_bring_what_is_new_alone() {
     let mut bench = Bench::new(Driver::Editor);
@@ -159,7 +158,6 @@ fn what_stands_beside_a_running_request_may_change_and_loses_nothing() {
     }
 }
 
-/// rows: V9 V24
 #[test]
 fn a_round_id_that_comes_again_means_the_round_of_its_own_turn() {
     let mut bench = Bench::new(Driver::Editor);
@@ -194,7 +192,6 @@ fn a_history_that_begins_before_ours_keeps_the_rounds_that_only_we_have() {
     assert_eq!(said(&rendered), ["first", "well", "second", "k|{}", "of a", "third"]);
 }
 
-/// rows: R25
 #[test]
 fn what_was_decided_about_a_part_of_a_pause_survives() {
     let mut bench = Bench::new(Driver::Sidecar);

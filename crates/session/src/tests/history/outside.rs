@@ -101,7 +101,6 @@ fn said(model: &Model) -> Vec<String> {
     messages.map(|m| m.body.texts().into_iter().map(|t| &**t).collect()).collect()
 }
 
-/// rows: R35 R46
 #[test]
 fn what_somebody_made_of_a_copy_is_taken_in_and_what_that_takes_away_stays_in_a_fork() {
     let mut model = spoken();
@@ -134,7 +133,6 @@ fn what_somebody_made_of_a_copy_is_taken_in_and_what_that_takes_away_stays_in_a_
     assert!(model.bench.session.is_at_rest());
 }
 
-/// rows: R35
 #[test]
 fn a_changed_copy_waits_until_nothing_runs() {
     let mut model = spoken();
@@ -148,7 +146,6 @@ fn a_changed_copy_waits_until_nothing_runs() {
 
 /// A session goes out with its compactions and comes in again, as an empty one with another id's messages.
 ///
-/// rows: R46
 #[test]
 fn turns_come_in_as_they_went_out() {
     let model = spoken();

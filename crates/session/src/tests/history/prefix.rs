@@ -31,7 +31,6 @@ fn of_system(bench: &Bench) -> Vec<Text> {
     system.flat_map(Item::texts).cloned().collect()
 }
 
-/// rows: C10
 #[test]
 fn each_session_has_its_own_role() {
     for said in ["You review.", "You plan."] {
@@ -43,7 +42,6 @@ fn each_session_has_its_own_role() {
 
 /// What a user sets holds from the next prompt on, and nothing of it stays when it is taken back.
 ///
-/// rows: C4, C7
 #[test]
 fn a_setting_of_the_system_text_holds_from_the_next_prompt_on() {
     let mut bench = Bench::with(Driver::Sidecar, with(role("You review.")), Vec::new());
@@ -63,7 +61,6 @@ fn a_setting_of_the_system_text_holds_from_the_next_prompt_on() {
 
 /// What is read from elsewhere goes into a running session with the next turn, or waits, as the setting says.
 ///
-/// rows: C4
 #[test]
 fn what_is_read_from_elsewhere_waits_where_the_prefix_is_frozen() {
     for (when, shown) in [(SystemPrompt::Frozen, "one"), (SystemPrompt::PerTurn, "two")] {
@@ -86,7 +83,6 @@ fn what_is_read_from_elsewhere_waits_where_the_prefix_is_frozen() {
 
 /// The block in force is put into its new place once, and a new process shows the same.
 ///
-/// rows: N2, N12
 #[test]
 fn a_switched_placement_moves_the_block_once() {
     let mut bench = Bench::new(Driver::Sidecar);

@@ -71,7 +71,6 @@ fn voids(name: &str, command: impl FnOnce(At) -> Command) {
     assert!(!is_obeyed(&model), "{name}: also in another process");
 }
 
-/// rows: R33
 #[test]
 fn a_summary_of_what_is_changed_or_cut_off_is_obeyed_no_more_and_the_fork_keeps_it() {
     let key = None::<String>;
@@ -108,7 +107,6 @@ fn a_change_behind_the_summary_leaves_it_in_force() {
 
 /// What an editor keeps of a compaction names a hash of what was said behind it: other words there are told with it.
 ///
-/// rows: V23 R33
 #[test]
 fn what_clients_keep_of_a_compaction_that_holds_is_told_when_it_changes() {
     let mut bench = talked(8000, 1200);

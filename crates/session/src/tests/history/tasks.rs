@@ -12,7 +12,6 @@ fn task(words: &str) -> Command {
     Command::StoreTask(Box::new(StartTurn { content, ..StartTurn::default() }))
 }
 
-/// rows: C39
 #[test]
 fn a_task_waits_through_any_number_of_processes_and_is_begun_once() {
     let mut bench = Bench::new(Driver::Sidecar);

@@ -32,7 +32,6 @@ fn thoughts(items: &[Item]) -> usize {
 
 /// With `strip` no prompt has thinking, each goes on with the one before it, and all of it is stored, also after a restart.
 ///
-/// rows: R19
 #[test]
 fn what_is_stripped_stands_in_no_prompt_and_stays_stored() {
     for (thinking, shown) in [
@@ -77,7 +76,6 @@ fn what_is_stripped_stands_in_no_prompt_and_stays_stored() {
 
 /// Within a turn the thinking stays; when the next one begins it is gone, and that is told.
 ///
-/// rows: R19
 #[test]
 fn thinking_of_a_completed_turn_goes_when_the_next_one_begins() {
     let mut bench = bench(ThinkingInPrompt::StripCompletedTurns);

@@ -31,7 +31,6 @@ fn said(model: &Model) -> Vec<String> {
     said.collect()
 }
 
-/// rows: R31 R50
 #[test]
 fn a_full_queue_refuses_what_would_wait_and_lets_pass_what_ends_the_wait() {
     for state in [StateName::Generating, StateName::ExecutingTools, StateName::Paused, StateName::WaitingIde]
@@ -65,7 +64,6 @@ fn a_full_queue_refuses_what_would_wait_and_lets_pass_what_ends_the_wait() {
     }
 }
 
-/// rows: R5 R6
 #[test]
 fn an_urgent_word_breaks_an_answer_off_and_joins_its_turn() {
     let mut model = drive::model(Driver::Sidecar);
@@ -82,7 +80,6 @@ fn an_urgent_word_breaks_an_answer_off_and_joins_its_turn() {
     assert_eq!(model.bench.session.snapshot().turns.len(), 2, "what waited is a turn of its own");
 }
 
-/// rows: R6 R50 R51
 #[test]
 fn an_urgent_word_goes_in_between_two_rounds_and_never_into_one() {
     for state in [StateName::ExecutingTools, StateName::Paused, StateName::WaitingIde] {
@@ -108,7 +105,6 @@ fn an_urgent_word_goes_in_between_two_rounds_and_never_into_one() {
     }
 }
 
-/// rows: R50
 #[test]
 fn what_is_urgent_goes_before_what_is_not_and_each_in_its_order() {
     let mut model = standing(Driver::Sidecar, StateName::Paused).expect("a pause");
@@ -141,7 +137,6 @@ fn a_key_is_answered_as_the_first_time_whatever_happened_since() {
     assert_eq!(asked, 1);
 }
 
-/// rows: R12
 #[test]
 fn a_tool_that_asks_the_user_ends_the_turn_with_its_question_and_the_next_request_answers_it() {
     let mut model = standing(Driver::Sidecar, StateName::Generating).expect("an answer that is given");
@@ -163,7 +158,6 @@ fn a_tool_that_asks_the_user_ends_the_turn_with_its_question_and_the_next_reques
     assert_eq!(last.as_deref(), Some("the first"));
 }
 
-/// rows: R26 R29
 #[test]
 fn a_follower_that_missed_more_than_is_kept_gets_all_of_it_anew() {
     let mut model = standing(Driver::Sidecar, StateName::Generating).expect("an answer that is given");

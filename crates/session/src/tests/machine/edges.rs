@@ -4,7 +4,7 @@ use crate::state::StateName::{
     self, Completed, Error, ExecutingTools, Generating, Idle, Paused, WaitingIde, WaitingUserInput,
 };
 
-/// What a state leaves to (source: 001; the design's table).
+/// What a state leaves to.
 pub const TABLE: &[(StateName, &[StateName])] = &[
     (Idle, &[Generating]),
     (Generating, &[ExecutingTools, Idle, Completed, WaitingUserInput, WaitingIde, Paused, Error]),

@@ -1,4 +1,4 @@
-//! A follower of a session: it begins with a snapshot and folds event after event, as a client does (source: 001). What
+//! A follower of a session: it begins with a snapshot and folds event after event, as a client does. What
 //! it has is then compared with the session itself; so what an event leaves out is found here.
 
 use crate::Session;

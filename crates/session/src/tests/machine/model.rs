@@ -262,7 +262,7 @@ impl Model {
         }
     }
 
-    /// Each prompt begins with the one before it, or says why not and what that costs (promise P9).
+    /// Each prompt begins with the one before it, or says why not and what that costs.
     fn what_is_sent(&mut self) {
         for effect in std::mem::take(&mut self.bench.effects) {
             let request = match &effect {

@@ -88,7 +88,7 @@ fn word(command: &Command) -> &'static str {
 
 /// Where a summary stands for what lies before, the newest part is enough for what an editor asks first.
 #[test]
-fn p11_a_part_is_enough_for_the_first_prompt() {
+fn a_part_is_enough_for_the_first_prompt() {
     let mut served = BTreeSet::new();
     for driver in [Driver::Sidecar, Driver::Editor] {
         let mut model = drive::model(driver);

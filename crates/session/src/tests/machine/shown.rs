@@ -71,7 +71,7 @@ impl Shown {
                     let Some(before) = self.before.remove(id) else { continue };
                     assert!(
                         before.begins(&prompt.items),
-                        "P6: {id}: {:#?} became {:#?}",
+                        "{id}: {:#?} became {:#?}",
                         before.items,
                         prompt.items
                     );

@@ -1,5 +1,5 @@
 //! Every command in every state under either driver, sent to a session that stands there: the acceptance table says what
-//! must become of it (source: 001). A command without an arm here does not compile.
+//! must become of it. A command without an arm here does not compile.
 
 use crate::acceptance::{CommandName, Row, TABLE, Takes, accepts};
 use crate::effect::{Answer, Purpose, Refusal};
@@ -334,7 +334,6 @@ fn is_carried_out(command: CommandName, accepted: &Accepted, model: &Model, cell
     assert!(is_done, "{cell} was not carried out");
 }
 
-/// rows: R7 R31 R50 R51
 #[test]
 fn every_command_in_every_state_does_what_the_acceptance_table_says() {
     let (mut cells, mut nowhere) = (0, BTreeSet::new());
@@ -373,7 +372,6 @@ fn a_conversation_is_taken_into_an_empty_session() {
     }
 }
 
-/// rows: R31
 #[test]
 fn the_table_has_the_fourteen_commands_of_document_001() {
     for name in FOURTEEN {
